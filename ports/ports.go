@@ -50,4 +50,6 @@ type Stores struct {
 	Tickets     Tickets
 	Presences   Presences
 	Usage       Usage
+	Meters      Meters
+	StreamSeats StreamSeats
 }

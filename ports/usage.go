@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
@@ -50,3 +51,15 @@ type StreamSeats interface {
 
 // Quotas returns the limits of the workspace that by acts in.
 type Quotas func(ctx context.Context, by identity.Actor) (quota.Limits, error)
+
+// Meters stores the usage that applications report.
+type Meters interface {
+	// Add adds a report to the sum of its feature and period in by's workspace, and returns the sum. A
+	// report whose Key the workspace has had within billing.UsageKeyLasts is not added: then repeated is
+	// true. billing.ErrUsageKeyReused if the first one had another feature or quantity. A sum beyond billing.MaxUsageSum stays at it. Concurrent reports
+	// all count.
+	Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (sum int64, repeated bool, err error)
+
+	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.
+	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error)
+}

@@ -59,6 +59,8 @@ func TestContract(t *testing.T) {
 			t.Run("Payments", func(t *testing.T) { contract.Payments(t, open) })
 			t.Run("Inbox", func(t *testing.T) { contract.Inbox(t, open) })
 			t.Run("Usage", func(t *testing.T) { contract.Usage(t, open) })
+			t.Run("Meters", func(t *testing.T) { contract.Meters(t, open) })
+			t.Run("StreamSeats", func(t *testing.T) { contract.StreamSeats(t, open) })
 			t.Run("SandboxBooks", func(t *testing.T) {
 				contract.SandboxBooks(t, func(t *testing.T) (books, second ports.SandboxBooks, orgs [2]identity.OrgID) {
 					at, sealer := url(t), keyring(t)

@@ -58,7 +58,7 @@ func (db *DB) Stores() ports.Stores {
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db}, Embeds: &Embeds{db},
 		Users: &Users{db}, People: &People{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
 		Connections: &Connections{db}, Sources: &Sources{db}, Jobs: &Jobs{db}, Payments: &Payments{db}, Inbox: &Inbox{db},
-		Presences: &Presences{db}, Tickets: &Tickets{db}, Usage: &Usage{db},
+		Presences: &Presences{db}, Tickets: &Tickets{db}, Usage: &Usage{db}, Meters: &Meters{db}, StreamSeats: &StreamSeats{db},
 	}
 }
 

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, ended marks of notes, jobs
-// that ended a week ago, events of payment gateways that were processed 90 days ago, probes that are too old
+// that ended a week ago, events of payment gateways that were processed 90 days ago, keys of usage reports, old usage, probes that are too old
 // for any limit, and templates and workspaces that can no longer be restored. It works in small transactions,
 // so that other writers do not have to wait.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
@@ -20,15 +21,17 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		return err
 	}
 	for query, before := range map[string]time.Time{
-		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:                                          now,
-		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                                                         now.Add(-jobsKept),
-		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`: now.Add(-paymentEventsKept),
-		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                 now.Add(-time.Hour),
-		`DELETE FROM invitation_mails WHERE scope IN (SELECT scope FROM invitation_mails WHERE last_at < ? LIMIT 1000)`:                                             now.Add(-mailsKept),
-		`DELETE FROM event_marks WHERE mark IN (SELECT mark FROM event_marks WHERE until < ? LIMIT 1000)`:                                                           now,
-		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                              now.Add(-prompt.RestoreWithin),
-		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                  now.Add(-chat.RestoreWithin),
-		`DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at < ? LIMIT 1000)`:                                                now,
+		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:                                                         now,
+		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                                                                        now.Add(-jobsKept),
+		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                now.Add(-paymentEventsKept),
+		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                                now.Add(-time.Hour),
+		`DELETE FROM invitation_mails WHERE scope IN (SELECT scope FROM invitation_mails WHERE last_at < ? LIMIT 1000)`:                                                            now.Add(-mailsKept),
+		`DELETE FROM usage_reports WHERE (workspace_id, report_key) IN (SELECT workspace_id, report_key FROM usage_reports WHERE created_at < ? LIMIT 1000)`:                       now.Add(-billing.UsageKeyLasts),
+		`DELETE FROM feature_usage WHERE (workspace_id, period_start, feature) IN (SELECT workspace_id, period_start, feature FROM feature_usage WHERE updated_at < ? LIMIT 1000)`: now.Add(-featureUsageKept),
+		`DELETE FROM event_marks WHERE mark IN (SELECT mark FROM event_marks WHERE until < ? LIMIT 1000)`:                                                                          now,
+		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                             now.Add(-prompt.RestoreWithin),
+		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                                 now.Add(-chat.RestoreWithin),
+		`DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at < ? LIMIT 1000)`:                                                               now,
 	} {
 		for {
 			removed, err := db.exec(ctx, query, micros(before))
@@ -46,6 +49,9 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 // paymentEventsKept is how long an event of a payment gateway is kept after it was processed: longer than gateways
 // repeat one (Stripe: 3 days, and 30 by hand).
 const paymentEventsKept = 90 * 24 * time.Hour
+
+// featureUsageKept is how long the usage of a period is kept after its last report: longer than the longest period.
+const featureUsageKept = 3 * 365 * 24 * time.Hour
 
 // purgeWorkspaces removes workspaces that were deleted before a time, with all their content, and the programs
 // that were members only there. Their events stay as long as all events do.

@@ -37,7 +37,7 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 	if err := rows.Err(); err != nil || len(statements) == 0 {
 		t.Fatalf("%d triggers: %v", len(statements), err)
 	}
-	for _, statement := range append(statements, `DROP TABLE workspace_usage`, `DROP TABLE event_marks`, `DELETE FROM goose_db_version WHERE version_id >= 30`) {
+	for _, statement := range append(statements, `DROP TABLE workspace_usage`, `DROP TABLE stream_counts`, `DROP TABLE stream_nodes`, `DROP TABLE feature_usage`, `DROP TABLE usage_reports`, `DROP TABLE event_marks`, `DELETE FROM goose_db_version WHERE version_id >= 30`) {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-func TestLimitsOf(t *testing.T) {
+func TestLimits(t *testing.T) {
 	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	plans := billing.Plans{{ID: "basic"}, {ID: "team", Limits: map[string]int64{"members": 3, "storage_bytes": 7}}}
 	if !plans.Limiting(quota.Kinds()) || plans[:1].Limiting(quota.Kinds()) || plans.Limiting([]quota.Kind{quota.ChatTemplates}) {
@@ -27,7 +27,8 @@ func TestLimitsOf(t *testing.T) {
 		"one of a plan that is no longer sold": {&billing.Subscription{Plan: "gone", Status: billing.Active}, 0},
 		"one of a plan without limits":         {&billing.Subscription{Plan: "basic", Status: billing.Active}, 0},
 	} {
-		if got := plans.LimitsOf(tt.s, at, 24*time.Hour)["storage_bytes"]; got != tt.want {
+		limits := plans.Limits(quota.Amounts{}, plans.Entitling(tt.s, at, 24*time.Hour))
+		if got := limits.StorageBytes; got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	reflect "reflect"
 	time "time"
 
+	billing "github.com/atrium-hq/atrium/domain/billing"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	quota "github.com/atrium-hq/atrium/domain/quota"
 	gomock "github.com/golang/mock/gomock"
@@ -115,4 +116,58 @@ func (m *MockStreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, nod
 func (mr *MockStreamSeatsMockRecorder) Take(ctx, ws, node, at, check interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockStreamSeats)(nil).Take), ctx, ws, node, at, check)
+}
+
+// MockMeters is a mock of Meters interface.
+type MockMeters struct {
+	ctrl     *gomock.Controller
+	recorder *MockMetersMockRecorder
+}
+
+// MockMetersMockRecorder is the mock recorder for MockMeters.
+type MockMetersMockRecorder struct {
+	mock *MockMeters
+}
+
+// NewMockMeters creates a new mock instance.
+func NewMockMeters(ctrl *gomock.Controller) *MockMeters {
+	mock := &MockMeters{ctrl: ctrl}
+	mock.recorder = &MockMetersMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockMeters) EXPECT() *MockMetersMockRecorder {
+	return m.recorder
+}
+
+// Add mocks base method.
+func (m *MockMeters) Add(ctx context.Context, by identity.Actor, r *billing.UsageReport) (int64, bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Add", ctx, by, r)
+	ret0, _ := ret[0].(int64)
+	ret1, _ := ret[1].(bool)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// Add indicates an expected call of Add.
+func (mr *MockMetersMockRecorder) Add(ctx, by, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockMeters)(nil).Add), ctx, by, r)
+}
+
+// Sums mocks base method.
+func (m *MockMeters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Sums", ctx, ws, period)
+	ret0, _ := ret[0].(map[string]int64)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Sums indicates an expected call of Sums.
+func (mr *MockMetersMockRecorder) Sums(ctx, ws, period interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Sums", reflect.TypeOf((*MockMeters)(nil).Sums), ctx, ws, period)
 }

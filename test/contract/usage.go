@@ -26,6 +26,8 @@ func Usage(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("usage counts everything that is stored", func(t *testing.T) { usageCounts(t, a) })
 	t.Run("concurrent calls cannot exceed a quota", func(t *testing.T) { usageRaces(t, a) })
+	t.Run("members, connections and sources are counted", func(t *testing.T) { usageOfThings(t, a) })
+	t.Run("concurrent invitations cannot exceed the limit of members", func(t *testing.T) { membersRace(t, a) })
 }
 
 func usageCounts(t *testing.T, a Adapter) {
@@ -37,6 +39,7 @@ func usageCounts(t *testing.T, a Adapter) {
 		t.Helper()
 		got, err := a.Usage.Of(ctx, ws, fixture.At)
 		must(t, err)
+		got.Members = 0 // usageOfThings tests it
 		return got
 	}
 	same(t, "usage of a new workspace", used(t), quota.Amounts{})

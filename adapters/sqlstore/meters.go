@@ -1,0 +1,84 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Meters keeps the usage that applications report.
+type Meters struct{ db *DB }
+
+var _ ports.Meters = (*Meters)(nil)
+
+// Add implements ports.Meters.
+func (s *Meters) Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (sum int64, repeated bool, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		if repeated, err = tx.reported(ctx, by, r); err != nil {
+			return err
+		}
+		if repeated {
+			_, err = tx.get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ? AND feature = ?`, by.Workspace, micros(r.Period.Start), r.Feature)
+			return err
+		}
+		_, err = tx.get(ctx, &sum, `
+			INSERT INTO feature_usage (workspace_id, feature, period_start, used, updated_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, period_start, feature) DO UPDATE SET updated_at = excluded.updated_at,
+				used = CASE WHEN feature_usage.used > ? - excluded.used THEN ? ELSE feature_usage.used + excluded.used END
+			RETURNING used`,
+			by.Workspace, r.Feature, micros(r.Period.Start), r.Quantity, micros(by.At), int64(billing.MaxUsageSum), int64(billing.MaxUsageSum))
+		return err
+	})
+	return sum, repeated, err
+}
+
+// reported stores the key of a report, and reports whether the workspace has had a report with that key.
+func (db *DB) reported(ctx context.Context, by identity.Actor, r billing.UsageReport) (bool, error) {
+	if r.Key == "" {
+		return false, nil
+	}
+	if _, err := db.exec(ctx, `DELETE FROM usage_reports WHERE workspace_id = ? AND report_key = ? AND created_at < ?`,
+		by.Workspace, r.Key, micros(by.At.Add(-billing.UsageKeyLasts))); err != nil {
+		return false, err
+	}
+	added, err := db.exec(ctx, `
+		INSERT INTO usage_reports (workspace_id, report_key, feature, quantity, created_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (workspace_id, report_key) DO NOTHING`,
+		by.Workspace, r.Key, r.Feature, r.Quantity, micros(by.At))
+	if err != nil || added > 0 {
+		return false, err
+	}
+	var first struct {
+		Feature  string `db:"feature"`
+		Quantity int64  `db:"quantity"`
+	}
+	found, err := db.get(ctx, &first, `SELECT feature, quantity FROM usage_reports WHERE workspace_id = ? AND report_key = ?`, by.Workspace, r.Key)
+	switch {
+	case err != nil:
+		return false, err
+	case !found:
+		return false, errRaced // it was swept in between
+	case first.Feature != r.Feature || first.Quantity != r.Quantity:
+		return false, billing.ErrUsageKeyReused
+	}
+	return true, nil
+}
+
+// Sums implements ports.Meters.
+func (s *Meters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error) {
+	var rows []struct {
+		Feature string `db:"feature"`
+		Used    int64  `db:"used"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT feature, used FROM feature_usage WHERE workspace_id = ? AND period_start = ?`, ws, micros(period)); err != nil {
+		return nil, err
+	}
+	sums := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		sums[r.Feature] = r.Used
+	}
+	return sums, nil
+}

@@ -1,0 +1,58 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// StreamSeats keeps how many streams each node has open for each workspace.
+type StreamSeats struct{ db *DB }
+
+var _ ports.StreamSeats = (*StreamSeats)(nil)
+
+// Take implements ports.StreamSeats. It locks the workspace's usage.
+func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(used quota.Amounts) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		var id identity.WorkspaceID
+		found, err := tx.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+tx.dialect.lock, ws)
+		if err == nil && !found {
+			err = identity.ErrWorkspaceNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `
+			INSERT INTO stream_counts (workspace_id, node, streams) VALUES (?, ?, 1)
+			ON CONFLICT (workspace_id, node) DO UPDATE SET streams = stream_counts.streams + 1`, ws, node); err != nil {
+			return err
+		}
+		used, err := (&Usage{tx}).Of(ctx, ws, at)
+		if err != nil {
+			return err
+		}
+		return check(used)
+	})
+}
+
+// Free implements ports.StreamSeats.
+func (s *StreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node string) error {
+	_, err := s.db.exec(ctx, `UPDATE stream_counts SET streams = streams - 1 WHERE workspace_id = ? AND node = ? AND streams > 0`, ws, node)
+	return err
+}
+
+// Keep implements ports.StreamSeats.
+func (s *StreamSeats) Keep(ctx context.Context, node string, at, until time.Time) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.exec(ctx, `
+			INSERT INTO stream_nodes (node, alive_until) VALUES (?, ?)
+			ON CONFLICT (node) DO UPDATE SET alive_until = excluded.alive_until`, node, micros(until)); err != nil {
+			return err
+		}
+		_, err := tx.exec(ctx, `DELETE FROM stream_nodes WHERE alive_until < ? AND node <> ?`, micros(at), node)
+		return err
+	})
+}

@@ -1,0 +1,127 @@
+package billing_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+var metered = billing.Plans{
+	{ID: "basic", Name: "Basic", Interval: billing.Month, IntervalCount: 1, Features: []string{"Chats"}, Limits: map[string]int64{"members": 3, "messages": 100, "connections": 0}},
+	{ID: "pro", Name: "Pro", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 30}},
+}
+
+func TestEntitlements(t *testing.T) {
+	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	sub := func(plan billing.PlanID, status billing.Status) *billing.Subscription {
+		return &billing.Subscription{Plan: plan, Status: status, PeriodStart: start, PeriodEnd: start.AddDate(0, 0, 28), PastDueSince: start}
+	}
+	const grace = 48 * time.Hour
+	base := quota.Default()
+	base.ChatTemplates = 7
+	for name, tt := range map[string]struct {
+		s        *billing.Subscription
+		at       time.Time
+		entitled bool
+		want     map[string]billing.Allowance
+	}{
+		"a paid plan": {sub("basic", billing.Active), start, true, map[string]billing.Allowance{
+			"members":        {Limit: 3, Used: 2, Origin: billing.PlanLimit},
+			"connections":    {Limit: 0, Origin: billing.PlanLimit},
+			"chat_templates": {Limit: 7, Used: 1, Origin: billing.QuotaLimit},
+			"sources":        {Limit: quota.Unlimited, Origin: billing.NoLimit},
+			"messages":       {Limit: 100, Used: 101, Origin: billing.PlanLimit, Counted: true},
+		}},
+		"a plan that does not limit a feature": {sub("pro", billing.Active), start, true, map[string]billing.Allowance{
+			"members":  {Limit: 30, Used: 2, Origin: billing.PlanLimit},
+			"messages": {Used: 101, Origin: billing.NoLimit, Counted: true},
+		}},
+		"the grace": {sub("basic", billing.PastDue), start.Add(grace - time.Second), true, map[string]billing.Allowance{
+			"members": {Limit: 3, Used: 2, Origin: billing.PlanLimit},
+		}},
+		"the end of the grace": {sub("basic", billing.PastDue), start.Add(grace), false, map[string]billing.Allowance{
+			"members":  {Limit: quota.Unlimited, Used: 2, Origin: billing.NoLimit},
+			"messages": {Limit: 0, Used: 101, Origin: billing.PlanLimit, Counted: true},
+		}},
+		"no subscription": {nil, start, false, map[string]billing.Allowance{
+			"messages": {Limit: 0, Used: 101, Origin: billing.PlanLimit, Counted: true},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := metered.Limits(base, metered.Entitling(tt.s, tt.at, grace))
+			e := metered.Entitlements(tt.s, tt.at, grace, limits, quota.Amounts{Members: 2, ChatTemplates: 1}, map[string]int64{"messages": 101})
+			if e.Entitled != tt.entitled || (e.Plan != nil) != tt.entitled {
+				t.Errorf("entitled %v to %v", e.Entitled, e.Plan)
+			}
+			got := map[string]billing.Allowance{}
+			for _, a := range e.Limits {
+				name := a.Name
+				a.Name = ""
+				got[name] = a
+			}
+			for name, want := range tt.want {
+				if got[name] != want {
+					t.Errorf("%s: %+v, want %+v", name, got[name], want)
+				}
+			}
+			if _, listed := got["streams"]; listed || len(got) != len(quota.Kinds()) {
+				t.Errorf("limits %+v", got)
+			}
+			if m := got["messages"]; m.Exceeded() != (m.Origin != billing.NoLimit) {
+				t.Errorf("%+v is exceeded: %v", m, m.Exceeded())
+			}
+		})
+	}
+}
+
+func TestPeriodOf(t *testing.T) {
+	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	s := &billing.Subscription{Plan: "basic", PeriodStart: start, PeriodEnd: time.Date(2026, 2, 28, 12, 0, 0, 0, time.UTC)}
+	gone := *s
+	gone.Plan = "gone"
+	for name, tt := range map[string]struct {
+		s          *billing.Subscription
+		at         time.Time
+		from, till time.Time
+	}{
+		"without a subscription it is the calendar month": {nil, time.Date(2026, 3, 1, 0, 30, 0, 0, time.FixedZone("east", 3600)), time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)},
+		"during the period it is the subscription's":      {s, start.Add(time.Hour), start, s.PeriodEnd},
+		"at its end the next one begins":                  {s, s.PeriodEnd, s.PeriodEnd, time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)},
+		"a mirror that is two renewals behind":            {s, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC), time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC)},
+		"of a plan that is no longer sold":                {&gone, s.PeriodEnd, start, s.PeriodEnd},
+	} {
+		if got := metered.PeriodOf(tt.s, tt.at); !got.Start.Equal(tt.from) || !got.End.Equal(tt.till) {
+			t.Errorf("%s: %+v, want %s to %s", name, got, tt.from, tt.till)
+		}
+	}
+}
+
+func TestNewUsageReport(t *testing.T) {
+	for name, tt := range map[string]struct {
+		role     identity.Role
+		feature  string
+		quantity int64
+		want     error
+	}{
+		"an admin reports usage":        {identity.Admin, "messages", 1, nil},
+		"the largest quantity":          {identity.Admin, "messages", billing.MaxUsage, nil},
+		"a larger quantity":             {identity.Admin, "messages", billing.MaxUsage + 1, fault.ErrInvalid},
+		"nothing":                       {identity.Admin, "messages", 0, fault.ErrInvalid},
+		"a negative quantity":           {identity.Admin, "messages", -1, fault.ErrInvalid},
+		"an unknown feature":            {identity.Admin, "tokens", 1, billing.ErrUnknownFeature},
+		"a feature that Atrium counts":  {identity.Admin, "members", 1, billing.ErrUnknownFeature},
+		"a member cannot report usage":  {identity.Member, "messages", 1, billing.ErrRoleRequired},
+		"someone outside the workspace": {identity.NoRole, "messages", 1, identity.ErrWorkspaceNotFound},
+	} {
+		by := identity.Actor{Org: "org", Workspace: "acme", User: "ann", Role: tt.role, Ceiling: identity.Owner}
+		got, err := billing.NewUsageReport(by, metered, tt.feature, tt.quantity, "k", billing.Period{})
+		if !errors.Is(err, tt.want) || tt.want == nil && got != (billing.UsageReport{Feature: tt.feature, Quantity: tt.quantity, Key: "k"}) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
