@@ -3,8 +3,6 @@
 package application
 
 import (
-	"context"
-
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
@@ -14,7 +12,6 @@ import (
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -40,7 +37,7 @@ type External struct {
 	Passes      chats.PassSealers
 
 	Mails      accounts.InvitationMailer
-	Quotas     func(identity.OrgID) quota.Amounts // before the plan of the workspace changes them
+	Quotas     payments.Configured // before the plan of the workspace changes them
 	Registries chats.Registries
 	Terms      payments.TermsOf
 
@@ -66,28 +63,26 @@ func NewBind(pool ports.Stores, e External) Bind {
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
-		pay := payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, e.Terms)
-		quotas := func(ctx context.Context, by identity.Actor) (quota.Amounts, error) {
-			return pay.Quotas(ctx, by, e.Quotas(by.Org))
-		}
+		pay := payments.NewService(s, e.Terms, e.Quotas)
 		connect := connections.NewService(
-			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits,
+			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
 		)
 		return Services{
 			Accounts: accounts.NewService(
 				s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes, paysThrough, &e.Mails,
+				pay.Quotas,
 			),
 			Tickets: accounts.NewTickets(s.Tickets),
 			Uses:    usage,
-			Prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, quotas),
+			Prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
 			Chats: chats.NewService(
-				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, quotas,
+				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, pay.Quotas,
 			),
 			Embeds:      chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries),
 			Connections: connect,
 			Sources: sources.NewService(
 				s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, e.Sheets, connect.Use, e.SourceOffers,
-				e.Digester, e.Notes, e.SourceLimits,
+				e.Digester, e.Notes, e.SourceLimits, pay.Quotas,
 			),
 			Payments:  pay,
 			Presences: presence,

@@ -35,6 +35,8 @@ func (a *API) paymentOperations() []operation {
 		{http.MethodGet, mySubscription, query(a.getSubscription)},
 		{http.MethodPatch, mySubscription, command(a.updateSubscription)},
 		{http.MethodDelete, mySubscription, command(a.cancelSubscription)},
+		{http.MethodGet, paymentPaths + "/entitlements", query(a.getEntitlements)},
+		{http.MethodPost, paymentPaths + "/usage", command(a.reportUsage)},
 		{http.MethodPost, sandboxIntent + "/confirm", outbound(a.confirmSandboxIntent)},
 		{http.MethodPost, sandboxIntent + "/authenticate", outbound(a.authenticateSandboxIntent)},
 	}

@@ -70,6 +70,10 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if used.Members != 5 {
+				t.Errorf("%d members are counted", used.Members)
+			}
+			used.Members = 0
 			return used
 		}
 		used := of(db, team.Workspace.ID)

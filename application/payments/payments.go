@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -49,12 +50,21 @@ type Service struct {
 	jobs       ports.Jobs
 	workspaces ports.Workspaces
 	users      ports.Users
+	usage      ports.Usage
+	meters     ports.Meters
 	termsOf    TermsOf
+	configured Configured
 }
 
+// Configured returns the limits of an org's workspaces that have no plan.
+type Configured func(identity.OrgID) quota.Amounts
+
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, p ports.Payments, i ports.Inbox, j ports.Jobs, w ports.Workspaces, u ports.Users, t TermsOf) *Service {
-	return &Service{atomic: a, payments: p, inbox: i, jobs: j, workspaces: w, users: u, termsOf: t}
+func NewService(s ports.Stores, t TermsOf, q Configured) *Service {
+	return &Service{
+		atomic: s.Atomic, payments: s.Payments, inbox: s.Inbox, jobs: s.Jobs, workspaces: s.Workspaces, users: s.Users,
+		usage: s.Usage, meters: s.Meters, termsOf: t, configured: q,
+	}
 }
 
 // termsForManager returns the terms if by manages payments.

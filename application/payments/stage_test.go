@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
@@ -44,6 +45,8 @@ type stage struct {
 	jobs       *mocks.MockJobs
 	workspaces *mocks.MockWorkspaces
 	users      *mocks.MockUsers
+	usage      *mocks.MockUsage
+	meters     *mocks.MockMeters
 	gateway    *gateway
 	payer      *mocks.MockSandboxPayer
 	terms      payments.Terms
@@ -62,7 +65,7 @@ type gateway struct {
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c), workspaces: mocks.NewMockWorkspaces(c), users: mocks.NewMockUsers(c),
+		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c), workspaces: mocks.NewMockWorkspaces(c), users: mocks.NewMockUsers(c), usage: mocks.NewMockUsage(c), meters: mocks.NewMockMeters(c),
 		gateway: &gateway{mocks.NewMockGatewayCustomers(c), mocks.NewMockGatewaySubscriptions(c)}, payer: mocks.NewMockSandboxPayer(c),
 		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
 	}
@@ -89,12 +92,14 @@ func newStage(t *testing.T) *stage {
 	})
 	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, p billing.Plans) (billing.Plans, error) { return p, s.priced })
-	s.Service = payments.NewService(atomic, s.payments, s.inbox, s.jobs, s.workspaces, s.users, func(org identity.OrgID) payments.Terms {
+	s.Service = payments.NewService(ports.Stores{
+		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces, Users: s.users, Usage: s.usage, Meters: s.meters,
+	}, func(org identity.OrgID) payments.Terms {
 		if org != "org" {
 			t.Errorf("the terms of org %q were asked for", org)
 		}
 		return s.terms
-	})
+	}, func(identity.OrgID) quota.Amounts { return quota.Default() })
 	return s
 }
 

@@ -142,7 +142,7 @@ func (m *MockMeters) EXPECT() *MockMetersMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockMeters) Add(ctx context.Context, by identity.Actor, r *billing.UsageReport) (int64, bool, error) {
+func (m *MockMeters) Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (int64, bool, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Add", ctx, by, r)
 	ret0, _ := ret[0].(int64)

@@ -189,12 +189,12 @@ func StreamSeats(t *testing.T, open Opener) {
 	})
 	t.Run("streams of a node that is not alive do not count", func(t *testing.T) {
 		same(t, "open later", open2(until), int64(0))
-		must(t, a.StreamSeats.Keep(ctx, "one", until.Add(time.Second), until.Add(time.Minute)))
-		must(t, a.StreamSeats.Take(ctx, ws, "one", until, atMost(5)))
+		must(t, a.StreamSeats.Keep(ctx, "three", until.Add(time.Second), until.Add(time.Minute)))
+		must(t, a.StreamSeats.Take(ctx, ws, "three", until, atMost(1)))
 	})
 	t.Run("a closed stream does not count, and never counts below zero", func(t *testing.T) {
 		for range 8 {
-			must(t, a.StreamSeats.Free(ctx, ws, "one"))
+			must(t, a.StreamSeats.Free(ctx, ws, "three"))
 		}
 		same(t, "open", open2(until), int64(0))
 	})

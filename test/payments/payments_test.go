@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -98,16 +99,17 @@ func newWorld(t *testing.T, url string) *world {
 
 // service returns the payments service with the calm gateway wrapped by wrap.
 func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
-	s := w.stores
-	return payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, func(org identity.OrgID) payments.Terms {
+	return payments.NewService(w.stores, func(org identity.OrgID) payments.Terms {
 		g := w.calm[org]
 		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g, WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
 		if wrap != nil {
 			t.Gateway = wrap(g)
 		}
 		return t
-	})
+	}, noQuotas)
 }
+
+func noQuotas(identity.OrgID) quota.Amounts { return quota.Default() }
 
 func at(by identity.Actor) identity.Actor {
 	by.At = time.Now().UTC().Truncate(time.Microsecond)

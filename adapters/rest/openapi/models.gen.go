@@ -103,6 +103,30 @@ const (
 	EmbedTokenStatusExpired  EmbedTokenStatus = "expired"
 )
 
+// Defines values for EntitlementLimitCountedBy.
+const (
+	EntitlementLimitCountedByApplication EntitlementLimitCountedBy = "application"
+	EntitlementLimitCountedByAtrium      EntitlementLimitCountedBy = "atrium"
+)
+
+// Defines values for EntitlementLimitSource.
+const (
+	EntitlementLimitSourceNone  EntitlementLimitSource = "none"
+	EntitlementLimitSourcePlan  EntitlementLimitSource = "plan"
+	EntitlementLimitSourceQuota EntitlementLimitSource = "quota"
+)
+
+// Defines values for EntitlementsStatus.
+const (
+	EntitlementsStatusActive      EntitlementsStatus = "active"
+	EntitlementsStatusIncomplete  EntitlementsStatus = "incomplete"
+	EntitlementsStatusLessThanNil EntitlementsStatus = "<nil>"
+	EntitlementsStatusPastDue     EntitlementsStatus = "past_due"
+	EntitlementsStatusPaused      EntitlementsStatus = "paused"
+	EntitlementsStatusTrialing    EntitlementsStatus = "trialing"
+	EntitlementsStatusUnpaid      EntitlementsStatus = "unpaid"
+)
+
 // Defines values for FailureCategory.
 const (
 	FailureCategoryConfig    FailureCategory = "config"
@@ -1124,6 +1148,55 @@ type EmbedTool struct {
 	Name        string `json:"name"`
 }
 
+// EntitlementLimit defines model for EntitlementLimit.
+type EntitlementLimit struct {
+	// CountedBy Atrium enforces what it counts.
+	CountedBy EntitlementLimitCountedBy `json:"counted_by"`
+
+	// Limit `null` if there is none.
+	Limit nullable.Nullable[int64] `json:"limit"`
+
+	// Remaining What can be added. `null` if there is no limit.
+	Remaining nullable.Nullable[int64] `json:"remaining"`
+
+	// Source What sets the limit: the plan, or the organisation's configuration.
+	Source EntitlementLimitSource `json:"source"`
+
+	// Used What the workspace uses now; for limits that the application counts, in the current period.
+	Used int64 `json:"used"`
+}
+
+// EntitlementLimitCountedBy Atrium enforces what it counts.
+type EntitlementLimitCountedBy string
+
+// EntitlementLimitSource What sets the limit: the plan, or the organisation's configuration.
+type EntitlementLimitSource string
+
+// Entitlements defines model for Entitlements.
+type Entitlements struct {
+	// Entitled Whether the workspace may use its plan.
+	Entitled bool `json:"entitled"`
+
+	// Features The features of the plan.
+	Features []string `json:"features"`
+
+	// Limits The limits by name.
+	Limits    map[string]EntitlementLimit `json:"limits"`
+	PeriodEnd Time                        `json:"period_end"`
+
+	// PeriodStart The start of the period over which reported usage is summed.
+	PeriodStart Time `json:"period_start"`
+
+	// PlanID The plan that the workspace is entitled to. `null` if it has none, or has not paid for it beyond the grace period.
+	PlanID nullable.Nullable[string] `json:"plan_id"`
+
+	// Status The status of the subscription. `null` without one.
+	Status nullable.Nullable[EntitlementsStatus] `json:"status"`
+}
+
+// EntitlementsStatus The status of the subscription. `null` without one.
+type EntitlementsStatus string
+
 // Event A change that was made in the workspace.
 type Event struct {
 	// Actor Id of the user who made the change. null if Atrium made it.
@@ -1647,6 +1720,9 @@ type Problem struct {
 	// Failure Why the probe of the credential failed. Present only with code `probe_failed`.
 	Failure ConnectionFailure `json:"failure,omitempty,omitzero"`
 
+	// PlanLimit The limit that is reached. Present only with codes `plan_limit_reached` and `quota_exceeded`.
+	PlanLimit ProblemPlanLimit `json:"plan_limit,omitempty,omitzero"`
+
 	// RequestID The `Request-Id` of this response. Include it when you ask for support.
 	RequestID string `json:"request_id"`
 	Status    int    `json:"status"`
@@ -1661,6 +1737,17 @@ type Problem struct {
 
 	// UsedBy The resources that use this one and that the caller can see, up to 20. Present only with code `in_use`.
 	UsedBy []ProblemUse `json:"used_by,omitempty,omitzero"`
+}
+
+// ProblemPlanLimit defines model for ProblemPlanLimit.
+type ProblemPlanLimit struct {
+	Limit int64 `json:"limit"`
+
+	// Name The name of the limit, such as `members`.
+	Name string `json:"name"`
+
+	// UpgradePlanID The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if there is none.
+	UpgradePlanID nullable.Nullable[string] `json:"upgrade_plan_id"`
 }
 
 // ProblemUse defines model for ProblemUse.
@@ -2541,6 +2628,33 @@ type TablePreview struct {
 	// Rows The first 256 characters of each value, in the text format of the database. `null` for NULL.
 	Rows        [][]nullable.Nullable[string] `json:"rows"`
 	Suggestions []SourceSuggestion            `json:"suggestions"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	// Feature A name in the `limits` of the organisation's plans that Atrium does not count.
+	Feature string `json:"feature"`
+
+	// IdempotencyKey Identifies the report in the workspace for 35 days, so that it counts once. Printable ASCII without spaces.
+	IdempotencyKey string `json:"idempotency_key,omitempty,omitzero"`
+	Quantity       int64  `json:"quantity"`
+}
+
+// UsageReported defines model for UsageReported.
+type UsageReported struct {
+	Feature string `json:"feature"`
+
+	// Limit `null` if the plan does not limit the feature.
+	Limit       nullable.Nullable[int64] `json:"limit"`
+	PeriodEnd   Time                     `json:"period_end"`
+	PeriodStart Time                     `json:"period_start"`
+	Remaining   nullable.Nullable[int64] `json:"remaining"`
+
+	// Repeated Whether a report with this `idempotency_key` was counted before. This one was not counted.
+	Repeated bool `json:"repeated"`
+
+	// Used The sum of the current period. It stays at 9007199254740991, the largest integer that JavaScript represents.
+	Used int64 `json:"used"`
 }
 
 // User defines model for User.

@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+func (a *API) getEntitlements(r *request) (reply, error) {
+	e, err := r.Payments.Entitlements(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	out := openapi.Entitlements{
+		PlanID: nullable.NewNullNullable[string](), Status: openapi.OrNull(openapi.EntitlementsStatus(e.Status)), Entitled: e.Entitled,
+		Features: []string{}, Limits: map[string]openapi.EntitlementLimit{},
+		PeriodStart: openapi.Time(e.Period.Start), PeriodEnd: openapi.Time(e.Period.End),
+	}
+	if e.Plan != nil {
+		out.PlanID, out.Features = nullable.NewNullableWithValue(string(e.Plan.ID)), list(e.Plan.Features)
+	}
+	for i := range e.Limits {
+		out.Limits[e.Limits[i].Name] = toEntitlementLimit(&e.Limits[i])
+	}
+	return ok(out).at(1), nil
+}
+
+func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
+	limit, remaining := limitOf(a)
+	out := openapi.EntitlementLimit{
+		Limit: limit, Used: a.Used, Remaining: remaining,
+		Source: openapi.EntitlementLimitSource(a.Origin), CountedBy: openapi.EntitlementLimitCountedByAtrium,
+	}
+	if a.Counted {
+		out.CountedBy = openapi.EntitlementLimitCountedByApplication
+	}
+	return out
+}
+
+// limitOf returns a limit and what can be added; null if there is no limit.
+func limitOf(a *billing.Allowance) (limit, remaining nullable.Nullable[int64]) {
+	if a.Origin == billing.NoLimit {
+		return nullable.NewNullNullable[int64](), nullable.NewNullNullable[int64]()
+	}
+	return nullable.NewNullableWithValue(a.Limit), nullable.NewNullableWithValue(max(a.Limit-a.Used, 0))
+}
+
+func (a *API) reportUsage(r *request) (reply, error) {
+	in, err := decode[openapi.UsageReport](r)
+	if err != nil {
+		return reply{}, err
+	}
+	u, err := r.Payments.ReportUsage(r.Context(), r.by, in.Feature, in.Quantity, in.IdempotencyKey)
+	if err != nil {
+		return reply{}, err
+	}
+	limit, remaining := limitOf(&u.Allowance)
+	return ok(openapi.UsageReported{
+		Feature: u.Name, Used: u.Used, Limit: limit, Remaining: remaining, Repeated: u.Repeated,
+		PeriodStart: openapi.Time(u.Period.Start), PeriodEnd: openapi.Time(u.Period.End),
+	}), nil
+}
+
+// toPlanLimit returns what a problem says of a limit that is reached.
+func toPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
+	out := openapi.ProblemPlanLimit{Name: string(e.Kind), Limit: e.Limit, UpgradePlanID: nullable.NewNullNullable[string]()}
+	if e.Lifted != nil {
+		out.UpgradePlanID = nullable.NewNullableWithValue(e.Lifted.ID)
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+// mirrored returns the subscription of by's workspace as it is stored, nil if there is none, and the
+// time at the gateway. It calls no gateway.
+func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*billing.Subscription, time.Time, error) {
+	if t.Gateway == nil {
+		return nil, by.At, nil
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil && !errors.Is(err, billing.ErrNoCustomer) || c == nil || c.Subscription == nil {
+		return nil, by.At, ignoring(err)
+	}
+	now, err := t.now(ctx, by)
+	return c.Subscription, now, err
+}
+
+// Entitlements returns what by's workspace may use and what it uses. It reads what is stored, and calls
+// no gateway.
+func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing.Entitlements, error) {
+	if err := billing.MaySee(by); err != nil {
+		return nil, err
+	}
+	t := s.termsOf(by.Org)
+	sub, now, err := s.mirrored(ctx, by, t)
+	if err != nil {
+		return nil, err
+	}
+	used, err := s.usage.Of(ctx, by.Workspace, by.At)
+	if err != nil {
+		return nil, err
+	}
+	var reported map[string]int64
+	if len(t.Plans.Reportable()) > 0 {
+		if reported, err = s.meters.Sums(ctx, by.Workspace, t.Plans.PeriodOf(sub, now).Start); err != nil {
+			return nil, err
+		}
+	}
+	limits := t.Plans.Limits(s.configured(by.Org), t.Plans.Entitling(sub, now, t.Grace))
+	return t.Plans.Entitlements(sub, now, t.Grace, limits, used, reported), nil
+}
+
+// Reported is the usage of a feature after a report.
+type Reported struct {
+	billing.Allowance
+	Period   billing.Period
+	Repeated bool // the report had been counted before
+}
+
+// ReportUsage adds what an application says that by's workspace has used. Usage beyond the limit counts,
+// too: the application decides what to refuse. A report with a key counts once.
+func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature string, quantity int64, key string) (*Reported, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	sub, now, err := s.mirrored(ctx, by, t)
+	if err != nil {
+		return nil, err
+	}
+	r, err := billing.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(sub, now))
+	if err != nil {
+		return nil, err
+	}
+	sum, repeated, err := s.meters.Add(ctx, by, r)
+	if err != nil {
+		return nil, err
+	}
+	e := t.Plans.Entitlements(sub, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
+	out := &Reported{Period: r.Period, Repeated: repeated}
+	for _, a := range e.Limits {
+		if a.Name == feature {
+			out.Allowance = a
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,133 @@
+package payments_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+// limitedPlans are plans with limits that Atrium counts, and one that applications count.
+var limitedPlans = billing.Plans{
+	{ID: "basic", Name: "Basic", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 2, "messages": 10}},
+	{ID: "pro", Name: "Pro", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 20}},
+}
+
+// onBasic returns a stage whose workspace has an active subscription of a limited plan.
+func onBasic(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.terms.Plans = limitedPlans
+	s.kept = customer()
+	s.kept.Subscription = &billing.Subscription{ID: "sub", Plan: "basic", Status: billing.Active, PeriodStart: now.Add(-time.Hour), PeriodEnd: now.Add(time.Hour)}
+	return s
+}
+
+func TestEntitlements(t *testing.T) {
+	t.Run("they are read from the mirror, however old it is", func(t *testing.T) {
+		s := onBasic(t) // the gateway expects no call
+		s.kept.SubscriptionAt = now.Add(-48 * time.Hour)
+		s.usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
+		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"), now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
+		e, err := s.Entitlements(s.ctx, member)
+		wantErr(t, err, nil)
+		got := map[string]billing.Allowance{}
+		for _, a := range e.Limits {
+			got[a.Name] = a
+		}
+		if e.Plan.ID != "basic" || !e.Entitled || e.Status != billing.Active || got["members"].Used != 3 || !new(got["members"]).Exceeded() || got["messages"].Used != 4 || got["messages"].Limit != 10 {
+			t.Errorf("Entitlements = %+v", e)
+		}
+	})
+	t.Run("an org without payments has its quotas", func(t *testing.T) {
+		s := newStage(t)
+		s.terms.Gateway, s.terms.Plans = nil, nil
+		s.usage.EXPECT().Of(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{PromptTemplates: 1}, nil)
+		e, err := s.Entitlements(s.ctx, member)
+		wantErr(t, err, nil)
+		if e.Plan != nil || e.Entitled || e.Status != "" || e.Limits[0].Origin != billing.QuotaLimit {
+			t.Errorf("Entitlements = %+v", e)
+		}
+	})
+	t.Run("a stranger gets nothing", func(t *testing.T) {
+		s := onBasic(t)
+		_, err := s.Entitlements(s.ctx, identity.Actor{Org: "org", User: "eve", Workspace: "acme", Ceiling: identity.Owner, At: now})
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+	})
+	t.Run("an error of a store is returned", func(t *testing.T) {
+		s := onBasic(t)
+		s.usage.EXPECT().Of(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{}, errOutage)
+		_, err := s.Entitlements(s.ctx, member)
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestQuotas(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change  func(*stage)
+		members int64
+		plan    bool
+	}{
+		"a plan limits members":                        {func(*stage) {}, 2, true},
+		"an unpaid subscription has the org's quotas":  {func(s *stage) { s.kept.Subscription.Status = billing.Unpaid }, quota.Unlimited, false},
+		"a workspace without a customer has them, too": {func(s *stage) { s.kept = nil }, quota.Unlimited, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onBasic(t)
+			tt.change(s)
+			limits, err := s.Quotas(s.ctx, member)
+			wantErr(t, err, nil)
+			if limits.Members != tt.members || limits.Limited[quota.Members] != tt.plan || limits.PromptTemplates != quota.Default().PromptTemplates {
+				t.Errorf("Quotas = %+v", limits)
+			}
+		})
+	}
+}
+
+func TestReportUsage(t *testing.T) {
+	report := billing.UsageReport{Feature: "messages", Quantity: 8, Key: "one", Period: billing.Period{Start: now.Add(-time.Hour), End: now.Add(time.Hour)}}
+	t.Run("usage beyond the limit counts", func(t *testing.T) {
+		s := onBasic(t)
+		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(12), false, nil)
+		got, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+		wantErr(t, err, nil)
+		if got.Used != 12 || got.Limit != 10 || !got.Exceeded() || got.Repeated || got.Period != report.Period {
+			t.Errorf("ReportUsage = %+v", got)
+		}
+	})
+	t.Run("a repeated report returns the sum", func(t *testing.T) {
+		s := onBasic(t)
+		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(8), true, nil)
+		got, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+		wantErr(t, err, nil)
+		if got.Used != 8 || !got.Repeated {
+			t.Errorf("ReportUsage = %+v", got)
+		}
+	})
+	for name, tt := range map[string]struct {
+		by       identity.Actor
+		feature  string
+		quantity int64
+		want     error
+	}{
+		"a member cannot report usage":       {member, "messages", 1, billing.ErrRoleRequired},
+		"an unknown feature is refused":      {owner, "tokens", 1, billing.ErrUnknownFeature},
+		"what Atrium counts is not reported": {owner, "members", 1, billing.ErrUnknownFeature},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onBasic(t)
+			_, err := s.ReportUsage(s.ctx, tt.by, tt.feature, tt.quantity, "")
+			wantErr(t, err, tt.want)
+		})
+	}
+	t.Run("an error of the store is returned", func(t *testing.T) {
+		s := onBasic(t)
+		s.meters.EXPECT().Add(s.ctx, owner, gomock.Any()).Return(int64(0), false, errOutage)
+		_, err := s.ReportUsage(s.ctx, owner, "messages", 1, "")
+		wantErr(t, err, errOutage)
+	})
+}
