@@ -27,6 +27,7 @@ type Services struct {
 	Sources     *sources.Service
 	Payments    *payments.Service
 	Presences   *presences.Service
+	Seats       *presences.Seats
 }
 
 // External has what use cases need besides stores. Functions of an org return its current settings.
@@ -57,9 +58,10 @@ type External struct {
 type Bind func(ports.Stores) Services
 
 // NewBind returns the Bind of a node. All Services that it returns share what belongs to the node and is never part of
-// a transaction: the registry of presences and the usage of API keys, which are stored in pool.
+// a transaction: the registry of presences, the seats of streams and the usage of API keys, which are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
 	usage := accounts.NewUses(pool.Keys)
+	seats := presences.NewSeats(pool.StreamSeats, payments.NewService(pool, e.Terms, e.Quotas).Quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
@@ -86,6 +88,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			),
 			Payments:  pay,
 			Presences: presence,
+			Seats:     seats,
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 var (
@@ -59,6 +61,19 @@ func (c *Config) validateOrgs(found *problems) {
 		} {
 			if q.n < 1 || q.n > 1<<50 {
 				found.add(key+".quotas."+q.key, "must be 1 to 1125899906842624")
+			}
+		}
+		for _, q := range []struct {
+			key string
+			n   int64
+		}{
+			{"members", o.Quotas.Members},
+			{"connections", o.Quotas.Connections},
+			{"sources", o.Quotas.Sources},
+			{"streams", o.Quotas.Streams},
+		} {
+			if q.n != quota.Unlimited && (q.n < 1 || q.n > 1<<50) {
+				found.add(key+".quotas."+q.key, "must be 0 to 1125899906842624; 0 is no limit")
 			}
 		}
 		o.Registry.validate(found, key+".registry")

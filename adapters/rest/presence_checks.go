@@ -53,6 +53,9 @@ func (a *API) recheckLoop() {
 		if byOrg == nil {
 			return
 		}
+		if err := a.Services.Seats.Keep(a.streams, now()); err != nil && a.streams.Err() == nil {
+			a.Log.WarnContext(a.streams, "the node could not store that it is alive; it tries again", "error", err)
+		}
 		for org, streams := range byOrg {
 			a.recheckOrg(org, streams)
 		}

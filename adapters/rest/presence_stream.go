@@ -107,13 +107,25 @@ func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
 }
 
-// count counts the stream for its workspace and its address, until done is called.
+// count counts the stream for its workspace and its address on this node, and for its workspace on all nodes, until
+// done is called.
 func (s *stream) count() (done func(), err error) {
 	ws, address := s.by.Workspace, s.obs.address
 	if err := s.api.streamCounts.enter(ws, address); err != nil {
 		return nil, s.api.refuse("streams", err)
 	}
-	return func() { s.api.streamCounts.leave(ws, address) }, nil
+	free, err := s.Seats.Take(s.Context(), s.by)
+	if err != nil {
+		s.api.streamCounts.leave(ws, address)
+		return nil, err
+	}
+	return func() {
+		s.api.streamCounts.leave(ws, address)
+		if err := free(); err != nil {
+			s.api.Log.WarnContext(s.Context(), "the end of a stream was not stored; it counts until this node ends",
+				"request_id", s.obs.id, "error", err)
+		}
+	}, nil
 }
 
 // openWithinLimits waits for the gates and opens the stream. An open stream occupies no place in them.

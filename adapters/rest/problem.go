@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -118,6 +119,9 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	}
 	if e, ok := errors.AsType[*billing.DeclinedError](err); ok {
 		p.DeclineCode = e.DeclineCode
+	}
+	if e, ok := errors.AsType[*quota.LimitError](err); ok {
+		p.PlanLimit = toPlanLimit(e)
 	}
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, openapi.FieldError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail})

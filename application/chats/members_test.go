@@ -135,7 +135,7 @@ func TestInviteFromOutside(t *testing.T) {
 				made := template()
 				return made, change(made)
 			})
-		_, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("who has become a member meanwhile is one", func(t *testing.T) {

@@ -75,11 +75,11 @@ func membersRace(t *testing.T, a Adapter) {
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
 	limits.Members = used.Members + 2
 	people := accounts.NewService(
-		a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, mailLimits,
+		a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits},
 		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
 	)
 	same(t, "invited", got(t, atOnce(16, func(i int) error {
-		_, err := people.Invite(ctx, team.Admin, ws, fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
+		_, err := people.Invite(ctx, team.Admin, &identity.Org{ID: a.Orgs[0]}, ws, fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
 		return err
 	}), quota.ErrPlanLimit), 2)
 	used, err = a.Usage.Of(ctx, ws, fixture.At)

@@ -52,6 +52,8 @@ var paymentExamples = map[string]example{
 	"createSetupIntent":  plainly(object{}),
 	"listPaymentMethods": plainly(nil),
 	"listInvoices":       plainly(nil),
+	"getEntitlements":    plainly(nil),
+	"reportUsage":        plainly(object{"feature": "messages", "quantity": 1}),
 	"deletePaymentMethod": inHousePaid(func(t *testing.T, who *client, headers []string) target {
 		ensureNotSubscribed(t, who, headers)
 		return target{ids: []string{who.card(t, cardNumber, headers...)}}

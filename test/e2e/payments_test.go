@@ -17,7 +17,7 @@ const (
 	webhookKey   = "whsec_known_to_the_tests"
 	cardNumber   = "4242 4242 4242 4242"
 	soldSettings = `payments: {gateway: sandbox, grace_days: 7, webhook_secrets: ['env:TEST_WEBHOOK_SECRET'], plans: [
-      {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3}, features: [Chats]},
+      {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, limits: {members: 1000, messages: 1000}, features: [Chats]},
       {id: pro, name: Pro, price: {amount: 2900, currency: usd}, interval: month},
       {id: try, name: Try, price: {amount: 500, currency: usd}, interval: month, trial_days: 14}]}`
 )
@@ -66,7 +66,7 @@ func TestPayments(t *testing.T) {
 
 		t.Run("every member lists the plans, and sees which one the workspace has", func(t *testing.T) {
 			a := member.get(t, payments+"/plans").has(t, map[string]string{
-				"data.0.id": "basic", "data.0.price.amount": "900", "data.0.limits.members": "3", "data.0.available": "true", "data.0.is_current": "false", "data.2.trial_days": "14", "next_cursor": "null",
+				"data.0.id": "basic", "data.0.price.amount": "900", "data.0.limits.members": "1000", "data.0.available": "true", "data.0.is_current": "false", "data.2.trial_days": "14", "next_cursor": "null",
 			})
 			if tag := a.header.Get("ETag"); tag == "" || member.do(t, "GET", payments+"/plans", nil, "If-None-Match: "+tag).status != 304 || !strings.Contains(a.header.Get("Vary"), "Workspace-Id") {
 				t.Errorf("%v", a.header)

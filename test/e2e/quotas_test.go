@@ -43,7 +43,7 @@ func TestPlansReplaceQuotas(t *testing.T) {
 				}
 			}
 		}
-		ann.do(t, "POST", templates, object{"name": "third"}).problem(t, 409, "quota_exceeded")
+		ann.do(t, "POST", templates, object{"name": "third"}).problem(t, 409, "plan_limit_reached")
 	})
 }
 
