@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -23,7 +24,7 @@ type Usage interface {
 // CheckUsage returns a *quota.LimitError if the workspace that by acts in uses more than limits allow, in
 // one of kinds. In a transaction, the result counts what the transaction has added.
 func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.Limits, kinds ...quota.Kind) error {
-	if len(kinds) == 0 {
+	if !slices.ContainsFunc(kinds, limits.Bounds) {
 		return nil
 	}
 	used, err := s.Usage.Of(ctx, by.Workspace, by.At)

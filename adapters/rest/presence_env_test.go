@@ -21,9 +21,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -54,7 +56,10 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		notes := mocks.NewMockNotes(mock)
 		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 		stores := ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock), Presences: h.presences(mock)}
-		bind := application.NewBind(stores, application.External{Notes: notes, Clock: now})
+		bind := application.NewBind(stores, application.External{
+			Notes: notes, Clock: now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
+			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
+		})
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 		api, err := New(Config{

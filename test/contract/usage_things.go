@@ -75,7 +75,7 @@ func membersRace(t *testing.T, a Adapter) {
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
 	limits.Members = used.Members + 2
 	people := accounts.NewService(
-		a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits},
+		a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{},
 		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
 	)
 	same(t, "invited", got(t, atOnce(16, func(i int) error {
