@@ -14,9 +14,13 @@ func (a *API) getEntitlements(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := openapi.Entitlements{
-		PlanID: nullable.NewNullNullable[string](), Status: openapi.OrNull(openapi.EntitlementsStatus(e.Status)), Entitled: e.Entitled,
-		Features: []string{}, Limits: map[string]openapi.EntitlementLimit{},
-		PeriodStart: openapi.Time(e.Period.Start), PeriodEnd: openapi.Time(e.Period.End),
+		PlanID:      nullable.NewNullNullable[string](),
+		Status:      openapi.OrNull(openapi.EntitlementsStatus(e.Status)),
+		Entitled:    e.Entitled,
+		Features:    []string{},
+		Limits:      map[string]openapi.EntitlementLimit{},
+		PeriodStart: openapi.Time(e.Period.Start),
+		PeriodEnd:   openapi.Time(e.Period.End),
 	}
 	if e.Plan != nil {
 		out.PlanID, out.Features = nullable.NewNullableWithValue(string(e.Plan.ID)), list(e.Plan.Features)
@@ -30,8 +34,11 @@ func (a *API) getEntitlements(r *request) (reply, error) {
 func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
 	limit, remaining := limitOf(a)
 	out := openapi.EntitlementLimit{
-		Limit: limit, Used: a.Used, Remaining: remaining,
-		Source: openapi.EntitlementLimitSource(a.Origin), CountedBy: openapi.EntitlementLimitCountedByAtrium,
+		Limit:     limit,
+		Used:      a.Used,
+		Remaining: remaining,
+		Source:    openapi.EntitlementLimitSource(a.Origin),
+		CountedBy: openapi.EntitlementLimitCountedByAtrium,
 	}
 	if a.Counted {
 		out.CountedBy = openapi.EntitlementLimitCountedByApplication
@@ -58,14 +65,23 @@ func (a *API) reportUsage(r *request) (reply, error) {
 	}
 	limit, remaining := limitOf(&u.Allowance)
 	return ok(openapi.UsageReported{
-		Feature: u.Name, Used: u.Used, Limit: limit, Remaining: remaining, Repeated: u.Repeated,
-		PeriodStart: openapi.Time(u.Period.Start), PeriodEnd: openapi.Time(u.Period.End),
+		Feature:     u.Name,
+		Used:        u.Used,
+		Limit:       limit,
+		Remaining:   remaining,
+		Repeated:    u.Repeated,
+		PeriodStart: openapi.Time(u.Period.Start),
+		PeriodEnd:   openapi.Time(u.Period.End),
 	}), nil
 }
 
 // toPlanLimit returns what a problem says of a limit that is reached.
 func toPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
-	out := openapi.ProblemPlanLimit{Name: string(e.Kind), Limit: e.Limit, UpgradePlanID: nullable.NewNullNullable[string]()}
+	out := openapi.ProblemPlanLimit{
+		Name:          string(e.Kind),
+		Limit:         e.Limit,
+		UpgradePlanID: nullable.NewNullNullable[string](),
+	}
 	if e.Lifted != nil {
 		out.UpgradePlanID = nullable.NewNullableWithValue(e.Lifted.ID)
 	}
