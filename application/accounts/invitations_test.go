@@ -143,7 +143,8 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			*s.limits = tt.limits
-			s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
+			tx := s.expectAtomically(t, 1)
+			tx.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
 					_, err := change(acme(), "", nil)
 					return err

@@ -130,6 +130,7 @@ var unscoped = map[string]string{
 	"SandboxPayer.Confirm":                "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",
 	"PresenceSignals.Listen":              "a node serves every org; each signal names its own",
+	"StreamSeats.Keep":                    "a node serves every org",
 	"Tickets.Add":                         "account.Ticket names its org",
 	"Notes.Note":                          "event.Note names its workspaces, and its actor the org",
 }
