@@ -23,12 +23,12 @@ func (a *API) getEntitlements(r *request) (reply, error) {
 		PeriodEnd:   openapi.Time(e.Period.End),
 	}
 	if e.Plan != nil {
-		out.PlanID, out.Features = nullable.NewNullableWithValue(string(e.Plan.ID)), list(e.Plan.Features)
+		out.PlanID, out.Features = nullable.NewNullableWithValue(string(e.Plan.ID)), nonNil(e.Plan.Features)
 	}
 	for i := range e.Limits {
 		out.Limits[e.Limits[i].Name] = toEntitlementLimit(&e.Limits[i])
 	}
-	return ok(out).at(1), nil
+	return ok(out).withRevision(1), nil
 }
 
 func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
