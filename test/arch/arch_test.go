@@ -4,6 +4,7 @@ package arch
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,6 +36,15 @@ func (s source) generated() bool { return ast.IsGenerated(s.file) }
 // change.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := allSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// allSources parses once for all tests: with the race detector that takes seconds.
+var allSources = sync.OnceValues(func() ([]source, error) {
 	const root = "../.."
 	var all []source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -59,25 +70,28 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		all = append(all, parse(t, filepath.ToSlash(rel), text))
-		return nil
+		s, err := read(filepath.ToSlash(rel), text)
+		all = append(all, s)
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err == nil && len(all) < 10 {
+		err = fmt.Errorf("only %d Go files found below %s", len(all), root)
 	}
-	if len(all) < 10 {
-		t.Fatalf("only %d Go files found below %s", len(all), root)
-	}
-	return all
+	return all, err
+})
+
+func read(name string, text []byte) (source, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+	return source{path: name, file: f, lines: bytes.Count(text, []byte("\n"))}, err
 }
 
 func parse(t *testing.T, name string, text []byte) source {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+	s, err := read(name, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{path: name, file: f, lines: bytes.Count(text, []byte("\n"))}
+	return s
 }
 
 // interfaces calls visit for each method of each interface that is declared in f.

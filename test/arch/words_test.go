@@ -1,10 +1,12 @@
 package arch
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,6 +14,9 @@ import (
 // privateEnglish matches the words and phrases that docs/style.md replaces: they made readers stop.
 var privateEnglish = regexp.MustCompile(
 	`(?i)\banew\b|\bwhom\b|\bwhoever\b|\bsees? to\b|\bby then\b|\bstands? there\b|\bTakes an? |\banswers (how|what|whether|which|the|a|an|for|with)\b`)
+
+// partsOfPrivateEnglish has one part of each match: the expression itself is slow to apply to all texts.
+var partsOfPrivateEnglish = []string{"anew", "whom", "whoever", "see to", "sees to", "by then", "stand there", "stands there", "takes a", "answers "}
 
 // TestTextsUseThePlainWordsOfTheStyleGuide reads every text of the repository. What customers read has none of these
 // words; Go code, tests included, has fewer than one in a thousand lines.
@@ -38,11 +43,15 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if code {
+			lines += bytes.Count(text, []byte("\n"))
+		}
+		if lower := bytes.ToLower(text); !slices.ContainsFunc(partsOfPrivateEnglish, func(part string) bool { return bytes.Contains(lower, []byte(part)) }) {
+			return nil
+		}
 		number := 0
 		for line := range strings.Lines(string(text)) {
-			if number++; code {
-				lines++
-			}
+			number++
 			switch word := privateEnglish.FindString(line); {
 			case word == "":
 			case customers:
