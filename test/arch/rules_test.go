@@ -124,6 +124,7 @@ var unscoped = map[string]string{
 	"GatewaySubscriptions.Subscribe":      "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Amend":          "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.GiveUp":         "as GatewayCustomers.CreateCustomer",
+	"GatewaySubscriptions.Pay":            "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Cancel":         "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Subscriptions":  "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Invoices":       "as GatewayCustomers.CreateCustomer",
