@@ -42,10 +42,12 @@ func expand(document *yaml.Node) error {
 	paths := member(document, "paths")
 	for i := 0; i < len(paths.Content); i += 2 {
 		path, item := paths.Content[i].Value, paths.Content[i+1]
+		expandParameters(item)
 		for j := 0; j < len(item.Content); j += 2 {
 			if item.Content[j].Value == "parameters" {
 				continue
 			}
+			expandParameters(item.Content[j+1])
 			op := &operation{
 				contract: c, node: item.Content[j+1],
 				parameters: slices.Concat(parameters(item), parameters(item.Content[j+1])),
@@ -56,6 +58,20 @@ func expand(document *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// expandParameters replaces names in the list of parameters by references to the shared parameters.
+func expandParameters(of *yaml.Node) {
+	list := member(of, "parameters")
+	if list == nil {
+		return
+	}
+	list.Style = 0
+	for i, p := range list.Content {
+		if p.Kind == yaml.ScalarNode {
+			list.Content[i] = reference("parameters", p.Value)
+		}
+	}
 }
 
 // parameters returns the names of the shared parameters that a path or an operation takes.
@@ -84,6 +100,7 @@ func (o *operation) takes(parameter string) bool { return slices.Contains(o.para
 // expand adds the responses of an operation that a caller with a credential uses. Those of public and embed
 // operations have few errors, which they list themselves.
 func (o *operation) expand() error {
+	o.requestBody()
 	access := member(o.node, "x-access")
 	if access == nil {
 		return fmt.Errorf("x-access is missing")
@@ -112,6 +129,48 @@ func (o *operation) expand() error {
 		}
 	}
 	return nil
+}
+
+// requestBody completes a body that is written in the short form {schema, examples}: JSON of a schema, which is
+// required. With patch instead of schema, it is a merge patch (RFC 7396), also under the name application/json.
+func (o *operation) requestBody() {
+	body := member(o.node, "requestBody")
+	schema, patch := member(body, "schema"), member(body, "patch")
+	if schema == nil && patch == nil {
+		return
+	}
+	examples := member(body, "examples")
+	for _, short := range []string{"schema", "patch", "examples"} {
+		remove(body, short)
+	}
+	body.Style = 0
+	if member(body, "required") == nil {
+		set(body, "required", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+	}
+	if patch == nil {
+		set(body, "content", jsonContent(schema, examples))
+		return
+	}
+	content := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, media := range []string{"application/merge-patch+json", "application/json"} {
+		set(content, media, member(jsonContent(patch, examples), "application/json"))
+	}
+	set(body, "content", content)
+}
+
+// jsonContent is JSON of a schema: a component's name or the schema itself.
+func jsonContent(schema, examples *yaml.Node) *yaml.Node {
+	if schema.Kind == yaml.ScalarNode {
+		schema = reference("schemas", schema.Value)
+	}
+	media := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	set(media, "schema", schema)
+	if examples != nil {
+		set(media, "examples", examples)
+	}
+	content := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	set(content, "application/json", media)
+	return content
 }
 
 // success completes a response that is written in the short form {description, schema, headers: [names]}.
@@ -155,24 +214,14 @@ func (o *operation) success(response *yaml.Node) error {
 	return nil
 }
 
-// content is JSON of a schema: a component's name or the schema itself. Its example is the one of that name, if there is one.
+// content is JSON of a schema. Its example is the one with the name of the schema's component, if there is one.
 func (o *operation) content(schema, examples *yaml.Node) *yaml.Node {
-	media := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	name := schema.Value
-	if schema.Kind == yaml.ScalarNode {
-		schema = reference("schemas", name)
-	}
-	set(media, "schema", schema)
 	if examples == nil && name != "" && member(member(o.components, "examples"), name) != nil {
 		examples = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		set(examples, name, reference("examples", name))
 	}
-	if examples != nil {
-		set(media, "examples", examples)
-	}
-	content := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	set(content, "application/json", media)
-	return content
+	return jsonContent(schema, examples)
 }
 
 // failures returns the shared response of each status that the operation can answer: by what it takes, and by the

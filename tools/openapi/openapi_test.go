@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,41 @@ func TestAnOperationGetsTheResponsesThatFollowFromIt(t *testing.T) {
 	media := at(get, "responses", "200", "content", "application/json")
 	if at(media, "schema", "$ref") != "#/components/schemas/Thing" || at(media, "examples", "Thing", "$ref") != "#/components/examples/Thing" {
 		t.Errorf("the content is %v", media)
+	}
+}
+
+func TestShortFormsOfParametersAndBodiesAreCompleted(t *testing.T) {
+	document, err := built(t, common, `
+paths:
+  /things/{id}:
+    parameters: [ThingId]
+    post:
+      parameters: [WorkspaceId, {name: dry, in: query}]
+      requestBody: {schema: ThingCreate, examples: {one: {value: {}}}}
+      x-access: {area: workspace}
+      responses: {}
+    patch:
+      requestBody: {patch: ThingPatch, required: false}
+      x-access: {area: workspace}
+      responses: {}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := at(document, "paths", "/things/{id}")
+	for got, want := range map[string]string{
+		fmt.Sprint(at(item, "parameters")):          "[map[$ref:#/components/parameters/ThingId]]",
+		fmt.Sprint(at(item, "post", "parameters")):  "[map[$ref:#/components/parameters/WorkspaceId] map[in:query name:dry]]",
+		fmt.Sprint(at(item, "post", "requestBody")): "map[content:map[application/json:map[examples:map[one:map[value:map[]]] schema:map[$ref:#/components/schemas/ThingCreate]]] required:true]",
+		fmt.Sprint(at(item, "patch", "requestBody")): "map[content:map[application/json:map[schema:map[$ref:#/components/schemas/ThingPatch]] " +
+			"application/merge-patch+json:map[schema:map[$ref:#/components/schemas/ThingPatch]]] required:false]",
+	} {
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if at(item, "post", "responses", "404", "$ref") == nil {
+		t.Error("a parameter in the short form implies no response")
 	}
 }
 
