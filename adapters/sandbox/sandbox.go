@@ -64,7 +64,10 @@ func name(parts ...string) string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-var errNoSuchCustomer = &billing.Rejection{Reason: "resource_missing"}
+var (
+	errNoSuchCustomer     = billing.ErrCustomerGone
+	errNoSuchSubscription = &billing.Rejection{Reason: "resource_missing"}
+)
 
 // keyed runs act under an idempotency key, or returns the result of the key's first call. call names the
 // operation, so that one key is not used for two.

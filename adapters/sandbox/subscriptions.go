@@ -83,7 +83,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *book, now time.Time) (subscription, error) {
 		s := b.subscription(id)
 		if s == nil || !s.Status.Live() {
-			return subscription{}, errNoSuchCustomer
+			return subscription{}, errNoSuchSubscription
 		}
 		b.drop(s)
 		if a.Resell {

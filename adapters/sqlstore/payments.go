@@ -182,10 +182,10 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 		return err
 	}
 	if _, err := db.exec(ctx, `
-		UPDATE payment_customers SET external_id = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
+		UPDATE payment_customers SET external_id = ?, call_key = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
 			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency = ?
 		WHERE workspace_id = ? AND account = ?`,
-		c.ID, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
+		c.ID, c.Key, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
 		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency, c.Workspace, c.Account); err != nil {
 		return err
 	}

@@ -25,8 +25,12 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 	}
 	c, err := g.api.V1Customers.Create(ctx, p)
 	if unanswered(ctx, err) || reused(err) {
-		if made, found := g.customerOf(ctx, key, d); found {
+		made, looked := g.customerOf(ctx, key, d)
+		switch {
+		case made != "":
 			return made, nil
+		case looked != nil: // then even a failure that Stripe keeps leaves the outcome open
+			return "", failure(looked)
 		}
 	}
 	if err != nil {
@@ -35,21 +39,21 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 	return billing.CustomerID(c.ID), nil
 }
 
-// customerOf looks for the customer that a call has made within the last day.
-func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, bool) {
+// customerOf looks for the customer that a call has made within the last day. It returns "" if there is none.
+func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
 	p := &stripe.CustomerListParams{ListParams: g.list(), CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
 	if d.Email != "" {
 		p.Email = &d.Email
 	}
 	for c, err := range g.api.V1Customers.List(ctx, p).All(ctx) {
 		if err != nil {
-			return "", false
+			return "", err
 		}
 		if c.Metadata[madeBy] == key {
-			return billing.CustomerID(c.ID), true
+			return billing.CustomerID(c.ID), nil
 		}
 	}
-	return "", false
+	return "", nil
 }
 
 // CreateSetupIntent implements ports.GatewayCustomers.
@@ -107,11 +111,11 @@ func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wal
 
 func (g *Gateway) customer(ctx context.Context, c billing.CustomerID) (*stripe.Customer, error) {
 	customer, err := g.api.V1Customers.Retrieve(ctx, string(c), &stripe.CustomerRetrieveParams{Params: g.read()})
-	if err != nil {
+	switch {
+	case err == nil && customer.Deleted, missing(err) && !g.live:
+		return nil, billing.ErrCustomerGone
+	case err != nil: // in live mode customers never vanish: the key may be another account's
 		return nil, failure(err)
-	}
-	if customer.Deleted {
-		return nil, &billing.Rejection{Reason: "the customer was deleted"}
 	}
 	return customer, nil
 }

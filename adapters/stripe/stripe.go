@@ -34,6 +34,7 @@ type Config struct {
 type Gateway struct {
 	api     *stripe.Client
 	account string
+	live    bool // money moves
 }
 
 var _ ports.Gateway = (*Gateway)(nil)
@@ -71,7 +72,7 @@ func New(c Config) *Gateway {
 	if c.BaseURL != "" {
 		config.URL = stripe.String(c.BaseURL)
 	}
-	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(), stripe.WithBackends(stripe.NewBackendsWithConfig(config))), account: c.Account}
+	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(), stripe.WithBackends(stripe.NewBackendsWithConfig(config))), account: c.Account, live: Mode(c.SecretKey) == "live"}
 }
 
 // Mode is whether a secret key moves money: live, or test. Customers of the one are unknown to the other.
@@ -179,12 +180,20 @@ func refusal(said *stripe.Error) error {
 		return &billing.DeclinedError{DeclineCode: code}
 	case status == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable.After(retryAfter(said)), detail)
+	case status >= http.StatusInternalServerError && replayed(said):
+		return &billing.KeptFailure{Reason: detail}
 	case status >= http.StatusInternalServerError, status == http.StatusConflict: // 409: a request with the same key is running
 		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable, detail)
 	case status == 0:
 		return fmt.Errorf("%w: %s", billing.ErrGateway, detail)
 	}
 	return &billing.Rejection{Reason: detail}
+}
+
+// replayed reports whether Stripe repeated the response that it stored under the key of a call
+// (https://docs.stripe.com/error-low-level#idempotency).
+func replayed(said *stripe.Error) bool {
+	return said.LastResponse != nil && said.LastResponse.Header.Get("Idempotent-Replayed") == "true"
 }
 
 func retryAfter(said *stripe.Error) time.Duration {

@@ -34,9 +34,21 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	if err := s.beginIntent(ctx, calls, by, key, t, c); err != nil {
 		return nil, err
 	}
-	made, err := callWithRetry(calls, func(ctx context.Context) (billing.SetupIntent, error) {
-		return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
-	})
+	create := func(key string) (billing.SetupIntent, error) {
+		return callWithRetry(calls, func(ctx context.Context) (billing.SetupIntent, error) {
+			return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
+		})
+	}
+	made, err := create(key)
+	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // a second intent costs nothing
+		made, err = create(key + "_again")
+	}
+	if rejected(err) {
+		c, err = s.replaced(ctx, calls, by, t, c, err)
+		if err == nil {
+			made, err = create(key + "_" + string(c.ID))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +102,7 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 		}
 		d.Email = u.Email
 	}
-	wanted, err := billing.NewCustomer(by, t.Kind, t.Account, id.New("atrium"), d)
+	wanted, err := billing.NewCustomer(by, t.Kind, t.Account, newKey(), d)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +118,27 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 
 // createCustomer creates a reserved customer at the gateway.
 func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
-	made, err := callWithRetry(calls, func(ctx context.Context) (billing.CustomerID, error) {
-		d := c.Details
-		d.Workspace = c.Workspace
-		return t.Gateway.CreateCustomer(ctx, c.Key, d)
-	})
+	create := func() (billing.CustomerID, error) {
+		return callWithRetry(calls, func(ctx context.Context) (billing.CustomerID, error) {
+			d := c.Details
+			d.Workspace = c.Workspace
+			return t.Gateway.CreateCustomer(ctx, c.Key, d)
+		})
+	}
+	made, err := create()
+	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // no customer was created, and no money is at stake
+		was, key := c.Key, newKey()
+		if c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+			c.Rekey(by, was, key)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if c.ID != "" { // created by a concurrent call
+			return c, nil
+		}
+		made, err = create()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +153,40 @@ func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, 
 	})
 	return c, err
 }
+
+// rejected reports whether a gateway refused a call because of Atrium, perhaps because the customer does
+// not exist there any more.
+func rejected(err error) bool {
+	_, is := errors.AsType[*billing.Rejection](err)
+	return is
+}
+
+// replaced returns a new customer if c was deleted at the gateway. If it was not, it returns why the call
+// was refused.
+func (s *Service) replaced(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, refusal error,
+) (*billing.Customer, error) {
+	now, err := s.refresh(ctx, calls, by, t, c, s.wallet(by))
+	if err != nil {
+		return nil, err
+	}
+	if now.ID == c.ID {
+		return nil, refusal
+	}
+	return s.customer(ctx, calls, by, t)
+}
+
+// lose records that the gateway does not have a customer any more.
+func (s *Service) lose(ctx context.Context, by identity.Actor, t Terms, id billing.CustomerID) (*billing.Customer, error) {
+	key := newKey()
+	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		c.Lost(mirrorActor(by), id, key)
+		return nil
+	})
+}
+
+// newKey returns an idempotency key that no call has used.
+func newKey() string { return id.New("atrium") }
 
 // auditLater queues the next audit of the mirror.
 func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.Customer) error {

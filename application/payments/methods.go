@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
-	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -44,7 +43,7 @@ func (s *Service) SetDefault(
 // makeDefault sets the default at the gateway. The key is only for retries of this call, which is
 // idempotent: it sets a state.
 func (s *Service) makeDefault(calls context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
-	key := id.New("atrium")
+	key := newKey()
 	return call(calls, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
 }
 
@@ -109,7 +108,8 @@ func (s *Service) detach(ctx, calls context.Context, by identity.Actor, t Terms,
 		err = s.makeDefault(calls, t, c.ID, next)
 	}
 	if err == nil || errors.Is(err, billing.ErrMethodNotFound) {
-		err = call(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, "atrium_detach_"+string(m), c.ID, m) })
+		key := newKey()
+		err = call(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, key, c.ID, m) })
 	}
 	if billing.OutcomeUnknown(err) {
 		return err // the queued job finds out the outcome

@@ -78,6 +78,9 @@ func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) 
 // was read is discarded.
 func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, p part) (*billing.Customer, error) {
 	see, err := p.read(calls, t, c)
+	if errors.Is(err, billing.ErrCustomerGone) {
+		return s.lose(ctx, by, t, c.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +140,9 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 		var applies []func(*billing.Customer)
 		for _, p := range []part{s.wallet(by), s.subscription(by), s.invoices(by)} {
 			see, err := p.read(calls, t, c)
+			if errors.Is(err, billing.ErrCustomerGone) {
+				return s.lose(ctx, by, t, c.ID)
+			}
 			if err != nil {
 				return nil, err
 			}

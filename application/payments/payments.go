@@ -121,7 +121,8 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 			err = &billing.UnsettledError{Refusal: refused.Reason}
 			return struct{}{}, backoff.Permanent(err)
 		}
-		if err != nil && !billing.OutcomeUnknown(err) {
+		_, kept := errors.AsType[*billing.KeptFailure](err)
+		if kept || err != nil && !billing.OutcomeUnknown(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		waits.least = 0

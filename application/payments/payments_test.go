@@ -171,6 +171,7 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
 				s.kept = customer()
+				s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(billing.Wallet{}, nil)
 				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any, any).Times(tt.calls).Return(billing.SetupIntent{}, tt.err)
 				start := time.Now()
 				_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)

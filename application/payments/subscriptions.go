@@ -180,6 +180,13 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 		return v, nil
 	}
 	v, err := s.execute(ctx, calls, by, t, begun)
+	if rejected(err) || errors.Is(err, billing.ErrMethodNotFound) { // the next call gets a new customer if this one was deleted
+		_, err = s.replaced(ctx, calls, by, t, begun, err)
+		if err == nil {
+			err = billing.ErrMethodRequired
+		}
+		return nil, err
+	}
 	if err == nil && v == nil {
 		err = billing.ErrNoSubscription
 	}

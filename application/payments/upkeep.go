@@ -71,6 +71,10 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 		return err
 	}
 	different, err := s.differences(ctx, by, t, c)
+	if errors.Is(err, billing.ErrCustomerGone) {
+		_, err := s.lose(ctx, by, t, c.ID)
+		return ignoring(err)
+	}
 	if err != nil || len(different) == 0 {
 		return err
 	}

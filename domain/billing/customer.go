@@ -101,6 +101,33 @@ func (c *Customer) Made(by identity.Actor, id CustomerID) {
 	c.touch(by)
 }
 
+// Rekey replaces the key of a reservation whose call the gateway will never answer otherwise than by a
+// failure. If was is no longer the key, or the customer exists, nothing changes.
+func (c *Customer) Rekey(by identity.Actor, was, key string) {
+	if c.ID == "" && c.Key == was {
+		c.Key = key
+		c.touch(by)
+	}
+}
+
+// Lost records that the customer was deleted at the gateway, with everything that it had there. The next
+// call creates another one, under key. If id is no longer the customer, nothing changes.
+func (c *Customer) Lost(by identity.Actor, id CustomerID, key string) {
+	if id == "" || c.ID != id {
+		return
+	}
+	c.Record(by, "payment_customer.lost", string(id), map[string]any{"gateway": c.Gateway})
+	if c.Pending != nil {
+		c.Abandon(by, c.Pending.Key, "customer_gone")
+	}
+	if c.Subscription != nil {
+		c.end(by)
+	}
+	c.ID, c.Key = "", key
+	c.Methods, c.Default, c.Credit, c.Surplus = nil, "", Money{}, nil
+	c.touch(by)
+}
+
 // allow returns nil if by may manage payments in the customer's workspace.
 func (c *Customer) allow(by identity.Actor) error {
 	if by.Workspace != c.Workspace {

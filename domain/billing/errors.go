@@ -76,6 +76,20 @@ func (e *Rejection) Error() string { return "the gateway refused: " + e.Reason }
 // Unwrap returns the error that the caller gets.
 func (e *Rejection) Unwrap() error { return ErrGateway }
 
+// ErrCustomerGone is a Rejection: the gateway has no such customer any more.
+var ErrCustomerGone = &Rejection{Reason: "the customer does not exist"}
+
+// KeptFailure is ErrGatewayUnavailable for a call whose failure the gateway has stored under the call's
+// key, without an effect that can be seen. The key will never succeed.
+type KeptFailure struct {
+	Reason string // for the log
+}
+
+func (e *KeptFailure) Error() string { return "the gateway keeps a failure: " + e.Reason }
+
+// Unwrap returns the error that the caller gets.
+func (e *KeptFailure) Unwrap() error { return ErrGatewayUnavailable }
+
 // UnsettledError is ErrGateway for a repeated call that the gateway refused after the first try got no
 // response. The refusal does not tell the outcome of the first try.
 type UnsettledError struct {

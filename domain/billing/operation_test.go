@@ -261,3 +261,27 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 		})
 	}
 }
+
+func TestALostCustomerKeepsNothing(t *testing.T) {
+	c := subscribed("basic", billing.Active, card("a", 1))
+	c.HadTrial = true
+	c.Pending = &billing.Operation{Kind: billing.Change, Key: "k"}
+	c.Lost(owner, "cus_other", "new")
+	if c.ID != "cus_1" {
+		t.Fatal("another customer was lost")
+	}
+	c.Lost(owner, "cus_1", "new")
+	if c.ID != "" || c.Key != "new" || len(c.Methods) != 0 || c.Default != "" || c.Subscription != nil || c.Pending != nil || !c.HadTrial {
+		t.Errorf("%+v", c)
+	}
+	if got := recorded(&c.Log); got != "payment_customer.lost subscription.request_failed subscription.ended " {
+		t.Errorf("recorded %s", got)
+	}
+	c.Rekey(owner, "other", "newer")
+	if c.Key != "new" {
+		t.Error("the key of another call was replaced")
+	}
+	if c.Rekey(owner, "new", "newer"); c.Key != "newer" {
+		t.Error("the key was not replaced")
+	}
+}

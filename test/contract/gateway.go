@@ -381,4 +381,5 @@ func gatewayStrangers(t *testing.T, g GatewayStage) {
 			t.Errorf("error = %v, want a rejection", err)
 		}
 	}
+	wantErr(t, walletErr, billing.ErrCustomerGone)
 }

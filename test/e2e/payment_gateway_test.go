@@ -139,6 +139,27 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 	})
 }
 
+func TestACustomerThatTheGatewayDeleted(t *testing.T) {
+	t.Parallel()
+	api, stripe := newStripe(t)
+	s := start(t, sqlite, stripe)
+	ann := s.user(t, "owner")
+	was := ann.customer(t)
+	api.AddCard(was, "4242")
+	ann.subscribe(t, "basic")
+	api.Delete(was)
+	s.sql(t, `UPDATE payment_customers SET wallet_at = 1, subscription_at = 1`)
+	ann.get(t, payments+"/methods").has(t, map[string]string{"data": "[]", "stale": "false"})
+	ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+	if now := ann.customer(t); now == was || now == "" {
+		t.Errorf("customer %q, and %q before", now, was)
+	}
+	a := ann.get(t, "/api/events?type=payment_customer.lost").has(t, map[string]string{"data.1": ""})
+	if a.at("data.0.subject") == "" {
+		t.Error(a)
+	}
+}
+
 func TestAnOrgThatTakesNoPayments(t *testing.T) {
 	t.Parallel()
 	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner")

@@ -16,6 +16,7 @@ type customer struct {
 	methods         []*method
 	def             string // id of the default method
 	credit          int64  // deducted from the next invoices
+	deleted         bool
 }
 
 type method struct {
@@ -44,7 +45,7 @@ func (s *Server) id(prefix string) string {
 }
 
 func (s *Server) customer(id string) *customer {
-	i := slices.IndexFunc(s.customers, func(c *customer) bool { return c.id == id })
+	i := slices.IndexFunc(s.customers, func(c *customer) bool { return c.id == id && !c.deleted })
 	if i < 0 {
 		return nil
 	}
@@ -83,16 +84,32 @@ func (s *Server) createCustomer(f form, _ *http.Request) any {
 func (s *Server) listCustomers(f form, _ *http.Request) any {
 	since := f.number("created[gte]")
 	return list(f, "/v1/customers", newest(s.customers, func(c *customer) bool {
-		return c.created.Unix() >= since && (f.Get("email") == "" || f.Get("email") == c.email)
+		return !c.deleted && c.created.Unix() >= since && (f.Get("email") == "" || f.Get("email") == c.email)
 	}), (*customer).show)
 }
 
+// readCustomer shows a deleted customer as such (https://docs.stripe.com/api/customers/delete).
 func (s *Server) readCustomer(_ form, r *http.Request) any {
-	c := s.customer(r.PathValue("id"))
-	if c == nil {
-		return missing(404, "id")
+	id := r.PathValue("id")
+	if c := s.customer(id); c != nil {
+		return c.show()
 	}
-	return c.show()
+	if slices.ContainsFunc(s.customers, func(c *customer) bool { return c.id == id }) {
+		return map[string]any{"id": id, "object": "customer", "deleted": true}
+	}
+	return missing(404, "id")
+}
+
+// Delete deletes a customer, as the dashboard does: its subscriptions end.
+func (s *Server) Delete(customer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.subscriptions {
+		if u.customer == customer && u.live() {
+			s.end(u, "canceled")
+		}
+	}
+	s.customer(customer).deleted = true
 }
 
 func (s *Server) updateCustomer(f form, r *http.Request) any {
