@@ -30,7 +30,7 @@ type Users interface {
 	Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error)
 
 	// SignedIn returns the person that an issuer's subject is linked to, or account.ErrUserNotFound.
-	// The result may be up to one second old, as in Keys.Principal. Its Met field holds the claims of a
+	// The result may be up to one second old, as in Keys.Principal. Its LastSettled field holds the claims of a
 	// SignIn within that second that changed nothing.
 	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
 

@@ -18,7 +18,7 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 			Email:              openapi.OrNull(u.Email),
 			Name:               u.Name,
 			Operator:           u.Operator,
-			DefaultWorkspaceID: openapi.OrNull(string(u.DefaultSeen(r.by))),
+			DefaultWorkspaceID: openapi.OrNull(string(u.VisibleDefault(r.by))),
 		},
 		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:   nullable.NewNullNullable[openapi.Workspace](),

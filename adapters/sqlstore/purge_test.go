@@ -136,7 +136,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			by, peer := team.Owner, team.Peer
 			by.Workspace = w.ID
 			if _, err := a.Workspaces.Update(ctx, by, w.ID, nil, func(w *account.Workspace) error {
-				w.Keep(system, peer.User, "https://issuer.example", identity.Member, nil)
+				w.SettleGranted(system, peer.User, "https://issuer.example", identity.Member, nil)
 				return nil
 			}); err != nil {
 				t.Fatal(err)

@@ -84,14 +84,14 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	})
 	if err == nil && s.db.tx == nil {
 		met := *p
-		met.Met = &in.Claims
+		met.LastSettled = &in.Claims
 		s.db.signIns.remember(cacheKey, &met, era) // ignored if the sign-in changed anything: that starts another era
 	}
 	return p, err
 }
 
 func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
-	s.In = map[identity.UserID][]identity.WorkspaceID{}
+	s.MemberOf = map[identity.UserID][]identity.WorkspaceID{}
 	named := map[string]bool{}
 	for _, r := range s.Org.ClaimRules {
 		named[r.Workspace] = true
@@ -116,12 +116,12 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	}
 	if s.ByEmail != nil { // it is locked, so no other transaction links it
 		var subject string
-		if s.Known, err = db.get(ctx, &subject, `SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
+		if s.HasSubject, err = db.get(ctx, &subject, `SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
 			org, s.Claims.Issuer, s.ByEmail.ID, s.Claims.Subject); err != nil {
 			return err
 		}
 	}
-	users := slices.Sorted(maps.Keys(s.In))
+	users := slices.Sorted(maps.Keys(s.MemberOf))
 	s.Workspaces = map[string]*account.Workspace{}
 	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
 		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.lock, org, slug)
@@ -152,9 +152,9 @@ func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool,
 	if err != nil {
 		return nil, err
 	}
-	s.In[u.ID] = nil
+	s.MemberOf[u.ID] = nil
 	for _, m := range memberships {
-		s.In[u.ID] = append(s.In[u.ID], m.Workspace.ID)
+		s.MemberOf[u.ID] = append(s.MemberOf[u.ID], m.Workspace.ID)
 		if m.Role > m.ByHand {
 			ruled[m.Workspace.Slug] = true
 		}
@@ -164,7 +164,7 @@ func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool,
 
 func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	save := db.saveUser
-	if s.Fresh {
+	if s.IsNew {
 		save = db.addUser
 	}
 	if err := save(ctx, s.User); err != nil {
@@ -191,8 +191,8 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 			return err
 		}
 	}
-	if s.Own != nil {
-		return db.addWorkspace(ctx, s.Own)
+	if s.PersonalWorkspace != nil {
+		return db.addWorkspace(ctx, s.PersonalWorkspace)
 	}
 	return nil
 }

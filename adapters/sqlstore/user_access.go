@@ -23,7 +23,7 @@ func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identit
 		if err := change(a); err != nil {
 			return err
 		}
-		for _, ws := range a.In {
+		for _, ws := range a.MemberOf {
 			for _, k := range a.Keys[ws] {
 				if err := tx.saveKey(ctx, k); err != nil {
 					return err
@@ -55,12 +55,12 @@ func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID
 	if a.User, _, err = db.user(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
 		return nil, err
 	}
-	if err := db.list(ctx, &a.In, `
+	if err := db.list(ctx, &a.MemberOf, `
 		SELECT t.id FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
 		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+db.dialect.lock, id, org); err != nil {
 		return nil, err
 	}
-	for _, ws := range a.In {
+	for _, ws := range a.MemberOf {
 		w := &account.Workspace{ID: ws}
 		if err := db.loadKeys(ctx, w, id); err != nil {
 			return nil, err

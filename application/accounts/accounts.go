@@ -60,7 +60,7 @@ func (s *Service) Authenticate(ctx context.Context, org *identity.Org, token str
 // Me returns the caller and its memberships; with an API key, only that of the key's workspace.
 func (s *Service) Me(ctx context.Context, by identity.Actor) (*account.User, []account.Membership, error) {
 	u, memberships, err := s.users.Get(ctx, by.Org, by.User)
-	return u, account.Seen(by, memberships), err
+	return u, account.VisibleMemberships(by, memberships), err
 }
 
 // Find returns the person of by's org with an e-mail address. by is the system.

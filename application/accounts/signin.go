@@ -14,7 +14,7 @@ import (
 // account.SignIn.Settle.
 // The audit trail notes the sign-in.
 func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org, c account.Claims) (p *account.Person, apart *account.User, err error) {
-	if len(c.Lacks(org)) > 0 { // Settle would return it too, but after loading data
+	if len(c.Missing(org)) > 0 { // Settle would return it too, but after loading data
 		return nil, nil, account.ErrClaimMissing
 	}
 	defer func() {
@@ -34,7 +34,7 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 	in := account.SignIn{Claims: c, Org: org}
 	p, err = s.users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
 		err := in.Settle(by)
-		apart = in.Apart
+		apart = in.NotJoined
 		return err
 	})
 	return p, apart, err

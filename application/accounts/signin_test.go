@@ -55,13 +55,13 @@ func TestSignIn(t *testing.T) {
 		check   func(*account.SignIn) bool
 	}{
 		"another subject of the issuer gets one apart": {nil, false, &account.User{ID: "bob", Email: email, EmailVerified: true}, func(s *account.SignIn) bool {
-			return s.Fresh && s.Link && s.User.Email == "" && s.User.ID != "bob"
+			return s.IsNew && s.Link && s.User.Email == "" && s.User.ID != "bob"
 		}},
 		"a newcomer gets an account": {nil, false, nil, func(s *account.SignIn) bool {
-			return s.Fresh && s.Link && s.User.Email == email && s.Own != nil && s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
+			return s.IsNew && s.Link && s.User.Email == email && s.PersonalWorkspace != nil && s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
 		}},
 		"who has another name now is brought in line": {func() *account.Person { p := known(); p.User.Name = "Old"; return p }, true, nil, func(s *account.SignIn) bool {
-			return !s.Fresh && !s.Link && s.User.ID == "ann" && s.User.Name == "Ann" && s.Own == nil
+			return !s.IsNew && !s.Link && s.User.ID == "ann" && s.User.Name == "Ann" && s.PersonalWorkspace == nil
 		}},
 		"so is whose role the rules would change": {func() *account.Person { p := known(); p.Memberships = nil; return p }, true, nil, func(s *account.SignIn) bool {
 			return s.User.ID == "ann" && s.Workspaces["acme-slug"].Members["ann"].Role == identity.Member
@@ -89,7 +89,7 @@ func TestSignIn(t *testing.T) {
 							in.Linked = &u
 						}
 						if tt.byEmail != nil {
-							in.ByEmail, in.Known = tt.byEmail, true
+							in.ByEmail, in.HasSubject = tt.byEmail, true
 						}
 						w := acme()
 						delete(w.Members, "ann")
@@ -102,7 +102,7 @@ func TestSignIn(t *testing.T) {
 				})
 			got, apart, err := s.SignIn(s.ctx, system, org, claims)
 			wantErr(t, err, nil)
-			if got != made || apart != in.Apart || (apart != nil) != (tt.byEmail != nil) || !tt.check(&in) {
+			if got != made || apart != in.NotJoined || (apart != nil) != (tt.byEmail != nil) || !tt.check(&in) {
 				t.Errorf("SignIn settled on %+v", in)
 			}
 		})

@@ -43,7 +43,7 @@ func (s *Tickets) Standing(ctx context.Context, org *identity.Org, proofs []acco
 		return nil, err
 	}
 	for i, p := range proofs {
-		if !p.Stands(org, who[i], now) {
+		if !p.Valid(org, who[i], now) {
 			who[i] = nil
 		}
 	}

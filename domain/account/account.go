@@ -103,8 +103,8 @@ type UserChanges struct {
 	DefaultWorkspace *identity.WorkspaceID // empty clears it
 }
 
-// DefaultSeen returns u's default workspace if by may see it. An API key sees only its own workspace.
-func (u *User) DefaultSeen(by identity.Actor) identity.WorkspaceID {
+// VisibleDefault returns u's default workspace if by may see it. An API key sees only its own workspace.
+func (u *User) VisibleDefault(by identity.Actor) identity.WorkspaceID {
 	if by.Key != "" && u.DefaultWorkspace != by.Workspace {
 		return ""
 	}
@@ -112,7 +112,7 @@ func (u *User) DefaultSeen(by identity.Actor) identity.WorkspaceID {
 }
 
 // Change applies changes that by makes to its own user. m are the user's memberships; each of their
-// workspaces records the event. A default workspace that by does not see (DefaultSeen) cannot be
+// workspaces records the event. A default workspace that by does not see (VisibleDefault) cannot be
 // cleared, and an API key can choose only its own workspace.
 func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
 	if by.User != u.ID {
@@ -132,8 +132,8 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		u.Name = *name
 		changed["name"] = true
 	}
-	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultSeen(by) {
-		if *ws != "" && !memberOf(Seen(by, m), *ws) {
+	if ws := c.DefaultWorkspace; ws != nil && *ws != u.VisibleDefault(by) {
+		if *ws != "" && !memberOf(VisibleMemberships(by, m), *ws) {
 			return identity.ErrWorkspaceNotFound
 		}
 		changed["default_workspace_id"] = true // a workspace's trail must not name another workspace
@@ -159,12 +159,12 @@ func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changed map[
 	}
 	u.Revision++
 	u.UpdatedAt = by.At
-	u.tell(by, in, "user.updated", changed)
+	u.recordInWorkspaces(by, in, "user.updated", changed)
 }
 
-// tell records an event in the trail of each workspace that u is in, or, if there is none, in the trail
+// recordInWorkspaces records an event in the trail of each workspace that u is in, or, if there is none, in the trail
 // of no workspace. data never contains a name or an address.
-func (u *User) tell(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
+func (u *User) recordInWorkspaces(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
 	if len(in) == 0 {
 		in = []identity.WorkspaceID{""}
 	}
@@ -204,8 +204,8 @@ func memberOf(m []Membership, ws identity.WorkspaceID) bool {
 	return false
 }
 
-// Seen returns those of a caller's memberships that its credential can use.
-func Seen(by identity.Actor, all []Membership) []Membership {
+// VisibleMemberships returns those of a caller's memberships that its credential can use.
+func VisibleMemberships(by identity.Actor, all []Membership) []Membership {
 	if by.Key == "" {
 		return all
 	}

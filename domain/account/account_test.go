@@ -117,10 +117,10 @@ func TestChangeUser(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				by, u := keyed(ann, "acme", identity.Owner), user()
 				u.DefaultWorkspace = tt.is
-				if got := u.DefaultSeen(by); got != tt.seen {
+				if got := u.VisibleDefault(by); got != tt.seen {
 					t.Errorf("seen is %q", got)
 				}
-				if got := u.DefaultSeen(person("ann")); got != tt.is {
+				if got := u.VisibleDefault(person("ann")); got != tt.is {
 					t.Errorf("the person sees %q", got)
 				}
 				wantErr(t, u.Change(by, nil, memberships, ws(tt.sent)), tt.err)

@@ -35,8 +35,8 @@ func (c Claims) EmailFor(org *identity.Org) string {
 	return c.Email
 }
 
-// Lacks returns the claims that org requires in the issuer's tokens and that c does not have.
-func (c Claims) Lacks(org *identity.Org) []identity.ClaimValue {
+// Missing returns the claims that org requires in the issuer's tokens and that c does not have.
+func (c Claims) Missing(org *identity.Org) []identity.ClaimValue {
 	issuer, _ := org.Issuer(c.Issuer)
 	var missing []identity.ClaimValue
 	for _, need := range issuer.Require {

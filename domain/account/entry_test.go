@@ -50,24 +50,24 @@ func TestWhoMaySignUp(t *testing.T) {
 				s.Claims = claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(tt.groups)} })
 				s.Org, s.Workspaces = org, map[string]*account.Workspace{"acme-slug": w}
 				err := s.Settle(signingIn)
-				if err != nil && (s.User != nil || s.Own != nil || s.Fresh || s.Link || len(w.Recorded()) != 0) {
+				if err != nil && (s.User != nil || s.PersonalWorkspace != nil || s.IsNew || s.Link || len(w.Recorded()) != 0) {
 					t.Errorf("a refusal left %+v", s)
 				}
 				return s, err
 			}
 			s, err := settle(account.SignIn{Invitations: tt.invitations})
 			wantErr(t, err, tt.want)
-			if err == nil && (!s.Fresh || !s.Link || s.Own == nil) {
+			if err == nil && (!s.IsNew || !s.Link || s.PersonalWorkspace == nil) {
 				t.Errorf("got %+v", s)
 			}
 			for what, known := range map[string]account.SignIn{
 				"who has signed in before": {Linked: user("ann", "ann@example.com", true)}, "whose account was made": {ByEmail: user("ann", "ann@example.com", true)},
 			} {
-				if s, err := settle(known); err != nil || s.Fresh || s.User.ID != "ann" {
+				if s, err := settle(known); err != nil || s.IsNew || s.User.ID != "ann" {
 					t.Errorf("%s: %+v, %v", what, s, err)
 				}
 			}
-			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true), Known: true})
+			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true), HasSubject: true})
 			wantErr(t, err, tt.want) // a second subject with the address is a new person
 		})
 	}
@@ -92,7 +92,7 @@ func TestRequiredClaims(t *testing.T) {
 			org := shared(identity.Issuer{})
 			org.Issuers[0].Require = need
 			c := claims(func(c *account.Claims) { c.Issuer, c.Raw = tt.issuer, decoded(t, tt.raw).Raw })
-			if diff := cmp.Diff(tt.lacks, c.Lacks(org)); diff != "" {
+			if diff := cmp.Diff(tt.lacks, c.Missing(org)); diff != "" {
 				t.Error(diff)
 			}
 			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} { // both have an account
@@ -130,7 +130,7 @@ func TestWorkspacesByOperators(t *testing.T) {
 		org.WorkspacesBy = identity.WorkspacesByOperators
 		s := account.SignIn{Claims: claims(nil), Org: org}
 		wantErr(t, s.Settle(signingIn), nil)
-		if s.Own == nil {
+		if s.PersonalWorkspace == nil {
 			t.Error("there is none")
 		}
 	})

@@ -29,7 +29,7 @@ func (g Granted) settled(
 ) Granted {
 	next := Granted{}
 	for other, role := range g {
-		if role = min(role, present, most(rules, other, slug)); other != issuer && role > byHand {
+		if role = min(role, present, highestByRules(rules, other, slug)); other != issuer && role > byHand {
 			next[other] = role
 		}
 	}
@@ -42,8 +42,8 @@ func (g Granted) settled(
 	return next
 }
 
-// most returns the highest role that the rules for issuer can give in a workspace.
-func most(rules []identity.ClaimRule, issuer, slug string) identity.Role {
+// highestByRules returns the highest role that the rules for issuer can give in a workspace.
+func highestByRules(rules []identity.ClaimRule, issuer, slug string) identity.Role {
 	role := identity.NoRole
 	for _, r := range rules {
 		if r.Issuer == issuer && r.Workspace == slug {
@@ -53,11 +53,11 @@ func most(rules []identity.ClaimRule, issuer, slug string) identity.Role {
 	return role
 }
 
-// Keep updates a membership to what rules grant to a token of issuer (NoRole for nothing). The role
+// SettleGranted updates a membership to what rules grant to a token of issuer (NoRole for nothing). The role
 // becomes the highest of that, the role granted by hand, and the roles that rules of other issuers
 // gave. rules are the org's. The last owner stays owner. user is a person: the bearer of a service key
 // cannot sign in.
-func (w *Workspace) Keep(
+func (w *Workspace) SettleGranted(
 	by identity.Actor, user identity.UserID, issuer string, granted identity.Role, rules []identity.ClaimRule,
 ) {
 	m, member := w.Members[user]
@@ -71,7 +71,7 @@ func (w *Workspace) Keep(
 	case m.Role == role && maps.Equal(m.Granted, next), role != identity.Owner && w.lastOwner(m), !w.DeletedAt.IsZero():
 		return
 	case role == identity.NoRole:
-		w.part(by, m, false)
+		w.endMembership(by, m, false)
 		return
 	case !member:
 		w.record(by, "member.added", data)

@@ -198,8 +198,8 @@ type Pending struct {
 	Inviter identity.Role // the inviter's current role in the workspace of the invitation
 }
 
-// letsIn reports whether the invited person could accept now.
-func (p *Pending) letsIn(now time.Time) bool { return !p.Expired(now) && p.vouchedBy(p.Inviter) }
+// admits reports whether the invited person could accept now.
+func (p *Pending) admits(now time.Time) bool { return !p.Expired(now) && p.vouchedBy(p.Inviter) }
 
 // Accept makes by a member, unless the invitation is a guest's and by is a member already. by must be
 // signed in with the verified address: an API key cannot accept, because anyone may hold it. Accept

@@ -73,8 +73,8 @@ func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
 				s.ByEmail = nil // as a store does
 			}
 			wantErr(t, s.Settle(signingIn), nil)
-			if (s.User == tt.account) != tt.joins || s.Fresh == tt.joins || (s.Apart != nil) != tt.apart {
-				t.Fatalf("joined %v, fresh %v, apart %v", s.User == tt.account, s.Fresh, s.Apart != nil)
+			if (s.User == tt.account) != tt.joins || s.IsNew == tt.joins || (s.NotJoined != nil) != tt.apart {
+				t.Fatalf("joined %v, fresh %v, apart %v", s.User == tt.account, s.IsNew, s.NotJoined != nil)
 			}
 			if s.User.Email != tt.email || s.User.EmailVerified != (tt.email != "") || s.User.EmailVerifiedBy != tt.by {
 				t.Errorf("address %q, verified %v by %q", s.User.Email, s.User.EmailVerified, s.User.EmailVerifiedBy)

@@ -38,9 +38,9 @@ type LiveKeys struct {
 	Maker    bool // whether the caller's own key is among them
 }
 
-// makes returns an error if by's credential cannot create a key in w, because it was an API key and has
+// checkCreator returns an error if by's credential cannot create a key in w, because it was an API key and has
 // ended.
-func (w *Workspace) makes(by identity.Actor) error {
+func (w *Workspace) checkCreator(by identity.Actor) error {
 	if by.Key != "" && !w.Live.Maker {
 		return identity.ErrUnauthenticated
 	}
@@ -98,7 +98,7 @@ func (w *Workspace) NewKey(by identity.Actor, policy identity.KeyPolicy, user id
 	if by.ReadOnly() {
 		return nil, Token{}, identity.ErrReadOnly
 	}
-	if err := w.makes(by); err != nil {
+	if err := w.checkCreator(by); err != nil {
 		return nil, Token{}, err
 	}
 	if policy.NoPersonal && !by.Service {
@@ -171,7 +171,7 @@ func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, 
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, nil, Token{}, err
 	}
-	if err := w.makes(by); err != nil {
+	if err := w.checkCreator(by); err != nil {
 		return nil, nil, Token{}, err
 	}
 	by.Role = w.RoleOf(by)
@@ -220,7 +220,7 @@ func (w *Workspace) RotateKey(
 	if !k.Live(by.At) {
 		return nil, Token{}, ErrKeyInactive
 	}
-	if err := w.makes(by); err != nil {
+	if err := w.checkCreator(by); err != nil {
 		return nil, Token{}, err
 	}
 	if policy.NoPersonal && !k.Service && !by.Service {

@@ -34,8 +34,8 @@ func (p *Person) TakeSignIn(by identity.Actor, issuer string, from *Person) erro
 		if from.User.ID == p.User.ID {
 			return nil
 		}
-		from.User.tell(by, idsOf(from.Memberships), "user.unlinked", map[string]any{"issuer": issuer})
+		from.User.recordInWorkspaces(by, idsOf(from.Memberships), "user.unlinked", map[string]any{"issuer": issuer})
 	}
-	p.User.tell(by, idsOf(p.Memberships), "user.linked", map[string]any{"issuer": issuer})
+	p.User.recordInWorkspaces(by, idsOf(p.Memberships), "user.linked", map[string]any{"issuer": issuer})
 	return nil
 }

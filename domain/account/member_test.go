@@ -210,7 +210,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 		"a removal": {abroad, func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member", false) }, true},
 		"leaving":   {person("member"), func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member", false) }, true},
 		"rules that take it": {system, func(w *account.Workspace, by identity.Actor) error {
-			byRules(w, "member", identity.NoRole).Keep(by, "member", issuer, identity.NoRole, nil)
+			byRules(w, "member", identity.NoRole).SettleGranted(by, "member", issuer, identity.NoRole, nil)
 			return nil
 		}, true},
 		"no other role": {person("admin"), func(w *account.Workspace, by identity.Actor) error {
@@ -218,7 +218,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 			return err
 		}, false},
 		"nor what rules lower": {system, func(w *account.Workspace, by identity.Actor) error {
-			byRules(w, "member", identity.NoRole).Keep(by, "member", issuer, identity.Viewer, nil)
+			byRules(w, "member", identity.NoRole).SettleGranted(by, "member", issuer, identity.Viewer, nil)
 			return nil
 		}, false},
 		"nor a removal that was refused": {person("viewer"), func(w *account.Workspace, by identity.Actor) error {
@@ -286,7 +286,7 @@ func TestKeep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			from := tt.w.Members[tt.user].Role
 			before := tt.w.Members[tt.user]
-			tt.w.Keep(system, tt.user, issuer, tt.granted, nil)
+			tt.w.SettleGranted(system, tt.user, issuer, tt.granted, nil)
 			roles := acmeWith(map[identity.UserID]identity.Role{tt.user: tt.want})
 			for _, another := range []identity.UserID{"bob", "bot"} {
 				if _, in := tt.w.Members[another]; in && tt.user != another {
@@ -327,41 +327,41 @@ func TestMembersKeepTheirRules(t *testing.T) {
 		w := served(second(acme(), "bob"), identity.Owner)
 		user := rapid.SampledFrom(users)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			by, whom, role := person(user.Draw(t, "by")), user.Draw(t, "whom"), everyRole.Filter(func(r identity.Role) bool { return r > 0 }).Draw(t, "role")
+			by, target, role := person(user.Draw(t, "by")), user.Draw(t, "target"), everyRole.Filter(func(r identity.Role) bool { return r > 0 }).Draw(t, "role")
 			if ceiling := everyRole.Draw(t, "ceiling"); ceiling != identity.NoRole {
 				by = keyed(by, "acme", ceiling)
 			}
-			was, have, byHand := w.Members[whom].Role, w.RoleOf(by), w.Members[whom].ByHand
+			was, have, byHand := w.Members[target].Role, w.RoleOf(by), w.Members[target].ByHand
 			op := rapid.SampledFrom([]string{"change", "remove", "join", "keep"}).Draw(t, "op")
-			if whom == "bot" && (op == "join" || op == "keep") { // a program neither accepts nor signs in
+			if target == "bot" && (op == "join" || op == "keep") { // a program neither accepts nor signs in
 				continue
 			}
 			var err error
 			switch op {
 			case "change":
-				_, err = w.ChangeRole(by, nil, whom, role)
+				_, err = w.ChangeRole(by, nil, target, role)
 			case "remove":
-				err = w.Remove(by, nil, whom, false)
+				err = w.Remove(by, nil, target, false)
 			case "join":
 				var i *account.Invitation
 				if i, _, err = w.Invite(by, "x@example.com", role, "", nil); err == nil {
-					err = w.Accept(person(whom), &account.User{ID: whom, Email: "x@example.com", EmailVerified: true}, i)
+					err = w.Accept(person(target), &account.User{ID: target, Email: "x@example.com", EmailVerified: true}, i)
 				}
 			case "keep":
-				w.Keep(identity.System("org", "", "sign-in", later), whom, issuer, role, nil)
+				w.SettleGranted(identity.System("org", "", "sign-in", later), target, issuer, role, nil)
 			}
-			is := w.Members[whom].Role
+			is := w.Members[target].Role
 			if err != nil && is != was {
 				t.Fatalf("%s was refused (%v), and made %s of %s", op, err, is, was)
 			}
 			if op != "keep" && is != was && max(is, was) > have {
 				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, have, is, was)
 			}
-			if op == "keep" && (w.Members[whom].ByHand != byHand || is < byHand) || w.Members[whom].ByHand > is {
-				t.Fatalf("%s made %+v, and %s was given by hand", op, w.Members[whom], byHand)
+			if op == "keep" && (w.Members[target].ByHand != byHand || is < byHand) || w.Members[target].ByHand > is {
+				t.Fatalf("%s made %+v, and %s was given by hand", op, w.Members[target], byHand)
 			}
 			if is == identity.NoRole {
-				delete(w.Members, whom) // as a store does
+				delete(w.Members, target) // as a store does
 			}
 			owners := 0
 			for _, m := range w.Members {
@@ -373,7 +373,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 				t.Fatalf("after %s there are %d owners, counted %d", op, owners, w.Owners)
 			}
 			if errors.Is(err, account.ErrLastOwner) && owners != 1 {
-				t.Fatalf("%s was taken for the last of %d owners", whom, owners)
+				t.Fatalf("%s was taken for the last of %d owners", target, owners)
 			}
 		}
 	})

@@ -20,10 +20,10 @@ type Access struct {
 	User      *User
 	Operators []identity.UserID // people of the org who are operators and not disabled
 
-	// In names the workspaces that the person is a member of, deleted ones included. Keys are the API keys
+	// MemberOf names the workspaces that the person is a member of, deleted ones included. Keys are the API keys
 	// in each that are not revoked and would end with the membership.
-	In   []identity.WorkspaceID
-	Keys map[identity.WorkspaceID][]*Key
+	MemberOf []identity.WorkspaceID
+	Keys     map[identity.WorkspaceID][]*Key
 }
 
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The
@@ -99,7 +99,7 @@ func containsControl(s string) bool {
 func (a *Access) record(by identity.Actor, kind, reason string, more func(identity.WorkspaceID, map[string]any)) {
 	a.User.Revision++
 	a.User.UpdatedAt = by.At
-	in := a.In
+	in := a.MemberOf
 	if len(in) == 0 {
 		in = []identity.WorkspaceID{""}
 	}

@@ -60,7 +60,7 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 	t.Run("rules that take a membership end them", func(t *testing.T) {
 		w := byRules(acme(), "member", identity.NoRole)
 		w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
-		w.Keep(identity.System("org", "", "sign-in", later), "member", "https://issuer", identity.NoRole, nil)
+		w.SettleGranted(identity.System("org", "", "sign-in", later), "member", "https://issuer", identity.NoRole, nil)
 		if got := endedKeys(w.Keys["member"]); len(got) != 3 {
 			t.Errorf("ended %q", got)
 		}
@@ -78,7 +78,7 @@ func TestDisable(t *testing.T) {
 		return func() *account.Access {
 			u := *user
 			return &account.Access{
-				User: &u, Operators: operators, In: []identity.WorkspaceID{"acme", "beta"},
+				User: &u, Operators: operators, MemberOf: []identity.WorkspaceID{"acme", "beta"},
 				Keys: map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()},
 			}
 		}
@@ -153,7 +153,7 @@ func wrongReason(s string) bool { return len(s) > 200 || s == "a\nb" }
 func TestEnable(t *testing.T) {
 	by := operator(person("ops"))
 	t.Run("it opens the account, and ended keys stay ended", func(t *testing.T) {
-		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}, In: []identity.WorkspaceID{"acme"},
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}, MemberOf: []identity.WorkspaceID{"acme"},
 			Keys: map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()}}
 		wantErr(t, a.Disable(by, "", false), nil)
 		ended := endedKeys(a.Keys["acme"])
@@ -193,7 +193,7 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 			t.Errorf("Live = %v, want %v", got, enabled)
 		}
 		for _, proof := range []account.Proof{{}, token} {
-			if got := proof.Stands(org, p, now); got != enabled {
+			if got := proof.Valid(org, p, now); got != enabled {
 				t.Errorf("Stands = %v, want %v", got, enabled)
 			}
 		}

@@ -217,10 +217,10 @@ func TestSelect(t *testing.T) {
 		}
 	})
 	t.Run("an API key shows of the memberships its own alone", func(t *testing.T) {
-		if got := account.Seen(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 || got[0].Workspace.ID != "wsp_there" {
+		if got := account.VisibleMemberships(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 || got[0].Workspace.ID != "wsp_there" {
 			t.Errorf("Seen = %+v", got)
 		}
-		if got := account.Seen(person("ann"), both); len(got) != 2 || len(both) != 2 {
+		if got := account.VisibleMemberships(person("ann"), both); len(got) != 2 || len(both) != 2 {
 			t.Errorf("Seen = %+v", got)
 		}
 	})

@@ -18,9 +18,9 @@ type Person struct {
 	Memberships []Membership
 	IssuedAt    time.Time // of the newest token that was settled for this sign-in; zero: unknown
 
-	// Met holds claims that were settled a moment ago without changing anything, although they ask for
+	// LastSettled holds claims that were settled a moment ago without changing anything, although they ask for
 	// more: for example a role in a workspace that does not exist, or an address that another user has.
-	Met *Claims
+	LastSettled *Claims
 }
 
 // Refusals of people whose token is genuine.
@@ -44,16 +44,16 @@ type SignIn struct {
 	Linked      *User                                      // the account of this issuer and subject, if there is one
 	ByEmail     *User                                      // has the address of Claims (Email); nil if there is none
 	IssuedAt    time.Time                                  // of the newest token that was settled for Linked
-	Known       bool                                       // ByEmail signs in at this issuer already, as another subject
+	HasSubject  bool                                       // ByEmail signs in at this issuer already, as another subject
 	Invitations []Pending                                  // to the address of Claims (Email), if Linked is nil
 	Workspaces  map[string]*Workspace                      // by slug: named by rules, or where rules gave either user a role
-	In          map[identity.UserID][]identity.WorkspaceID // the workspaces that Linked and ByEmail are members of
+	MemberOf    map[identity.UserID][]identity.WorkspaceID // the workspaces that Linked and ByEmail are members of
 
-	User  *User      // the account that Settle found or created
-	Own   *Workspace // a workspace made for a new user
-	Fresh bool       // User is new
-	Link  bool       // User is to be linked to issuer and subject
-	Apart *User      // ByEmail, if User was created separately although its address is verified too
+	User              *User      // the account that Settle found or created
+	PersonalWorkspace *Workspace // a workspace made for a new user
+	IsNew             bool       // User is new
+	Link              bool       // User is to be linked to issuer and subject
+	NotJoined         *User      // ByEmail, if User was created separately although its address is verified too
 }
 
 // Email returns the address that the claims prove to the org; empty if there is none.
@@ -70,7 +70,7 @@ func (s *SignIn) Email() string { return s.Claims.EmailFor(s.Org) }
 // A token that is older than one that was settled only identifies the person: the newer one has the
 // current claims.
 func (s *SignIn) Settle(by identity.Actor) error {
-	if len(s.Claims.Lacks(s.Org)) > 0 {
+	if len(s.Claims.Missing(s.Org)) > 0 {
 		return ErrClaimMissing
 	}
 	if s.Linked != nil && s.Linked.Enabled() && s.Claims.IssuedAt.Before(s.IssuedAt) {
@@ -84,26 +84,26 @@ func (s *SignIn) Settle(by identity.Actor) error {
 		return identity.ErrUnauthenticated
 	}
 	s.IssuedAt = s.Claims.IssuedAt
-	changed := s.User.follow(s.Claims, s.Org)
+	changed := s.User.updateFrom(s.Claims, s.Org)
 	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an account never loses its address to another
-		s.User.adopt(s.Claims, s.Org, changed)
+		s.User.setEmailFrom(s.Claims, s.Org, changed)
 	}
 	s.grant(by, changed)
-	if s.Fresh && s.Org.OwnSpaces {
-		own, err := newOwnSpace(by, s.User)
+	if s.IsNew && s.Org.OwnSpaces {
+		own, err := newPersonalWorkspace(by, s.User)
 		if err != nil {
 			return err
 		}
-		s.Own = own
+		s.PersonalWorkspace = own
 	}
-	in, told := s.in(), map[string]any{"issuer": s.Claims.Issuer}
-	if s.Fresh {
+	in, told := s.workspaceIDs(), map[string]any{"issuer": s.Claims.Issuer}
+	if s.IsNew {
 		told["operator"] = s.User.Operator
-		s.User.tell(by, in, "user.created", told)
+		s.User.recordInWorkspaces(by, in, "user.created", told)
 		return nil
 	}
 	if s.Link {
-		s.User.tell(by, in, "user.linked", told)
+		s.User.recordInWorkspaces(by, in, "user.linked", told)
 	}
 	s.User.update(by, in, changed)
 	return nil
@@ -120,18 +120,18 @@ func (s *SignIn) choose(by identity.Actor) error {
 	case s.Linked != nil:
 		s.User = s.Linked
 		return nil
-	case joins && !s.Known && !s.ByEmail.unsure(s.Org):
+	case joins && !s.HasSubject && !s.ByEmail.emailUnvouched(s.Org):
 		s.User, s.Link = s.ByEmail, true
 		return nil
 	case !s.maySignUp(by.At):
 		return ErrSignUpClosed
-	case joins || s.Known:
-		s.Apart = s.ByEmail
+	case joins || s.HasSubject:
+		s.NotJoined = s.ByEmail
 	}
 	s.User = &User{
 		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1,
 	}
-	s.Fresh, s.Link = true, true
+	s.IsNew, s.Link = true, true
 	return nil
 }
 
@@ -145,56 +145,56 @@ func (s *SignIn) maySignUp(now time.Time) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.Invitations, func(p Pending) bool { return p.letsIn(now) })
+	return slices.ContainsFunc(s.Invitations, func(p Pending) bool { return p.admits(now) })
 }
 
-// in returns the workspaces that User is a member of after the sign-in.
-func (s *SignIn) in() []identity.WorkspaceID {
+// workspaceIDs returns the workspaces that User is a member of after the sign-workspaceIDs.
+func (s *SignIn) workspaceIDs() []identity.WorkspaceID {
 	in := map[identity.WorkspaceID]bool{}
-	for _, ws := range s.In[s.User.ID] {
+	for _, ws := range s.MemberOf[s.User.ID] {
 		in[ws] = true
 	}
 	for _, w := range s.Workspaces {
 		in[w.ID] = w.Members[s.User.ID].Role != identity.NoRole
 	}
-	if s.Own != nil {
-		in[s.Own.ID] = true
+	if s.PersonalWorkspace != nil {
+		in[s.PersonalWorkspace.ID] = true
 	}
 	maps.DeleteFunc(in, func(_ identity.WorkspaceID, is bool) bool { return !is })
 	return slices.Sorted(maps.Keys(in))
 }
 
-// unsure reports whether no verifier that the org trusts has verified u's address. An issuer that was
+// emailUnvouched reports whether no verifier that the org trusts has verified u's address. An issuer that was
 // removed from the configuration still counts: it was trusted at the time.
-func (u *User) unsure(org *identity.Org) bool {
+func (u *User) emailUnvouched(org *identity.Org) bool {
 	issuer, configured := org.Issuer(u.EmailVerifiedBy)
 	return u.EmailVerifiedBy == "" || configured && !issuer.VouchesFor(u.Email)
 }
 
-// follow copies what the token says about the person, except the address, and returns what that
+// updateFrom copies what the token says about the person, except the address, and returns what that
 // changed. It removes an address that the issuer verified if the issuer may no longer vouch for it.
-func (u *User) follow(c Claims, org *identity.Org) map[string]any {
+func (u *User) updateFrom(c Claims, org *identity.Org) map[string]any {
 	changed := map[string]any{}
 	if name := clip(c.Name, 120); name != "" && name != u.Name {
 		u.Name = name
 		changed["name"] = true
 	}
-	if u.EmailVerifiedBy == c.Issuer && u.unsure(org) {
+	if u.EmailVerifiedBy == c.Issuer && u.emailUnvouched(org) {
 		u.Email, u.EmailVerified, u.EmailVerifiedBy = "", false, ""
 		changed["email"] = true
 	}
 	return changed
 }
 
-// adopt copies the address that the token proves, and adds the change to changed.
-func (u *User) adopt(c Claims, org *identity.Org, changed map[string]any) {
+// setEmailFrom copies the address that the token proves, and adds the change to changed.
+func (u *User) setEmailFrom(c Claims, org *identity.Org, changed map[string]any) {
 	email := c.EmailFor(org)
 	switch {
 	case email == "":
 	case email != u.Email || !u.EmailVerified:
 		u.Email, u.EmailVerified = email, true
 		changed["email"] = true
-	case !u.unsure(org):
+	case !u.emailUnvouched(org):
 		return
 	}
 	if email != "" {
@@ -219,7 +219,7 @@ func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
 		changed["operator_by"] = makers
 	}
 	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
-		s.Workspaces[slug].Keep(by, u.ID, c.Issuer, g.Roles[slug], rules)
+		s.Workspaces[slug].SettleGranted(by, u.ID, c.Issuer, g.Roles[slug], rules)
 	}
 }
 
@@ -229,15 +229,15 @@ func (p *Person) Settled(c Claims, org *identity.Org) bool {
 	if c.IssuedAt.Before(p.IssuedAt) {
 		return true
 	}
-	if m := p.Met; m != nil && m.IssuedAt.Equal(c.IssuedAt) && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
+	if m := p.LastSettled; m != nil && m.IssuedAt.Equal(c.IssuedAt) && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
 		return true
 	}
 	if c.IssuedAt.After(p.IssuedAt) {
 		return false
 	}
 	u := p.User // p is shared and must not be changed
-	changed := u.follow(c, org)
-	if u.adopt(c, org, changed); len(changed) > 0 {
+	changed := u.updateFrom(c, org)
+	if u.setEmailFrom(c, org, changed); len(changed) > 0 {
 		return false
 	}
 	g := c.Grants(org.ClaimRules)
@@ -281,8 +281,8 @@ func (p *Person) Select(named string, safe bool) (Membership, error) {
 	return Membership{}, identity.ErrWorkspaceRequired
 }
 
-// newOwnSpace creates a workspace that a new user owns, under a slug that no other workspace has.
-func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
+// newPersonalWorkspace creates a workspace that a new user owns, under a slug that no other workspace has.
+func newPersonalWorkspace(by identity.Actor, u *User) (*Workspace, error) {
 	by.User = u.ID
 	suffix := string(u.ID)[len(u.ID)-12:]
 	name := "My workspace"

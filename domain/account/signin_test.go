@@ -85,23 +85,23 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			s := account.SignIn{Claims: claims(tt.claims), Org: open(), Linked: tt.linked, ByEmail: tt.byEmail}
 			wantErr(t, s.Settle(signingIn), nil)
 			u := s.User
-			if s.Fresh != (tt.want == "") || s.Link != tt.link || s.Own != nil {
-				t.Errorf("fresh %v, link %v, own %+v", s.Fresh, s.Link, s.Own)
+			if s.IsNew != (tt.want == "") || s.Link != tt.link || s.PersonalWorkspace != nil {
+				t.Errorf("fresh %v, link %v, own %+v", s.IsNew, s.Link, s.PersonalWorkspace)
 			}
-			if !s.Fresh && u.ID != tt.want || s.Fresh && (!id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.CreatedAt != later || u.Revision != 1 || u.Service || u.Operator) {
+			if !s.IsNew && u.ID != tt.want || s.IsNew && (!id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.CreatedAt != later || u.Revision != 1 || u.Service || u.Operator) {
 				t.Errorf("user %+v", u)
 			}
-			if u.Email != tt.email || !s.Fresh && tt.email == "" && u.EmailVerified || tt.email != "" && !u.EmailVerified {
+			if u.Email != tt.email || !s.IsNew && tt.email == "" && u.EmailVerified || tt.email != "" && !u.EmailVerified {
 				t.Errorf("address %q, verified %v", u.Email, u.EmailVerified)
 			}
-			if s.Fresh && tt.email == "" && u.EmailVerified {
+			if s.IsNew && tt.email == "" && u.EmailVerified {
 				t.Error("no address is vouched for")
 			}
 			if u.Name != "Ann" {
 				t.Errorf("name = %q", u.Name)
 			}
 			recorded(t, u.Log, signingIn, string(u.ID), tt.events...)
-			if updated := slices.Contains(tt.events, "user.updated"); !s.Fresh && updated != (u.Revision == 4 && u.UpdatedAt == later) {
+			if updated := slices.Contains(tt.events, "user.updated"); !s.IsNew && updated != (u.Revision == 4 && u.UpdatedAt == later) {
 				t.Errorf("revision %d, updated %v", u.Revision, u.UpdatedAt)
 			}
 			if tt.byEmail != nil && tt.byEmail != u && (len(tt.byEmail.Recorded()) != 0 || tt.byEmail.Revision != 3) {
@@ -112,13 +112,13 @@ func TestSettleFindsTheAccount(t *testing.T) {
 	t.Run("another subject of an issuer is another person, though it has the address", func(t *testing.T) {
 		for _, linked := range []*account.User{nil, user("eve", "", false)} {
 			ann := user("ann", "ann@example.com", true)
-			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linked, ByEmail: ann, Known: true}
+			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linked, ByEmail: ann, HasSubject: true}
 			wantErr(t, s.Settle(signingIn), nil)
 			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" || ann.Revision != 3 || len(ann.Recorded()) != 0 {
 				t.Errorf("user %+v", s.User)
 			}
-			if linked == nil && (!s.Fresh || !s.Link || s.Apart != ann) || linked != nil && (s.Fresh || s.Link || s.User != linked || s.Apart != nil) {
-				t.Errorf("fresh %v, link %v, apart %+v", s.Fresh, s.Link, s.Apart)
+			if linked == nil && (!s.IsNew || !s.Link || s.NotJoined != ann) || linked != nil && (s.IsNew || s.Link || s.User != linked || s.NotJoined != nil) {
+				t.Errorf("fresh %v, link %v, apart %+v", s.IsNew, s.Link, s.NotJoined)
 			}
 		}
 	})
@@ -143,10 +143,10 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 		is     identity.Role // in acme, by rules
 		want   []string
 	}{
-		"a link is recorded in all their workspaces, and in no other": {account.SignIn{ByEmail: ann, In: in}, []string{"dev"}, identity.Member, []string{"user.linked acme", "user.linked beta"}},
-		"so is what changed, once each":                               {account.SignIn{Linked: bob, In: in}, []string{"ops"}, identity.NoRole, []string{"user.updated gamma"}},
-		"to one who joins too":                                        {account.SignIn{Linked: bob, In: in}, []string{"dev"}, identity.NoRole, []string{"user.updated acme", "user.updated gamma"}},
-		"but not to one who leaves":                                   {account.SignIn{ByEmail: ann, In: in}, nil, identity.Member, []string{"user.linked beta"}},
+		"a link is recorded in all their workspaces, and in no other": {account.SignIn{ByEmail: ann, MemberOf: in}, []string{"dev"}, identity.Member, []string{"user.linked acme", "user.linked beta"}},
+		"so is what changed, once each":                               {account.SignIn{Linked: bob, MemberOf: in}, []string{"ops"}, identity.NoRole, []string{"user.updated gamma"}},
+		"to one who joins too":                                        {account.SignIn{Linked: bob, MemberOf: in}, []string{"dev"}, identity.NoRole, []string{"user.updated acme", "user.updated gamma"}},
+		"but not to one who leaves":                                   {account.SignIn{ByEmail: ann, MemberOf: in}, nil, identity.Member, []string{"user.linked beta"}},
 		"of who is in none an event without one is kept":              {account.SignIn{ByEmail: ann}, nil, identity.NoRole, []string{"user.linked "}},
 		"a newcomer without a place is told of to none":               {account.SignIn{}, nil, identity.NoRole, []string{"user.created "}},
 		"a user admitted by rules is recorded there":                  {account.SignIn{}, []string{"dev"}, identity.NoRole, []string{"user.created acme"}},
@@ -171,7 +171,7 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 			wantErr(t, tt.s.Settle(signingIn), nil)
 			var got []string
 			for _, e := range tt.s.User.Recorded() {
-				if tt.s.Own != nil && e.Workspace == tt.s.Own.ID {
+				if tt.s.PersonalWorkspace != nil && e.Workspace == tt.s.PersonalWorkspace.ID {
 					e.Workspace = "own"
 				}
 				got = append(got, e.Type+" "+string(e.Workspace))
@@ -211,7 +211,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 					Org: open(rules...), Linked: ann, IssuedAt: now, Workspaces: map[string]*account.Workspace{"acme-slug": w},
 				}
 				wantErr(t, s.Settle(signingIn), nil)
-				if s.User != ann || s.Fresh || s.Link {
+				if s.User != ann || s.IsNew || s.Link {
 					t.Fatalf("it is somebody else: %+v", s.User)
 				}
 				told := len(ann.Recorded()) + len(w.Recorded())
@@ -266,7 +266,7 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), Org: withOwnSpaces()}
 			wantErr(t, s.Settle(signingIn), nil)
-			own := s.Own
+			own := s.PersonalWorkspace
 			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) || own.Org != "org" || own.Owners != 1 ||
 				own.Members[s.User.ID].Role != identity.Owner || own.Members[s.User.ID].ByHand != identity.Owner {
 				t.Fatalf("own = %+v", own)
@@ -284,8 +284,8 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.Claims = claims(nil)
 			wantErr(t, s.Settle(signingIn), nil)
-			if s.Own != nil {
-				t.Errorf("own = %+v", s.Own)
+			if s.PersonalWorkspace != nil {
+				t.Errorf("own = %+v", s.PersonalWorkspace)
 			}
 		})
 	}

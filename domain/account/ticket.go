@@ -23,13 +23,13 @@ type Proof struct {
 	Until           time.Time // when the token of a sign-in ends; a key has its own end
 }
 
-// Stands reports whether p is still valid in org. who is its current principal; nil if there is none.
-func (p Proof) Stands(org *identity.Org, who *Principal, now time.Time) bool {
+// Valid reports whether p is still valid in org. principal is its current one; nil if there is none.
+func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) bool {
 	switch {
-	case who == nil || !who.User.Enabled():
+	case principal == nil || !principal.User.Enabled():
 		return false
 	case p.Issuer == "":
-		return who.Live(org.Keys, now)
+		return principal.Live(org.Keys, now)
 	}
 	return now.Before(p.Until) && slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == p.Issuer })
 }

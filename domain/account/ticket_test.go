@@ -37,7 +37,7 @@ func TestAProofStandsUntil(t *testing.T) {
 		"of a sign-in: the issuer is none of theirs": {bySignIn, &identity.Org{ID: "org"}, &account.Principal{}, at, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.proof.Stands(tt.org, tt.who, tt.at); got != tt.stands {
+			if got := tt.proof.Valid(tt.org, tt.who, tt.at); got != tt.stands {
 				t.Errorf("it stands: %v", got)
 			}
 		})

@@ -94,7 +94,7 @@ var reserved = []string{
 // NewWorkspace creates a workspace of by's org. by owns it; if by is the system, it has no owner yet.
 // An API key needs the owner role in its own workspace, and gets no access to the new one. A service
 // key cannot create a workspace, because its bearer could never join another one. org's claim rules
-// (ruled) and WorkspacesBy apply; a nil org has neither. ErrWorkspacesByOperators if WorkspacesBy does
+// (reservedByRules) and WorkspacesBy apply; a nil org has neither. ErrWorkspacesByOperators if WorkspacesBy does
 // not permit by.
 func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Workspace, error) {
 	if org == nil {
@@ -126,7 +126,7 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 	if err := w.check(true); err != nil {
 		return nil, err
 	}
-	if ruled(by, org.ClaimRules, slug) {
+	if reservedByRules(by, org.ClaimRules, slug) {
 		return nil, ErrSlugTaken
 	}
 	if by.User != "" {
@@ -136,10 +136,10 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 	return w, nil
 }
 
-// ruled reports whether by may not use a slug because the org's claim rules name it. Only the system
+// reservedByRules reports whether by may not use a slug because the org's claim rules name it. Only the system
 // may. Otherwise the users that the rules name would become members of whichever workspace took the
 // slug first.
-func ruled(by identity.Actor, rules []identity.ClaimRule, slug string) bool {
+func reservedByRules(by identity.Actor, rules []identity.ClaimRule, slug string) bool {
 	return by.User != "" && slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Workspace == slug })
 }
 
@@ -170,7 +170,7 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 // WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
-// Change applies changes. Requires the admin role. rules are the org's (ruled).
+// Change applies changes. Requires the admin role. rules are the org's (reservedByRules).
 func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identity.ClaimRule, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identit
 	if err := w.check(c.Name != nil); err != nil {
 		return err
 	}
-	if _, renamed := changed["slug"]; renamed && ruled(by, rules, w.Slug) {
+	if _, renamed := changed["slug"]; renamed && reservedByRules(by, rules, w.Slug) {
 		return ErrSlugTaken
 	}
 	if len(changed) > 0 {
@@ -304,12 +304,12 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	case leaving && bool(keep):
 		return errKeepsOwn
 	}
-	w.part(by, m, keep)
+	w.endMembership(by, m, keep)
 	return nil
 }
 
-// part ends a membership and the API keys in w.Keys with it.
-func (w *Workspace) part(by identity.Actor, m Member, keep KeepServiceKeys) {
+// endMembership ends a membership and the API keys in w.Keys with it.
+func (w *Workspace) endMembership(by identity.Actor, m Member, keep KeepServiceKeys) {
 	data := map[string]any{"user_id": m.User, "role": m.Role.String()}
 	by.Workspace = w.ID
 	endKeysOf(by, m.User, w.Keys[m.User], keep, data)

@@ -369,7 +369,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			unchanged(t, w, gone())
 		}
 		w := gone()
-		w.Keep(identity.System("org", "", "sign-in", later), "viewer", issuer, identity.Owner, nil)
+		w.SettleGranted(identity.System("org", "", "sign-in", later), "viewer", issuer, identity.Owner, nil)
 		unchanged(t, w, gone())
 	})
 }

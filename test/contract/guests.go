@@ -76,7 +76,7 @@ func guests(t *testing.T, a Adapter) {
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
 		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{guest.User}, func(w *account.Workspace) error {
-			w.Keep(team.Owner, guest.User, issuer, identity.Member, nil)
+			w.SettleGranted(team.Owner, guest.User, issuer, identity.Member, nil)
 			return nil
 		})
 		must(t, err)

@@ -86,7 +86,7 @@ func accessChanged(t *testing.T, a Adapter) {
 		got := load()
 		in := []identity.WorkspaceID{team.Workspace.ID, second.ID}
 		slices.Sort(in)
-		same(t, "workspaces", got.In, in)
+		same(t, "workspaces", got.MemberOf, in)
 		same(t, "keys", len(got.Keys[team.Workspace.ID]), 4)
 		if got.User.ID != who || slices.Contains(got.Operators, who) {
 			t.Errorf("got %+v", got)
@@ -103,7 +103,7 @@ func accessChanged(t *testing.T, a Adapter) {
 		}
 		proven, err := a.Tickets.Proven(ctx, team.Org, []account.Proof{{Key: personal.Hash}})
 		must(t, err)
-		same(t, "proof stands", account.Proof{}.Stands(&identity.Org{ID: team.Org}, proven[0], by.At), false)
+		same(t, "proof stands", account.Proof{}.Valid(&identity.Org{ID: team.Org}, proven[0], by.At), false)
 	})
 	t.Run("another process sees within a second that an account is disabled", func(t *testing.T) {
 		other := a.Second()

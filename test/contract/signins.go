@@ -84,16 +84,16 @@ func signedIn(t *testing.T, a Adapter) {
 	})
 	t.Run("the claims of a sign-in are cached for at most a second", func(t *testing.T) {
 		claims := claimsOf(team, "member")
-		if p := is(t, a.Stores, member); p.Met != nil {
-			t.Fatalf("met = %+v before", p.Met)
+		if p := is(t, a.Stores, member); p.LastSettled != nil {
+			t.Fatalf("met = %+v before", p.LastSettled)
 		}
 		signIn(t, a.Stores, team.Org, claims, nil)
-		if p := is(t, a.Stores, member); p.Met == nil || p.Met.Subject != member {
-			t.Fatalf("met = %+v", p.Met)
+		if p := is(t, a.Stores, member); p.LastSettled == nil || p.LastSettled.Subject != member {
+			t.Fatalf("met = %+v", p.LastSettled)
 		}
 		time.Sleep(time.Second)
-		if p := is(t, a.Stores, member); p.Met != nil {
-			t.Fatalf("met = %+v after a second", p.Met)
+		if p := is(t, a.Stores, member); p.LastSettled != nil {
+			t.Fatalf("met = %+v after a second", p.LastSettled)
 		}
 	})
 	t.Run("another issuer's subject, or another org's, is somebody else", func(t *testing.T) {
@@ -186,7 +186,7 @@ func signsIn(t *testing.T, a Adapter) {
 						in[id] = []identity.WorkspaceID{team.Workspace.ID}
 					}
 				}
-				same(t, name+": in", s.In, in)
+				same(t, name+": in", s.MemberOf, in)
 				return errBoom
 			})
 			wantErr(t, err, errBoom)

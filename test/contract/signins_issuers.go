@@ -59,8 +59,8 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 		c := claimsOf(team, "viewer")
 		c.Issuer = otherIssuer
 		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Org: closed}, func(s *account.SignIn) error {
-			if s.ByEmail != nil || len(s.In) != 0 {
-				t.Errorf("by e-mail = %+v, in %v", s.ByEmail, s.In)
+			if s.ByEmail != nil || len(s.MemberOf) != 0 {
+				t.Errorf("by e-mail = %+v, in %v", s.ByEmail, s.MemberOf)
 			}
 			return errBoom
 		})

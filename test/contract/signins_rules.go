@@ -30,7 +30,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 			for _, s := range []ports.Stores{a.Stores, a.Second()} {
 				got, err := s.Users.SignedIn(ctx, team.Org, issuer, "aging")
 				must(t, err)
-				got.Met, p.Met = nil, nil
+				got.LastSettled, p.LastSettled = nil, nil
 				same(t, "person", got, p)
 			}
 		}

@@ -65,7 +65,7 @@ func overlaps(issuers []identity.Issuer) (pairs [][2]string) {
 
 // describeLogin describes the account and roles that a token gives its bearer. It returns an error if the token is refused.
 func describeLogin(org *identity.Org, c *account.Claims) (string, error) {
-	if missing := c.Lacks(org); len(missing) > 0 {
+	if missing := c.Missing(org); len(missing) > 0 {
 		var names []string
 		for _, m := range missing {
 			names = append(names, fmt.Sprintf("%s=%s", m.Claim, m.Value))

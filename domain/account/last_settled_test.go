@@ -8,14 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-func TestClaimsThatWereMetAreSettledForTheMoment(t *testing.T) {
+func TestClaimsThatWereJustSettledAreNotSettledAgain(t *testing.T) {
 	org := open(identity.ClaimRule{Claim: "groups", Value: "x", Workspace: "not-there", Role: identity.Member})
 	claims := account.Claims{Issuer: issuer, Subject: "s", Name: "Ann", ExpiresAt: now, Raw: map[string]any{"groups": "x"}}
 	p := account.Person{User: account.User{Name: "Ann"}}
 	if p.Settled(claims, org) {
 		t.Fatal("a role that is not there counts as given: the test shows nothing")
 	}
-	p.Met = &claims
+	p.LastSettled = &claims
 	if !p.Settled(claims, org) {
 		t.Error("the same claims are settled again")
 	}
