@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -8,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
@@ -108,4 +110,17 @@ func toEvent(e *event.Event) openapi.Event {
 		Address:   openapi.OrNull(e.Request.Address),
 		CreatedAt: openapi.Time(e.At),
 	}
+}
+
+// eventFilter reads the filter of a list.
+func eventFilter(q url.Values) event.Filter {
+	f := event.Filter{
+		Type:    q.Get("type"),
+		Actor:   identity.UserID(q.Get("actor")),
+		Subject: q.Get("subject"),
+	}
+	if after := q.Get("created_after"); after != "" {
+		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through
+	}
+	return f
 }

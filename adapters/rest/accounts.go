@@ -110,14 +110,7 @@ func (a *API) revokeKey(r *request) (reply, error) {
 }
 
 func (a *API) listEvents(r *request) (reply, error) {
-	f := event.Filter{
-		Type:    r.query.Get("type"),
-		Actor:   identity.UserID(r.query.Get("actor")),
-		Subject: r.query.Get("subject"),
-	}
-	if after := r.query.Get("created_after"); after != "" {
-		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through
-	}
+	f := eventFilter(r.query)
 	return listing(r, toEvent, func(q page.Query) (event.Page, error) {
 		return r.Accounts.Events(r.Context(), r.by, f, q)
 	})

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"net/url"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -47,6 +48,36 @@ func toChatMember(m *chat.Member) openapi.ChatMember {
 		Revision:  m.Revision,
 		CreatedAt: openapi.Time(m.CreatedAt),
 		UpdatedAt: openapi.Time(m.UpdatedAt),
+	}
+}
+
+// chatFilter reads the filter of a list.
+func chatFilter(q url.Values) chat.Filter {
+	return chat.Filter{
+		Query:      q.Get("q"),
+		Status:     chat.Status(q.Get("status")),
+		Visibility: access.Visibility(q.Get("visibility")),
+	}
+}
+
+func chatDraft(in openapi.ChatTemplateCreate) chat.Draft {
+	return chat.Draft{
+		Content: chat.Content{
+			Name:         in.Name,
+			Description:  in.Description,
+			AvatarURL:    in.AvatarURL,
+			Instructions: in.Instructions,
+			Prompt:       toChatPrompt(in.Prompt),
+			Agents:       toSelected(in.Agents),
+			Tools:        toSelected(in.Tools),
+			Capabilities: in.Capabilities,
+			Model:        toModel(in.ModelConfig),
+			Greeting:     in.Greeting,
+			Starters:     in.ConversationStarters,
+			Metadata:     in.Metadata,
+		},
+		Status:     chat.Status(in.Status),
+		Visibility: access.Visibility(in.Visibility),
 	}
 }
 

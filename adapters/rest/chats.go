@@ -6,7 +6,6 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/page"
 )
@@ -35,11 +34,7 @@ func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.
 func chatPath(t *chat.Template) string { return "/api/chat-templates/" + string(t.ID) }
 
 func (a *API) listChats(r *request) (reply, error) {
-	f := chat.Filter{
-		Query:      r.query.Get("q"),
-		Status:     chat.Status(r.query.Get("status")),
-		Visibility: access.Visibility(r.query.Get("visibility")),
-	}
+	f := chatFilter(r.query)
 	return listing(r, r.chatSummary, func(q page.Query) (chat.Page, error) {
 		return r.Chats.List(r.Context(), r.by, f, q)
 	})
@@ -50,24 +45,7 @@ func (a *API) createChat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	t, err := r.Chats.Create(r.Context(), r.by, chat.Draft{
-		Content: chat.Content{
-			Name:         in.Name,
-			Description:  in.Description,
-			AvatarURL:    in.AvatarURL,
-			Instructions: in.Instructions,
-			Prompt:       toChatPrompt(in.Prompt),
-			Agents:       toSelected(in.Agents),
-			Tools:        toSelected(in.Tools),
-			Capabilities: in.Capabilities,
-			Model:        toModel(in.ModelConfig),
-			Greeting:     in.Greeting,
-			Starters:     in.ConversationStarters,
-			Metadata:     in.Metadata,
-		},
-		Status:     chat.Status(in.Status),
-		Visibility: access.Visibility(in.Visibility),
-	})
+	t, err := r.Chats.Create(r.Context(), r.by, chatDraft(in))
 	if err != nil {
 		return reply{}, err
 	}

@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"time"
+
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
@@ -44,4 +47,42 @@ func toPresence(v *presence.View) openapi.Presence {
 		}
 	}
 	return out
+}
+
+// presenceFilter reads the filter of a list.
+func (r *request) presenceFilter() presence.Filter {
+	return presence.Filter{
+		Status:   presence.Status(r.query.Get("status")),
+		User:     identity.UserID(r.query.Get("user_id")),
+		SinceSeq: int64(r.number("since_seq", 0)),
+	}
+}
+
+func toHeartbeat(in openapi.Heartbeat) presence.Heartbeat {
+	h := presence.Heartbeat{
+		User:   identity.UserID(in.UserID),
+		Device: in.DeviceID,
+		Kind:   presence.Kind(in.DeviceKind),
+		Idle:   in.Activity == openapi.DeviceActivityIdle,
+		TTL:    time.Duration(in.TTLSeconds) * time.Second,
+		Text:   in.Text,
+		Emoji:  in.Emoji,
+		Until:  (*time.Time)(in.ManualUntil),
+	}
+	if h.Device == "" {
+		h.Device = presence.DefaultDevice
+	}
+	if h.Kind == "" {
+		h.Kind = presence.API
+	}
+	if h.TTL == 0 {
+		h.TTL = presence.DefaultTTL
+	}
+	if in.Status != nil {
+		h.Status = new(presence.Manual(*in.Status))
+		if *in.Status == openapi.ClaimedStatusAuto {
+			h.Status = new(presence.Auto)
+		}
+	}
+	return h
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/presences"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
 )
@@ -47,31 +46,7 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	h := presence.Heartbeat{
-		User:   identity.UserID(in.UserID),
-		Device: in.DeviceID,
-		Kind:   presence.Kind(in.DeviceKind),
-		Idle:   in.Activity == openapi.DeviceActivityIdle,
-		TTL:    time.Duration(in.TTLSeconds) * time.Second,
-		Text:   in.Text,
-		Emoji:  in.Emoji,
-		Until:  (*time.Time)(in.ManualUntil),
-	}
-	if h.Device == "" {
-		h.Device = presence.DefaultDevice
-	}
-	if h.Kind == "" {
-		h.Kind = presence.API
-	}
-	if h.TTL == 0 {
-		h.TTL = presence.DefaultTTL
-	}
-	if in.Status != nil {
-		h.Status = new(presence.Manual(*in.Status))
-		if *in.Status == openapi.ClaimedStatusAuto {
-			h.Status = new(presence.Auto)
-		}
-	}
+	h := toHeartbeat(in)
 	v, begun, err := r.Presences.Beat(r.Context(), r.by, h)
 	if err != nil {
 		return reply{}, err
@@ -85,14 +60,9 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 }
 
 func (a *API) listPresences(r *request) (reply, error) {
-	f := presence.Filter{
-		Status:   presence.Status(r.query.Get("status")),
-		User:     identity.UserID(r.query.Get("user_id")),
-		SinceSeq: int64(r.number("since_seq", 0)),
-	}
 	var found presences.Listed
 	items, next, err := pageOf(r, toPresence, func(q page.Query) (_ page.Of[presence.View], err error) {
-		found, err = r.Presences.List(r.Context(), r.by, f, q)
+		found, err = r.Presences.List(r.Context(), r.by, r.presenceFilter(), q)
 		return found.Of, err
 	})
 	out := openapi.PresenceList{Data: items, NextCursor: next}

@@ -1,11 +1,50 @@
 package rest
 
 import (
+	"net/url"
+	"strings"
+
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
+
+// promptFilter reads the filter of a list.
+func promptFilter(q url.Values) prompt.Filter {
+	return prompt.Filter{
+		Query:  q.Get("q"),
+		Tag:    q.Get("tag"),
+		Folder: strings.TrimSuffix(q.Get("folder"), "/"),
+	}
+}
+
+func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
+	return prompt.Draft{
+		Name:        in.Name,
+		Type:        prompt.Type(in.Type),
+		Description: in.Description,
+		Tags:        in.Tags,
+		Metadata:    in.Metadata,
+		Visibility:  access.Visibility(in.Visibility),
+		Protected:   in.Protected,
+	}
+}
+
+// promptChanges reads a merge patch (RFC 7396).
+func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
+	return prompt.Changes{
+		Name:        in.Name,
+		Description: orZero(in.Description),
+		Tags:        orZero(in.Tags),
+		Metadata:    patchJSON(in.Metadata),
+		Visibility:  (*access.Visibility)(in.Visibility),
+		Protected:   in.Protected,
+		Owner:       (*identity.UserID)(in.OwnerID),
+	}
+}
 
 func toMessages(in []openapi.PromptMessage) []prompt.Message {
 	out := make([]prompt.Message, len(in))
@@ -256,4 +295,25 @@ func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
 		})
 	}
 	return out
+}
+
+func versionDraft(in openapi.PromptVersionCreate) prompt.VersionDraft {
+	d := prompt.VersionDraft{
+		Content: prompt.Content{
+			Text:           in.Text,
+			Messages:       toMessages(in.Messages),
+			Format:         prompt.Format(in.Format),
+			Model:          toModel(in.ModelConfig),
+			Tools:          in.Tools,
+			ResponseFormat: in.ResponseFormat,
+		},
+		VariablesDeclared: in.Variables != nil,
+		Labels:            in.Labels,
+		CommitMessage:     in.CommitMessage,
+		Base:              prompt.VersionID(in.BaseVersionID),
+	}
+	if in.Variables != nil {
+		d.Content.Variables = toVariables(*in.Variables)
+	}
+	return d
 }

@@ -27,24 +27,7 @@ func (a *API) createVersion(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	d := prompt.VersionDraft{
-		Content: prompt.Content{
-			Text:           in.Text,
-			Messages:       toMessages(in.Messages),
-			Format:         prompt.Format(in.Format),
-			Model:          toModel(in.ModelConfig),
-			Tools:          in.Tools,
-			ResponseFormat: in.ResponseFormat,
-		},
-		VariablesDeclared: in.Variables != nil,
-		Labels:            in.Labels,
-		CommitMessage:     in.CommitMessage,
-		Base:              prompt.VersionID(in.BaseVersionID),
-	}
-	if in.Variables != nil {
-		d.Content.Variables = toVariables(*in.Variables)
-	}
-	t, v, err := r.Prompts.AddVersion(r.Context(), r.by, promptID(r), d)
+	t, v, err := r.Prompts.AddVersion(r.Context(), r.by, promptID(r), versionDraft(in))
 	if err != nil {
 		return reply{}, err
 	}

@@ -2,11 +2,8 @@ package rest
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -46,11 +43,7 @@ func promptID(r *request) prompt.ID {
 func promptPath(t *prompt.Template) string { return "/api/prompt-templates/" + string(t.ID) }
 
 func (a *API) listPrompts(r *request) (reply, error) {
-	f := prompt.Filter{
-		Query:  r.query.Get("q"),
-		Tag:    r.query.Get("tag"),
-		Folder: strings.TrimSuffix(r.query.Get("folder"), "/"),
-	}
+	f := promptFilter(r.query)
 	return listing(r, r.template, func(q page.Query) (prompt.Page, error) {
 		return r.Prompts.List(r.Context(), r.by, f, q)
 	})
@@ -61,15 +54,7 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	t, err := r.Prompts.Create(r.Context(), r.by, prompt.Draft{
-		Name:        in.Name,
-		Type:        prompt.Type(in.Type),
-		Description: in.Description,
-		Tags:        in.Tags,
-		Metadata:    in.Metadata,
-		Visibility:  access.Visibility(in.Visibility),
-		Protected:   in.Protected,
-	})
+	t, err := r.Prompts.Create(r.Context(), r.by, promptDraft(in))
 	if err != nil {
 		return reply{}, err
 	}
@@ -86,15 +71,7 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, prompt.Changes{
-		Name:        in.Name,
-		Description: orZero(in.Description),
-		Tags:        orZero(in.Tags),
-		Metadata:    patchJSON(in.Metadata),
-		Visibility:  (*access.Visibility)(in.Visibility),
-		Protected:   in.Protected,
-		Owner:       (*identity.UserID)(in.OwnerID),
-	})
+	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, promptChanges(in))
 	return r.templateReply(t, err)
 }
 
