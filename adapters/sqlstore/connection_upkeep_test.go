@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -75,21 +76,13 @@ func TestReseal(t *testing.T) {
 	})
 }
 
-func TestWhatIsReplacedWhileItIsSealedAnewIsLeftAlone(t *testing.T) {
+func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
-		ctx := t.Context()
-		db := open(t, url, keyring(t))
-		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := db.Stores()
-		by := fixture.NewTeam(t, s, ids["one"]).Member
-		made := fixture.Connection(t, s, by)
-		err = db.Reseal(ctx, func(sealed []byte) ([]byte, error) {
+		db, by, made := withConnection(t, url)
+		err := db.Reseal(t.Context(), func(sealed []byte) ([]byte, error) {
 			tr := fixture.Trial(t, made.ID, 1)
 			tr.New.Sealed = []byte("replaced")
-			_, err := s.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
+			_, err := db.Stores().Connections.Update(t.Context(), by.Workspace, made.ID, func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
 			return append([]byte("fresh "), sealed...), err
 		}, unbound, func(r sqlstore.Resealed) {
 			if r.Changed != 0 {
@@ -99,10 +92,22 @@ func TestWhatIsReplacedWhileItIsSealedAnewIsLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Connections.Sealed(ctx, by.Workspace, made.ID); err != nil || string(got.Sealed) != "replaced" {
+		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID); err != nil || string(got.Sealed) != "replaced" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
+}
+
+// withConnection returns a database with one connection, and its owner.
+func withConnection(t *testing.T, url string) (*sqlstore.DB, identity.Actor, *connection.Connection) {
+	t.Helper()
+	db := open(t, url, keyring(t))
+	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := fixture.NewTeam(t, db.Stores(), ids["one"]).Member
+	return db, by, fixture.Connection(t, db.Stores(), by)
 }
 
 // unbound leaves credentials as v0.1.0 sealed them.
@@ -110,19 +115,11 @@ func unbound(*sqlstore.SealedCredential) ([]byte, error) { return nil, nil }
 
 func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
-		ctx := t.Context()
-		db := open(t, url, keyring(t))
-		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := db.Stores()
-		by := fixture.NewTeam(t, s, ids["one"]).Member
-		made := fixture.Connection(t, s, by)
+		db, by, made := withConnection(t, url)
 		same := func(sealed []byte) ([]byte, error) { return sealed, nil }
 		calls := 0
 		for _, want := range []int{1, 0} {
-			err = db.Reseal(ctx, same, func(c *sqlstore.SealedCredential) ([]byte, error) {
+			err := db.Reseal(t.Context(), same, func(c *sqlstore.SealedCredential) ([]byte, error) {
 				calls++
 				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind || c.Revision != 1 {
 					t.Errorf("%+v", c)
@@ -137,7 +134,7 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := s.Connections.Sealed(ctx, by.Workspace, made.ID)
+		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID)
 		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(made.ID) || calls != 1 {
 			t.Errorf("%+v, %v, after %d calls", got, err, calls)
 		}

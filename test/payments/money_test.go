@@ -47,6 +47,12 @@ func (s *shop) now() identity.Actor {
 // later moves the workspace's clock forward, but not the gateway's, so the mirror becomes older.
 func (s *shop) later(d time.Duration) { s.ahead += d }
 
+// addCard adds a test card at the gateway, and lets a minute pass, so that the mirror is read again.
+func (s *shop) addCard(number string) (method string) {
+	defer s.later(time.Minute)
+	return s.api.AddCard(s.customer, number)
+}
+
 func (s *shop) mirror(t *testing.T) *billing.Customer {
 	t.Helper()
 	c, err := s.world.stores.Payments.Customer(t.Context(), s.by.Workspace, stripeAccount)
@@ -106,8 +112,7 @@ func inTurn(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
 
 func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		s.addCard("4242")
 		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.Denied))
 		_, err := s.subscribe(t, "one", "basic")
 		if err != nil && !billing.OutcomeUnknown(err) {
@@ -127,8 +132,7 @@ func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
 
 func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		s.addCard("4242")
 		v, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, nil)
 		second := s.api.Subscribe(s.customer, "price_pro")
@@ -204,8 +208,7 @@ func TestASubscriptionThatWasMadeElsewhereIsAdopted(t *testing.T) {
 
 func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "3155")
-		s.later(time.Minute)
+		s.addCard("3155")
 		v, err := s.subscribe(t, "one", "basic")
 		if wantErr(t, err, nil); v.Action == nil {
 			t.Fatalf("%+v", v)
@@ -228,8 +231,7 @@ func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 
 func TestWhatGaveWayCannotBePaid(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "3155")
-		s.later(time.Minute)
+		s.addCard("3155")
 		first, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, nil)
 		second, err := s.subscribe(t, "two", "pro")
@@ -253,8 +255,7 @@ func TestWhatGaveWayCannotBePaid(t *testing.T) {
 
 func TestADeclinedPurchaseLeavesNothingToPay(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "0341")
-		s.later(time.Minute)
+		s.addCard("0341")
 		_, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, billing.ErrCardDeclined)
 		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
@@ -265,8 +266,7 @@ func TestADeclinedPurchaseLeavesNothingToPay(t *testing.T) {
 
 func TestNoUnverifiedPriceIsSold(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		s.addCard("4242")
 		s.api.Reprice("price_basic", 111)
 		_, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, billing.ErrPlanUnavailable)
@@ -284,13 +284,11 @@ func TestNoUnverifiedPriceIsSold(t *testing.T) {
 
 func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		good := s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		good := s.addCard("4242")
 		if _, err := s.Methods(t.Context(), s.now()); err != nil {
 			t.Fatal(err)
 		}
-		bad := s.api.AddCard(s.customer, "0341")
-		s.later(time.Minute)
+		bad := s.addCard("0341")
 		_, err := s.Subscribe(t.Context(), s.now(), "one", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
 		wantErr(t, err, billing.ErrCardDeclined)
 		s.later(2 * time.Minute)
@@ -306,8 +304,7 @@ func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 
 func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		s.addCard("4242")
 		_, err := s.subscribe(t, "one", "pro")
 		wantErr(t, err, nil)
 		change := func(key string, plan billing.PlanID, quantity int) error {
@@ -315,8 +312,7 @@ func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 			return err
 		}
 		wantErr(t, change("down", "basic", 1), nil)
-		bad := s.api.AddCard(s.customer, "0341")
-		s.later(time.Minute)
+		bad := s.addCard("0341")
 		_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
 		wantErr(t, err, nil)
 		wantErr(t, change("up", "pro", 5), billing.ErrCardDeclined)
@@ -331,12 +327,10 @@ func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 
 func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "3155")
-		s.later(time.Minute)
+		s.addCard("3155")
 		_, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, nil)
-		good := s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		good := s.addCard("4242")
 		v, err := s.Subscribe(t.Context(), s.now(), "two", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
 		if wantErr(t, err, nil); v.Status != billing.Active || string(v.Default) != good {
 			t.Errorf("%+v", v)
