@@ -12,19 +12,22 @@ import (
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
 // Chats stores chat templates with their members. Methods that name a template return chat.ErrNotFound
-// if by's workspace never had one with that id. A deleted template is found. A loaded template holds
-// by's membership only, unless the method says otherwise, and PromptGone as of that moment.
+// if by's workspace never had one with that id. A deleted template is found. A loaded template has the
+// grant of by only, and PromptGone as of that moment.
 type Chats interface {
 	// Add stores a new template.
 	Add(ctx context.Context, t *chat.Template) error
 
 	Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error)
 
-	// Update loads a template with the memberships of by and of the users in also, locks it, calls
-	// change and saves what it recorded, all in one transaction, as Prompts.Update does. The workspace
-	// memberships of these users cannot change until the transaction ends. Members whose Role change
-	// set to NoRole are removed.
-	Update(ctx context.Context, by identity.Actor, id chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error)
+	// Update loads a template, locks it, calls change and saves what it recorded, with ChangedMembers,
+	// all in one transaction, as Prompts.Update does.
+	Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template, error)
+
+	// UpdateFor is Update for a change that names users, who are passed in their order. Until the
+	// transaction ends, their memberships of the workspace cannot change.
+	UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, users []identity.UserID,
+		change func(*chat.Template, []chat.Party) error) (*chat.Template, error)
 
 	// Invited returns the templates of a workspace, deleted ones included, that have user as an invited
 	// member, ordered by id. user is a reserved id (account.InvitationID.Reserved).

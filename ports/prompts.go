@@ -14,8 +14,8 @@ import (
 // which versions a reference of by's may name (prompt.Template.SeesDrafts).
 //
 // Methods that name a template return prompt.ErrNotFound if by's workspace never had one with that id.
-// A deleted template is found. A loaded template holds by's share only, unless the method says
-// otherwise. The Update methods load, call change, and save what it recorded, all in one transaction.
+// A deleted template is found. A loaded template has the grant of by only. The Update methods load, call
+// change, and save what it recorded, all in one transaction.
 // The row is locked, so that changes run one after another. Nothing is saved if change fails. change
 // may run again after a conflict, so it does no I/O and gets no context.
 type Prompts interface {
@@ -24,11 +24,13 @@ type Prompts interface {
 
 	Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error)
 
-	// Update changes a template. It also loads the shares of the users in also, and which of them are
-	// members of the workspace; until the transaction ends, these memberships cannot change. Shares
-	// whose Access change set to None are removed; shares that it did not change are not written.
-	// prompt.ErrNameTaken as in Add.
-	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
+	// Update changes a template, and saves its ChangedShares. prompt.ErrNameTaken as in Add.
+	Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error)
+
+	// UpdateFor is Update for a change that names a user. Until the transaction ends, the user's
+	// membership of the workspace cannot change.
+	UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
+		change func(*prompt.Template, prompt.Recipient) error) (*prompt.Template, error)
 
 	// Lock locks a template until the transaction ends, and returns it with the version that ref names,
 	// nil if ref names none. Until then every change of the template, its versions and its shares
@@ -40,17 +42,14 @@ type Prompts interface {
 
 // PromptVersions is the part of Prompts that is about the versions of a template.
 type PromptVersions interface {
-	// GetVersion returns a nil version if ref names none. Applications call it all day, so it fills in
-	// only the fields of the template that decide about reading and that readers of a version see: ID,
-	// Workspace, Owner, Name, Type, Visibility, Active.Version, DeletedAt and Shares. (Users who act
-	// for an owner who left may read without that.) If by may not see the template, it returns no
+	// GetVersion returns a nil version if ref names none. If by may not see the template, it returns no
 	// version and does not look for one: the response time must not tell by that there is such a
 	// template.
-	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
+	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error)
 
 	// GetVersionByName is GetVersion of the live template with that name (prompt.NameKey);
 	// prompt.ErrNotFound if by's workspace has none.
-	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
+	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error)
 
 	// UpdateVersion changes a template and one of its versions, nil if ref names none. It reads and
 	// writes no content of the version, and it does not save Labels.

@@ -52,11 +52,11 @@ type embedView struct {
 	Nonce string
 	Style template.CSS
 
-	*chat.Content        // nil if there is nothing to show
-	Initial       string // shown if there is no avatar
-	Token, Ticket string
-	Site          chat.Origin // the only one that may have the page in a frame, and hears from it
-	Refusal       string
+	*chat.Embedded        // nil if there is nothing to show
+	Initial        string // shown if there is no avatar
+	Token, Ticket  string
+	Site           chat.Origin // the only one that may have the page in a frame, and hears from it
+	Refusal        string
 }
 
 // Traceable reports whether a request may be traced: the path of a page for frames contains an
@@ -86,7 +86,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		a.knownTokens.remember(token, visit.At)
-		view.Content, view.Token, view.Ticket, view.Site = &e.Template.Content, token, ticket.Reveal(), visit.Origin
+		view.Embedded, view.Token, view.Ticket, view.Site = &e.Template, token, ticket.Reveal(), visit.Origin
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
 		if visit.Origin != chat.NoOrigin {

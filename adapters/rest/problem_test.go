@@ -13,6 +13,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -192,7 +193,10 @@ func TestIdempotency(t *testing.T) {
 			Shows: promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn",
 		}
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Times(2).Return(kept, true, nil)
-		stored := &prompt.Template{ID: "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Workspace: "wsp_1", Owner: "usr_1", Name: "now", Revision: 7}
+		stored := &prompt.Template{
+			Resource: access.Resource{Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}, Revision: 7},
+			ID:       "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Name: "now",
+		}
 		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), stored.ID).DoAndReturn(
 			func(_ context.Context, by identity.Actor, _ prompt.ID) (*prompt.Template, error) {
 				if by.User != "usr_1" || by.Workspace != "wsp_1" {

@@ -193,7 +193,7 @@ func toVersionRef(v *prompt.Version) openapi.PromptVersionRef {
 	return openapi.PromptVersionRef{ID: string(v.ID), Number: v.Number}
 }
 
-func toVersion(t *prompt.Template, v *prompt.Version) openapi.PromptVersion {
+func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 	s, c := toVersionSummary(t, v), v.Content
 	out := openapi.PromptVersion{
 		ID:               s.ID,
@@ -223,7 +223,7 @@ func toVersion(t *prompt.Template, v *prompt.Version) openapi.PromptVersion {
 	return out
 }
 
-func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersionSummary {
+func toVersionSummary(t *prompt.Reading, v *prompt.Version) openapi.PromptVersionSummary {
 	state := openapi.VersionStateDraft
 	if v.Frozen {
 		state = openapi.VersionStateFrozen
@@ -238,7 +238,7 @@ func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersi
 		Labels:           nonNil(v.Labels),
 		CommitMessage:    v.CommitMessage,
 		State:            state,
-		IsActive:         t.Active.Version == v.ID,
+		IsActive:         t.ActiveVersion == v.ID,
 		ContentHash:      v.ContentHash,
 		FirstActivatedAt: orNullTime(v.FirstActivatedAt),
 		Revision:         v.Revision,

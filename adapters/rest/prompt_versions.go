@@ -14,7 +14,7 @@ import (
 func versionRef(r *request) prompt.Ref { return prompt.ParseRef(mux.Vars(r.Request)["version_id"]) }
 
 func (a *API) listVersions(r *request) (reply, error) {
-	var of *prompt.Template
+	var of *prompt.Reading
 	summary := func(v *prompt.Version) openapi.PromptVersionSummary { return toVersionSummary(of, v) }
 	return listing(r, summary, func(q page.Query) (found prompt.VersionPage, err error) {
 		of, found, err = r.Prompts.Versions(r.Context(), r.by, promptID(r), q)
@@ -31,7 +31,7 @@ func (a *API) createVersion(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	path := promptPath(t) + "/versions/" + string(v.ID)
+	path := promptPath(t.ID) + "/versions/" + string(v.ID)
 	return created(path, toVersion(t, v)).withRevision(v.Revision).readableAt(path), nil
 }
 
@@ -166,7 +166,7 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 
 func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(ref, otherwise)) }
 
-func versionReply(t *prompt.Template, v *prompt.Version, err error) (reply, error) {
+func versionReply(t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}

@@ -40,7 +40,7 @@ func promptID(r *request) prompt.ID {
 	return pathID[prompt.ID](r, "prompt_template_id", prompt.Prefix)
 }
 
-func promptPath(t *prompt.Template) string { return "/api/prompt-templates/" + string(t.ID) }
+func promptPath(id prompt.ID) string { return "/api/prompt-templates/" + string(id) }
 
 func (a *API) listPrompts(r *request) (reply, error) {
 	f := promptFilter(r.query)
@@ -58,7 +58,7 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(promptPath(t), r.template(t)).withRevision(t.Revision).readableAt(promptPath(t)), nil
+	return created(promptPath(t.ID), r.template(t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
 }
 
 func (a *API) getPrompt(r *request) (reply, error) {
@@ -104,5 +104,5 @@ func (r *request) templateReply(t *prompt.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.template(t)).withRevision(t.Revision).readableAt(promptPath(t)), nil
+	return ok(r.template(t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
 }

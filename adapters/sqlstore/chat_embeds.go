@@ -80,11 +80,12 @@ func (s *Embeds) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, 
 
 // Get implements ports.Embeds.
 func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {
-	return s.db.embedToken(ctx, by, of, id, "")
+	return s.db.embedToken(ctx, by, of, id, s.db.chatTemplate)
 }
 
-func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, lock string) (*chat.Template, *chat.EmbedToken, error) {
-	t, err := db.chatTemplate(ctx, by, of, lock)
+func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template, *chat.EmbedToken, error) {
+	t, err := read(ctx, by, of)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +101,7 @@ func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id 
 // Add implements ports.Embeds.
 func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		t, err := tx.chatTemplate(ctx, by, of, tx.dialect.lock)
+		t, err := tx.lockedChat(ctx, by, of)
 		if err != nil {
 			return err
 		}
@@ -145,7 +146,7 @@ func (db *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
 // Update implements ports.Embeds.
 func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		t, token, err := tx.embedToken(ctx, by, of, id, tx.dialect.lock)
+		t, token, err := tx.embedToken(ctx, by, of, id, tx.lockedChat)
 		if err != nil {
 			return err
 		}

@@ -33,18 +33,16 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 	if !found {
 		return nil, chat.ErrEmbedTokenInvalid
 	}
-	e := &chat.Embedding{Template: chat.Template{
+	e := &chat.Embedding{Template: chat.Embedded{
 		ID: row.Token.Template, Workspace: row.Token.Workspace, Status: row.Status,
-		Content: chat.Content{Name: row.Name, AvatarURL: row.AvatarURL, Greeting: row.Greeting},
+		Name: row.Name, AvatarURL: row.AvatarURL, Greeting: row.Greeting,
 	}}
 	if e.Token, err = row.Token.token(); err != nil {
 		return nil, err
 	}
-	var tools []string
-	if err := fromJSON(row.Tools, &tools); err != nil {
+	if err := fromJSON(row.Tools, &e.Template.Tools); err != nil {
 		return nil, err
 	}
-	e.Template.Tools = selected(tools, nil)
 	return e, fromJSON(row.Starters, &e.Template.Starters)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -71,16 +70,19 @@ type chatRow struct {
 
 func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	t := &chat.Template{
-		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, OwnerLeft: r.OwnerLeft, Status: r.Status, Visibility: r.Visibility,
+		Resource: access.Resource{
+			Subject:   access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
+			OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
+			UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
+		},
+		ID: r.ID, Status: r.Status, PromptGone: r.PromptGone,
 		Content: chat.Content{
 			Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Instructions: r.Instructions, Greeting: r.Greeting,
 			Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
 		},
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy, UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
-		PromptGone: r.PromptGone, Members: map[identity.UserID]chat.Member{},
 	}
-	if r.MemberRole != access.None {
-		t.Members[by.User] = chat.Member{User: by.User, Role: r.MemberRole, Invited: r.MemberInvited}
+	if r.MemberRole != access.None && !r.MemberInvited {
+		t.Grants = access.Grants{{User: by.User, Role: r.MemberRole}}
 	}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
@@ -184,26 +186,35 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 
 // Get implements ports.Chats.
 func (s *Chats) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	return s.db.chatTemplate(ctx, by, id, "")
+	return s.db.chatTemplate(ctx, by, id)
 }
 
 // Update implements ports.Chats.
-func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+	return s.UpdateFor(ctx, by, id, nil, func(t *chat.Template, _ []chat.Party) error { return change(t) })
+}
+
+// UpdateFor implements ports.Chats.
+func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, users []identity.UserID,
+	change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 	var t *chat.Template
 	err := s.db.inTx(ctx, func(tx *DB) error {
-		present, err := tx.membersOf(ctx, by.Workspace, also)
+		present, err := tx.membersOf(ctx, by.Workspace, users)
 		if err != nil {
 			return err
 		}
-		if t, err = tx.chatTemplate(ctx, by, id, tx.dialect.lock); err != nil {
+		if t, err = tx.lockedChat(ctx, by, id); err != nil {
 			return err
 		}
-		t.InWorkspace = present
-		if err := tx.loadChatMembers(ctx, t, append(also, by.User)); err != nil {
-			return err
+		parties := make([]chat.Party, len(users))
+		for i, user := range users {
+			if parties[i], err = tx.chatParty(ctx, id, user); err != nil {
+				return err
+			}
+			parties[i].InWorkspace = present[user]
 		}
-		before, members := *t, maps.Clone(t.Members)
-		if err := change(t); err != nil {
+		before := *t
+		if err := change(t, parties); err != nil {
 			return err
 		}
 		if len(t.Recorded()) == 0 {
@@ -212,10 +223,7 @@ func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, also 
 		if err := tx.saveChat(ctx, &before, t); err != nil {
 			return err
 		}
-		for user, m := range t.Members {
-			if m == members[user] {
-				continue
-			}
+		for _, m := range t.ChangedMembers {
 			if err := tx.saveChatMember(ctx, t, m); err != nil {
 				return err
 			}
@@ -235,9 +243,9 @@ func (s *Chats) Invited(ctx context.Context, ws identity.WorkspaceID, user ident
 	return found, err
 }
 
-func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID, lock string) (*chat.Template, error) {
+func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var row chatRow
-	found, err := db.get(ctx, &row, `SELECT `+chatColumns+chatTables+` WHERE t.id = ? AND t.workspace_id = ?`+lock, by.User, id, by.Workspace)
+	found, err := db.get(ctx, &row, `SELECT `+chatColumns+chatTables+` WHERE t.id = ? AND t.workspace_id = ?`, by.User, id, by.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -247,22 +255,31 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID, l
 	return row.template(by)
 }
 
-// loadChatMembers reads the whole memberships of users, of a template whose row is locked.
-func (db *DB) loadChatMembers(ctx context.Context, t *chat.Template, users []identity.UserID) error {
-	clear(t.Members) // PostgreSQL read them before it waited for the lock: they may be gone
-	for _, user := range users {
-		var row chatMemberRow
-		found, err := db.get(ctx, &row, `
-			SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id WHERE c.template_id = ? AND c.user_id = ?`, t.ID, user)
-		if err != nil {
-			return err
-		}
-		if found {
-			t.Members[user] = row.member()
+// lockedChat locks a template that is about to change, and reads it, as lockTemplate explains.
+func (db *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+	if db.dialect.lock != "" {
+		var one int
+		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.lock, id, by.Workspace); err != nil {
+			return nil, err
 		}
 	}
-	_, err := db.get(ctx, &t.MemberCount, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, t.ID)
-	return err
+	return db.chatTemplate(ctx, by, id)
+}
+
+// chatParty reads what a template has of a user.
+func (db *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
+	p := chat.Party{User: user}
+	if _, err := db.get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {
+		return p, err
+	}
+	var row chatMemberRow
+	found, err := db.get(ctx, &row, `
+		SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id WHERE c.template_id = ? AND c.user_id = ?`, id, user)
+	if found {
+		m := row.member()
+		p.Member = &m
+	}
+	return p, err
 }
 
 // saveChat writes a template that was locked, unless its values are the same as before.

@@ -26,7 +26,15 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 	if err != nil {
 		return err
 	}
-	return db.nameTaken(db.run(ctx, slices.Concat(writes, events)...))
+	if err := db.run(ctx, slices.Concat(writes, events)...); err != nil {
+		return db.nameTaken(err)
+	}
+	for _, s := range t.ChangedShares {
+		if err := db.saveShare(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // templateWrites returns the write of a template's row. The wide columns are written only if one of them changed.

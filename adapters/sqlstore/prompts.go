@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -19,18 +18,17 @@ var _ ports.Prompts = (*Prompts)(nil)
 
 // A template is read together with the share of the caller that the first ? names.
 const (
-	accessColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
+	readingColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
-	templateColumns = accessColumns + `, NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
+	templateColumns = readingColumns + `, NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
 		t.description, t.tags, t.metadata, t.protected, t.active_number, t.activated_at, t.activated_by, t.last_number,
 		t.version_count, t.latest_version_id, t.latest_number, t.frozen_count, t.latest_frozen_id, t.latest_frozen_number,
 		t.revision, t.created_at, t.created_by, t.updated_at`
 	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 )
 
-// accessRow has the columns that decide who may read a template's versions, and those of the template that
-// such readers see.
-type accessRow struct {
+// readingRow has the columns of a prompt.Reading.
+type readingRow struct {
 	ID             prompt.ID            `db:"id"`
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
 	Owner          identity.UserID      `db:"owner_id"`
@@ -43,19 +41,19 @@ type accessRow struct {
 	ShareExpiresAt int64                `db:"share_expires_at"`
 }
 
-func (r *accessRow) template(by identity.Actor) *prompt.Template {
-	t := &prompt.Template{
-		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, Name: r.Name, Type: r.Type, Visibility: r.Visibility,
-		Active: prompt.Active{Version: r.ActiveVersion}, DeletedAt: moment(r.DeletedAt), Shares: map[identity.UserID]prompt.Share{},
+func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
+	reading := &prompt.Reading{
+		Subject: access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
+		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: moment(r.DeletedAt),
 	}
 	if r.ShareAccess != access.None {
-		t.Shares[by.User] = prompt.Share{User: by.User, Role: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}
+		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}}
 	}
-	return t
+	return reading
 }
 
 type templateRow struct {
-	accessRow
+	readingRow
 	OwnerLeft          bool             `db:"owner_left"`
 	Description        string           `db:"description"`
 	Tags               string           `db:"tags"`
@@ -78,12 +76,17 @@ type templateRow struct {
 }
 
 func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
-	t := r.accessRow.template(by)
-	t.OwnerLeft, t.Description, t.Protected, t.LastNumber, t.Revision = r.OwnerLeft, r.Description, r.Protected, r.LastNumber, r.Revision
-	t.Active = prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy}
-	t.CreatedAt, t.CreatedBy, t.UpdatedAt = moment(r.CreatedAt), r.CreatedBy, moment(r.UpdatedAt)
-	t.AllVersions = prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber}
-	t.FrozenVersions = prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber}
+	reading := r.reading(by)
+	t := &prompt.Template{
+		Resource: access.Resource{
+			Subject: reading.Subject, OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
+			UpdatedAt: moment(r.UpdatedAt), DeletedAt: reading.DeletedAt,
+		},
+		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected, LastNumber: r.LastNumber,
+		Active:         prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy},
+		AllVersions:    prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
+		FrozenVersions: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber},
+	}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
@@ -118,12 +121,12 @@ func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 }
 
 // GetVersion implements ports.Prompts.
-func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	return p.getVersion(ctx, by, ref, templateByID, id, by.Workspace)
 }
 
 // GetVersionByName implements ports.Prompts.
-func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	return p.getVersion(ctx, by, ref, templateByName, by.Workspace, prompt.NameKey(name))
 }
 
@@ -134,19 +137,19 @@ const (
 
 // getVersion runs one statement for a template that is not there, and the same one for a template
 // that by may not see.
-func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string, named ...any) (*prompt.Template, *prompt.Version, error) {
+func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string, named ...any) (*prompt.Reading, *prompt.Version, error) {
 	if ref.Latest { // which one that is depends on what by may see
 		t, err := p.db.template(ctx, by, where, named...)
 		if err != nil {
 			return nil, nil, err
 		}
-		if t.Access(by) == access.None {
-			return t, nil, nil
+		if !t.CanView(by) {
+			return t.Reading(), nil, nil
 		}
 		ref = prompt.Ref{ID: t.Versions(by).Latest}
 	}
 	var row struct {
-		accessRow
+		readingRow
 		Version versionHead `db:"v"`
 	}
 	match, arg := versionMatch(ref)
@@ -157,12 +160,12 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	if !found {
 		return nil, nil, prompt.ErrNotFound
 	}
-	t := row.template(by)
-	if row.Version.ID == "" || t.Access(by) == access.None {
-		return t, nil, nil
+	reading := row.reading(by)
+	if row.Version.ID == "" || !reading.CanView(by) {
+		return reading, nil, nil
 	}
-	v, err := p.db.version(ctx, by.Workspace, t.ID, row.Version)
-	return t, v, err
+	v, err := p.db.version(ctx, by.Workspace, reading.ID, row.Version)
+	return reading, v, err
 }
 
 // versionHead has the parts of a version that may change without its revision, and the key of the rest.
@@ -181,7 +184,7 @@ var versionQueries = func() map[versionQuery]string {
 	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
 		for _, where := range []string{templateByID, templateByName} {
 			match, _ := versionMatch(ref)
-			queries[versionQuery{match, where}] = `SELECT ` + accessColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` + labelsColumn + ` AS "v.labels"` +
+			queries[versionQuery{match, where}] = `SELECT ` + readingColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` + labelsColumn + ` AS "v.labels"` +
 				templateTables + ` LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE ` + where
 		}
 	}
@@ -211,38 +214,66 @@ func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template pro
 }
 
 // Update implements ports.Prompts.
-func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 	var t *prompt.Template
 	err := p.db.inTx(ctx, func(tx *DB) (err error) {
-		members, err := tx.membersOf(ctx, by.Workspace, also)
-		if err != nil {
+		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
 			return err
 		}
-		if t, err = tx.lockedTemplate(ctx, by, id, also...); err != nil {
-			return err
-		}
-		t.Members = members
-		before, shares := *t, maps.Clone(t.Shares)
+		before := *t
 		if err := change(t); err != nil {
 			return err
 		}
-		if err := tx.saveTemplate(ctx, &before, t); err != nil {
-			return err
-		}
-		for user, s := range t.Shares {
-			if s == shares[user] {
-				continue // it may have been removed with the membership
-			}
-			if err := tx.saveShare(ctx, t, s); err != nil {
-				return err
-			}
-		}
-		return nil
+		return tx.saveTemplate(ctx, &before, t)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// UpdateFor implements ports.Prompts.
+func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
+	change func(*prompt.Template, prompt.Recipient) error) (*prompt.Template, error) {
+	var t *prompt.Template
+	err := p.db.inTx(ctx, func(tx *DB) error {
+		members, err := tx.membersOf(ctx, by.Workspace, []identity.UserID{user})
+		if err != nil {
+			return err
+		}
+		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
+			return err
+		}
+		to, err := tx.recipient(ctx, id, user)
+		if err != nil {
+			return err
+		}
+		to.InWorkspace = members[user]
+		before := *t
+		if err := change(t, to); err != nil {
+			return err
+		}
+		return tx.saveTemplate(ctx, &before, t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// recipient reads what a template has of a user.
+func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
+	r := prompt.Recipient{User: user}
+	if _, err := db.get(ctx, &r.Shares, `SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?`, id); err != nil {
+		return r, err
+	}
+	var row shareRow
+	found, err := db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND user_id = ?`, id, user)
+	if found {
+		s := row.share()
+		r.Share = &s
+	}
+	return r, err
 }
 
 // membersOf returns which of users are members of a workspace. It locks the workspace, as every
@@ -295,29 +326,12 @@ func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID)
 	return err
 }
 
-// lockedTemplate locks a template that is about to change, and reads it with the whole shares of by and also.
-func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID, also ...identity.UserID) (*prompt.Template, error) {
+// lockedTemplate locks a template that is about to change, and reads it.
+func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	if err := db.lockTemplate(ctx, by, id); err != nil {
 		return nil, err
 	}
-	t, err := db.template(ctx, by, templateByID, id, by.Workspace)
-	if err != nil || len(also) == 0 {
-		return t, err
-	}
-	if _, err := db.get(ctx, &t.ShareCount, `SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?`, id); err != nil {
-		return nil, err
-	}
-	for _, user := range append(also, by.User) {
-		var row shareRow
-		found, err := db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND user_id = ?`, id, user)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			t.Shares[user] = row.share()
-		}
-	}
-	return t, nil
+	return db.template(ctx, by, templateByID, id, by.Workspace)
 }
 
 // tagList keeps tags as a JSON array; no tags are [], never null.

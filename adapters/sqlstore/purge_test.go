@@ -34,7 +34,7 @@ func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted 
 		t.Fatal(err)
 	}
 	if deleted {
-		fixture.ChangeChat(t, s, by, made.ID, nil, func(c *chat.Template) error { return c.Delete(by, nil) })
+		fixture.ChangeChat(t, s, by, made.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
 	}
 }
 

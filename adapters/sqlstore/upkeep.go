@@ -5,11 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/billing"
-	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, ended marks of notes, jobs
@@ -29,8 +28,8 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		`DELETE FROM usage_reports WHERE (workspace_id, report_key) IN (SELECT workspace_id, report_key FROM usage_reports WHERE created_at < ? LIMIT 1000)`:                       now.Add(-billing.UsageKeyLasts),
 		`DELETE FROM feature_usage WHERE (workspace_id, period_start, feature) IN (SELECT workspace_id, period_start, feature FROM feature_usage WHERE updated_at < ? LIMIT 1000)`: now.Add(-featureUsageKept),
 		`DELETE FROM event_marks WHERE mark IN (SELECT mark FROM event_marks WHERE until < ? LIMIT 1000)`:                                                                          now,
-		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                             now.Add(-prompt.RestoreWithin),
-		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                                 now.Add(-chat.RestoreWithin),
+		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                             now.Add(-access.RestoreWithin),
+		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                                 now.Add(-access.RestoreWithin),
 		`DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at < ? LIMIT 1000)`:                                                               now,
 	} {
 		for {

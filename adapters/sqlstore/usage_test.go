@@ -61,7 +61,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			c := fixture.Chat(t, s, team.Member, chat.Draft{})
 			if name == "deleted" {
 				fixture.Delete(t, s, team.Member, made.ID)
-				fixture.ChangeChat(t, s, team.Member, c.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+				fixture.ChangeChat(t, s, team.Member, c.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 			}
 		}
 		of := func(db *sqlstore.DB, ws identity.WorkspaceID) quota.Amounts {

@@ -248,7 +248,7 @@ func TestStoreFaults(t *testing.T) {
 				tx := s.expectAtomically(t, 1)
 				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
 				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return([]chat.ID{"ctpl"}, nil)
-				tx.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
+				tx.chats.EXPECT().UpdateFor(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 			},
 			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
 		},

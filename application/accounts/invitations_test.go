@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,11 +180,12 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 // expectInvitedChat expects the change of one chat, in which the invited person was to become an
 // editor.
 func (s *stage) expectInvitedChat(by identity.Actor) *chat.Template {
-	t := &chat.Template{ID: "ctpl", Workspace: "acme", Members: map[identity.UserID]chat.Member{"usr": {User: "usr", Role: access.Editor, Invited: true}}}
+	t := &chat.Template{ID: "ctpl", Resource: access.Resource{Subject: access.Subject{Workspace: "acme"}}}
+	invited := chat.Party{User: "usr", Member: &chat.Member{User: "usr", Role: access.Editor, Invited: true}}
 	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
-	s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), []identity.UserID{"usr"}, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
-			return t, change(t)
+	s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), []identity.UserID{"usr", by.User}, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+			return t, change(t, []chat.Party{invited, {User: by.User}})
 		})
 	return t
 }
@@ -225,8 +227,8 @@ func TestWithdraw(t *testing.T) {
 			if tt.is && after.Withdrawn != (tt.want == nil) {
 				t.Errorf("invitation %+v", after)
 			}
-			if tt.want == nil && chats.Members["usr"].Role != access.None {
-				t.Errorf("the chat it was for keeps %+v", chats.Members)
+			if tt.want == nil && !slices.Equal(chats.ChangedMembers, []chat.Member{{User: "usr"}}) {
+				t.Errorf("the chat it was for saves %+v", chats.ChangedMembers)
 			}
 		})
 	}
@@ -276,8 +278,9 @@ func TestAcceptInvitation(t *testing.T) {
 			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && tt.used < 2 && len(w.Members) != 3 {
 				t.Errorf("AcceptInvitation = %+v", joined)
 			}
-			if tt.want == nil && (chats.Members["eve"].Role != access.Editor || chats.Members["eve"].Invited || chats.Members["usr"].Role != access.None) {
-				t.Errorf("the members of the chat that came with it are %+v", chats.Members)
+			joins := []chat.Member{{User: "usr"}, {User: "eve", Role: access.Editor, Revision: 1, CreatedAt: guest.At, UpdatedAt: guest.At}}
+			if tt.want == nil && !slices.Equal(chats.ChangedMembers, joins) {
+				t.Errorf("the chat that came with it saves %+v", chats.ChangedMembers)
 			}
 		})
 	}

@@ -191,7 +191,7 @@ func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.W
 		if err != nil {
 			return err
 		}
-		return invitedChats(ctx, tx, by, ws, id, (*chat.Template).Disinvite)
+		return invitedChats(ctx, tx, by, ws, id, func(t *chat.Template, invited, _ chat.Party) { t.Disinvite(by, invited) })
 	})
 }
 
@@ -227,14 +227,15 @@ func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token
 		if err != nil {
 			return err
 		}
-		return invitedChats(ctx, tx, by, joined.ID, invitation.ID, (*chat.Template).Accept)
+		return invitedChats(ctx, tx, by, joined.ID, invitation.ID, func(t *chat.Template, invited, own chat.Party) { t.Accept(by, invited, own) })
 	})
 	return joined, err
 }
 
 // invitedChats changes, one after another, the chat templates of ws whose members an invitation would
 // make. The invitation's workspace is already locked, as it is when more are added.
-func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(t *chat.Template, by identity.Actor, reserved identity.UserID)) error {
+func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
+	change func(t *chat.Template, invited, own chat.Party)) error {
 	by.Workspace = ws
 	reserved := id.Reserved()
 	chats, err := tx.Chats.Invited(ctx, ws, reserved)
@@ -242,8 +243,8 @@ func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws id
 		return err
 	}
 	for _, c := range chats {
-		if _, err := tx.Chats.Update(ctx, by, c, []identity.UserID{reserved}, func(t *chat.Template) error {
-			change(t, by, reserved)
+		if _, err := tx.Chats.UpdateFor(ctx, by, c, []identity.UserID{reserved, by.User}, func(t *chat.Template, p []chat.Party) error {
+			change(t, p[0], p[1])
 			return nil
 		}); err != nil {
 			return err

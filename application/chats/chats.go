@@ -73,17 +73,13 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 // Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, c chat.Changes) (t *chat.Template, err error) {
 	facts := chat.Facts{Registry: s.registries(by.Org)}
-	var also []identity.UserID
-	if c.Owner != nil {
-		also = []identity.UserID{*c.Owner}
-	}
 	var wanted chat.Prompt
 	if c.Prompt != nil {
 		wanted = *c.Prompt
 	}
 	err = s.withPromptLocked(ctx, by, wanted, func(tx ports.Stores, seen bool) (kinds []quota.Kind, err error) {
 		facts.PromptSeen = seen
-		t, err = tx.Chats.Update(ctx, by, id, also, func(t *chat.Template) error {
+		change := func(t *chat.Template) error {
 			before := t.Content.Size()
 			err := t.Change(by, at, c, facts)
 			kinds = nil
@@ -91,6 +87,14 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 				kinds = []quota.Kind{quota.StorageBytes}
 			}
 			return err
+		}
+		if c.Owner == nil {
+			t, err = tx.Chats.Update(ctx, by, id, change)
+			return kinds, err
+		}
+		t, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{*c.Owner}, func(t *chat.Template, p []chat.Party) error {
+			facts.Owner = p[0]
+			return change(t)
 		})
 		return kinds, err
 	})
@@ -127,7 +131,7 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 
 // Delete hides a template; Restore restores it.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match) error {
-	_, err := s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Delete(by, at) })
+	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Delete(by, at) })
 	return err
 }
 
@@ -135,7 +139,7 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at 
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var restored *chat.Template
 	err := s.withPromptLocked(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
-		restored, err = tx.Chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Restore(by) })
+		restored, err = tx.Chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Restore(by) })
 		return []quota.Kind{quota.ChatTemplates}, err
 	})
 	if err != nil {
@@ -146,7 +150,7 @@ func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*
 
 // AttachWorkflow attaches a workflow of the registry. attached is false if it was attached already.
 func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, workflow string) (t *chat.Template, w chat.Workflow, attached bool, err error) {
-	t, err = s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error {
+	t, err = s.chats.Update(ctx, by, id, func(t *chat.Template) error {
 		w, attached, err = t.Attach(by, workflow, s.registries(by.Org))
 		return err
 	})
@@ -155,6 +159,6 @@ func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat
 
 // DetachWorkflow removes a workflow.
 func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, workflow string) error {
-	_, err := s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
+	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
 	return err
 }

@@ -93,7 +93,7 @@ func TestPrompts(t *testing.T) {
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(tt.by, ref, tt.v)
 			var after *chat.Template
-			tx.expectUpdate(tt.by, nil, &after).MinTimes(1)
+			tx.expectUpdate(tt.by, &after).MinTimes(1)
 			_, err := s.Change(s.ctx, tt.by, "ctpl", nil, chat.Changes{Prompt: &wanted})
 			wantErr(t, err, tt.want)
 		})
@@ -112,7 +112,7 @@ func TestChange(t *testing.T) {
 		s := newStage(t)
 		var after *chat.Template
 		s.expectTransaction(t)
-		s.expectUpdate(owner, nil, &after)
+		s.expectUpdate(owner, &after)
 		got, err := s.Change(s.ctx, owner, "ctpl", revision.Match{1}, chat.Changes{Name: new("Help")})
 		wantErr(t, err, nil)
 		if got != after || got.Name != "Help" {
@@ -123,7 +123,7 @@ func TestChange(t *testing.T) {
 		s := newStage(t)
 		var after *chat.Template
 		s.expectTransaction(t)
-		s.expectUpdate(owner, nil, &after)
+		s.expectUpdate(owner, &after)
 		_, err := s.Change(s.ctx, owner, "ctpl", revision.Match{9}, chat.Changes{Name: new("Help")})
 		wantErr(t, err, revision.ErrMismatch)
 	})
@@ -135,7 +135,7 @@ func TestChange(t *testing.T) {
 			s := newStage(t)
 			var after *chat.Template
 			s.expectTransaction(t)
-			s.expectUpdate(owner, []identity.UserID{tt.to}, &after)
+			s.expectUpdateFor(owner, []identity.UserID{tt.to}, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: &tt.to})
 			wantErr(t, err, tt.want)
 			if tt.want == nil && after.Owner != "sam" {
@@ -153,7 +153,7 @@ func TestDeleteAndRestore(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			var after *chat.Template
-			s.expectUpdate(tt.by, nil, &after)
+			s.expectUpdate(tt.by, &after)
 			wantErr(t, s.Delete(s.ctx, tt.by, "ctpl", nil), tt.want)
 			if after.DeletedAt.IsZero() == (tt.want == nil) {
 				t.Errorf("deleted at %v", after.DeletedAt)
@@ -165,8 +165,8 @@ func TestDeleteAndRestore(t *testing.T) {
 		s.expectTransaction(t)
 		deleted := template()
 		deleted.DeletedAt = now
-		s.chats.EXPECT().Update(s.ctx, owner, chat.ID("ctpl"), nil, anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+		s.chats.EXPECT().Update(s.ctx, owner, chat.ID("ctpl"), anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
 				return deleted, change(deleted)
 			})
 		if got, err := s.Restore(s.ctx, owner, "ctpl"); err != nil || !got.DeletedAt.IsZero() {
@@ -199,13 +199,13 @@ func TestQuotas(t *testing.T) {
 		}, quota.ErrExceeded},
 		"beyond them nothing grows": {quota.Amounts{StorageBytes: 2}, func(s *stage) error {
 			var after *chat.Template
-			s.expectUpdate(owner, nil, &after)
+			s.expectUpdate(owner, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("Longer than it was")})
 			return err
 		}, quota.ErrExceeded},
 		"what does not grow can be changed": {quota.Amounts{ChatTemplates: 2, StorageBytes: 2}, func(s *stage) error {
 			var after *chat.Template
-			s.expectUpdate(owner, nil, &after)
+			s.expectUpdate(owner, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("x")})
 			return err
 		}, nil},
@@ -222,17 +222,17 @@ func TestQuotas(t *testing.T) {
 func TestWorkflows(t *testing.T) {
 	s := newStage(t)
 	var after *chat.Template
-	s.expectUpdate(owner, nil, &after)
+	s.expectUpdate(owner, &after)
 	got, w, attached, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest")
 	wantErr(t, err, nil)
 	if got != after || !attached || w.ID != "digest" || len(got.Workflows) != 1 {
 		t.Errorf("AttachWorkflow = %+v, %+v, %v", got, w, attached)
 	}
-	s.expectUpdate(owner, nil, &after)
+	s.expectUpdate(owner, &after)
 	_, _, _, err = s.AttachWorkflow(s.ctx, owner, "ctpl", "none")
 	wantErr(t, err, chat.ErrUnknownWorkflow)
-	s.expectUpdate(owner, nil, &after)
+	s.expectUpdate(owner, &after)
 	wantErr(t, s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest"), chat.ErrWorkflowNotAttached)
-	s.expectUpdate(viewer, nil, &after)
+	s.expectUpdate(viewer, &after)
 	wantErr(t, s.DetachWorkflow(s.ctx, viewer, "ctpl", nil, "digest"), chat.ErrForbidden)
 }

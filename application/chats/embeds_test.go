@@ -63,13 +63,15 @@ func newEmbedStage(t *testing.T) *embedStage {
 
 func (s *embedStage) template() *chat.Template {
 	return &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: access.Workspace,
+		Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Workspace}}, ID: "ctpl", Status: chat.StatusPublished,
 		Content: chat.Content{Name: "Support", Tools: []chat.Selected{{ID: "search"}, {ID: "admin"}, {ID: "gone"}}},
 	}
 }
 
 func (s *embedStage) embedding() *chat.Embedding {
-	return &chat.Embedding{Token: s.token, Template: *s.template()}
+	return &chat.Embedding{Token: s.token, Template: chat.Embedded{
+		ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished, Name: "Support", Tools: []string{"search", "admin", "gone"},
+	}}
 }
 
 func (s *embedStage) expectUpdate(by identity.Actor) {

@@ -17,7 +17,10 @@ import (
 // unchanged.
 func TestOutages(t *testing.T) {
 	update := func(_ *testing.T, s *stage) {
-		s.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
+		s.chats.EXPECT().Update(s.ctx, anything, anything, anything).Return(nil, errOutage)
+	}
+	updateFor := func(_ *testing.T, s *stage) {
+		s.chats.EXPECT().UpdateFor(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 	}
 	updateWithin := func(t *testing.T, s *stage) {
 		s.expectTransaction(t)
@@ -82,13 +85,13 @@ func TestOutages(t *testing.T) {
 			},
 			func(s *stage) error { _, err := s.Members(s.ctx, owner, "ctpl", page.Query{}); return err },
 		},
-		"ChangeMember": {update, func(s *stage) error {
+		"ChangeMember": {updateFor, func(s *stage) error {
 			_, err := s.ChangeMember(s.ctx, owner, "ctpl", "vic", nil, access.Editor)
 			return err
 		}},
 		"AddMember, looking for the user": {member, addGuest},
 		"AddMember": {
-			update,
+			updateFor,
 			func(s *stage) error {
 				_, err := s.AddMember(s.ctx, owner, organisation, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
 				return err
@@ -97,7 +100,7 @@ func TestOutages(t *testing.T) {
 		"AddMember, reading the account": {
 			func(_ *testing.T, s *stage) {
 				var after *chat.Template
-				s.expectUpdate(owner, []identity.UserID{"sam"}, &after)
+				s.expectUpdateFor(owner, []identity.UserID{"sam"}, &after)
 				s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage)
 			},
 			func(s *stage) error {
@@ -124,7 +127,7 @@ func TestOutages(t *testing.T) {
 			func(t *testing.T, s *stage) {
 				s.expectMember("", guest.Email, "")
 				s.expectGet(admin)
-				update(t, invited(s.expectAtomically(t)))
+				updateFor(t, invited(s.expectAtomically(t)))
 			},
 			addGuest,
 		},
@@ -142,7 +145,7 @@ func TestOutages(t *testing.T) {
 				tx := s.expectAtomically(t)
 				tx.workspaces.EXPECT().Lock(s.ctx, anything, anything).Return(nil)
 				var after *chat.Template
-				tx.expectUpdate(manager, []identity.UserID{"usr_1"}, &after)
+				tx.expectUpdateFor(manager, []identity.UserID{"usr_1"}, &after)
 				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, errOutage)
 			},
 			removeGuest,

@@ -47,8 +47,8 @@ func (s *Service) AddMember(
 		}
 	}
 	out := &Added{}
-	if _, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
-		out.Member, err = t.Add(by, user, g)
+	if _, err = s.chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
+		out.Member, err = t.Add(by, p[0], g)
 		return err
 	}); err != nil {
 		return nil, err
@@ -92,9 +92,9 @@ func (s *Service) invite(
 			return err
 		}
 		reserved := out.Invitation.ID.Reserved()
-		_, err = tx.Chats.Update(ctx, by, id, []identity.UserID{reserved}, func(t *chat.Template) error {
-			_, out.Again = t.Members[reserved]
-			out.Member, err = t.Invite(by, reserved, g)
+		_, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{reserved}, func(t *chat.Template, p []chat.Party) error {
+			out.Again = p[0].Member != nil
+			out.Member, err = t.Invite(by, p[0], g)
 			return err
 		})
 		if err != nil {
@@ -112,8 +112,8 @@ func (s *Service) invite(
 
 // ChangeMember changes a member's role.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match, to access.Role) (m chat.Member, err error) {
-	_, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
-		m, err = t.ChangeMember(by, at, user, to)
+	_, err = s.chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
+		m, err = t.ChangeMember(by, at, p[0], to)
 		return err
 	})
 	return m, err
@@ -123,8 +123,8 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.I
 // was made only for this template, it ends too.
 func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match) error {
 	remove := func(chats ports.Chats) (m chat.Member, err error) {
-		_, err = chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
-			m, err = t.Remove(by, at, user)
+		_, err = chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
+			m, err = t.Remove(by, at, p[0])
 			return err
 		})
 		return m, err

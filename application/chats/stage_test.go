@@ -3,6 +3,7 @@ package chats_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,22 +119,50 @@ func (s *stage) expectTransaction(t *testing.T) {
 // template returns ann's template, with a manager, a viewer, and an invited member.
 func template() *chat.Template {
 	return &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft, Visibility: access.Private, Revision: 1, MemberCount: 3,
-		Members: map[identity.UserID]chat.Member{
-			"max": {User: "max", Role: access.Manager, Revision: 1}, "vic": {User: "vic", Role: access.Viewer, Revision: 1},
-			"usr_1": {User: "usr_1", Role: access.Viewer, Invited: true, Email: "guest@example.com", Revision: 1},
-		},
-		InWorkspace: map[identity.UserID]bool{"max": true, "vic": true, "sam": true},
+		Resource: access.Resource{Revision: 1, Subject: access.Subject{
+			Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
+		}},
+		ID: "ctpl", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft,
 	}
 }
 
+// party returns what the store knows of a user.
+func party(user identity.UserID) chat.Party {
+	p := chat.Party{User: user, InWorkspace: slices.Contains([]identity.UserID{"max", "vic", "sam"}, user), Members: 3}
+	if m, ok := map[identity.UserID]chat.Member{
+		"max": {User: "max", Role: access.Manager, Revision: 1}, "vic": {User: "vic", Role: access.Viewer, Revision: 1},
+		"usr_1": {User: "usr_1", Role: access.Viewer, Invited: true, Email: "guest@example.com", Revision: 1},
+	}[user]; ok {
+		p.Member = &m
+	}
+	return p
+}
+
 // expectUpdate runs a change twice, on fresh templates. after is the template of the last run.
-func (s *stage) expectUpdate(by identity.Actor, also []identity.UserID, after **chat.Template) *gomock.Call {
-	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), also, anything).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+func (s *stage) expectUpdate(by identity.Actor, after **chat.Template) *gomock.Call {
+	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), anything).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
 			for range 2 {
 				*after = template()
 				if err := change(*after); err != nil {
+					return nil, err
+				}
+			}
+			return *after, nil
+		})
+}
+
+// expectUpdateFor is expectUpdate for a change that names users.
+func (s *stage) expectUpdateFor(by identity.Actor, users []identity.UserID, after **chat.Template) *gomock.Call {
+	return s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), users, anything).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+			for range 2 {
+				*after = template()
+				var parties []chat.Party
+				for _, user := range users {
+					parties = append(parties, party(user))
+				}
+				if err := change(*after, parties); err != nil {
 					return nil, err
 				}
 			}
@@ -152,7 +181,7 @@ func (s *stage) expectMember(user identity.UserID, email string, is identity.Use
 
 // expectPrompt lets by lock ptpl, which is ann's, with the version that ref names.
 func (s *stage) expectPrompt(by identity.Actor, ref prompt.Ref, v *prompt.VersionInfo) {
-	p := &prompt.Template{ID: "ptpl", Workspace: "acme", Owner: "ann", Visibility: access.Workspace}
+	p := &prompt.Template{ID: "ptpl", Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Workspace}}}
 	s.prompts.EXPECT().Lock(s.ctx, by, prompt.ID("ptpl"), ref).Return(p, v, nil).MinTimes(1)
 }
 

@@ -24,7 +24,10 @@ func TestStoreFaults(t *testing.T) {
 			s.prompts.EXPECT().GetVersion(s.ctx, owner, anything, anything).Return(nil, nil, errOutage)
 		}
 		update = func(s *stage) {
-			s.prompts.EXPECT().Update(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
+			s.prompts.EXPECT().Update(s.ctx, owner, anything, anything).Return(nil, errOutage)
+		}
+		updateFor = func(s *stage) {
+			s.prompts.EXPECT().UpdateFor(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
 		}
 		updateVersion = func(s *stage) {
 			s.prompts.EXPECT().UpdateVersion(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
@@ -65,14 +68,14 @@ func TestStoreFaults(t *testing.T) {
 			return err
 		}},
 		"Diff":    {getVersion, func(s *stage) error { _, _, _, err := s.Diff(s.ctx, owner, "tpl", ref, ref); return err }},
-		"Unshare": {update, func(s *stage) error { return s.Unshare(s.ctx, owner, "tpl", "vic", nil) }},
+		"Unshare": {updateFor, func(s *stage) error { return s.Unshare(s.ctx, owner, "tpl", "vic", nil) }},
 		"Share, asking who": {member, func(s *stage) error {
 			_, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "vic@example.com"})
 			return err
 		}},
 		"AddVersion, looking for its base": {
 			func(s *stage) {
-				s.prompts.EXPECT().GetVersion(s.ctx, owner, anything, anything).Return(nil, nil, errOutage)
+				s.prompts.EXPECT().Get(s.ctx, owner, anything).Return(nil, errOutage)
 			},
 			func(s *stage) error {
 				_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Base: "base"})
@@ -94,16 +97,16 @@ func TestStoreFaults(t *testing.T) {
 			_, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, nil, nil, "")
 			return err
 		}},
-		"ChangeShare": {update, func(s *stage) error {
+		"ChangeShare": {updateFor, func(s *stage) error {
 			_, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", nil, prompt.ShareChanges{})
 			return err
 		}},
 		"Change, with a new owner": {
-			update,
+			updateFor,
 			func(s *stage) error { _, err := s.Change(s.ctx, owner, "tpl", nil, transfer); return err },
 		},
 		"Share": {
-			update,
+			updateFor,
 			func(s *stage) error { _, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{User: "vic"}); return err },
 		},
 		"Versions": {

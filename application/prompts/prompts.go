@@ -58,18 +58,19 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 
 // Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, c prompt.Changes) (*prompt.Template, error) {
-	var also []identity.UserID
-	if c.Owner != nil {
-		also = []identity.UserID{*c.Owner}
-	}
 	var changed *prompt.Template
 	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
-		changed, err = tx.Prompts.Update(ctx, by, id, also, func(t *prompt.Template) error {
+		change := func(t *prompt.Template, owner prompt.Recipient) error {
 			before := t.Size()
-			err := t.Change(by, at, c)
+			err := t.Change(by, at, c, owner)
 			kinds = grown(before, t.Size())
 			return err
-		})
+		}
+		if c.Owner != nil {
+			changed, err = tx.Prompts.UpdateFor(ctx, by, id, *c.Owner, change)
+		} else {
+			changed, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
+		}
 		return kinds, err
 	})
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 // Delete hides a template that no chat template uses; Restore restores it.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
+		if _, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
 			return err
 		}
 		return unused(ctx, tx, by, id, nil)
@@ -111,7 +112,7 @@ func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.I
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	var restored *prompt.Template
 	err := s.adding(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
-		restored, err = tx.Prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Restore(by) })
+		restored, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Restore(by) })
 		return []quota.Kind{quota.PromptTemplates}, err
 	})
 	if err != nil {
@@ -121,69 +122,79 @@ func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) 
 }
 
 // Versions lists the versions that by may see.
-func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (*prompt.Template, prompt.VersionPage, error) {
+func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (*prompt.Reading, prompt.VersionPage, error) {
 	t, err := s.Get(ctx, by, id)
 	if err != nil {
 		return nil, prompt.VersionPage{}, err
 	}
 	found, err := s.lists.Versions(ctx, by.Workspace, id, t.SeesDrafts(by), q)
-	return t, found, err
+	return t.Reading(), found, err
 }
 
 // AddVersion creates the next version.
-func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, d prompt.VersionDraft) (of *prompt.Template, v *prompt.Version, err error) {
+func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, d prompt.VersionDraft) (of *prompt.Reading, v *prompt.Version, err error) {
 	if d.Base != "" { // AddVersion below checks that it is the latest; this checks that it exists
-		t, base, err := s.prompts.GetVersion(ctx, by, id, prompt.Ref{ID: d.Base})
-		if err == nil {
-			err = t.Allow(by, access.Editor)
-		}
-		if err == nil {
-			err = t.Readable(by, prompt.Ref{}, base)
-		}
-		if err != nil {
+		if err := s.mayBase(ctx, by, id, d.Base); err != nil {
 			return nil, nil, err
 		}
 	}
 	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-			of = t
 			v, err = t.AddVersion(by, d, used)
+			of = t.Reading()
 			return v, err
 		})
 	})
 	return of, v, err
 }
 
+// mayBase returns nil if by may add a version to a template, and the version base exists.
+func (s *Service) mayBase(ctx context.Context, by identity.Actor, id prompt.ID, base prompt.VersionID) error {
+	t, err := s.prompts.Get(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	if err := t.Allow(by, access.Editor); err != nil {
+		return err
+	}
+	_, _, err = s.Version(ctx, by, id, prompt.Ref{ID: base})
+	return err
+}
+
 // Version returns the version that ref names.
-func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	t, v, err := s.prompts.GetVersion(ctx, by, id, ref)
 	return readable(by, ref, t, v, err)
 }
 
 // readable returns the version that a store found, if by may read it.
-func readable(by identity.Actor, ref prompt.Ref, t *prompt.Template, v *prompt.Version, err error) (*prompt.Template, *prompt.Version, error) {
+func readable(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Version, err error) (*prompt.Reading, *prompt.Version, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.Readable(by, ref, v); err != nil {
+	if err := t.Allow(by, ref, v); err != nil {
 		return nil, nil, err
 	}
 	return t, v, nil
 }
 
 // ChangeVersion edits a draft's content, or any version's labels and commit message.
-func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, c prompt.VersionChanges) (t *prompt.Template, changed *prompt.Version, err error) {
+func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
-		t, err = tx.Prompts.EditVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+		t, err := tx.Prompts.EditVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
 			before := v.Size()
 			changed = v
 			err := t.ChangeVersion(by, at, v, c, used)
 			kinds = grown(before, v.Size())
 			return err
 		})
-		return kinds, err
+		if err != nil {
+			return nil, err
+		}
+		of = t.Reading()
+		return kinds, nil
 	})
-	return t, changed, err
+	return of, changed, err
 }
 
 // DeleteVersion removes a version that is not active and that no chat template names.
@@ -219,7 +230,7 @@ func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.
 }
 
 // Render fills a version's variables.
-func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, values map[string]any, mode prompt.Mode) (prompt.Rendered, *prompt.Template, *prompt.Version, error) {
+func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, values map[string]any, mode prompt.Mode) (prompt.Rendered, *prompt.Reading, *prompt.Version, error) {
 	t, v, err := s.Version(ctx, by, id, ref)
 	if err != nil {
 		return prompt.Rendered{}, nil, nil, err
@@ -248,7 +259,7 @@ type Wanted struct {
 
 // Resolved is the wanted version, or why there is none.
 type Resolved struct {
-	Template *prompt.Template
+	Template *prompt.Reading
 	Version  *prompt.Version
 	Err      error
 }
@@ -264,13 +275,13 @@ var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too
 // the others. Each version is read once, however often it is wanted. Once a version would exceed
 // MaxResolvedBytes, nothing more is read: that item and those after it have ErrResponseTooLarge.
 func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wanted) ([]Resolved, error) {
-	var wrong []fault.Field
+	var wrong fault.Fields
 	for i, w := range wanted {
 		if (w.ID == "") == (w.Name == "") {
-			wrong = append(wrong, fault.Field{Pointer: fmt.Sprintf("/refs/%d", i), Code: "required", Detail: "Give either prompt_template_id or name."})
+			wrong.Add(fmt.Sprintf("/refs/%d", i), "required", "Give either prompt_template_id or name.")
 		}
 	}
-	if err := fault.InvalidFields(wrong); err != nil {
+	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	out, known, room := make([]Resolved, len(wanted)), map[Wanted]Resolved{}, MaxResolvedBytes
@@ -297,7 +308,7 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 	return out, nil
 }
 
-func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Template, *prompt.Version, error) {
+func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Reading, *prompt.Version, error) {
 	if w.ID != "" {
 		return s.Version(ctx, by, w.ID, w.Ref)
 	}
@@ -348,25 +359,30 @@ func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g 
 			return prompt.Share{}, err
 		}
 	}
-	return s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) { return t.Share(by, user, g) })
+	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, to prompt.Recipient) (prompt.Share, error) {
+		return t.Share(by, to, g)
+	})
 }
 
 // ChangeShare changes a user's share.
 func (s *Service) ChangeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, at revision.Match, c prompt.ShareChanges) (prompt.Share, error) {
-	return s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) { return t.ChangeShare(by, at, user, c) })
+	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, of prompt.Recipient) (prompt.Share, error) {
+		return t.ChangeShare(by, at, of, c)
+	})
 }
 
 // Unshare removes a user's share.
 func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, at revision.Match) error {
-	_, err := s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) {
-		return prompt.Share{}, t.Unshare(by, at, user)
+	_, err := s.changeShare(ctx, by, id, user, func(t *prompt.Template, of prompt.Recipient) (prompt.Share, error) {
+		return prompt.Share{}, t.Unshare(by, at, of)
 	})
 	return err
 }
 
-func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, change func(*prompt.Template) (prompt.Share, error)) (share prompt.Share, err error) {
-	_, err = s.prompts.Update(ctx, by, id, []identity.UserID{user}, func(t *prompt.Template) error {
-		share, err = change(t)
+func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
+	change func(*prompt.Template, prompt.Recipient) (prompt.Share, error)) (share prompt.Share, err error) {
+	_, err = s.prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, named prompt.Recipient) error {
+		share, err = change(t, named)
 		return err
 	})
 	return share, err

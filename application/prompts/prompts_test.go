@@ -72,7 +72,7 @@ func TestGet(t *testing.T) {
 func TestChange(t *testing.T) {
 	t.Run("a change is made where the store says", func(t *testing.T) {
 		s := newStage(t)
-		s.expectUpdate(owner, nil)
+		s.expectUpdate(owner)
 		got, err := s.Change(s.ctx, owner, "tpl", revision.Match{1}, prompt.Changes{Name: new("new")})
 		if err != nil || got.Name != "new" || got.Revision != 2 {
 			t.Fatalf("Change = %+v, %v", got, err)
@@ -80,13 +80,13 @@ func TestChange(t *testing.T) {
 	})
 	t.Run("another revision is refused", func(t *testing.T) {
 		s := newStage(t)
-		s.expectUpdate(owner, nil)
+		s.expectUpdate(owner)
 		_, err := s.Change(s.ctx, owner, "tpl", revision.Match{9}, prompt.Changes{Name: new("new")})
 		wantErr(t, err, revision.ErrMismatch)
 	})
 	t.Run("a transfer asks whether the new owner is a member, and loads their share", func(t *testing.T) {
 		s := newStage(t)
-		s.expectUpdate(owner, []identity.UserID{"vic"})
+		s.expectUpdateFor(owner, "vic")
 		got, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("vic"))})
 		if err != nil || got.Owner != "vic" {
 			t.Fatalf("Change = %+v, %v", got, err)
@@ -94,7 +94,7 @@ func TestChange(t *testing.T) {
 	})
 	t.Run("who is no member cannot become the owner", func(t *testing.T) {
 		s := newStage(t)
-		s.expectUpdate(owner, []identity.UserID{"out"})
+		s.expectUpdateFor(owner, "out")
 		_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("out"))})
 		wantErr(t, err, prompt.ErrUserNotInWorkspace)
 	})
@@ -107,7 +107,7 @@ func TestDelete(t *testing.T) {
 	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
-			s.expectUpdate(tt.by, nil)
+			s.expectUpdate(tt.by)
 			if tt.want == nil {
 				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil).Return(false, nil)
 			}
@@ -123,7 +123,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 		delete func(*stage) error
 	}{
 		"a template, however it is named": {nil, func(s *stage) error {
-			s.expectUpdate(owner, nil)
+			s.expectUpdate(owner)
 			return s.Delete(s.ctx, owner, "tpl", nil)
 		}},
 		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
@@ -154,8 +154,8 @@ func TestRestore(t *testing.T) {
 	s := newStage(t)
 	deleted := template()
 	deleted.DeletedAt = now
-	s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), nil, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+	s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 			return deleted, change(deleted)
 		})
 	if got, err := s.Restore(s.ctx, owner, "tpl"); err != nil || got != deleted || !got.DeletedAt.IsZero() {
@@ -206,7 +206,7 @@ func TestDiff(t *testing.T) {
 	t.Run("either may be a draft that a viewer is not told of", func(t *testing.T) {
 		for _, refs := range [][2]prompt.Ref{{one, two}, {two, one}} {
 			s := newStage(t)
-			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template(), version(1), nil).MaxTimes(1)
+			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template().Reading(), version(1), nil).MaxTimes(1)
 			s.expectGetVersion(viewer, two, version(2))
 			from, to, _, err := s.Diff(s.ctx, viewer, "tpl", refs[0], refs[1])
 			wantErr(t, err, prompt.ErrVersionNotFound)
@@ -223,7 +223,7 @@ func TestResolve(t *testing.T) {
 		s := newStage(t)
 		s.expectGetVersion(viewer, latest, version(1))
 		s.expectGetVersion(viewer, prompt.Ref{Number: 2}, version(2))
-		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting", prompt.Ref{Number: 1}).Return(template(), version(1), nil)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting", prompt.Ref{Number: 1}).Return(template().Reading(), version(1), nil)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil, prompt.ErrNotFound)
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("gone"), latest).Return(nil, nil, prompt.ErrNotFound)
 		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{
@@ -240,7 +240,7 @@ func TestResolve(t *testing.T) {
 	})
 	t.Run("what is wanted twice is read once, and answered twice", func(t *testing.T) {
 		s := newStage(t)
-		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), latest).Return(template(), version(1), nil).Times(1)
+		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), latest).Return(template().Reading(), version(1), nil).Times(1)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil, prompt.ErrNotFound).Times(1)
 		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}, {ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}})
 		if err != nil || got[0].Version == nil || got[2].Version != got[0].Version || !errors.Is(got[3].Err, prompt.ErrNotFound) {
@@ -256,7 +256,7 @@ func TestResolve(t *testing.T) {
 				s := newStage(t)
 				half := version(1)
 				half.Content.Text = strings.Repeat("x", prompts.MaxResolvedBytes/2-1000)
-				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), gomock.Any()).Return(template(), half, nil).MaxTimes(3)
+				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), gomock.Any()).Return(template().Reading(), half, nil).MaxTimes(3)
 				got, err := s.Resolve(s.ctx, viewer, append(wanted, prompts.Wanted{Name: "never read", Ref: latest}))
 				if err != nil || got[0].Version == nil || got[1].Version == nil {
 					t.Fatalf("Resolve = %v", err)
@@ -285,7 +285,7 @@ func TestResolve(t *testing.T) {
 	})
 	t.Run("by name a stranger is told nothing either", func(t *testing.T) {
 		s := newStage(t)
-		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template(), version(1), nil)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(), version(1), nil)
 		got, err := s.Resolve(s.ctx, stranger, []prompts.Wanted{{Name: "Greeting", Ref: latest}})
 		if err != nil || !errors.Is(got[0].Err, prompt.ErrNotFound) || got[0].Template != nil || got[0].Version != nil {
 			t.Fatalf("Resolve = %+v, %v", got, err)

@@ -20,8 +20,8 @@ func TestQuotas(t *testing.T) {
 	}
 	rename := func(to string) func(*stage) error {
 		return func(s *stage) error {
-			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), nil, anything).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ prompt.ID, _ []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 					stored := template()
 					return stored, change(stored)
 				})

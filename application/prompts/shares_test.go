@@ -39,7 +39,7 @@ func TestShare(t *testing.T) {
 	t.Run("a member is found by address, and gets the share", func(t *testing.T) {
 		s := newStage(t)
 		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""), "sam@example.com").Return(identity.UserID("sam"), nil)
-		s.expectUpdate(owner, []identity.UserID{"sam"})
+		s.expectUpdateFor(owner, "sam")
 		got, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "sam@example.com", Role: access.Editor})
 		if err != nil || got.User != "sam" || got.Role != access.Editor {
 			t.Fatalf("Share = %+v, %v", got, err)
@@ -48,11 +48,11 @@ func TestShare(t *testing.T) {
 	t.Run("who is no member gets none, and a stranger is not told even that", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace, &viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
 			s := newStage(t)
-			s.expectUpdate(*by, []identity.UserID{"out"})
+			s.expectUpdateFor(*by, "out")
 			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Role: access.Viewer})
 			wantErr(t, err, want)
 			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID(""), "out@example.com").Return(identity.UserID(""), nil)
-			s.expectUpdate(*by, []identity.UserID{""})
+			s.expectUpdateFor(*by, "")
 			_, err = s.Share(s.ctx, *by, "tpl", prompt.Grant{Email: "out@example.com", Role: access.Viewer})
 			wantErr(t, err, want)
 		}
@@ -61,7 +61,7 @@ func TestShare(t *testing.T) {
 
 func TestChangeShare(t *testing.T) {
 	s := newStage(t)
-	s.expectUpdate(owner, []identity.UserID{"vic"})
+	s.expectUpdateFor(owner, "vic")
 	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1}, prompt.ShareChanges{Role: new(access.Editor)})
 	if err != nil || got.Role != access.Editor || got.Revision != 2 {
 		t.Fatalf("ChangeShare = %+v, %v", got, err)
@@ -81,7 +81,7 @@ func TestUnshare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			s.expectUpdate(tt.by, []identity.UserID{"vic"})
+			s.expectUpdateFor(tt.by, "vic")
 			wantErr(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
 		})
 	}

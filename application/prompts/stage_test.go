@@ -3,6 +3,7 @@ package prompts_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,13 +65,23 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// template returns ann's template, with a share for a manager and a viewer.
+// template returns ann's template, which is shared with a manager and a viewer.
 func template() *prompt.Template {
 	return &prompt.Template{
-		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: access.Private, Revision: 1, LastNumber: 2,
-		Members: map[identity.UserID]bool{"ann": true, "max": true, "vic": true, "sam": true},
-		Shares:  map[identity.UserID]prompt.Share{"max": {User: "max", Role: access.Manager, Revision: 1}, "vic": {User: "vic", Role: access.Viewer, Revision: 1}},
+		Resource: access.Resource{Revision: 1, Subject: access.Subject{
+			Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
+		}},
+		ID: "tpl", Name: "Greeting", Type: prompt.Text, LastNumber: 2,
 	}
+}
+
+// recipient returns what the store knows of a user.
+func recipient(user identity.UserID) prompt.Recipient {
+	r := prompt.Recipient{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "vic", "sam"}, user), Shares: 2}
+	if role := map[identity.UserID]access.Role{"max": access.Manager, "vic": access.Viewer}[user]; role != access.None {
+		r.Share = &prompt.Share{User: user, Role: role, Revision: 1}
+	}
+	return r
 }
 
 // version returns one of the template's versions: 1 is frozen, 2 a draft.
@@ -83,12 +94,25 @@ func version(number int) *prompt.Version {
 
 // The stores below run each change twice, on fresh aggregates, as stores do after a conflict.
 
-func (s *stage) expectUpdate(by identity.Actor, also []identity.UserID) {
-	s.prompts.EXPECT().Update(s.ctx, by, prompt.ID("tpl"), also, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ []identity.UserID, change func(*prompt.Template) error) (t *prompt.Template, err error) {
+func (s *stage) expectUpdate(by identity.Actor) {
+	s.prompts.EXPECT().Update(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
 				if err := change(t); err != nil {
+					return nil, err
+				}
+			}
+			return t, nil
+		})
+}
+
+func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) {
+	s.prompts.EXPECT().UpdateFor(s.ctx, by, prompt.ID("tpl"), user, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ identity.UserID, change func(*prompt.Template, prompt.Recipient) error) (t *prompt.Template, err error) {
+			for range 2 {
+				t = template()
+				if err := change(t, recipient(user)); err != nil {
 					return nil, err
 				}
 			}
@@ -139,7 +163,7 @@ func (s *stage) expectGet(by identity.Actor) {
 }
 
 func (s *stage) expectGetVersion(by identity.Actor, ref prompt.Ref, v *prompt.Version) {
-	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("tpl"), ref).Return(template(), v, nil)
+	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("tpl"), ref).Return(template().Reading(), v, nil)
 }
 
 func wantErr(t *testing.T, got, want error) {

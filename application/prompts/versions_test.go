@@ -40,7 +40,7 @@ func TestAddVersion(t *testing.T) {
 		s := newStage(t)
 		s.expectAddVersion(owner)
 		of, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
-		if err != nil || v.Number != 3 || of.LastNumber != 3 || v.Content.Text != "x" {
+		if err != nil || v.Number != 3 || of.ID != "tpl" || v.Content.Text != "x" {
 			t.Fatalf("AddVersion = %+v, %+v, %v", of, v, err)
 		}
 	})
@@ -56,7 +56,10 @@ func TestAddVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			s.expectGetVersion(tt.by, prompt.Ref{ID: "base"}, tt.base)
+			s.expectGet(tt.by)
+			if tt.by == owner {
+				s.expectGetVersion(tt.by, prompt.Ref{ID: "base"}, tt.base)
+			}
 			if tt.base != nil {
 				s.expectAddVersion(tt.by)
 			}

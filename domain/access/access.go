@@ -1,8 +1,14 @@
-// Package access holds the roles on an object that its owner shares within a workspace: chat templates
-// and prompt templates.
+// Package access holds the roles on an object that its owner shares within a workspace, and what such
+// objects have in common: chat templates and prompt templates.
 package access
 
-import "github.com/atrium-hq/atrium/domain/identity"
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
 
 // Role is what a user may do with one object. Each role includes those below it.
 type Role int
@@ -40,26 +46,67 @@ const (
 	Workspace Visibility = "workspace" // every member of the workspace may view it
 )
 
-// Standing holds the facts, besides granted roles, that decide a caller's role on one object.
-type Standing struct {
-	Workspace  identity.WorkspaceID
-	Owner      identity.UserID
-	OwnerLeft  bool // the owner left the workspace: the workspace's owners act for them
-	Visibility Visibility
+// Check adds to wrong that v is no visibility.
+func (v Visibility) Check(wrong *fault.Fields) {
+	if v != Private && v != Workspace {
+		wrong.Add("/visibility", "not_allowed_value", "Must be private or workspace.")
+	}
 }
 
-// Role returns by's role: the highest that any rule gives, reduced to Viewer if the credential is
-// read-only. A user outside the workspace has None, whatever was granted. No other code decides this.
-func (s Standing) Role(by identity.Actor, granted Role) Role {
+// Grant is the role that one user was granted on an object.
+type Grant struct {
+	User      identity.UserID
+	Role      Role      // None: no role
+	ExpiresAt time.Time // zero: never
+}
+
+// Grants are the grants of an object that its reader knows: at least that of the user for whom the object
+// was loaded. Only the rules of this package look at them.
+type Grants []Grant
+
+// roleOf returns the role that by was granted.
+func (g Grants) roleOf(by identity.Actor) Role {
+	for _, one := range g {
+		if one.User == by.User && (one.ExpiresAt.IsZero() || by.At.Before(one.ExpiresAt)) {
+			return one.Role
+		}
+	}
+	return None
+}
+
+// Set replaces the grant of one user.
+func (g *Grants) Set(one Grant) {
+	others := slices.DeleteFunc(slices.Clone(*g), func(old Grant) bool { return old.User == one.User })
+	*g = append(others, one)
+}
+
+// Subject holds the facts that decide who may view and edit an object.
+type Subject struct {
+	Workspace  identity.WorkspaceID
+	Owner      identity.UserID
+	Visibility Visibility
+	Grants     Grants
+}
+
+// CanView reports whether by may view the object.
+func (s Subject) CanView(by identity.Actor) bool { return s.role(by, false) >= Viewer }
+
+// CanEdit reports whether by may edit the object.
+func (s Subject) CanEdit(by identity.Actor) bool { return s.role(by, false) >= Editor }
+
+// role returns by's role: the highest that any rule gives, reduced to Viewer if the credential is
+// read-only. A user outside the workspace has None, whatever was granted. If the owner left the
+// workspace, its owners act for them. No other code decides this.
+func (s Subject) role(by identity.Actor, ownerLeft bool) Role {
 	if by.Workspace != s.Workspace || by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return None
 	}
-	have := granted
+	have := s.Grants.roleOf(by)
 	if s.Visibility == Workspace {
 		have = max(have, Viewer)
 	}
 	switch {
-	case by.User == s.Owner, by.Role == identity.Owner && s.OwnerLeft:
+	case by.User == s.Owner, by.Role == identity.Owner && ownerLeft:
 		have = Owner
 	case by.Role >= identity.Admin:
 		have = max(have, Manager)

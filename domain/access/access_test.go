@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-func TestRole(t *testing.T) {
+func TestAccess(t *testing.T) {
 	actor := func(user identity.UserID, role, ceiling identity.Role) identity.Actor {
 		return identity.Actor{User: user, Workspace: "acme", Role: role, Ceiling: ceiling}
 	}
@@ -15,12 +15,12 @@ func TestRole(t *testing.T) {
 	admin, boss := actor("ada", identity.Admin, identity.Owner), actor("bo", identity.Owner, identity.Owner)
 	elsewhere := actor("ann", identity.Owner, identity.Owner)
 	elsewhere.Workspace = "other"
-	private := access.Standing{Workspace: "acme", Owner: "ann", Visibility: access.Private}
+	private := access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private}}
 	shown, left := private, private
 	shown.Visibility, left.OwnerLeft = access.Workspace, true
 
 	for name, tt := range map[string]struct {
-		of      access.Standing
+		of      access.Resource
 		by      identity.Actor
 		granted access.Role
 		want    access.Role
@@ -40,11 +40,15 @@ func TestRole(t *testing.T) {
 		"a credential without a ceiling gives nothing":        {shown, actor("ann", identity.Owner, identity.NoRole), access.Manager, access.None},
 		"who has no role in the workspace has none here":      {shown, actor("ann", identity.NoRole, identity.Owner), access.Manager, access.None},
 		"another workspace's owner has none":                  {shown, elsewhere, access.Manager, access.None},
-		"nor has an anonymous caller":                         {access.Standing{}, identity.Actor{}, access.Manager, access.None},
+		"nor has an anonymous caller":                         {access.Resource{}, identity.Actor{}, access.Manager, access.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.of.Role(tt.by, tt.granted); got != tt.want {
-				t.Errorf("Role = %q, want %q", got, tt.want)
+			tt.of.Grants.Set(access.Grant{User: tt.by.User, Role: tt.granted})
+			if got := tt.of.Access(tt.by); got != tt.want {
+				t.Errorf("Access = %q, want %q", got, tt.want)
+			}
+			if tt.of.CanView(tt.by) != (tt.want >= access.Viewer) || tt.of.CanEdit(tt.by) != (tt.want >= access.Editor) {
+				t.Errorf("CanView = %v, CanEdit = %v for %q", tt.of.CanView(tt.by), tt.of.CanEdit(tt.by), tt.want)
 			}
 		})
 	}

@@ -6,27 +6,22 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Access returns what by may do with t. Viewers see it without its instructions and configurations.
-// Editors change its content and workflows. Managers change its status, embed tokens and members.
-func (t *Template) Access(by identity.Actor) access.Role {
-	granted := access.None
-	if m, ok := t.Members[by.User]; ok && !m.Invited {
-		granted = m.Role
-	}
-	return access.Standing{Workspace: t.Workspace, Owner: t.Owner, OwnerLeft: t.OwnerLeft, Visibility: t.Visibility}.Role(by, granted)
+// kind is what access rules need to know about templates. Viewers see them without their instructions and
+// configurations. Editors change their content and workflows. Managers change their status, embed tokens
+// and members.
+var kind = access.Kind{
+	Noun: "chat template", NotFound: ErrNotFound, Forbidden: ErrForbidden,
+	Deleted: "chat_template.deleted", Restored: "chat_template.restored", Transferred: "chat_template.transferred",
+}
+
+func (t *Template) object() access.Object {
+	return access.Object{Kind: &kind, ID: string(t.ID), Name: t.Name}
 }
 
 // Allow returns nil if by has at least the role need, and an error that t does not exist if by may not
 // see t.
 func (t *Template) Allow(by identity.Actor, need access.Role) error {
-	switch have := t.Access(by); {
-	case have == access.None, !t.DeletedAt.IsZero():
-		return ErrNotFound
-	case have < need:
-		return ErrForbidden
-	default:
-		return nil
-	}
+	return t.Require(by, &kind, need)
 }
 
 // allow is Allow for a change, which may be conditional on certain revisions.
@@ -37,5 +32,14 @@ func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match)
 	return at.Check(t.Revision)
 }
 
+// Delete hides t from everyone. It can be restored for RestoreWithin.
+func (t *Template) Delete(by identity.Actor, at revision.Match) error {
+	return t.Resource.Delete(by, t.object(), at)
+}
+
+// Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
+// workspace. Restoring a live one changes nothing.
+func (t *Template) Restore(by identity.Actor) error { return t.Resource.Restore(by, t.object()) }
+
 // SeesInside reports whether by may see instructions, the prompt that holds them, and configurations.
-func (t *Template) SeesInside(by identity.Actor) bool { return t.Access(by) >= access.Editor }
+func (t *Template) SeesInside(by identity.Actor) bool { return t.CanEdit(by) }

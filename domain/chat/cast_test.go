@@ -44,21 +44,46 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 	return a
 }
 
+// members are those of the template that cast returns.
+func members() map[identity.UserID]chat.Member {
+	all := map[identity.UserID]chat.Member{
+		"max": {Role: access.Manager}, "eve": {Role: access.Editor}, "vic": {Role: access.Viewer}, "ina": {Role: access.Manager, Invited: true, Email: "ina@example.com"},
+	}
+	for user, m := range all {
+		m.User, m.Revision = user, 1
+		all[user] = m
+	}
+	return all
+}
+
+// party returns what a store knows of a user whom a change names.
+func party(user identity.UserID) chat.Party {
+	p := chat.Party{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "eve", "vic", "sam"}, user), Members: 4}
+	if m, ok := members()[user]; ok {
+		p.Member = &m
+	}
+	return p
+}
+
 // cast returns ann's private template with a member of each kind.
 func cast() *chat.Template {
-	t := &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support", Instructions: "Be kind."},
-		Status: chat.StatusDraft, Visibility: access.Private, Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
-		Members: map[identity.UserID]chat.Member{}, MemberCount: 4,
-		InWorkspace: map[identity.UserID]bool{"ann": true, "max": true, "eve": true, "vic": true, "sam": true},
+	return &chat.Template{
+		Resource: access.Resource{
+			Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{
+				{User: "max", Role: access.Manager}, {User: "eve", Role: access.Editor}, {User: "vic", Role: access.Viewer},
+			}},
+			Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
+		},
+		ID: "ctpl", Content: chat.Content{Name: "Support", Instructions: "Be kind."}, Status: chat.StatusDraft,
 	}
-	for user, m := range map[identity.UserID]chat.Member{
-		"max": {Role: access.Manager}, "eve": {Role: access.Editor}, "vic": {Role: access.Viewer}, "ina": {Role: access.Manager, Invited: true, Email: "ina@example.com"},
-	} {
-		m.User, m.Revision = user, 1
-		t.Members[user] = m
+}
+
+// toSave fails t unless the template has exactly these members for the store to save.
+func toSave(t testing.TB, c *chat.Template, want ...chat.Member) {
+	t.Helper()
+	if d := cmp.Diff(want, c.ChangedMembers); d != "" {
+		t.Errorf("members to save (-want +got):\n%s", d)
 	}
-	return t
 }
 
 // registry returns a registry with an available, a deprecated and a disabled item of each kind. The
@@ -81,6 +106,13 @@ func registry(t testing.TB) *chat.Registry {
 
 func facts(t testing.TB) chat.Facts {
 	return chat.Facts{Registry: registry(t), PromptSeen: true}
+}
+
+// handover returns the facts of a change that makes to the owner.
+func handover(t testing.TB, to identity.UserID) chat.Facts {
+	f := facts(t)
+	f.Owner = party(to)
+	return f
 }
 
 func wantErr(t testing.TB, got, want error) {

@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -32,78 +31,76 @@ const (
 // check returns all that is wrong with the fields of t, whatever the registry holds.
 // A stored name (not renamed) is not checked.
 func (t *Template) check(renamed bool) error {
-	var wrong fields
+	var wrong fault.Fields
 	switch n := utf8.RuneCountInString(t.Name); {
 	case !renamed:
 	case n == 0:
-		wrong.add("/name", "too_short", "Must not be empty.")
+		wrong.Add("/name", "too_short", "Must not be empty.")
 	case n > maxName:
-		wrong.add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
+		wrong.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
 	case t.Name != strings.TrimSpace(t.Name) || naming.Deceptive(t.Name):
-		wrong.add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
+		wrong.Add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
 	}
-	wrong.addText("/description", t.Description, maxDescription)
-	wrong.addText("/greeting", t.Greeting, maxGreeting)
+	checkText(&wrong, "/description", t.Description, maxDescription)
+	checkText(&wrong, "/greeting", t.Greeting, maxGreeting)
 	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
-		wrong.add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
+		wrong.Add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
 	}
 	if len(t.Instructions) > maxInstructions {
-		wrong.add("/instructions", "too_long", "Must take at most 64 KiB.")
+		wrong.Add("/instructions", "too_long", "Must take at most 64 KiB.")
 	}
-	wrong.addCharacters("/instructions", t.Instructions)
+	wrong.AddCharacters("/instructions", t.Instructions)
 	t.checkPrompt(&wrong)
-	wrong.addSelected("/agents", t.Agents, maxAgents)
-	wrong.addSelected("/tools", t.Tools, maxTools)
-	wrong.addIDs("/capabilities", t.Capabilities, maxCapabilities, func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
+	checkSelected(&wrong, "/agents", t.Agents, maxAgents)
+	checkSelected(&wrong, "/tools", t.Tools, maxTools)
+	checkIDs(&wrong, "/capabilities", t.Capabilities, maxCapabilities, func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
 	if len(t.Starters) > maxStarters {
-		wrong.add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
+		wrong.Add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
 	}
 	for i, s := range t.Starters {
 		pointer := fmt.Sprintf("/conversation_starters/%d", i)
 		if s == "" {
-			wrong.add(pointer, "too_short", "Must not be empty.")
+			wrong.Add(pointer, "too_short", "Must not be empty.")
 		}
-		wrong.addText(pointer, s, maxStarter)
+		checkText(&wrong, pointer, s, maxStarter)
 	}
 	if len(t.Metadata) > maxMetadata {
-		wrong.add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
 	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
-		wrong.add("/status", "not_allowed_value", "Must be draft, published or disabled.")
+		wrong.Add("/status", "not_allowed_value", "Must be draft, published or disabled.")
 	}
-	if t.Visibility != access.Private && t.Visibility != access.Workspace {
-		wrong.add("/visibility", "not_allowed_value", "Must be private or workspace.")
-	}
-	return fault.InvalidFields(wrong)
+	t.Visibility.Check(&wrong)
+	return wrong.Err()
 }
 
-func (t *Template) checkPrompt(wrong *fields) {
+func (t *Template) checkPrompt(wrong *fault.Fields) {
 	switch p := t.Prompt; {
 	case p == Prompt{}:
 	case t.Instructions != "":
-		wrong.add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
+		wrong.Add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
 	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"): // uses are found by text, so v01 is no number
-		wrong.add("/prompt/ref", "invalid_format", "Must be active, latest, v and a number, a label, or a version's id.")
+		wrong.Add("/prompt/ref", "invalid_format", "Must be active, latest, v and a number, a label, or a version's id.")
 	}
 }
 
 // check checks newly selected items against the registry, and a prompt against what the caller may see.
 // It returns all errors at once, under the code of the first.
 func (f Facts) check(c Content, agents, tools, capabilities, newPrompt bool) error {
-	var wrong fields
+	var wrong fault.Fields
 	if agents {
-		wrong.addUnfit("/agents", c.Agents, f.Registry.Agents)
+		checkOffered(&wrong, "/agents", c.Agents, f.Registry.Agents)
 	}
 	if tools {
-		wrong.addUnfit("/tools", c.Tools, f.Registry.Tools)
+		checkOffered(&wrong, "/tools", c.Tools, f.Registry.Tools)
 	}
 	if capabilities {
 		for i, id := range c.Capabilities {
-			wrong.addUnoffered(fmt.Sprintf("/capabilities/%d", i), id, f.Registry.Capabilities)
+			checkItem(&wrong, fmt.Sprintf("/capabilities/%d", i), id, f.Registry.Capabilities)
 		}
 	}
 	if newPrompt && !f.PromptSeen {
-		wrong.add("/prompt", ErrPromptUnavailable.Code, ErrPromptUnavailable.Detail)
+		wrong.Add("/prompt", ErrPromptUnavailable.Code, ErrPromptUnavailable.Detail)
 	}
 	if len(wrong) == 0 {
 		return nil
@@ -123,73 +120,54 @@ func isAvatar(s string) bool {
 	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && len(s) <= maxAvatarURL && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// fields collects the errors in a body, up to maxFields: a response must not grow to many times the
-// size of its request.
-type fields []fault.Field
-
-const maxFields = 100
-
-func (f *fields) add(pointer, code, detail string) {
-	if len(*f) < maxFields {
-		*f = append(*f, fault.Field{Pointer: pointer, Code: code, Detail: detail})
-	}
-}
-
-func (f *fields) addText(pointer, text string, most int) {
+func checkText(f *fault.Fields, pointer, text string, most int) {
 	if utf8.RuneCountInString(text) > most {
-		f.add(pointer, "too_long", fmt.Sprintf("Must have at most %d characters.", most))
+		f.Add(pointer, "too_long", fmt.Sprintf("Must have at most %d characters.", most))
 	}
-	f.addCharacters(pointer, text)
+	f.AddCharacters(pointer, text)
 }
 
-// addCharacters refuses characters that PostgreSQL cannot store in a text.
-func (f *fields) addCharacters(pointer, text string) {
-	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
-		f.add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")
-	}
-}
-
-func (f *fields) addSelected(pointer string, selected []Selected, most int) {
+func checkSelected(f *fault.Fields, pointer string, selected []Selected, most int) {
 	ids := make([]string, len(selected))
 	for i, s := range selected {
 		ids[i] = s.ID
 	}
-	f.addIDs(pointer, ids, most, func(i int) string { return fmt.Sprintf("%s/%d/id", pointer, i) })
+	checkIDs(f, pointer, ids, most, func(i int) string { return fmt.Sprintf("%s/%d/id", pointer, i) })
 }
 
-// addIDs refuses too many items, and duplicates.
-func (f *fields) addIDs(pointer string, ids []string, most int, at func(int) string) {
+// checkIDs refuses too many items, and duplicates.
+func checkIDs(f *fault.Fields, pointer string, ids []string, most int, at func(int) string) {
 	if len(ids) > most {
-		f.add(pointer, "too_many_items", fmt.Sprintf("Must have at most %d items.", most))
+		f.Add(pointer, "too_many_items", fmt.Sprintf("Must have at most %d items.", most))
 	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
-			f.add(at(i), "duplicate_item", "Is in the list already.")
+			f.Add(at(i), "duplicate_item", "Is in the list already.")
 		}
 	}
 }
 
-// addUnfit adds the selected items that the registry does not offer, and configurations that break
+// checkOffered adds the selected items that the registry does not offer, and configurations that break
 // their schema.
-func (f *fields) addUnfit(pointer string, selected []Selected, items []Item) {
+func checkOffered(f *fault.Fields, pointer string, selected []Selected, items []Item) {
 	for i, s := range selected {
 		at := fmt.Sprintf("%s/%d", pointer, i)
-		if item := f.addUnoffered(at+"/id", s.ID, items); item != nil {
+		if item := checkItem(f, at+"/id", s.ID, items); item != nil {
 			item.checkConfig(at+"/config", s.Config, f)
 		}
 	}
 }
 
-// addUnoffered adds an error for an id that belongs to no item, or to a disabled one; otherwise it
+// checkItem adds an error for an id that belongs to no item, or to a disabled one; otherwise it
 // returns the item.
-func (f *fields) addUnoffered(pointer, id string, items []Item) *Item {
+func checkItem(f *fault.Fields, pointer, id string, items []Item) *Item {
 	item := find(items, id)
 	switch {
 	case item == nil:
-		f.add(pointer, ErrUnknownItem.Code, "Is not in the registry.")
+		f.Add(pointer, ErrUnknownItem.Code, "Is not in the registry.")
 		return nil
 	case item.Status == ItemDisabled:
-		f.add(pointer, ErrUnknownItem.Code, "Must not be disabled in the registry.")
+		f.Add(pointer, ErrUnknownItem.Code, "Must not be disabled in the registry.")
 		return nil
 	}
 	return item

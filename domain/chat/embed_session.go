@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -21,10 +22,22 @@ var (
 	ErrNotPublished        = &fault.Error{Kind: fault.Conflict, Code: "template_not_published", Detail: "The chat is not published."}
 )
 
-// Embedding holds a token, and the part of its template that every visitor may see.
+// Embedding holds a token, and what visitors see of its template.
 type Embedding struct {
 	Token    EmbedToken
-	Template Template // ID, Workspace, Status and what is shown: Name, AvatarURL, Greeting, Starters, Tools
+	Template Embedded
+}
+
+// Embedded is the part of a template that its visitors' pages need.
+type Embedded struct {
+	ID        ID
+	Workspace identity.WorkspaceID
+	Status    Status
+	Name      string
+	AvatarURL string // empty: none
+	Greeting  string
+	Starters  []string
+	Tools     []string // the ids of the selected tools
 }
 
 // EmbedPass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page

@@ -12,7 +12,7 @@ import (
 func embedding(t *testing.T, c chat.EmbedChanges) (*chat.Embedding, secret.Hash) {
 	t.Helper()
 	token, made := newEmbedToken(t, c)
-	return &chat.Embedding{Token: *token, Template: *embeddable()}, made.Hash()
+	return &chat.Embedding{Token: *token, Template: chat.Embedded{ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished}}, made.Hash()
 }
 
 func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {

@@ -210,34 +210,34 @@ func (t *EmbedToken) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revi
 // set applies c, or nothing if any of it is wrong.
 func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]any, err error) {
 	next, changed := t.EmbedSettings, map[string]any{}
-	var wrong fields
+	var wrong fault.Fields
 	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&next.Name, c.Name, "name", changed)
 	switch n := utf8.RuneCountInString(next.Name); {
 	case n == 0:
-		wrong.add("/name", "too_short", "Must not be empty.")
+		wrong.Add("/name", "too_short", "Must not be empty.")
 	case n > maxEmbedName:
-		wrong.add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxEmbedName))
+		wrong.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxEmbedName))
 	}
 	if c.Name != nil && (naming.Deceptive(next.Name) || !utf8.ValidString(next.Name)) {
-		wrong.add("/name", "invalid_characters", naming.Refusal)
+		wrong.Add("/name", "invalid_characters", naming.Refusal)
 	}
 	if c.Origins != nil {
-		origins := wrong.origins(*c.Origins)
+		origins := parseOrigins(*c.Origins, &wrong)
 		if !slices.Equal(origins, t.Origins) {
 			next.Origins = origins
 			changed["allowed_origins"] = event.Change{From: t.Origins, To: origins}
 		}
 	} else if len(t.Origins) == 0 {
-		wrong.add("/allowed_origins", "required", "Name at least one origin.")
+		wrong.Add("/allowed_origins", "required", "Name at least one origin.")
 	}
 	event.Set(&next.AllowNoOrigin, c.AllowNoOrigin, "allow_no_origin", changed)
 	event.Set(&next.Enabled, c.Enabled, "enabled", changed)
 	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(next.ExpiresAt) {
 		if !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(by.At) {
-			wrong.add("/expires_at", "in_the_past", "Must be in the future.")
+			wrong.Add("/expires_at", "in_the_past", "Must be in the future.")
 		}
-		changed["expires_at"] = event.Change{From: moment(next.ExpiresAt), To: moment(*c.ExpiresAt)}
+		changed["expires_at"] = event.Change{From: orNil(next.ExpiresAt), To: orNil(*c.ExpiresAt)}
 		next.ExpiresAt = *c.ExpiresAt
 	}
 	if c.SessionTTL != nil && *c.SessionTTL != next.SessionTTL {
@@ -245,27 +245,27 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 		next.SessionTTL = *c.SessionTTL
 	}
 	if next.SessionTTL < minSessionTTL || next.SessionTTL > maxSessionTTL {
-		wrong.add("/session_ttl_seconds", "out_of_range", "Must be from 60 to 86400.")
+		wrong.Add("/session_ttl_seconds", "out_of_range", "Must be from 60 to 86400.")
 	}
 	event.Set(&next.PerMinute, c.PerMinute, "rate_limit", changed)
 	if next.PerMinute < 1 || next.PerMinute > maxPerMinute {
-		wrong.add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
+		wrong.Add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
 	}
-	if err := fault.InvalidFields(wrong); err != nil {
+	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	t.EmbedSettings = next
 	return changed, nil
 }
 
-// origins reads the entries of a list. Two entries with the same meaning are an error: a person who
+// parseOrigins reads the entries of a list. Two entries with the same meaning are an error: a person who
 // writes both expects a difference.
-func (f *fields) origins(entries []string) []OriginPattern {
+func parseOrigins(entries []string, wrong *fault.Fields) []OriginPattern {
 	switch n := len(entries); {
 	case n == 0:
-		f.add("/allowed_origins", "too_few_items", "Name at least one origin.")
+		wrong.Add("/allowed_origins", "too_few_items", "Name at least one origin.")
 	case n > maxOrigins:
-		f.add("/allowed_origins", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxOrigins))
+		wrong.Add("/allowed_origins", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxOrigins))
 	}
 	patterns := make([]OriginPattern, 0, len(entries))
 	for i, entry := range entries {
@@ -273,17 +273,17 @@ func (f *fields) origins(entries []string) []OriginPattern {
 		p, bad := parseOriginPattern(entry)
 		switch {
 		case bad != nil:
-			f.add(pointer, bad.code, bad.detail)
+			wrong.Add(pointer, bad.code, bad.detail)
 		case slices.Contains(patterns, p):
-			f.add(pointer, "duplicate_item", "Must not be in the list twice, not even in another spelling.")
+			wrong.Add(pointer, "duplicate_item", "Must not be in the list twice, not even in another spelling.")
 		}
 		patterns = append(patterns, p)
 	}
 	return patterns
 }
 
-// moment returns a time as an event holds it: nil for never.
-func moment(t time.Time) any {
+// orNil returns a time as an event holds it: nil for never.
+func orNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}

@@ -28,8 +28,11 @@ func embedder() identity.Actor {
 
 func embeddable() *chat.Template {
 	return &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: access.Workspace,
-		Members: map[identity.UserID]chat.Member{"max": {User: "max", Role: access.Manager}, "eve": {User: "eve", Role: access.Editor}},
+		ID: "ctpl", Status: chat.StatusPublished,
+		Resource: access.Resource{Subject: access.Subject{
+			Workspace: "acme", Owner: "ann", Visibility: access.Workspace,
+			Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "eve", Role: access.Editor}},
+		}},
 	}
 }
 

@@ -19,12 +19,20 @@ type Member struct {
 	User      identity.UserID // while Invited, a reserved id that belongs to no user yet
 	Email     string          // the invited address, or the account's; empty for the bearer of a service key
 	Name      string
-	Role      access.Role // NoRole removes the member when it is saved; Owner only in lists
+	Role      access.Role // None removes the member when it is saved; Owner only in lists
 	Invited   bool        // has not accepted, and has no access yet
 	InvitedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Party is a user whom a change of a template names, as the store knows them at that moment.
+type Party struct {
+	User        identity.UserID
+	InWorkspace bool    // a member of the workspace
+	Member      *Member // of the template; nil: none
+	Members     int     // how many members the template has, without its owner
 }
 
 // MemberPage is one page of members.
@@ -37,23 +45,22 @@ type Grant struct {
 	Role  access.Role // Viewer to Manager
 }
 
-// Add makes user, the target of the grant, a member.
-func (t *Template) Add(by identity.Actor, user identity.UserID, g Grant) (Member, error) {
-	if err := t.MayAdd(by, user, g); err != nil {
+// Add makes to, the target of the grant, a member.
+func (t *Template) Add(by identity.Actor, to Party, g Grant) (Member, error) {
+	if err := t.MayAdd(by, to.User, g); err != nil {
 		return Member{}, err
 	}
-	_, known := t.Members[user]
 	switch {
-	case known, user == t.Owner:
+	case to.Member != nil, to.User == t.Owner:
 		return Member{}, ErrAlreadyMember
-	case !t.InWorkspace[user]:
+	case !to.InWorkspace:
 		return Member{}, ErrUserNotInWorkspace
-	case t.MemberCount >= MaxMembers:
+	case to.Members >= MaxMembers:
 		return Member{}, ErrMemberLimit
 	}
-	t.join(Member{User: user, Role: g.Role, InvitedBy: by.User}, by.At)
-	t.Record(by, "chat_member.added", string(t.ID), map[string]any{"user_id": user, "role": g.Role.String()})
-	return t.Members[user], nil
+	m := t.join(Member{User: to.User, Role: g.Role, InvitedBy: by.User}, by.At)
+	t.Record(by, "chat_member.added", string(t.ID), map[string]any{"user_id": m.User, "role": g.Role.String()})
+	return m, nil
 }
 
 // MayAdd returns nil if by may give g to user, a member of the workspace, or, if user is empty, to the
@@ -64,128 +71,131 @@ func (t *Template) MayAdd(by identity.Actor, user identity.UserID, g Grant) erro
 	}
 	switch {
 	case (g.User == "") == (g.Email == ""):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Must have either user_id or email."}})
+		return fault.InField("/user_id", "required", "Must have either user_id or email.")
 	case user == "" && g.Email != "" && by.Role < identity.Admin:
 		return ErrInvitationRole
 	}
 	return nil
 }
 
-// Invite makes a person outside the workspace an invited member, who becomes active by accepting. user
-// is the id that their invitation reserves. If the person has been invited to t already, they get the
-// new role.
-func (t *Template) Invite(by identity.Actor, user identity.UserID, g Grant) (Member, error) {
+// Invite makes a person outside the workspace an invited member, who becomes active by accepting. to has
+// the id that their invitation reserves. If the person has been invited to t already, they get the new
+// role.
+func (t *Template) Invite(by identity.Actor, to Party, g Grant) (Member, error) {
 	if err := t.MayAdd(by, "", g); err != nil {
 		return Member{}, err
 	}
-	m, again := t.Members[user]
 	switch {
-	case again:
-		t.Record(by, "chat_member.invitation_renewed", string(t.ID), map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: g.Role.String()}})
-		m.Role, m.InvitedBy, m.UpdatedAt = g.Role, by.User, by.At
-		m.Revision++
-		t.Members[user] = m
-		return m, nil
-	case t.MemberCount >= MaxMembers:
+	case to.Member != nil:
+		m := *to.Member
+		t.Record(by, "chat_member.invitation_renewed", string(t.ID), map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: g.Role.String()}})
+		m.InvitedBy = by.User
+		return t.changeRole(m, g.Role, by.At), nil
+	case to.Members >= MaxMembers:
 		return Member{}, ErrMemberLimit
 	}
-	t.join(Member{User: user, Email: g.Email, Role: g.Role, Invited: true, InvitedBy: by.User}, by.At)
-	t.Record(by, "chat_member.invited", string(t.ID), map[string]any{"user_id": user, "role": g.Role.String()})
-	return t.Members[user], nil
+	m := t.join(Member{User: to.User, Email: g.Email, Role: g.Role, Invited: true, InvitedBy: by.User}, by.At)
+	t.Record(by, "chat_member.invited", string(t.ID), map[string]any{"user_id": m.User, "role": g.Role.String()})
+	return m, nil
 }
 
 // Accept transfers the membership of an invited member to by, who accepted the invitation and so needs
-// no access yet. If by has a role already, the higher one stays.
-func (t *Template) Accept(by identity.Actor, reserved identity.UserID) {
-	invited, ok := t.Members[reserved]
-	if !ok || !invited.Invited {
+// no access yet. own is what the store knows of by. If by has a role already, the higher one stays.
+func (t *Template) Accept(by identity.Actor, invited, own Party) {
+	if invited.Member == nil || !invited.Member.Invited {
 		return
 	}
-	t.leave(reserved)
-	t.Record(by, "chat_member.accepted", string(t.ID), map[string]any{"user_id": event.Change{From: reserved, To: by.User}, "role": invited.Role.String()})
-	if by.User == t.Owner {
-		return
-	}
-	m, known := t.Members[by.User]
-	if !known {
-		t.join(Member{User: by.User, Role: invited.Role, InvitedBy: invited.InvitedBy}, by.At)
-		return
-	}
-	if invited.Role > m.Role {
-		m.Role, m.UpdatedAt = invited.Role, by.At
-		m.Revision++
-		t.Members[by.User] = m
+	place := *invited.Member
+	t.leave(invited)
+	t.Record(by, "chat_member.accepted", string(t.ID), map[string]any{"user_id": event.Change{From: place.User, To: by.User}, "role": place.Role.String()})
+	switch {
+	case by.User == t.Owner:
+	case own.Member == nil:
+		t.join(Member{User: by.User, Role: place.Role, InvitedBy: place.InvitedBy}, by.At)
+	case place.Role > own.Member.Role:
+		t.changeRole(*own.Member, place.Role, by.At)
 	}
 }
 
 // Disinvite removes an invited member whose invitation by has ended.
-func (t *Template) Disinvite(by identity.Actor, reserved identity.UserID) {
-	if m, ok := t.Members[reserved]; ok && m.Invited {
-		t.leave(reserved)
-		t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": reserved, "role": m.Role.String()})
+func (t *Template) Disinvite(by identity.Actor, invited Party) {
+	if m := invited.Member; m != nil && m.Invited {
+		t.leave(invited)
+		t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": m.User, "role": m.Role.String()})
 	}
 }
 
 // ChangeMember gives a member another role.
-func (t *Template) ChangeMember(by identity.Actor, at revision.Match, user identity.UserID, to access.Role) (Member, error) {
+func (t *Template) ChangeMember(by identity.Actor, at revision.Match, of Party, to access.Role) (Member, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Member{}, err
 	}
-	m, err := t.member(at, user)
-	if err != nil {
-		return Member{}, err
+	m, err := t.member(at, of)
+	if err != nil || to == m.Role {
+		return m, err
 	}
-	if to == m.Role {
-		return m, nil
-	}
-	t.Record(by, "chat_member.updated", string(t.ID), map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
-	m.Role, m.UpdatedAt = to, by.At
-	m.Revision++
-	t.Members[user] = m
-	return m, nil
+	t.Record(by, "chat_member.updated", string(t.ID), map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: to.String()}})
+	return t.changeRole(m, to, by.At), nil
 }
 
 // Remove ends a membership, or withdraws an invitation. Requires the manager role; every member may
 // leave.
-func (t *Template) Remove(by identity.Actor, at revision.Match, user identity.UserID) (Member, error) {
+func (t *Template) Remove(by identity.Actor, at revision.Match, of Party) (Member, error) {
 	need := access.Manager
-	if user == by.User && !by.ReadOnly() {
+	if of.User == by.User && !by.ReadOnly() {
 		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return Member{}, err
 	}
-	m, err := t.member(at, user)
+	m, err := t.member(at, of)
 	if err != nil {
 		return Member{}, err
 	}
-	t.leave(user)
-	t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": user, "role": m.Role.String()})
+	t.leave(of)
+	t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": m.User, "role": m.Role.String()})
 	return m, nil
 }
 
 // member returns the member that a change applies to.
-func (t *Template) member(at revision.Match, user identity.UserID) (Member, error) {
-	if user == t.Owner {
+func (t *Template) member(at revision.Match, of Party) (Member, error) {
+	switch {
+	case of.User == t.Owner:
 		return Member{}, ErrOwnerStays
-	}
-	m, ok := t.Members[user]
-	if !ok {
+	case of.Member == nil:
 		return Member{}, ErrMemberNotFound
 	}
-	return m, at.Check(m.Revision)
-}
-
-func (t *Template) join(m Member, now time.Time) {
-	m.Revision, m.CreatedAt, m.UpdatedAt = 1, now, now
-	t.Members[m.User] = m
-	t.MemberCount++
-}
-
-func (t *Template) leave(user identity.UserID) {
-	if m, ok := t.Members[user]; ok && m.Role != access.None {
-		m.Role = access.None
-		t.Members[user] = m
-		t.MemberCount--
+	if err := at.Check(of.Member.Revision); err != nil {
+		return Member{}, err
 	}
+	return *of.Member, nil
+}
+
+func (t *Template) join(m Member, now time.Time) Member {
+	m.Revision, m.CreatedAt, m.UpdatedAt = 1, now, now
+	t.save(m)
+	return m
+}
+
+func (t *Template) changeRole(m Member, to access.Role, now time.Time) Member {
+	m.Role, m.UpdatedAt = to, now
+	m.Revision++
+	t.save(m)
+	return m
+}
+
+func (t *Template) leave(p Party) {
+	if p.Member != nil {
+		t.save(Member{User: p.User})
+	}
+}
+
+// save keeps a member for the store.
+func (t *Template) save(m Member) {
+	t.ChangedMembers = append(t.ChangedMembers, m)
+	role := m.Role
+	if m.Invited {
+		role = access.None
+	}
+	t.Grants.Set(access.Grant{User: m.User, Role: role})
 }

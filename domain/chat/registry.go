@@ -181,11 +181,11 @@ func (r *Registry) Workflow(id string) (Item, bool) {
 	return Item{}, false
 }
 
-// EmbedSafe returns those of a template's usable tools that visitors may see.
-func (r *Registry) EmbedSafe(t *Template) []Item {
+// EmbedSafe returns those of an embedded template's usable tools that visitors may see.
+func (r *Registry) EmbedSafe(e *Embedded) []Item {
 	var safe []Item
-	for _, s := range t.Tools {
-		if item := find(r.Tools, s.ID); item != nil && item.EmbedSafe && item.Status != ItemDisabled {
+	for _, id := range e.Tools {
+		if item := find(r.Tools, id); item != nil && item.EmbedSafe && item.Status != ItemDisabled {
 			safe = append(safe, *item)
 		}
 	}

@@ -189,9 +189,8 @@ func TestEmbedSafe(t *testing.T) {
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
-	c := cast()
-	c.Tools = []chat.Selected{{ID: "internal"}, {ID: "off"}, {ID: "safe"}, {ID: "gone"}}
-	if got := r.EmbedSafe(c); len(got) != 1 || got[0].ID != "safe" {
+	e := &chat.Embedded{Tools: []string{"internal", "off", "safe", "gone"}}
+	if got := r.EmbedSafe(e); len(got) != 1 || got[0].ID != "safe" {
 		t.Errorf("safe are %+v", got)
 	}
 }

@@ -7,11 +7,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
 // checkConfig adds the errors of a configuration, located at pointer, against the item's schema.
-func (i *Item) checkConfig(pointer string, config json.RawMessage, wrong *fields) {
+func (i *Item) checkConfig(pointer string, config json.RawMessage, wrong *fault.Fields) {
 	if i.schema == nil {
 		return
 	}
@@ -20,12 +21,12 @@ func (i *Item) checkConfig(pointer string, config json.RawMessage, wrong *fields
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
 	if err != nil {
-		wrong.add(pointer, ErrInvalidConfig.Code, "Must be JSON.")
+		wrong.Add(pointer, ErrInvalidConfig.Code, "Must be JSON.")
 		return
 	}
 	if broken, ok := errors.AsType[*jsonschema.ValidationError](i.schema.Validate(value)); ok {
 		for _, f := range schema.Wrong(pointer, broken) {
-			wrong.add(f.Pointer, ErrInvalidConfig.Code, f.Detail)
+			wrong.Add(f.Pointer, ErrInvalidConfig.Code, f.Detail)
 		}
 	}
 }

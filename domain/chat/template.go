@@ -5,7 +5,6 @@ package chat
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -19,9 +18,6 @@ import (
 
 // Prefix begins a template's identifier.
 const Prefix = "ctpl"
-
-// RestoreWithin is how long a deleted template can be restored.
-const RestoreWithin = 30 * 24 * time.Hour
 
 // ID identifies a template. The empty one identifies none.
 type ID string
@@ -42,30 +38,18 @@ const (
 // Template is the configuration of a kind of chat. Its owner is one field, so that two owners, or none,
 // cannot be expressed.
 type Template struct {
-	event.Log
-	ID        ID
-	Workspace identity.WorkspaceID
-	Owner     identity.UserID
-	OwnerLeft bool // the owner left the workspace
+	access.Resource
+	ID ID
 	Content
-	Status     Status
-	Visibility access.Visibility
-	Workflows  []Workflow // oldest first
-	Revision   int64
-	CreatedAt  time.Time
-	CreatedBy  identity.UserID
-	UpdatedAt  time.Time
-	DeletedAt  time.Time // zero: live
+	Status    Status
+	Workflows []Workflow // oldest first
 
 	// PromptGone says that Prompt names a prompt template or version that no longer exists.
 	PromptGone bool
 
-	// Members holds only the caller and the users that a change names. The owner is never among them.
-	Members     map[identity.UserID]Member
-	MemberCount int
-
-	// InWorkspace says which of the users that a change names are members of the workspace.
-	InWorkspace map[identity.UserID]bool
+	// ChangedMembers holds members for the store to save; one without a role is deleted. The owner is
+	// never among them.
+	ChangedMembers []Member
 }
 
 // Content is the part of a template that editors may change.
@@ -100,6 +84,7 @@ type Selected struct {
 type Facts struct {
 	Registry   *Registry // of the org
 	PromptSeen bool      // the prompt that is set exists, and the caller may see it
+	Owner      Party     // the new owner, if any
 }
 
 // Draft is the caller's request for a new template.
@@ -115,14 +100,10 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 		return nil, ErrForbidden
 	}
 	t := &Template{
-		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Content: d.Content, Status: d.Status, Visibility: d.Visibility,
-		Revision: 1, CreatedAt: by.At, CreatedBy: by.User, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
+		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Content: d.Content, Status: d.Status,
 	}
 	if t.Status == "" {
 		t.Status = StatusDraft
-	}
-	if t.Visibility == "" {
-		t.Visibility = access.Private
 	}
 	t.Name = naming.Normal(t.Name)
 	if err := t.check(true); err != nil {
@@ -209,67 +190,24 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if !t.InWorkspace[*c.Owner] {
+		if f.Owner.User != *c.Owner || !f.Owner.InWorkspace {
 			return ErrUserNotInWorkspace
 		}
-		t.transfer(by, *c.Owner)
+		t.transfer(by, f.Owner)
 	}
 	if len(changed) > 0 {
 		t.Record(by, "chat_template.updated", string(t.ID), changed)
 	}
-	t.touch(by)
+	t.Touch(by)
 	return nil
 }
 
-// transfer makes to the owner. The previous owner becomes a manager, so that a transfer does not lock
-// them out by accident.
-func (t *Template) transfer(by identity.Actor, to identity.UserID) {
-	t.Record(by, "chat_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
-	if !t.OwnerLeft {
-		t.join(Member{User: t.Owner, Role: access.Manager, InvitedBy: by.User}, by.At)
+// transfer makes to the owner. The previous owner becomes a manager.
+func (t *Template) transfer(by identity.Actor, to Party) {
+	if manager := t.Transfer(by, t.object(), to.User); manager != "" {
+		t.join(Member{User: manager, Role: access.Manager, InvitedBy: by.User}, by.At)
 	}
 	t.leave(to)
-	t.Owner, t.OwnerLeft = to, false
-}
-
-// Delete hides t from everyone. It can be restored for RestoreWithin.
-func (t *Template) Delete(by identity.Actor, at revision.Match) error {
-	if err := t.allow(by, access.Owner, at); err != nil {
-		return err
-	}
-	t.DeletedAt = by.At
-	t.Record(by, "chat_template.deleted", string(t.ID), map[string]any{"name": t.Name})
-	t.touch(by)
-	return nil
-}
-
-// Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
-// workspace. Restoring a live one changes nothing.
-func (t *Template) Restore(by identity.Actor) error {
-	have := t.Access(by)
-	may := have >= access.Owner || have >= access.Manager && by.Role >= identity.Admin
-	switch {
-	case have == access.None, !may && !t.DeletedAt.IsZero(): // for everyone else a deleted template does not exist
-		return ErrNotFound
-	case !may:
-		return ErrForbidden
-	case t.DeletedAt.IsZero():
-		return nil
-	case by.At.Sub(t.DeletedAt) > RestoreWithin:
-		return ErrNotFound
-	}
-	t.DeletedAt = time.Time{}
-	t.Record(by, "chat_template.restored", string(t.ID), map[string]any{"name": t.Name})
-	t.touch(by)
-	return nil
-}
-
-// touch increments the revision if anything was recorded.
-func (t *Template) touch(by identity.Actor) {
-	if len(t.Recorded()) > 0 {
-		t.Revision++
-		t.UpdatedAt = by.At
-	}
 }
 
 // Filter narrows a list of templates. Empty fields match every template.

@@ -161,26 +161,28 @@ func TestTransfer(t *testing.T) {
 	to := identity.UserID("eve")
 	t.Run("the old owner goes on as a manager, the new one needs no membership", func(t *testing.T) {
 		c := cast()
-		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &to}, facts(t)), nil)
-		if c.Owner != to || c.Members["ann"].Role != access.Manager || c.Members["eve"].Role != access.None || c.MemberCount != 4 || c.Revision != 8 {
-			t.Errorf("owner %s, members %+v, %d", c.Owner, c.Members, c.MemberCount)
+		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &to}, handover(t, to)), nil)
+		if c.Owner != to || c.Access(owner) != access.Manager || c.Revision != 8 {
+			t.Errorf("owner %s, the old one is %s, revision %d", c.Owner, c.Access(owner), c.Revision)
 		}
+		toSave(t, c, chat.Member{User: "ann", Role: access.Manager, InvitedBy: "ann", Revision: 1, CreatedAt: now, UpdatedAt: now}, chat.Member{User: "eve"})
 		recorded(t, c, owner, "chat_template.transferred")
 	})
 	t.Run("of an owner who has left by the workspace's owner", func(t *testing.T) {
 		c := cast()
 		c.OwnerLeft = true
-		wantErr(t, c.Change(boss, nil, chat.Changes{Owner: &to}, facts(t)), nil)
-		if _, is := c.Members["ann"]; c.Owner != to || is || c.OwnerLeft || c.MemberCount != 3 {
-			t.Errorf("owner %s, members %+v, %d", c.Owner, c.Members, c.MemberCount)
+		wantErr(t, c.Change(boss, nil, chat.Changes{Owner: &to}, handover(t, to)), nil)
+		if c.Owner != to || c.OwnerLeft {
+			t.Errorf("owner %s, left %v", c.Owner, c.OwnerLeft)
 		}
+		toSave(t, c, chat.Member{User: "eve"})
 	})
 	t.Run("to a user outside the workspace", func(t *testing.T) {
-		wantErr(t, cast().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, facts(t)), chat.ErrUserNotInWorkspace)
+		wantErr(t, cast().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t, "usr")), chat.ErrUserNotInWorkspace)
 	})
 	t.Run("to oneself changes nothing", func(t *testing.T) {
 		c := cast()
-		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: new(identity.UserID("ann"))}, facts(t)), nil)
+		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: new(identity.UserID("ann"))}, handover(t, "ann")), nil)
 		unchanged(t, c, cast())
 	})
 }

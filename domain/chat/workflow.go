@@ -36,7 +36,7 @@ func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Wo
 	w = Workflow{ID: workflow, AttachedBy: by.User, AttachedAt: by.At}
 	t.Workflows = append(t.Workflows, w)
 	t.Record(by, "chat_workflow.attached", string(t.ID), map[string]any{"workflow_id": workflow})
-	t.touch(by)
+	t.Touch(by)
 	return w, true, nil
 }
 
@@ -54,7 +54,7 @@ func (t *Template) Detach(by identity.Actor, at revision.Match, workflow string)
 	}
 	t.Workflows = slices.Delete(slices.Clone(t.Workflows), i, i+1)
 	t.Record(by, "chat_workflow.detached", string(t.ID), map[string]any{"workflow_id": workflow})
-	t.touch(by)
+	t.Touch(by)
 	return nil
 }
 

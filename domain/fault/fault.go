@@ -101,7 +101,7 @@ func Join(checks ...error) error {
 	if len(found) == 1 {
 		return found[0]
 	}
-	return InvalidFields(fields[:min(len(fields), 500)])
+	return InvalidFields(fields[:min(len(fields), maxFields)])
 }
 
 // Because returns a copy of e with another detail.

@@ -1,34 +1,37 @@
 package prompt
 
 import (
+	"time"
+
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Access returns what by may do with t. Viewers see frozen versions, editors write and activate,
-// managers share and protect.
-func (t *Template) Access(by identity.Actor) access.Role {
-	granted := access.None
-	if s, ok := t.Shares[by.User]; ok && s.Live(by.At) {
-		granted = s.Role
-	}
-	return access.Standing{Workspace: t.Workspace, Owner: t.Owner, OwnerLeft: t.OwnerLeft, Visibility: t.Visibility}.Role(by, granted)
+// kind is what access rules need to know about templates. Viewers see frozen versions, editors write and
+// activate, managers share and protect.
+var kind = access.Kind{
+	Noun: "prompt template", NotFound: ErrNotFound, Forbidden: ErrForbidden,
+	Deleted: "prompt_template.deleted", Restored: "prompt_template.restored", Transferred: "prompt_template.transferred",
+}
+
+func (t *Template) object() access.Object {
+	return access.Object{Kind: &kind, ID: string(t.ID), Name: t.Name}
 }
 
 // Allow returns nil if by has at least need, and an error that t does not exist if by may not see t.
 func (t *Template) Allow(by identity.Actor, need access.Role) error {
-	switch have := t.Access(by); {
-	case have == access.None, !t.DeletedAt.IsZero():
-		return ErrNotFound
-	case have < need && by.ReadOnly():
-		return ErrForbidden.Because("The credential is for viewing alone.")
-	case have < need:
-		return ErrForbidden.Because("That takes " + withArticle(need.String()) + " of the prompt template.")
-	default:
-		return nil
-	}
+	return t.Require(by, &kind, need)
 }
+
+// Delete hides t from everyone. It can be restored for RestoreWithin.
+func (t *Template) Delete(by identity.Actor, at revision.Match) error {
+	return t.Resource.Delete(by, t.object(), at)
+}
+
+// Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
+// workspace. Restoring a live one changes nothing.
+func (t *Template) Restore(by identity.Actor) error { return t.Resource.Restore(by, t.object()) }
 
 // mayRelease is Allow for changes that decide which version others receive: activation and labels. A
 // protected template requires the manager role.
@@ -41,27 +44,6 @@ func (t *Template) mayRelease(by identity.Actor) error {
 	)
 }
 
-// lacks returns ErrVersionNotFound with a detail on what a reference to the active version needs.
-func (t *Template) lacks(ref Ref) error {
-	if ref.Active && t.Active.Version == "" {
-		return ErrVersionNotFound.Because(
-			"No version of the prompt template is active yet. Activate one, or name a version.",
-		)
-	}
-	return ErrVersionNotFound
-}
-
-// Readable returns nil if by may read v, the version of t that ref names; v is nil if there is none.
-func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
-	if err := t.Allow(by, access.Viewer); err != nil {
-		return err
-	}
-	if !t.Has(by, v.info()) {
-		return t.lacks(ref)
-	}
-	return nil
-}
-
 // allow is Allow for a change, which may be conditional on certain revisions.
 func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match) error {
 	if err := t.Allow(by, need); err != nil {
@@ -71,4 +53,38 @@ func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match)
 }
 
 // SeesDrafts reports whether by may see versions that were never activated or labelled.
-func (t *Template) SeesDrafts(by identity.Actor) bool { return t.Access(by) >= access.Editor }
+func (t *Template) SeesDrafts(by identity.Actor) bool { return t.CanEdit(by) }
+
+// Reading is the part of a template that decides who may read its versions, and that their readers see.
+type Reading struct {
+	access.Subject
+	ID            ID
+	Name          string
+	Type          Type
+	ActiveVersion VersionID // empty: none
+	DeletedAt     time.Time // zero: live
+}
+
+// Reading returns the Reading of t.
+func (t *Template) Reading() *Reading {
+	return &Reading{Subject: t.Subject, ID: t.ID, Name: t.Name, Type: t.Type, ActiveVersion: t.Active.Version, DeletedAt: t.DeletedAt}
+}
+
+// Allow returns nil if by may read v, the version of r that ref names; v is nil if there is none. It
+// returns ErrNotFound if by may not see the template, and otherwise ErrVersionNotFound.
+func (r *Reading) Allow(by identity.Actor, ref Ref, v *Version) error {
+	switch {
+	case !r.IsVisible(by):
+		return ErrNotFound
+	case v != nil && v.Template == r.ID && (v.Frozen || r.CanEdit(by)):
+		return nil
+	case ref.Active && r.ActiveVersion == "":
+		return ErrVersionNotFound.Because(
+			"No version of the prompt template is active yet. Activate one, or name a version.",
+		)
+	}
+	return ErrVersionNotFound
+}
+
+// IsVisible reports whether by may see the template and its frozen versions.
+func (r *Reading) IsVisible(by identity.Actor) bool { return r.DeletedAt.IsZero() && r.CanView(by) }

@@ -23,10 +23,10 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 		return err.Error()
 	}
 	for want, err := range map[string]error{
-		"That takes an editor of the prompt template.": tmpl.Allow(viewer, access.Editor),
-		"That takes a manager of the prompt template.": tmpl.Allow(editor, access.Manager),
-		"That takes an owner of the prompt template.":  tmpl.Allow(editor, access.Owner),
-		"The credential is for viewing alone.":         tmpl.Allow(with(owner, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), access.Editor),
+		"Requires the editor role on the prompt template.":  tmpl.Allow(viewer, access.Editor),
+		"Requires the manager role on the prompt template.": tmpl.Allow(editor, access.Manager),
+		"Requires the owner role on the prompt template.":   tmpl.Allow(editor, access.Owner),
+		"This credential is read-only.":                     tmpl.Allow(with(owner, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), access.Editor),
 	} {
 		if detail(err) != want || !errors.Is(err, prompt.ErrForbidden) {
 			t.Errorf("error = %v, want %q", err, want)
@@ -40,11 +40,11 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 			t.Errorf("error = %v, want one about protection", err)
 		}
 	}
-	tmpl.Active = prompt.Active{}
-	if err := tmpl.Readable(owner, prompt.Ref{Active: true}, nil); !errors.Is(err, prompt.ErrVersionNotFound) || !strings.Contains(detail(err), "active yet") {
+	reading := &prompt.Reading{Subject: tmpl.Subject, ID: tmpl.ID}
+	if err := reading.Allow(owner, prompt.Ref{Active: true}, nil); !errors.Is(err, prompt.ErrVersionNotFound) || !strings.Contains(detail(err), "active yet") {
 		t.Errorf("error = %v, want that none is active", err)
 	}
-	if err := tmpl.Readable(owner, prompt.Ref{Number: 9}, nil); detail(err) != prompt.ErrVersionNotFound.Detail {
+	if err := reading.Allow(owner, prompt.Ref{Number: 9}, nil); detail(err) != prompt.ErrVersionNotFound.Detail {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -104,14 +104,14 @@ func TestAccessProperties(t *testing.T) {
 			User: rapid.SampledFrom([]identity.UserID{"ann", "sam"}).Draw(t, "user"), Workspace: rapid.SampledFrom([]identity.WorkspaceID{"acme", "other"}).Draw(t, "workspace"),
 			Role: role.Draw(t, "role"), Ceiling: role.Draw(t, "ceiling"), At: now,
 		}
-		share := prompt.Share{User: by.User, Role: rapid.SampledFrom([]access.Role{access.None, access.Viewer, access.Editor, access.Manager}).Draw(t, "share")}
+		share := access.Grant{User: by.User, Role: rapid.SampledFrom([]access.Role{access.None, access.Viewer, access.Editor, access.Manager}).Draw(t, "share")}
 		if rapid.Bool().Draw(t, "expired") {
 			share.ExpiresAt = now
 		}
-		tmpl := prompt.Template{
-			Workspace: "acme", Owner: "ann", OwnerLeft: rapid.Bool().Draw(t, "left"), Shares: map[identity.UserID]prompt.Share{by.User: share},
+		tmpl := prompt.Template{Resource: access.Resource{OwnerLeft: rapid.Bool().Draw(t, "left"), Subject: access.Subject{
+			Workspace: "acme", Owner: "ann", Grants: access.Grants{share},
 			Visibility: rapid.SampledFrom([]access.Visibility{access.Private, access.Workspace}).Draw(t, "visibility"),
-		}
+		}}}
 		got := tmpl.Access(by)
 		if by.Workspace != tmpl.Workspace && got != access.None {
 			t.Fatalf("another workspace has %q", got)
@@ -119,7 +119,7 @@ func TestAccessProperties(t *testing.T) {
 		if by.Ceiling <= identity.Viewer && got > access.Viewer {
 			t.Fatalf("a viewing credential has %q", got)
 		}
-		tmpl.Shares = nil
+		tmpl.Grants = nil
 		if without := tmpl.Access(by); without > got {
 			t.Fatalf("%q without the share, %q with it", without, got)
 		}
@@ -169,21 +169,21 @@ var operations = []struct {
 	{"activate one though it is protected", true, access.Manager, false, activate(3)},
 
 	{"share it", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.Share(by, "new", prompt.Grant{User: "new", Role: access.Viewer})
+		_, err := t.Share(by, named("new"), prompt.Grant{User: "new", Role: access.Viewer})
 		return err
 	}},
 	{"change a share", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.ChangeShare(by, nil, "exp", prompt.ShareChanges{Role: new(access.Editor)})
+		_, err := t.ChangeShare(by, nil, named("exp"), prompt.ShareChanges{Role: new(access.Editor)})
 		return err
 	}},
 	{"take a share away", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Unshare(by, nil, "exp")
+		return t.Unshare(by, nil, named("exp"))
 	}},
 }
 
 func change(c prompt.Changes) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Change(by, nil, c)
+		return apply(t, by, nil, c)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestRevisions(t *testing.T) {
 		do       func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error
 	}{
 		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return t.Change(owner, at, prompt.Changes{Name: new("x")})
+			return apply(t, owner, at, prompt.Changes{Name: new("x")})
 		}},
 		"Delete": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
 			return t.Delete(owner, at)
@@ -325,11 +325,11 @@ func TestRevisions(t *testing.T) {
 			return t.DeleteVersion(owner, at, info(v[2]))
 		}},
 		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			_, err := t.ChangeShare(owner, at, "vic", prompt.ShareChanges{Role: new(access.Editor)})
+			_, err := t.ChangeShare(owner, at, named("vic"), prompt.ShareChanges{Role: new(access.Editor)})
 			return err
 		}},
 		"Unshare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return t.Unshare(owner, at, "vic")
+			return t.Unshare(owner, at, named("vic"))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -45,24 +46,53 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 	return a
 }
 
+// shares are those of the template that cast returns.
+func shares() map[identity.UserID]prompt.Share {
+	all := map[identity.UserID]prompt.Share{
+		"max": {Role: access.Manager}, "eve": {Role: access.Editor, ExpiresAt: now.Add(1)}, "vic": {Role: access.Viewer}, "exp": {Role: access.Manager, ExpiresAt: now},
+	}
+	for user, s := range all {
+		s.User, s.Revision = user, 1
+		all[user] = s
+	}
+	return all
+}
+
+// named returns what a store knows of a user whom a change names.
+func named(user identity.UserID) prompt.Recipient {
+	members := []identity.UserID{"ann", "max", "eve", "vic", "exp", "sam", "ada", "bob", "new"}
+	r := prompt.Recipient{User: user, InWorkspace: slices.Contains(members, user), Shares: 4}
+	if s, ok := shares()[user]; ok {
+		r.Share = &s
+	}
+	return r
+}
+
+// apply changes tmpl as by.
+func apply(tmpl *prompt.Template, by identity.Actor, at revision.Match, c prompt.Changes) error {
+	var owner prompt.Recipient
+	if c.Owner != nil {
+		owner = named(*c.Owner)
+	}
+	return tmpl.Change(by, at, c, owner)
+}
+
 // cast returns ann's private template with a share of each kind and three versions: 1 is active, 2 a
 // draft, 3 frozen by its label.
 func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 	t = &prompt.Template{
-		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: access.Private,
-		Tags: []string{"a"}, Revision: 7, LastNumber: 3, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
-		Active: prompt.Active{Version: "ver1", Number: 1}, ShareCount: 4,
-		AllVersions: prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, FrozenVersions: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
-		Shares: map[identity.UserID]prompt.Share{}, Members: map[identity.UserID]bool{},
+		Resource: access.Resource{
+			Subject:  access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private},
+			Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
+		},
+		ID: "tpl", Name: "Greeting", Type: prompt.Text, Tags: []string{"a"}, LastNumber: 3,
+		Active:         prompt.Active{Version: "ver1", Number: 1},
+		AllVersions:    prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3},
+		FrozenVersions: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
 	}
-	for _, user := range []identity.UserID{"ann", "max", "eve", "vic", "exp", "sam", "ada", "bob", "new"} {
-		t.Members[user] = true
-	}
-	for user, s := range map[identity.UserID]prompt.Share{
-		"max": {Role: access.Manager}, "eve": {Role: access.Editor, ExpiresAt: now.Add(1)}, "vic": {Role: access.Viewer}, "exp": {Role: access.Manager, ExpiresAt: now},
-	} {
-		s.User, s.Revision = user, 1
-		t.Shares[user] = s
+	for _, s := range []identity.UserID{"max", "eve", "vic", "exp"} {
+		share := shares()[s]
+		t.Grants.Set(access.Grant{User: s, Role: share.Role, ExpiresAt: share.ExpiresAt})
 	}
 	content := prompt.Content{Text: "Hello", Format: prompt.Mustache}
 	versions = map[int]*prompt.Version{}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -117,13 +115,13 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 			v.Default = nil
 		}
 	}
-	var wrong fields
+	var wrong fault.Fields
 	c.checkShape(of, &wrong)
 	for i, v := range c.Variables {
 		pointer := fmt.Sprintf("/variables/%d", i)
 		v.check(pointer, &wrong)
 		if slices.ContainsFunc(c.Variables[:i], func(w Variable) bool { return w.Name == v.Name }) {
-			wrong.add(pointer+"/name", "duplicate_item", "Another variable has this name.")
+			wrong.Add(pointer+"/name", "duplicate_item", "Another variable has this name.")
 		}
 		if slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Placeholder == v.Name }) {
 			v.checkPlaceholder(pointer, &wrong)
@@ -133,33 +131,33 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 	if err == nil && declared {
 		err = c.undeclared(parts)
 	}
-	if err := fault.Join(wrong.err(), err); err != nil || declared {
+	if err := fault.Join(wrong.Err(), err); err != nil || declared {
 		return c, err
 	}
 	if c.Variables = c.infer(parts); len(c.Variables) > MaxVariables {
-		wrong.add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))
+		wrong.Add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))
 	}
-	return c, wrong.err()
+	return c, wrong.Err()
 }
 
 // checkShape adds the errors in all fields except the variables.
-func (c Content) checkShape(of Type, wrong *fields) {
+func (c Content) checkShape(of Type, wrong *fault.Fields) {
 	switch {
 	case of == Chat && c.Text != "":
-		wrong.add("/text", "not_allowed_value", "A template of type chat has messages.")
+		wrong.Add("/text", "not_allowed_value", "A template of type chat has messages.")
 	case of == Text && c.Text == "":
-		wrong.add("/text", "required", "Must not be empty.")
+		wrong.Add("/text", "required", "Must not be empty.")
 	case len(c.Text) > MaxTextBytes:
-		wrong.add("/text", "too_long", "Must take at most 256 KiB.")
+		wrong.Add("/text", "too_long", "Must take at most 256 KiB.")
 	}
-	wrong.addCharacters("/text", c.Text)
+	wrong.AddCharacters("/text", c.Text)
 	switch n := len(c.Messages); {
 	case of == Text && n > 0:
-		wrong.add("/messages", "not_allowed_value", "A template of type text has a text.")
+		wrong.Add("/messages", "not_allowed_value", "A template of type text has a text.")
 	case of == Chat && n == 0:
-		wrong.add("/messages", "required", "Must have at least one item.")
+		wrong.Add("/messages", "required", "Must have at least one item.")
 	case n > MaxMessages:
-		wrong.add("/messages", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxMessages))
+		wrong.Add("/messages", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxMessages))
 	}
 	size := 0
 	for i, m := range c.Messages {
@@ -167,26 +165,26 @@ func (c Content) checkShape(of Type, wrong *fields) {
 		m.check(fmt.Sprintf("/messages/%d", i), wrong)
 	}
 	if size > MaxTextBytes {
-		wrong.add("/messages", "too_long", "All contents together must take at most 256 KiB.")
+		wrong.Add("/messages", "too_long", "All contents together must take at most 256 KiB.")
 	}
 	if c.Format != Mustache && c.Format != Verbatim {
-		wrong.add("/format", "not_allowed_value", "Must be mustache or none.")
+		wrong.Add("/format", "not_allowed_value", "Must be mustache or none.")
 	}
 	if len(c.Variables) > MaxVariables {
-		wrong.add("/variables", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxVariables))
+		wrong.Add("/variables", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxVariables))
 	}
 	if tools, err := decodeJSON(c.Tools); c.Tools != nil && (err != nil || !fits("array", tools)) {
-		wrong.add("/tools", "wrong_type", "Must be an array.")
+		wrong.Add("/tools", "wrong_type", "Must be an array.")
 	}
 	c.checkSizes(wrong)
 	if format, err := decodeJSON(c.ResponseFormat); c.ResponseFormat != nil && (err != nil || !fits("object", format)) {
-		wrong.add("/response_format", "wrong_type", "Must be an object.")
+		wrong.Add("/response_format", "wrong_type", "Must be an object.")
 	}
 }
 
 // checkSizes adds the fields with caller-defined content that are too large, or else the whole content:
 // a merge can make it larger than any one body.
-func (c Content) checkSizes(wrong *fields) {
+func (c Content) checkSizes(wrong *fault.Fields) {
 	var extra int
 	if c.Model != nil && c.Model.ExtraParams != nil {
 		extra = sizeOf(c.Model.ExtraParams)
@@ -200,63 +198,42 @@ func (c Content) checkSizes(wrong *fields) {
 		{"/tools", len(c.Tools), MaxJSONBytes}, {"/response_format", len(c.ResponseFormat), MaxJSONBytes},
 	} {
 		if part.size > part.most {
-			wrong.add(part.pointer, "too_long", fmt.Sprintf("Must take at most %d KiB as JSON.", part.most>>10))
+			wrong.Add(part.pointer, "too_long", fmt.Sprintf("Must take at most %d KiB as JSON.", part.most>>10))
 		}
 	}
 	if len(*wrong) == before && c.Size() > MaxContentBytes {
-		wrong.add("", "too_long", "The version must take at most 1 MiB as JSON.")
+		wrong.Add("", "too_long", "The version must take at most 1 MiB as JSON.")
 	}
 }
 
 // check adds the errors in a message, which is at pointer.
-func (m Message) check(pointer string, wrong *fields) {
+func (m Message) check(pointer string, wrong *fault.Fields) {
 	switch {
 	case m.Placeholder != "" && (m.Role != "" || m.Content != ""):
-		wrong.add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
+		wrong.Add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
 	case m.Placeholder != "":
 		if !isVariableName(m.Placeholder) {
-			wrong.add(pointer+"/placeholder", "invalid_format", nameRule)
+			wrong.Add(pointer+"/placeholder", "invalid_format", nameRule)
 		}
 	case m.Role == "" && m.Content == "":
-		wrong.add(pointer, "required", "Must have role and content, or a placeholder.")
+		wrong.Add(pointer, "required", "Must have role and content, or a placeholder.")
 	default:
 		m.checkWords(pointer, wrong)
 		if m.Required {
-			wrong.add(pointer+"/required", "not_allowed_value", "Is for placeholders.")
+			wrong.Add(pointer+"/required", "not_allowed_value", "Is for placeholders.")
 		}
 	}
 }
 
 // checkWords adds the errors in the role and content of a message.
-func (m Message) checkWords(pointer string, wrong *fields) {
+func (m Message) checkWords(pointer string, wrong *fault.Fields) {
 	if m.Role == "" {
-		wrong.add(pointer+"/role", "required", "Must be given with content.")
+		wrong.Add(pointer+"/role", "required", "Must be given with content.")
 	} else if !slices.Contains(roles, m.Role) {
-		wrong.add(pointer+"/role", "not_allowed_value", "Must be system, developer, user, assistant or tool.")
+		wrong.Add(pointer+"/role", "not_allowed_value", "Must be system, developer, user, assistant or tool.")
 	}
 	if m.Content == "" {
-		wrong.add(pointer+"/content", "required", "Must not be empty.")
+		wrong.Add(pointer+"/content", "required", "Must not be empty.")
 	}
-	wrong.addCharacters(pointer+"/content", m.Content)
+	wrong.AddCharacters(pointer+"/content", m.Content)
 }
-
-// fields collects the errors in a body, up to maxFields: a response must not grow to many times the
-// size of its request.
-type fields []fault.Field
-
-const maxFields = 500
-
-func (f *fields) add(pointer, code, detail string) {
-	if len(*f) < maxFields {
-		*f = append(*f, fault.Field{Pointer: pointer, Code: code, Detail: detail})
-	}
-}
-
-// addCharacters refuses characters that PostgreSQL cannot store in a text.
-func (f *fields) addCharacters(pointer, text string) {
-	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
-		f.add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")
-	}
-}
-
-func (f fields) err() error { return fault.InvalidFields(f) }

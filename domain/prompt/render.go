@@ -69,7 +69,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	for _, name := range missing {
 		r.missing[name] = true
 		if mode != Partial {
-			wrong.add("/variables/"+name, "required", "Must be given.")
+			wrong.Add("/variables/"+name, "required", "Must be given.")
 		}
 	}
 	if invalid {

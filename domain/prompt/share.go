@@ -17,12 +17,26 @@ const MaxShares = 200
 // Share is one user's role on one template.
 type Share struct {
 	User      identity.UserID
-	Role      access.Role // View, Edit or Manage; None removes the share when it is saved
+	Role      access.Role // None removes the share when it is saved
 	ExpiresAt time.Time   // zero: never
 	GrantedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Recipient is a user whom a change of a template names, as the store knows them at that moment.
+type Recipient struct {
+	User        identity.UserID
+	InWorkspace bool   // a member of the workspace
+	Share       *Share // nil: none
+	Shares      int    // how many shares the template has
+}
+
+// save keeps a share for the store. One without a role is deleted.
+func (t *Template) save(s Share) {
+	t.ChangedShares = append(t.ChangedShares, s)
+	t.Grants.Set(access.Grant{User: s.User, Role: s.Role, ExpiresAt: s.ExpiresAt})
 }
 
 // SharePage is one page of shares.
@@ -39,34 +53,33 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Share gives a user a role. user is the member that the grant resolves to, empty if there is none.
-func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Share, error) {
+// Share gives a user a role. to is the member that the grant resolves to, empty if there is none.
+func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
-	var whom error
+	var target error
 	if (g.User == "") == (g.Email == "") {
-		whom = fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Must have either user_id or email."}})
+		target = fault.InField("/user_id", "required", "Must have either user_id or email.")
 	}
-	if err := fault.Join(whom, checkExpiry(by, g.ExpiresAt)); err != nil {
+	if err := fault.Join(target, checkExpiry(by, g.ExpiresAt)); err != nil {
 		return Share{}, err
 	}
-	old, known := t.Shares[user]
 	switch {
-	case !t.Members[user]:
+	case !to.InWorkspace:
 		return Share{}, ErrUserNotInWorkspace
-	case user == t.Owner:
+	case to.User == t.Owner:
 		return Share{}, ErrOwnerShare
 	case g.Role > t.Access(by):
 		return Share{}, identity.ErrRoleCeiling
-	case known && old.Live(by.At): // an expired share is replaced
+	case to.Share != nil && to.Share.Live(by.At): // an expired share is replaced
 		return Share{}, ErrAlreadyShared
-	case !known && t.ShareCount >= MaxShares:
+	case to.Share == nil && to.Shares >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
-	s := Share{User: user, Role: g.Role, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
-	t.Shares[user] = s
-	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": user, "role": g.Role.String()})
+	s := Share{User: to.User, Role: g.Role, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+	t.save(s)
+	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": s.User, "role": g.Role.String()})
 	return s, nil
 }
 
@@ -77,14 +90,14 @@ type ShareChanges struct {
 }
 
 // ChangeShare changes a user's share.
-func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identity.UserID, c ShareChanges) (Share, error) {
+func (t *Template) ChangeShare(by identity.Actor, at revision.Match, of Recipient, c ShareChanges) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
-	s, ok := t.Shares[user]
-	if !ok {
+	if of.Share == nil {
 		return Share{}, ErrShareNotFound
 	}
+	s := *of.Share
 	if err := at.Check(s.Revision); err != nil {
 		return Share{}, err
 	}
@@ -100,50 +113,48 @@ func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identi
 		if err := checkExpiry(by, *c.ExpiresAt); err != nil {
 			return Share{}, err
 		}
-		changed["expires_at"] = event.Change{From: moment(s.ExpiresAt), To: moment(*c.ExpiresAt)}
+		changed["expires_at"] = event.Change{From: orNil(s.ExpiresAt), To: orNil(*c.ExpiresAt)}
 		s.ExpiresAt = *c.ExpiresAt
 	}
 	if len(changed) > 0 {
 		s.Revision++
 		s.UpdatedAt = by.At
-		t.Shares[user] = s
-		changed["user_id"] = user
+		t.save(s)
+		changed["user_id"] = s.User
 		t.Record(by, "prompt_share.updated", string(t.ID), changed)
 	}
 	return s, nil
 }
 
 // Unshare removes a user's share. Requires the manager role; every user may remove their own.
-func (t *Template) Unshare(by identity.Actor, at revision.Match, user identity.UserID) error {
+func (t *Template) Unshare(by identity.Actor, at revision.Match, of Recipient) error {
 	need := access.Manager
-	if user == by.User && !by.ReadOnly() {
+	if of.User == by.User && !by.ReadOnly() {
 		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return err
 	}
-	s, ok := t.Shares[user]
-	if !ok {
+	if of.Share == nil {
 		return ErrShareNotFound
 	}
-	if err := at.Check(s.Revision); err != nil {
+	if err := at.Check(of.Share.Revision); err != nil {
 		return err
 	}
-	s.Role = access.None
-	t.Shares[user] = s
-	t.Record(by, "prompt_share.deleted", string(t.ID), map[string]any{"user_id": user})
+	t.save(Share{User: of.User})
+	t.Record(by, "prompt_share.deleted", string(t.ID), map[string]any{"user_id": of.User})
 	return nil
 }
 
 func checkExpiry(by identity.Actor, expires time.Time) error {
 	if !expires.IsZero() && !expires.After(by.At) {
-		return fault.InvalidFields([]fault.Field{{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."}})
+		return fault.InField("/expires_at", "in_the_past", "Must be in the future.")
 	}
 	return nil
 }
 
-// moment returns a time as an event holds it: nil for never.
-func moment(t time.Time) any {
+// orNil returns a time as an event holds it: nil for never.
+func orNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}

@@ -16,9 +16,9 @@ func TestShare(t *testing.T) {
 	t.Run("a share is what was granted", func(t *testing.T) {
 		tmpl, _ := cast()
 		until := now.Add(time.Hour)
-		got, err := tmpl.Share(manager, "sam", prompt.Grant{Email: "sam@example.com", Role: access.Editor, ExpiresAt: until})
+		got, err := tmpl.Share(manager, named("sam"), prompt.Grant{Email: "sam@example.com", Role: access.Editor, ExpiresAt: until})
 		want := prompt.Share{User: "sam", Role: access.Editor, ExpiresAt: until, GrantedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
-		if err != nil || got != want || tmpl.Shares["sam"] != want || tmpl.Access(stranger) != access.Editor {
+		if err != nil || got != want || !slices.Equal(tmpl.ChangedShares, []prompt.Share{want}) || tmpl.Access(stranger) != access.Editor {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, manager, "prompt_share.created")
@@ -50,13 +50,14 @@ func TestShare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := cast()
 			before, _ := cast()
-			tmpl.ShareCount, before.ShareCount = tt.shares, tt.shares
-			got, err := tmpl.Share(tt.by, tt.user, tt.g)
+			to := named(tt.user)
+			to.Shares = tt.shares
+			got, err := tmpl.Share(tt.by, to, tt.g)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
-			} else if s := tmpl.Shares[tt.user]; s != got || s.Role != tt.g.Role || !s.ExpiresAt.IsZero() || s.Revision != 1 {
-				t.Errorf("share = %+v", s)
+			} else if s := got; !slices.Equal(tmpl.ChangedShares, []prompt.Share{s}) || s.Role != tt.g.Role || !s.ExpiresAt.IsZero() || s.Revision != 1 {
+				t.Errorf("share = %+v, to save %+v", s, tmpl.ChangedShares)
 			}
 		})
 	}
@@ -72,7 +73,7 @@ func TestShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, _ := cast()
 			before, _ := cast()
-			_, err := tmpl.Share(owner, "sam", tt.g)
+			_, err := tmpl.Share(owner, named("sam"), tt.g)
 			if got := wrongFields(t, err); !slices.Equal(got, []string{tt.want}) {
 				t.Errorf("wrong = %q, want %q", got, tt.want)
 			}
@@ -86,8 +87,8 @@ func TestChangeShare(t *testing.T) {
 	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := cast()
 		until := now.Add(time.Hour)
-		got, err := tmpl.ChangeShare(later, nil, "vic", prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
-		if err != nil || got != tmpl.Shares["vic"] || got.Role != access.Manager || got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
+		got, err := tmpl.ChangeShare(later, nil, named("vic"), prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
+		if err != nil || !slices.Equal(tmpl.ChangedShares, []prompt.Share{got}) || got.Role != access.Manager || got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, later, "prompt_share.updated")
@@ -98,7 +99,7 @@ func TestChangeShare(t *testing.T) {
 	})
 	t.Run("an end can be taken off, of an expired share too", func(t *testing.T) {
 		tmpl, _ := cast()
-		_, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{ExpiresAt: &time.Time{}})
+		_, err := tmpl.ChangeShare(owner, nil, named("exp"), prompt.ShareChanges{ExpiresAt: &time.Time{}})
 		if err != nil || tmpl.Access(expired) != access.Manager {
 			t.Fatalf("access %q, %v", tmpl.Access(expired), err)
 		}
@@ -106,8 +107,8 @@ func TestChangeShare(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		got, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
-		if err != nil || got != before.Shares["exp"] {
+		got, err := tmpl.ChangeShare(owner, nil, named("exp"), prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
+		if err != nil || got != shares()["exp"] {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		unchanged(t, tmpl, before)
@@ -128,7 +129,7 @@ func TestChangeShare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := cast()
 			before, _ := cast()
-			_, err := tmpl.ChangeShare(tt.by, nil, tt.user, tt.c)
+			_, err := tmpl.ChangeShare(tt.by, nil, named(tt.user), tt.c)
 			wantErr(t, err, tt.want)
 			unchanged(t, tmpl, before)
 		})
@@ -156,13 +157,13 @@ func TestUnshare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := cast()
 			before, _ := cast()
-			wantErr(t, tmpl.Unshare(tt.by, nil, tt.user), tt.want)
+			wantErr(t, tmpl.Unshare(tt.by, nil, named(tt.user)), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
 				return
 			}
-			if tmpl.Shares[tt.user].Role != access.None {
-				t.Errorf("share = %+v", tmpl.Shares[tt.user])
+			if !slices.Equal(tmpl.ChangedShares, []prompt.Share{{User: tt.user}}) {
+				t.Errorf("shares to save = %+v", tmpl.ChangedShares)
 			}
 			recorded(t, tmpl, tt.by, "prompt_share.deleted")
 		})

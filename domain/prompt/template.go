@@ -24,9 +24,6 @@ const (
 	VersionPrefix = "pver"
 )
 
-// RestoreWithin is how long a deleted template can be restored.
-const RestoreWithin = 30 * 24 * time.Hour
-
 type (
 	// ID identifies a template. The empty one identifies none.
 	ID string
@@ -40,38 +37,23 @@ type (
 // Template is a prompt that people share and revise. Active names the version that callers receive. It
 // is one field, so that two active versions cannot be expressed.
 type Template struct {
-	event.Log
-	ID          ID
-	Workspace   identity.WorkspaceID
-	Owner       identity.UserID
-	OwnerLeft   bool // the owner left the workspace
-	Name        string
-	Type        Type
-	Description string
-	Tags        []string
-	Metadata    json.RawMessage // a JSON object
-	Visibility  access.Visibility
-	Protected   bool // activation and labels require the manager role
-	Active      Active
-	LastNumber  int // number of the newest version ever created: numbers are never reused
-	Revision    int64
-	CreatedAt   time.Time
-	CreatedBy   identity.UserID
-	UpdatedAt   time.Time
-	DeletedAt   time.Time // zero: live
-
-	// Shares holds only those of the caller and of the users that a change names.
-	Shares     map[identity.UserID]Share
-	ShareCount int
-
-	// Members says which of the users that a change names are members of the workspace.
-	Members map[identity.UserID]bool
-
+	access.Resource
+	ID             ID
+	Name           string
+	Type           Type
+	Description    string
+	Tags           []string
+	Metadata       json.RawMessage // a JSON object
+	Protected      bool            // activation and labels require the manager role
+	Active         Active
+	LastNumber     int // number of the newest version ever created: numbers are never reused
 	AllVersions    Summary
 	FrozenVersions Summary // those that viewers see
 
-	// Activated holds the activations by Activate, for the store to add to the ledger.
-	Activated []Activation
+	// What was done, for the store to save: lines of the ledger, and shares; one without a role is
+	// deleted.
+	Activated     []Activation
+	ChangedShares []Share
 }
 
 // Active is the version that callers receive. The zero Active means that there is none.
@@ -134,15 +116,11 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		return nil, identity.Needs(identity.Member)
 	}
 	t := &Template{
-		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Name: naming.Normal(d.Name), Type: d.Type,
-		Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Visibility: d.Visibility, Protected: d.Protected,
-		Revision: 1, CreatedAt: by.At, CreatedBy: by.User, UpdatedAt: by.At,
+		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Name: naming.Normal(d.Name), Type: d.Type,
+		Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
 	}
 	if t.Type == "" {
 		t.Type = Text
-	}
-	if t.Visibility == "" {
-		t.Visibility = access.Private
 	}
 	if err := t.check(true); err != nil {
 		return nil, err
@@ -174,8 +152,8 @@ func (c Changes) Needs() access.Role {
 	}
 }
 
-// Change applies changes.
-func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error {
+// Change applies changes. owner is the user that c.Owner names, if any.
+func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner Recipient) error {
 	if err := t.allow(by, c.Needs(), at); err != nil {
 		return err
 	}
@@ -202,109 +180,60 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if !t.Members[*c.Owner] {
+		if owner.User != *c.Owner || !owner.InWorkspace {
 			return ErrUserNotInWorkspace
 		}
-		t.transfer(by, *c.Owner)
+		t.transfer(by, owner)
 	}
 	if len(changed) > 0 {
 		t.Record(by, "prompt_template.updated", string(t.ID), changed)
 	}
-	t.touch(by)
+	t.Touch(by)
 	return nil
 }
 
-// transfer makes to the owner. The previous owner becomes a manager, so that a transfer does not lock
-// them out by accident.
-func (t *Template) transfer(by identity.Actor, to identity.UserID) {
-	t.Record(by, "prompt_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
-	if !t.OwnerLeft {
-		t.Shares[t.Owner] = Share{User: t.Owner, Role: access.Manager, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+// transfer makes to the owner. The previous owner becomes a manager.
+func (t *Template) transfer(by identity.Actor, to Recipient) {
+	if manager := t.Transfer(by, t.object(), to.User); manager != "" {
+		t.save(Share{User: manager, Role: access.Manager, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At})
 	}
-	if s, ok := t.Shares[to]; ok {
-		s.Role = access.None
-		t.Shares[to] = s
-	}
-	t.Owner, t.OwnerLeft = to, false
-}
-
-// Delete hides t from everyone. It can be restored for RestoreWithin.
-func (t *Template) Delete(by identity.Actor, at revision.Match) error {
-	if err := t.allow(by, access.Owner, at); err != nil {
-		return err
-	}
-	t.DeletedAt = by.At
-	t.Record(by, "prompt_template.deleted", string(t.ID), map[string]any{"name": t.Name})
-	t.touch(by)
-	return nil
-}
-
-// Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
-// workspace. Restoring a live one changes nothing.
-func (t *Template) Restore(by identity.Actor) error {
-	have := t.Access(by)
-	may := have >= access.Owner || have >= access.Manager && by.Role >= identity.Admin
-	switch {
-	case have == access.None, !may && !t.DeletedAt.IsZero(): // for everyone else a deleted template does not exist
-		return ErrNotFound
-	case !may:
-		return ErrForbidden
-	case t.DeletedAt.IsZero():
-		return nil
-	case by.At.Sub(t.DeletedAt) > RestoreWithin:
-		return ErrNotFound
-	}
-	t.DeletedAt = time.Time{}
-	t.Record(by, "prompt_template.restored", string(t.ID), map[string]any{"name": t.Name})
-	t.touch(by)
-	return nil
-}
-
-// touch increments the revision if anything was recorded.
-func (t *Template) touch(by identity.Actor) {
-	if len(t.Recorded()) > 0 {
-		t.Revision++
-		t.UpdatedAt = by.At
+	if to.Share != nil {
+		t.save(Share{User: to.User})
 	}
 }
 
 // check returns all that is wrong with the fields of t. A stored name (not renamed) is not checked.
 func (t *Template) check(renamed bool) error {
-	var wrong []fault.Field
-	add := func(pointer, code, detail string) {
-		wrong = append(wrong, fault.Field{Pointer: pointer, Code: code, Detail: detail})
-	}
+	var wrong fault.Fields
 	switch n := utf8.RuneCountInString(t.Name); {
 	case !renamed:
 	case n == 0:
-		add("/name", "too_short", "Must not be empty.")
+		wrong.Add("/name", "too_short", "Must not be empty.")
 	case n > 255:
-		add("/name", "too_long", "Must have at most 255 characters.")
+		wrong.Add("/name", "too_long", "Must have at most 255 characters.")
 	case !validName(t.Name):
-		add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends with a space.")
+		wrong.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends with a space.")
 	}
 	if t.Type != Text && t.Type != Chat {
-		add("/type", "not_allowed_value", "Must be text or chat.")
+		wrong.Add("/type", "not_allowed_value", "Must be text or chat.")
 	}
-	if t.Visibility != access.Private && t.Visibility != access.Workspace {
-		add("/visibility", "not_allowed_value", "Must be private or workspace.")
-	}
+	t.Visibility.Check(&wrong)
 	if utf8.RuneCountInString(t.Description) > 2000 {
-		add("/description", "too_long", "Must have at most 2000 characters.")
+		wrong.Add("/description", "too_long", "Must have at most 2000 characters.")
 	}
 	if len(t.Tags) > 20 {
-		add("/tags", "too_many_items", "Must have at most 20 items.")
+		wrong.Add("/tags", "too_many_items", "Must have at most 20 items.")
 	}
 	for _, tag := range t.Tags {
 		if n := utf8.RuneCountInString(tag); n == 0 || n > 50 {
-			add("/tags", "too_long", "Every tag must have 1 to 50 characters.")
+			wrong.Add("/tags", "too_long", "Every tag must have 1 to 50 characters.")
 			break
 		}
 	}
 	if len(t.Metadata) > 16<<10 {
-		add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
-	return fault.InvalidFields(wrong)
+	return wrong.Err()
 }
 
 // validName reports whether every part of a name, between slashes, can be shown as a folder.

@@ -97,7 +97,7 @@ func TestFields(t *testing.T) {
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = access.Private
 			}
-			err = tmpl.Change(owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata }, Visibility: &tt.d.Visibility})
+			err = apply(tmpl, owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata }, Visibility: &tt.d.Visibility})
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("Change: wrong = %q, want %q", got, tt.want)
 			}
@@ -118,7 +118,7 @@ func TestChange(t *testing.T) {
 	t.Run("all fields change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := cast()
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
-		wantErr(t, tmpl.Change(by, nil, prompt.Changes{
+		wantErr(t, apply(tmpl, by, nil, prompt.Changes{
 			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
 			Visibility: new(access.Workspace), Protected: new(true),
 		}), nil)
@@ -136,7 +136,7 @@ func TestChange(t *testing.T) {
 		tmpl, _ := cast()
 		tmpl.Metadata = json.RawMessage(`{"team":"42"}`)
 		add := func(text string) error {
-			return tmpl.Change(owner, nil, prompt.Changes{Metadata: func(old json.RawMessage) json.RawMessage {
+			return apply(tmpl, owner, nil, prompt.Changes{Metadata: func(old json.RawMessage) json.RawMessage {
 				return append(append([]byte{}, old[:len(old)-1]...), `,"`+text+`":1}`...)
 			}})
 		}
@@ -151,20 +151,20 @@ func TestChange(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description, Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}), nil)
+		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description, Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("nothing at all changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{}), nil)
+		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{}), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("what one may not change is refused with all the rest", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
-		wantErr(t, tmpl.Change(manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}), prompt.ErrForbidden)
+		wantErr(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
+		wantErr(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}), prompt.ErrForbidden)
 		unchanged(t, tmpl, before)
 	})
 }
@@ -173,11 +173,11 @@ func TestTransfer(t *testing.T) {
 	to := func(user identity.UserID) prompt.Changes { return prompt.Changes{Owner: &user} }
 	t.Run("who owned it goes on as a manager, and who owns it needs no share", func(t *testing.T) {
 		tmpl, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, to("vic")), nil)
-		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner || tmpl.Shares["vic"].Role != access.None {
-			t.Fatalf("owner %s, shares %+v", tmpl.Owner, tmpl.Shares)
+		wantErr(t, apply(tmpl, owner, nil, to("vic")), nil)
+		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner || len(tmpl.ChangedShares) != 2 || tmpl.ChangedShares[1] != (prompt.Share{User: "vic"}) {
+			t.Fatalf("owner %s, shares to save %+v", tmpl.Owner, tmpl.ChangedShares)
 		}
-		if s := tmpl.Shares["ann"]; s.GrantedBy != "ann" || s.Revision != 1 || s.CreatedAt != now || !s.ExpiresAt.IsZero() {
+		if s := tmpl.ChangedShares[0]; s.User != "ann" || s.Role != access.Manager || s.GrantedBy != "ann" || s.Revision != 1 || s.CreatedAt != now || !s.ExpiresAt.IsZero() {
 			t.Errorf("share = %+v", s)
 		}
 		recorded(t, tmpl, owner, "prompt_template.transferred")
@@ -187,7 +187,7 @@ func TestTransfer(t *testing.T) {
 	})
 	t.Run("with a new name it is two events and one revision", func(t *testing.T) {
 		tmpl, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}), nil)
+		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}), nil)
 		recorded(t, tmpl, owner, "prompt_template.transferred", "prompt_template.updated")
 		if tmpl.Revision != 8 {
 			t.Errorf("revision = %d", tmpl.Revision)
@@ -196,16 +196,16 @@ func TestTransfer(t *testing.T) {
 	t.Run("no one from outside becomes the owner", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
+		wantErr(t, apply(tmpl, owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		tmpl.OwnerLeft = true
-		wantErr(t, tmpl.Change(admin, nil, to("ada")), prompt.ErrForbidden)
-		wantErr(t, tmpl.Change(boss, nil, to("sam")), nil)
-		if _, ok := tmpl.Shares["ann"]; ok || tmpl.OwnerLeft || tmpl.Owner != "sam" {
-			t.Fatalf("owner %s, left %v, shares %+v", tmpl.Owner, tmpl.OwnerLeft, tmpl.Shares)
+		wantErr(t, apply(tmpl, admin, nil, to("ada")), prompt.ErrForbidden)
+		wantErr(t, apply(tmpl, boss, nil, to("sam")), nil)
+		if len(tmpl.ChangedShares) > 0 || tmpl.OwnerLeft || tmpl.Owner != "sam" {
+			t.Fatalf("owner %s, left %v, shares to save %+v", tmpl.Owner, tmpl.OwnerLeft, tmpl.ChangedShares)
 		}
 	})
 }
@@ -234,8 +234,8 @@ func TestDeleteAndRestore(t *testing.T) {
 		{"its owner restores it", owner, time.Hour, nil},
 		{"so does an admin", admin, time.Hour, nil},
 		{"and the workspace's owner", boss, time.Hour, nil},
-		{"on the last moment of the 30 days", owner, prompt.RestoreWithin, nil},
-		{"and not a moment later", owner, prompt.RestoreWithin + 1, prompt.ErrNotFound},
+		{"on the last moment of the 30 days", owner, access.RestoreWithin, nil},
+		{"and not a moment later", owner, access.RestoreWithin + 1, prompt.ErrNotFound},
 		{"to a manager it is gone", manager, time.Hour, prompt.ErrNotFound},
 		{"to an editor it is gone", editor, time.Hour, prompt.ErrNotFound},
 		{"to a viewer it is gone", viewer, time.Hour, prompt.ErrNotFound},

@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
 // bind checks values and stores them in r, with defaults for those that are not given. It makes their
 // numbers plain here, once, however often a template uses them. It returns the messages for each
 // placeholder.
-func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][]Message, wrong fields) {
+func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][]Message, wrong fault.Fields) {
 	types := c.types()
 	for name, value := range values {
 		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
 		if value != nil && (types[name] != "" || !strings.Contains(name, ".")) {
 			if hasLongNumber(value) {
-				wrong.add("/variables/"+name, "too_long", numberRule)
+				wrong.Add("/variables/"+name, "too_long", numberRule)
 			}
 			r.values[name] = withPlainNumbers(value)
 		}
@@ -29,9 +31,9 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 				r.values[v.Name] = withPlainNumbers(value)
 			}
 		case given && !fits(v.Type, value):
-			wrong.add(pointer, "wrong_type", "Must be "+withArticle(v.Type)+".")
+			wrong.Add(pointer, "wrong_type", "Must be "+withArticle(v.Type)+".")
 		case given && !v.allows(value):
-			wrong.add(pointer, "not_allowed_value", "Must be one of the values that the version allows.")
+			wrong.Add(pointer, "not_allowed_value", "Must be one of the values that the version allows.")
 		}
 	}
 	inserted = map[string][]Message{}
@@ -44,13 +46,13 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 }
 
 // messagesOf reads the messages that a caller inserts for a placeholder.
-func messagesOf(list []any, pointer string, wrong *fields) []Message {
+func messagesOf(list []any, pointer string, wrong *fault.Fields) []Message {
 	messages := make([]Message, len(list))
 	for i, item := range list {
 		pointer := fmt.Sprintf("%s/%d", pointer, i)
 		object, ok := item.(map[string]any)
 		if !ok {
-			wrong.add(pointer, "wrong_type", "Must be an object with role and content.")
+			wrong.Add(pointer, "wrong_type", "Must be an object with role and content.")
 			continue
 		}
 		messages[i] = messageOf(object, pointer, wrong)
@@ -58,7 +60,7 @@ func messagesOf(list []any, pointer string, wrong *fields) []Message {
 	return messages
 }
 
-func messageOf(object map[string]any, pointer string, wrong *fields) Message {
+func messageOf(object map[string]any, pointer string, wrong *fault.Fields) Message {
 	var m Message
 	known, before := 0, len(*wrong)
 	for _, field := range []struct {
@@ -72,14 +74,14 @@ func messageOf(object map[string]any, pointer string, wrong *fields) Message {
 		known++
 		text, ok := value.(string)
 		if *field.into = text; !ok {
-			wrong.add(pointer+"/"+field.name, "wrong_type", "Must be a string.")
+			wrong.Add(pointer+"/"+field.name, "wrong_type", "Must be a string.")
 		}
 	}
 	if len(*wrong) == before {
 		m.checkWords(pointer, wrong)
 	}
 	if len(object) > known {
-		wrong.add(pointer, "unknown_field", "Must have only role and content.")
+		wrong.Add(pointer, "unknown_field", "Must have only role and content.")
 	}
 	return m
 }

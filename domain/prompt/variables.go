@@ -6,48 +6,50 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
 const nameRule = "Must begin with a letter or _, and have at most 64 letters, digits, _, dots and hyphens."
 
 // check adds the errors in a declaration, which is at pointer.
-func (v Variable) check(pointer string, wrong *fields) {
+func (v Variable) check(pointer string, wrong *fault.Fields) {
 	if !isVariableName(v.Name) {
-		wrong.add(pointer+"/name", "invalid_format", nameRule)
+		wrong.Add(pointer+"/name", "invalid_format", nameRule)
 	}
-	wrong.addCharacters(pointer+"/description", v.Description)
+	wrong.AddCharacters(pointer+"/description", v.Description)
 	if !slices.Contains(variableTypes, v.Type) {
-		wrong.add(pointer+"/type", "not_allowed_value", "Must be string, number, boolean, array or object.")
+		wrong.Add(pointer+"/type", "not_allowed_value", "Must be string, number, boolean, array or object.")
 		return
 	}
 	if v.Enum != nil && len(v.Enum) == 0 {
-		wrong.add(pointer+"/enum", "too_few_items", "Must have at least one item.")
+		wrong.Add(pointer+"/enum", "too_few_items", "Must have at least one item.")
 	}
 	seen := map[string]bool{}
 	for i, allowed := range v.Enum {
 		form, err := canonical(allowed)
 		if hasLongNumber(allowed) {
-			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "too_long", numberRule)
+			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "too_long", numberRule)
 		} else if err != nil || !fits(v.Type, allowed) {
-			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
+			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 		} else if seen[form] {
-			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Must not be listed twice.")
+			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Must not be listed twice.")
 		}
 		seen[form] = true
 	}
 	if value, err := v.defaultValue(); hasLongNumber(value) {
-		wrong.add(pointer+"/default", "too_long", numberRule)
+		wrong.Add(pointer+"/default", "too_long", numberRule)
 	} else if err != nil || v.Default != nil && !fits(v.Type, value) {
-		wrong.add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
+		wrong.Add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 	} else if v.Default != nil && !v.allows(value) {
-		wrong.add(pointer+"/default", "not_allowed_value", "Must be one of enum.")
+		wrong.Add(pointer+"/default", "not_allowed_value", "Must be one of enum.")
 	}
 }
 
 // checkPlaceholder adds the errors in the declaration of a placeholder's variable.
-func (v Variable) checkPlaceholder(pointer string, wrong *fields) {
+func (v Variable) checkPlaceholder(pointer string, wrong *fault.Fields) {
 	if v.Type != "array" {
-		wrong.add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
+		wrong.Add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
 	}
 	if value, err := v.defaultValue(); err == nil {
 		if list, ok := value.([]any); ok {
@@ -124,7 +126,7 @@ func (c Content) parse() ([]part, error) {
 	for i, m := range c.Messages {
 		parts = append(parts, part{pointer: fmt.Sprintf("/messages/%d/content", i), text: m.Content})
 	}
-	var wrong fields
+	var wrong fault.Fields
 	for i, p := range parts {
 		if c.Format == Verbatim {
 			parts[i].nodes = []node{{kind: literal, end: len(p.text)}}
@@ -132,7 +134,7 @@ func (c Content) parse() ([]part, error) {
 		}
 		nodes, err := parseMustache(p.text)
 		if err != nil {
-			wrong.add(p.pointer, "unsupported_syntax", err.Error())
+			wrong.Add(p.pointer, "unsupported_syntax", err.Error())
 		}
 		parts[i].nodes = nodes
 	}
@@ -174,7 +176,7 @@ func (c Content) types() map[string]string {
 // refused there.
 func (c Content) undeclared(parts []part) error {
 	types, named := c.types(), map[string]bool{}
-	var wrong fields
+	var wrong fault.Fields
 	var visit func(p part, nodes []node, members bool)
 	visit = func(p part, nodes []node, members bool) {
 		for _, n := range nodes {
@@ -194,7 +196,7 @@ func (c Content) undeclared(parts []part) error {
 			}
 			if root := rootOf(n.name); variable == "" && !members && !named[root] {
 				named[root] = true
-				wrong.add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.", n.line, root))
+				wrong.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.", n.line, root))
 			}
 			within := members
 			if n.kind == section {

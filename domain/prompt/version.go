@@ -241,7 +241,7 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 		return ErrActiveChanged
 	}
 	if utf8.RuneCountInString(reason) > 500 {
-		return fault.InvalidFields([]fault.Field{{Pointer: "/reason", Code: "too_long", Detail: "Must have at most 500 characters."}})
+		return fault.InField("/reason", "too_long", "Must have at most 500 characters.")
 	}
 	if t.Active.Version == v.ID {
 		return nil
@@ -256,7 +256,7 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
 	t.Activated = append(t.Activated, step)
 	t.Record(by, "prompt_template.activated", string(t.ID), v.named(map[string]any{"active_version_id": event.Change{From: event.ID(step.From), To: step.To}, "reason": reason}))
-	t.touch(by)
+	t.Touch(by)
 	return nil
 }
 
@@ -333,25 +333,25 @@ func (l Labels) taken(v *VersionInfo, data map[string]any) map[string]any {
 
 // checkNotes returns all errors in labels and a commit message.
 func checkNotes(labels []string, message string) error {
-	var wrong []fault.Field
+	var wrong fault.Fields
 	if len(labels) > 10 {
-		wrong = append(wrong, fault.Field{Pointer: "/labels", Code: "too_many_items", Detail: "Must have at most 10 items."})
+		wrong.Add("/labels", "too_many_items", "Must have at most 10 items.")
 	}
 	for i, l := range labels {
 		pointer := fmt.Sprintf("/labels/%d", i)
 		switch {
 		case !isLabel(l):
-			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "invalid_format", Detail: "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore."})
+			wrong.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
 		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
-			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "not_allowed_value", Detail: "Is reserved: active, latest, version numbers and identifiers are no labels."})
+			wrong.Add(pointer, "not_allowed_value", "Is reserved: active, latest, version numbers and identifiers are no labels.")
 		case slices.Contains(labels[:i], l):
-			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "duplicate_item", Detail: "Must not be listed twice."})
+			wrong.Add(pointer, "duplicate_item", "Must not be listed twice.")
 		}
 	}
 	if utf8.RuneCountInString(message) > 500 {
-		wrong = append(wrong, fault.Field{Pointer: "/commit_message", Code: "too_long", Detail: "Must have at most 500 characters."})
+		wrong.Add("/commit_message", "too_long", "Must have at most 500 characters.")
 	}
-	return fault.InvalidFields(wrong)
+	return wrong.Err()
 }
 
 // sorted never returns nil, so that no event contains a null.

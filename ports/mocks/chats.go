@@ -83,18 +83,33 @@ func (mr *MockChatsMockRecorder) Invited(ctx, ws, user interface{}) *gomock.Call
 }
 
 // Update mocks base method.
-func (m *MockChats) Update(ctx context.Context, by identity.Actor, id chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+func (m *MockChats) Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, by, id, also, change)
+	ret := m.ctrl.Call(m, "Update", ctx, by, id, change)
 	ret0, _ := ret[0].(*chat.Template)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockChatsMockRecorder) Update(ctx, by, id, also, change interface{}) *gomock.Call {
+func (mr *MockChatsMockRecorder) Update(ctx, by, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockChats)(nil).Update), ctx, by, id, also, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockChats)(nil).Update), ctx, by, id, change)
+}
+
+// UpdateFor mocks base method.
+func (m *MockChats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, users []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "UpdateFor", ctx, by, id, users, change)
+	ret0, _ := ret[0].(*chat.Template)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// UpdateFor indicates an expected call of UpdateFor.
+func (mr *MockChatsMockRecorder) UpdateFor(ctx, by, id, users, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateFor", reflect.TypeOf((*MockChats)(nil).UpdateFor), ctx, by, id, users, change)
 }
 
 // MockChatLists is a mock of ChatLists interface.

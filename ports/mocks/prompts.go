@@ -96,10 +96,10 @@ func (mr *MockPromptsMockRecorder) Get(ctx, by, id interface{}) *gomock.Call {
 }
 
 // GetVersion mocks base method.
-func (m *MockPrompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (m *MockPrompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "GetVersion", ctx, by, id, ref)
-	ret0, _ := ret[0].(*prompt.Template)
+	ret0, _ := ret[0].(*prompt.Reading)
 	ret1, _ := ret[1].(*prompt.Version)
 	ret2, _ := ret[2].(error)
 	return ret0, ret1, ret2
@@ -112,10 +112,10 @@ func (mr *MockPromptsMockRecorder) GetVersion(ctx, by, id, ref interface{}) *gom
 }
 
 // GetVersionByName mocks base method.
-func (m *MockPrompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (m *MockPrompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "GetVersionByName", ctx, by, name, ref)
-	ret0, _ := ret[0].(*prompt.Template)
+	ret0, _ := ret[0].(*prompt.Reading)
 	ret1, _ := ret[1].(*prompt.Version)
 	ret2, _ := ret[2].(error)
 	return ret0, ret1, ret2
@@ -144,18 +144,33 @@ func (mr *MockPromptsMockRecorder) Lock(ctx, by, id, ref interface{}) *gomock.Ca
 }
 
 // Update mocks base method.
-func (m *MockPrompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+func (m *MockPrompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, by, id, also, change)
+	ret := m.ctrl.Call(m, "Update", ctx, by, id, change)
 	ret0, _ := ret[0].(*prompt.Template)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockPromptsMockRecorder) Update(ctx, by, id, also, change interface{}) *gomock.Call {
+func (mr *MockPromptsMockRecorder) Update(ctx, by, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPrompts)(nil).Update), ctx, by, id, also, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPrompts)(nil).Update), ctx, by, id, change)
+}
+
+// UpdateFor mocks base method.
+func (m *MockPrompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, change func(*prompt.Template, prompt.Recipient) error) (*prompt.Template, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "UpdateFor", ctx, by, id, user, change)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// UpdateFor indicates an expected call of UpdateFor.
+func (mr *MockPromptsMockRecorder) UpdateFor(ctx, by, id, user, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateFor", reflect.TypeOf((*MockPrompts)(nil).UpdateFor), ctx, by, id, user, change)
 }
 
 // UpdateVersion mocks base method.
@@ -226,10 +241,10 @@ func (mr *MockPromptVersionsMockRecorder) EditVersion(ctx, by, id, ref, change i
 }
 
 // GetVersion mocks base method.
-func (m *MockPromptVersions) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (m *MockPromptVersions) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "GetVersion", ctx, by, id, ref)
-	ret0, _ := ret[0].(*prompt.Template)
+	ret0, _ := ret[0].(*prompt.Reading)
 	ret1, _ := ret[1].(*prompt.Version)
 	ret2, _ := ret[2].(error)
 	return ret0, ret1, ret2
@@ -242,10 +257,10 @@ func (mr *MockPromptVersionsMockRecorder) GetVersion(ctx, by, id, ref interface{
 }
 
 // GetVersionByName mocks base method.
-func (m *MockPromptVersions) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+func (m *MockPromptVersions) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "GetVersionByName", ctx, by, name, ref)
-	ret0, _ := ret[0].(*prompt.Template)
+	ret0, _ := ret[0].(*prompt.Reading)
 	ret1, _ := ret[1].(*prompt.Version)
 	ret2, _ := ret[2].(error)
 	return ret0, ret1, ret2

@@ -20,8 +20,8 @@ import (
 func Atomic(t *testing.T, open Opener) {
 	a, ctx := open(t), t.Context()
 	change := func(ctx context.Context, s ports.Stores, by identity.Actor, id prompt.ID, add string) error {
-		_, err := s.Prompts.Update(ctx, by, id, nil, func(p *prompt.Template) error {
-			return p.Change(by, nil, prompt.Changes{Description: new(p.Description + add)})
+		_, err := s.Prompts.Update(ctx, by, id, func(p *prompt.Template) error {
+			return p.Change(by, nil, prompt.Changes{Description: new(p.Description + add)}, prompt.Recipient{})
 		})
 		return err
 	}

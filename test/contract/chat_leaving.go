@@ -13,19 +13,19 @@ import (
 func chatLeaving(t *testing.T, a Adapter) {
 	for name, tt := range map[string]struct {
 		member  bool // the peer is already a member of the template
-		change  func(c *chat.Template, by identity.Actor, peer identity.UserID) error
+		change  func(c *chat.Template, by identity.Actor, peer chat.Party) error
 		tooLate error
 	}{
-		"a member is added": {false, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
-			_, err := c.Add(by, peer, chat.Grant{User: peer, Role: access.Editor})
+		"a member is added": {false, func(c *chat.Template, by identity.Actor, peer chat.Party) error {
+			_, err := c.Add(by, peer, chat.Grant{User: peer.User, Role: access.Editor})
 			return err
 		}, chat.ErrUserNotInWorkspace},
-		"a role is changed": {true, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
+		"a role is changed": {true, func(c *chat.Template, by identity.Actor, peer chat.Party) error {
 			_, err := c.ChangeMember(by, nil, peer, access.Manager)
 			return err
 		}, chat.ErrMemberNotFound},
-		"the chat is handed over": {true, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
-			return c.Change(by, nil, chat.Changes{Owner: &peer}, chat.Facts{Registry: fixture.Registry(t)})
+		"the chat is handed over": {true, func(c *chat.Template, by identity.Actor, peer chat.Party) error {
+			return c.Change(by, nil, chat.Changes{Owner: &peer.User}, chat.Facts{Registry: fixture.Registry(t), Owner: peer})
 		}, chat.ErrUserNotInWorkspace},
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
@@ -37,9 +37,9 @@ func chatLeaving(t *testing.T, a Adapter) {
 			return leaving{
 				team: team, tooLate: tt.tooLate,
 				change: func(meanwhile func()) error {
-					_, err := a.Chats.Update(t.Context(), team.Member, made.ID, []identity.UserID{peer}, func(c *chat.Template) error {
+					_, err := a.Chats.UpdateFor(t.Context(), team.Member, made.ID, []identity.UserID{peer}, func(c *chat.Template, p []chat.Party) error {
 						meanwhile()
-						return tt.change(c, team.Member, peer)
+						return tt.change(c, team.Member, p[0])
 					})
 					return err
 				},

@@ -71,9 +71,9 @@ func visibleChats(t *testing.T, a Adapter) {
 							if err := tx.Chats.Add(ctx, made); err != nil {
 								return err
 							}
-							if _, err := tx.Chats.Update(ctx, maker, made.ID, nil, func(c *chat.Template) error {
+							if _, err := tx.Chats.Update(ctx, maker, made.ID, func(c *chat.Template) error {
 								if member.User != "" {
-									c.Members[member.User] = member
+									c.ChangedMembers = []chat.Member{member}
 								}
 								if deleted {
 									c.DeletedAt = maker.At
@@ -83,7 +83,9 @@ func visibleChats(t *testing.T, a Adapter) {
 							}); err != nil {
 								return err
 							}
-							made.Members = map[identity.UserID]chat.Member{member.User: member}
+							if member.User != "" && !member.Invited {
+								made.Grants = access.Grants{{User: member.User, Role: member.Role}}
+							}
 							made.OwnerLeft = owner == team.Gone.User || ws == other.Workspace.ID
 							if deleted {
 								made.DeletedAt = maker.At
@@ -202,7 +204,7 @@ func chatUses(t *testing.T, a Adapter) {
 	const used, freed, unused prompt.ID = "ptpl_used", "ptpl_freed", "ptpl_unused"
 	fixture.Chat(t, a.Stores, team.Member, chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: used, Ref: "v2"}}})
 	deleted := fixture.Chat(t, a.Stores, team.Member, chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: freed, Ref: "v2"}}})
-	fixture.ChangeChat(t, a.Stores, team.Member, deleted.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+	fixture.ChangeChat(t, a.Stores, team.Member, deleted.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "v2"}
 
 	for what, tt := range map[string]struct {

@@ -48,23 +48,22 @@ func chatRaces(t *testing.T, a Adapter) {
 		var mu sync.Mutex
 		left := map[identity.UserID]bool{}
 		all(32, func(i int) error {
-			by, whom := people[i%4], people[(i/4+i+1)%4]
-			also := []identity.UserID{whom.User}
+			by, other := people[i%4], people[(i/4+i+1)%4].User
 			switch i % 3 {
 			case 0: // the current owner transfers it
-				_, err := a.Chats.Update(ctx, by, made.ID, also, func(c *chat.Template) error {
-					return c.Change(by, nil, chat.Changes{Owner: &whom.User}, chat.Facts{Registry: fixture.Registry(t)})
+				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other}, func(c *chat.Template, p []chat.Party) error {
+					return c.Change(by, nil, chat.Changes{Owner: &other}, chat.Facts{Registry: fixture.Registry(t), Owner: p[0]})
 				})
 				return err
 			case 1:
-				_, err := a.Chats.Update(ctx, by, made.ID, also, func(c *chat.Template) error {
-					_, err := c.ChangeMember(by, nil, whom.User, access.Viewer+access.Role(i%3))
+				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other}, func(c *chat.Template, p []chat.Party) error {
+					_, err := c.ChangeMember(by, nil, p[0], access.Viewer+access.Role(i%3))
 					return err
 				})
 				return err
 			}
-			_, err := a.Chats.Update(ctx, by, made.ID, nil, func(c *chat.Template) error {
-				_, err := c.Remove(by, nil, by.User)
+			_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{by.User}, func(c *chat.Template, p []chat.Party) error {
+				_, err := c.Remove(by, nil, p[0])
 				return err
 			})
 			if err == nil {
@@ -100,7 +99,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		won := 0
 		all(16, func(int) error {
 			var attached bool
-			_, err := a.Chats.Update(ctx, by, made.ID, nil, func(c *chat.Template) (err error) {
+			_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) (err error) {
 				_, attached, err = c.Attach(by, "digest", registry)
 				return err
 			})
@@ -121,15 +120,15 @@ func chatRaces(t *testing.T, a Adapter) {
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		fixture.ChatMember(t, a.Stores, by, made.ID, team.Peer.User, access.Editor)
 		waiting := make(chan error, 1)
-		fixture.ChangeChat(t, a.Stores, by, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
+		fixture.ChangeChatFor(t, a.Stores, by, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
 			go func() {
-				_, err := a.Chats.Update(ctx, team.Peer, made.ID, nil, func(c *chat.Template) error {
+				_, err := a.Chats.Update(ctx, team.Peer, made.ID, func(c *chat.Template) error {
 					return c.Change(team.Peer, nil, chat.Changes{Greeting: new("too late")}, chat.Facts{Registry: fixture.Registry(t)})
 				})
 				waiting <- err
 			}()
 			time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
-			_, err := c.Remove(by, nil, team.Peer.User)
+			_, err := c.Remove(by, nil, peer)
 			return err
 		})
 		wantErr(t, <-waiting, chat.ErrNotFound)
@@ -139,7 +138,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		by := team.Member
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		all(20, func(i int) error {
-			_, err := a.Chats.Update(ctx, by, made.ID, nil, func(c *chat.Template) error {
+			_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) error {
 				return c.Change(by, nil, chat.Changes{Greeting: new(c.Greeting + fmt.Sprint(i%10))}, chat.Facts{Registry: fixture.Registry(t)})
 			})
 			return err

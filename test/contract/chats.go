@@ -72,7 +72,7 @@ func chatReads(t *testing.T, a Adapter) {
 	t.Run("another workspace has no such template", func(t *testing.T) {
 		_, err := a.Chats.Get(ctx, other.Owner, made.ID)
 		wantErr(t, err, chat.ErrNotFound)
-		_, err = a.Chats.Update(ctx, other.Owner, made.ID, nil, func(*chat.Template) error { t.Error("the change was called"); return nil })
+		_, err = a.Chats.Update(ctx, other.Owner, made.ID, func(*chat.Template) error { t.Error("the change was called"); return nil })
 		wantErr(t, err, chat.ErrNotFound)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
@@ -87,7 +87,7 @@ func chatReads(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a deleted template is found", func(t *testing.T) {
-		fixture.ChangeChat(t, a.Stores, team.Member, plain.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+		fixture.ChangeChat(t, a.Stores, team.Member, plain.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 		if got, err := a.Chats.Get(ctx, team.Member, plain.ID); err != nil || got.DeletedAt != fixture.At {
 			t.Fatalf("Get = %+v, %v", got, err)
 		}
@@ -107,7 +107,7 @@ func chatUpdates(t *testing.T, a Adapter) {
 
 	t.Run("every field can change, and Update returns what is stored", func(t *testing.T) {
 		want := wholeChat()
-		after := fixture.ChangeChat(t, a.Stores, by, made.ID, nil, func(c *chat.Template) error {
+		after := fixture.ChangeChat(t, a.Stores, by, made.ID, func(c *chat.Template) error {
 			c.Content, c.Status, c.Visibility = want.Content, want.Status, want.Visibility
 			_, _, err := c.Attach(by, "digest", fixture.Registry(t))
 			return err
@@ -121,7 +121,7 @@ func chatUpdates(t *testing.T, a Adapter) {
 	})
 	t.Run("a refused change is not stored", func(t *testing.T) {
 		before := get(t)
-		_, err := a.Chats.Update(ctx, by, made.ID, nil, func(c *chat.Template) error {
+		_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) error {
 			c.Name = "other"
 			c.Record(by, "fixture.made", string(c.ID), nil)
 			return errBoom
@@ -131,7 +131,7 @@ func chatUpdates(t *testing.T, a Adapter) {
 	})
 	t.Run("a change without an event is not stored", func(t *testing.T) {
 		before := get(t)
-		fixture.ChangeChat(t, a.Stores, by, made.ID, nil, func(c *chat.Template) error { c.Name = "other"; return nil })
+		fixture.ChangeChat(t, a.Stores, by, made.ID, func(c *chat.Template) error { c.Name = "other"; return nil })
 		same(t, "template", get(t), before)
 	})
 	t.Run("a change stores its events", func(t *testing.T) {
@@ -150,35 +150,33 @@ func chatMembers(t *testing.T, a Adapter) {
 		for name, get := range map[string]func(by identity.Actor) (*chat.Template, error){
 			"Get": func(by identity.Actor) (*chat.Template, error) { return a.Chats.Get(ctx, by, made.ID) },
 			"Update": func(by identity.Actor) (*chat.Template, error) {
-				return a.Chats.Update(ctx, by, made.ID, nil, func(*chat.Template) error { return nil })
+				return a.Chats.Update(ctx, by, made.ID, func(*chat.Template) error { return nil })
 			},
 		} {
 			got, err := get(team.Peer)
 			must(t, err)
-			if len(got.Members) != 1 || got.Members[team.Peer.User].Role != access.Editor {
-				t.Errorf("%s: members = %+v", name, got.Members)
-			}
-			if got, err := get(team.Member); err != nil || len(got.Members) != 0 {
-				t.Errorf("%s: the owner's members = %+v, %v", name, got.Members, err)
-			}
+			same(t, name+": grants", got.Grants, access.Grants{{User: team.Peer.User, Role: access.Editor}})
+			got, err = get(team.Member)
+			must(t, err)
+			same(t, name+": the owner's grants", got.Grants, access.Grants(nil))
 		}
 	})
-	t.Run("Update loads the requested members, and the number of all", func(t *testing.T) {
-		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Viewer.User, team.Admin.User}, func(c *chat.Template) error {
+	t.Run("UpdateFor passes what is known of the users, in their order", func(t *testing.T) {
+		_, err := a.Chats.UpdateFor(ctx, team.Member, made.ID, []identity.UserID{team.Viewer.User, team.Admin.User, team.Gone.User}, func(_ *chat.Template, p []chat.Party) error {
 			want := chat.Member{
 				User: team.Viewer.User, Email: "viewer@" + team.Workspace.Slug + ".example", Name: "viewer", Role: access.Viewer, InvitedBy: team.Member.User,
 				Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At,
 			}
-			same(t, "members", c.Members, map[identity.UserID]chat.Member{want.User: want})
-			if c.MemberCount != 2 {
-				t.Errorf("%d members", c.MemberCount)
-			}
+			same(t, "users", p, []chat.Party{
+				{User: want.User, InWorkspace: true, Member: &want, Members: 2}, {User: team.Admin.User, InWorkspace: true, Members: 2}, {User: team.Gone.User, Members: 2},
+			})
 			return nil
 		})
+		must(t, err)
 	})
 	t.Run("a changed role is stored", func(t *testing.T) {
-		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
-			_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, team.Peer.User, access.Manager)
+		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
+			_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, peer, access.Manager)
 			return err
 		})
 		got := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[team.Peer.User]
@@ -187,8 +185,8 @@ func chatMembers(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a member without a role is removed", func(t *testing.T) {
-		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
-			_, err := c.Remove(team.Member, nil, team.Peer.User)
+		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
+			_, err := c.Remove(team.Member, nil, peer)
 			return err
 		})
 		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 {
@@ -222,15 +220,15 @@ func chatInvited(t *testing.T, a Adapter) {
 	const reserved identity.UserID = "usr_reserved"
 	invite := func(team *fixture.Team) *chat.Template {
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		return fixture.ChangeChat(t, a.Stores, team.Admin, made.ID, []identity.UserID{reserved}, func(c *chat.Template) error {
-			_, err := c.Invite(team.Admin, reserved, chat.Grant{Email: "Guest@Example.com", Role: access.Editor})
+		return fixture.ChangeChatFor(t, a.Stores, team.Admin, made.ID, reserved, func(c *chat.Template, guest chat.Party) error {
+			_, err := c.Invite(team.Admin, guest, chat.Grant{Email: "Guest@Example.com", Role: access.Editor})
 			return err
 		})
 	}
 	first, second, deleted := invite(team), invite(team), invite(team)
 	invite(other)
 	fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-	fixture.ChangeChat(t, a.Stores, team.Admin, deleted.ID, nil, func(c *chat.Template) error { return c.Delete(team.Admin, nil) })
+	fixture.ChangeChat(t, a.Stores, team.Admin, deleted.ID, func(c *chat.Template) error { return c.Delete(team.Admin, nil) })
 
 	t.Run("an invited member has the invited address and no account", func(t *testing.T) {
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)[reserved]
@@ -244,7 +242,11 @@ func chatInvited(t *testing.T, a Adapter) {
 		same(t, "templates", got, []chat.ID{first.ID, second.ID, deleted.ID})
 	})
 	t.Run("the user who accepts replaces the invited member", func(t *testing.T) {
-		fixture.ChangeChat(t, a.Stores, team.Peer, first.ID, []identity.UserID{reserved}, func(c *chat.Template) error { c.Accept(team.Peer, reserved); return nil })
+		_, err := a.Chats.UpdateFor(ctx, team.Peer, first.ID, []identity.UserID{reserved, team.Peer.User}, func(c *chat.Template, p []chat.Party) error {
+			c.Accept(team.Peer, p[0], p[1])
+			return nil
+		})
+		must(t, err)
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)
 		if m := got[team.Peer.User]; len(got) != 2 || m.Invited || m.Role != access.Editor || !strings.HasPrefix(m.Email, "peer@") {
 			t.Fatalf("members = %+v", got)

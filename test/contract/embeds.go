@@ -258,11 +258,10 @@ func embedVisits(t *testing.T, a Adapter) {
 			e, err := find(team.Org, token)
 			must(t, err)
 			same(t, "token", &e.Token, token)
-			same(t, "template", e.Template, chat.Template{
-				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished, Content: chat.Content{
-					Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting, Starters: template.Starters,
-					Tools: []chat.Selected{{ID: "search"}, {ID: "tickets"}}, // without configurations
-				},
+			same(t, "template", e.Template, chat.Embedded{
+				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
+				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting, Starters: template.Starters,
+				Tools: []string{"search", "tickets"},
 			})
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {
@@ -298,9 +297,9 @@ func embedVisits(t *testing.T, a Adapter) {
 	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
 		doomed := published(t, a, team.Member)
 		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, chat.EmbedChanges{})
-		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 		gone(t, token)
-		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, nil, func(c *chat.Template) error { return c.Restore(team.Member) })
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, func(c *chat.Template) error { return c.Restore(team.Member) })
 		_, err := a.Embeds.ByID(ctx, team.Org, token.ID)
 		must(t, err)
 	})

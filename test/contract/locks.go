@@ -40,7 +40,7 @@ func lockSerialises(t *testing.T, a Adapter, by identity.Actor, lock, change fun
 				if err != nil {
 					return err
 				}
-				_, err = tx.Chats.Update(ctx, by, tally.ID, nil, func(c *chat.Template) error {
+				_, err = tx.Chats.Update(ctx, by, tally.ID, func(c *chat.Template) error {
 					return c.Change(by, nil, chat.Changes{Description: new(before.Description + "|")}, chat.Facts{})
 				})
 				return err

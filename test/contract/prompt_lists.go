@@ -74,9 +74,9 @@ func visible(t *testing.T, a Adapter) {
 							if err := tx.Prompts.Add(ctx, made); err != nil {
 								return err
 							}
-							if _, err := tx.Prompts.Update(ctx, maker, made.ID, nil, func(p *prompt.Template) error {
+							if _, err := tx.Prompts.Update(ctx, maker, made.ID, func(p *prompt.Template) error {
 								if share.User != "" {
-									p.Shares[share.User] = share
+									p.ChangedShares = []prompt.Share{share}
 								}
 								if deleted {
 									p.DeletedAt = maker.At
@@ -86,7 +86,7 @@ func visible(t *testing.T, a Adapter) {
 							}); err != nil {
 								return err
 							}
-							made.Shares = map[identity.UserID]prompt.Share{share.User: share}
+							made.Grants = access.Grants{{User: share.User, Role: share.Role, ExpiresAt: share.ExpiresAt}}
 							made.OwnerLeft = owner == team.Gone.User || ws == other.Workspace.ID
 							if deleted {
 								made.DeletedAt = maker.At

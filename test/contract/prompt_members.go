@@ -15,22 +15,22 @@ func promptMembers(t *testing.T, a Adapter) {
 	for name, tt := range map[string]struct {
 		shared  bool // with the peer before
 		peers   bool // the peer makes the change, and it names no user
-		change  func(p *prompt.Template, by, peer identity.Actor) error
+		change  func(p *prompt.Template, by identity.Actor, peer prompt.Recipient) error
 		tooLate error // once the peer is gone
 	}{
-		"a share is made": {false, false, func(p *prompt.Template, by, peer identity.Actor) error {
-			_, err := p.Share(by, peer.User, prompt.Grant{User: peer.User, Role: access.Editor})
+		"a share is made": {false, false, func(p *prompt.Template, by identity.Actor, peer prompt.Recipient) error {
+			_, err := p.Share(by, peer, prompt.Grant{User: peer.User, Role: access.Editor})
 			return err
 		}, prompt.ErrUserNotInWorkspace},
-		"a share is changed": {true, false, func(p *prompt.Template, by, peer identity.Actor) error {
-			_, err := p.ChangeShare(by, nil, peer.User, prompt.ShareChanges{Role: new(access.Manager)})
+		"a share is changed": {true, false, func(p *prompt.Template, by identity.Actor, peer prompt.Recipient) error {
+			_, err := p.ChangeShare(by, nil, peer, prompt.ShareChanges{Role: new(access.Manager)})
 			return err
 		}, prompt.ErrShareNotFound},
-		"the template is handed over": {true, false, func(p *prompt.Template, by, peer identity.Actor) error {
-			return p.Change(by, nil, prompt.Changes{Owner: &peer.User})
+		"the template is handed over": {true, false, func(p *prompt.Template, by identity.Actor, peer prompt.Recipient) error {
+			return p.Change(by, nil, prompt.Changes{Owner: &peer.User}, peer)
 		}, prompt.ErrUserNotInWorkspace},
-		"the template is changed through a share": {true, true, func(p *prompt.Template, _, peer identity.Actor) error {
-			return p.Change(peer, nil, prompt.Changes{Description: new("by the peer")})
+		"the template is changed through a share": {true, true, func(p *prompt.Template, by identity.Actor, _ prompt.Recipient) error {
+			return p.Change(by, nil, prompt.Changes{Description: new("by the peer")}, prompt.Recipient{})
 		}, nil}, // the change may still be first
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
@@ -39,16 +39,19 @@ func promptMembers(t *testing.T, a Adapter) {
 			if tt.shared {
 				fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 			}
-			by, also := team.Member, []identity.UserID{team.Peer.User}
-			if tt.peers {
-				by, also = team.Peer, nil
-			}
 			return leaving{
 				team: team, tooLate: tt.tooLate,
 				change: func(meanwhile func()) error {
-					_, err := a.Prompts.Update(ctx, by, made.ID, also, func(p *prompt.Template) error {
+					if tt.peers {
+						_, err := a.Prompts.Update(ctx, team.Peer, made.ID, func(p *prompt.Template) error {
+							meanwhile()
+							return tt.change(p, team.Peer, prompt.Recipient{})
+						})
+						return err
+					}
+					_, err := a.Prompts.UpdateFor(ctx, team.Member, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
 						meanwhile()
-						return tt.change(p, by, team.Peer)
+						return tt.change(p, team.Member, peer)
 					})
 					return err
 				},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -35,8 +34,8 @@ func promptRaces(t *testing.T, a Adapter) {
 	t.Run("concurrent changes are all kept", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "changed"})
 		all(20, func(int) error {
-			_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(p *prompt.Template) error {
-				return p.Change(by, nil, prompt.Changes{Description: new(p.Description + "!")})
+			_, err := a.Prompts.Update(ctx, by, made.ID, func(p *prompt.Template) error {
+				return p.Change(by, nil, prompt.Changes{Description: new(p.Description + "!")}, prompt.Recipient{})
 			})
 			return err
 		})
@@ -131,15 +130,15 @@ func promptRaces(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
 		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 		waiting := make(chan error, 1)
-		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
+		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
 			go func() {
-				_, err := a.Prompts.Update(ctx, team.Peer, made.ID, nil, func(p *prompt.Template) error {
-					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")})
+				_, err := a.Prompts.Update(ctx, team.Peer, made.ID, func(p *prompt.Template) error {
+					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")}, prompt.Recipient{})
 				})
 				waiting <- err
 			}()
 			time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
-			return p.Unshare(by, nil, team.Peer.User)
+			return p.Unshare(by, nil, peer)
 		})
 		must(t, err)
 		wantErr(t, <-waiting, prompt.ErrNotFound)

@@ -25,15 +25,11 @@ func promptVersions(t *testing.T, a Adapter) {
 		return v
 	}
 
-	// enough has exactly the fields of a template that GetVersion fills in.
-	enough := func(t *testing.T, by identity.Actor, id prompt.ID) *prompt.Template {
+	reading := func(t *testing.T, by identity.Actor, id prompt.ID) *prompt.Reading {
 		t.Helper()
 		whole, err := a.Prompts.Get(ctx, by, id)
 		must(t, err)
-		return &prompt.Template{
-			ID: whole.ID, Workspace: whole.Workspace, Owner: whole.Owner, Name: whole.Name, Type: whole.Type, Visibility: whole.Visibility,
-			Active: prompt.Active{Version: whole.Active.Version}, DeletedAt: whole.DeletedAt, Shares: whole.Shares,
-		}
+		return whole.Reading()
 	}
 
 	t.Run("a version is read back with every field", func(t *testing.T) {
@@ -92,7 +88,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			if v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
 				t.Errorf("%s: GetVersion = %+v", name, v)
 			}
-			same(t, name, got, enough(t, tt.by, made.ID))
+			same(t, name, got, reading(t, tt.by, made.ID))
 			sameTemplate, sameVersion, err := a.Prompts.GetVersionByName(ctx, tt.by, "MANY", tt.ref)
 			must(t, err)
 			same(t, name+" by name", sameTemplate, got)
@@ -130,7 +126,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		for _, ref := range []prompt.Ref{{ID: v.ID}, {Latest: true}, {Active: true}} {
 			got, _, err := a.Prompts.GetVersion(ctx, team.Owner, gone.ID, ref)
 			must(t, err)
-			same(t, "template", got, enough(t, team.Owner, gone.ID))
+			same(t, "template", got, reading(t, team.Owner, gone.ID))
 			if got.DeletedAt != fixture.At {
 				t.Errorf("deleted at %v", got.DeletedAt)
 			}
@@ -141,7 +137,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		v := fixture.Version(t, a.Stores, by, hidden.ID, "text", "live")
 		for _, ref := range []prompt.Ref{{ID: v.ID}, {Number: 1}, {Label: "live"}, {Latest: true}} {
 			for _, byName := range []bool{false, true} {
-				read := func(by identity.Actor) (*prompt.Template, *prompt.Version, error) {
+				read := func(by identity.Actor) (*prompt.Reading, *prompt.Version, error) {
 					if byName {
 						return a.Prompts.GetVersionByName(ctx, by, "hidden", ref)
 					}

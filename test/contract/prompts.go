@@ -71,28 +71,30 @@ func promptReads(t *testing.T, a Adapter) {
 		until := fixture.At.Add(time.Hour)
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor, ExpiresAt: until})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
-		for name, get := range map[string]func(by identity.Actor) (*prompt.Template, error){
-			"Get": func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.Get(ctx, by, made.ID) },
-			"GetVersionByName": func(by identity.Actor) (*prompt.Template, error) {
+		for name, get := range map[string]func(by identity.Actor) (access.Grants, error){
+			"Get": func(by identity.Actor) (access.Grants, error) {
+				got, err := a.Prompts.Get(ctx, by, made.ID)
+				return got.Grants, err
+			},
+			"GetVersionByName": func(by identity.Actor) (access.Grants, error) {
 				got, _, err := a.Prompts.GetVersionByName(ctx, by, made.Name, prompt.Ref{Active: true})
-				return got, err
+				return got.Grants, err
 			},
-			"GetVersion": func(by identity.Actor) (*prompt.Template, error) {
+			"GetVersion": func(by identity.Actor) (access.Grants, error) {
 				got, _, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Active: true})
-				return got, err
+				return got.Grants, err
 			},
-			"Update": func(by identity.Actor) (*prompt.Template, error) {
-				return a.Prompts.Update(ctx, by, made.ID, nil, func(*prompt.Template) error { return nil })
+			"Update": func(by identity.Actor) (access.Grants, error) {
+				got, err := a.Prompts.Update(ctx, by, made.ID, func(*prompt.Template) error { return nil })
+				return got.Grants, err
 			},
 		} {
 			got, err := get(team.Peer)
 			must(t, err)
-			if s := got.Shares[team.Peer.User]; len(got.Shares) != 1 || s.Role != access.Editor || s.ExpiresAt != until {
-				t.Errorf("%s: shares = %+v", name, got.Shares)
-			}
-			if got, err := get(team.Member); err != nil || len(got.Shares) != 0 {
-				t.Errorf("%s: the owner's shares = %+v, %v", name, got.Shares, err)
-			}
+			same(t, name+": grants", got, access.Grants{{User: team.Peer.User, Role: access.Editor, ExpiresAt: until}})
+			got, err = get(team.Member)
+			must(t, err)
+			same(t, name+": the owner's grants", got, access.Grants(nil))
 		}
 	})
 	t.Run("OwnerLeft is set if the owner is no longer a member", func(t *testing.T) {
@@ -121,8 +123,8 @@ func promptNames(t *testing.T, a Adapter) {
 		return a.Prompts.Add(ctx, made)
 	}
 	rename := func(id prompt.ID, to string) error {
-		_, err := a.Prompts.Update(ctx, team.Member, id, nil, func(t *prompt.Template) error {
-			return t.Change(team.Member, nil, prompt.Changes{Name: &to})
+		_, err := a.Prompts.Update(ctx, team.Member, id, func(t *prompt.Template) error {
+			return t.Change(team.Member, nil, prompt.Changes{Name: &to}, prompt.Recipient{})
 		})
 		return err
 	}
@@ -142,7 +144,7 @@ func promptNames(t *testing.T, a Adapter) {
 	t.Run("a deleted template's name is free, and the template cannot be restored while another has it", func(t *testing.T) {
 		gone := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "short-lived"})
 		fixture.Delete(t, a.Stores, team.Member, gone.ID)
-		byName := func() (*prompt.Template, error) {
+		byName := func() (*prompt.Reading, error) {
 			got, _, err := a.Prompts.GetVersionByName(ctx, team.Member, "short-lived", prompt.Ref{Latest: true})
 			return got, err
 		}
@@ -154,7 +156,7 @@ func promptNames(t *testing.T, a Adapter) {
 			t.Fatalf("the name of its heir: %+v, %v", got, err)
 		}
 		restore := func() error {
-			_, err := a.Prompts.Update(ctx, team.Member, gone.ID, nil, func(t *prompt.Template) error { return t.Restore(team.Member) })
+			_, err := a.Prompts.Update(ctx, team.Member, gone.ID, func(t *prompt.Template) error { return t.Restore(team.Member) })
 			return err
 		}
 		wantErr(t, restore(), prompt.ErrNameTaken)
@@ -205,8 +207,12 @@ func promptStrangers(t *testing.T, a Adapter) {
 					_, _, err := a.Prompts.GetVersionByName(ctx, tt.by, name, prompt.Ref{ID: v.ID})
 					return err
 				},
+				"UpdateFor": func() error {
+					_, err := a.Prompts.UpdateFor(ctx, tt.by, tt.id, "usr", func(*prompt.Template, prompt.Recipient) error { return never() })
+					return err
+				},
 				"Update": func() error {
-					_, err := a.Prompts.Update(ctx, tt.by, tt.id, nil, func(*prompt.Template) error { return never() })
+					_, err := a.Prompts.Update(ctx, tt.by, tt.id, func(*prompt.Template) error { return never() })
 					return err
 				},
 				"Lock": func() error {
@@ -241,11 +247,11 @@ func promptUpdates(t *testing.T, a Adapter) {
 
 	t.Run("Update stores and returns the changed template", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "before"})
-		after, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error {
+		after, err := a.Prompts.Update(ctx, by, made.ID, func(t *prompt.Template) error {
 			return t.Change(by, nil, prompt.Changes{
 				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
 				Visibility: new(access.Workspace), Protected: new(true),
-			})
+			}, prompt.Recipient{})
 		})
 		must(t, err)
 		got, err := a.Prompts.Get(ctx, by, made.ID)
@@ -258,23 +264,28 @@ func promptUpdates(t *testing.T, a Adapter) {
 	})
 	t.Run("a change without an event is not stored", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "silent"})
-		_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error { t.Name = "nobody recorded it"; return nil })
+		_, err := a.Prompts.Update(ctx, by, made.ID, func(t *prompt.Template) error { t.Name = "nobody recorded it"; return nil })
 		must(t, err)
 		if got, err := a.Prompts.Get(ctx, by, made.ID); err != nil || got.Name != "silent" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	})
-	t.Run("Update loads the shares of the users in also, and deletes a share with role None", func(t *testing.T) {
+	t.Run("UpdateFor passes what is known of the user, and deletes a share with role None", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
 		granted := prompt.Share{User: team.Peer.User, Role: access.Manager, ExpiresAt: fixture.At.Add(time.Hour), GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: granted.User, Role: granted.Role, ExpiresAt: granted.ExpiresAt})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
-		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User, team.Admin.User}, func(p *prompt.Template) error {
-			same(t, "shares", p.Shares, map[identity.UserID]prompt.Share{team.Peer.User: granted})
-			if p.ShareCount != 2 {
-				t.Errorf("ShareCount = %d, want 2", p.ShareCount)
-			}
-			return p.Unshare(by, nil, team.Peer.User)
+		for _, want := range []prompt.Recipient{
+			{User: granted.User, InWorkspace: true, Share: &granted, Shares: 2}, {User: team.Admin.User, InWorkspace: true, Shares: 2}, {User: team.Gone.User, Shares: 2},
+		} {
+			_, err := a.Prompts.UpdateFor(ctx, by, made.ID, want.User, func(_ *prompt.Template, got prompt.Recipient) error {
+				same(t, "user", got, want)
+				return nil
+			})
+			must(t, err)
+		}
+		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
+			return p.Unshare(by, nil, peer)
 		})
 		must(t, err)
 		left := keptOf(t, a.Stores, by, made.ID).Shares
@@ -289,8 +300,8 @@ func promptUpdates(t *testing.T, a Adapter) {
 		before := keptOf(t, a.Stores, by, made.ID)
 		for method, call := range map[string]func() error{
 			"Update": func() error {
-				_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
-					_, err := p.Share(by, team.Peer.User, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
+				_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
+					_, err := p.Share(by, peer, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 					return errors.Join(err, p.Delete(by, nil), errBoom)
 				})
 				return err
@@ -324,8 +335,8 @@ func promptUpdates(t *testing.T, a Adapter) {
 	t.Run("a transfer deletes the new owner's share and gives the old owner one", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
-		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
-			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User})
+		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
+			return p.Change(by, nil, prompt.Changes{Owner: &peer.User}, peer)
 		})
 		must(t, err)
 		k := keptOf(t, a.Stores, team.Peer, made.ID)

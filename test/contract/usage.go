@@ -95,7 +95,7 @@ func usageCounts(t *testing.T, a Adapter) {
 		with := before
 		with.ChatTemplates, with.StorageBytes = 1, before.StorageBytes+1024+6
 		same(t, "usage", used(t), with)
-		_, err = a.Chats.Update(ctx, by, c.ID, nil, func(c *chat.Template) error { return c.Delete(by, nil) })
+		_, err = a.Chats.Update(ctx, by, c.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
 		must(t, err)
 		with.ChatTemplates = 0
 		same(t, "usage", used(t), with)
