@@ -17,7 +17,7 @@ import (
 
 func TestList(t *testing.T) {
 	t.Run("it answers all, and the kinds that the org offers and the program has", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.offer.Kinds = []connection.Kind{connection.SQLite, connection.Postgres}
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
 		got, kinds, err := s.List(s.ctx, viewer)
@@ -27,7 +27,7 @@ func TestList(t *testing.T) {
 		}
 	})
 	t.Run("a user without a role sees none", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
 		if got, _, _ := s.List(s.ctx, actor("sam", identity.NoRole)); len(got) != 0 {
 			t.Errorf("List = %+v", got)
@@ -41,7 +41,7 @@ func TestGet(t *testing.T) {
 		want error
 	}{"a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, connection.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(stored(t), nil)
 			_, err := s.Get(s.ctx, tt.by, "con")
 			wantErr(t, err, tt.want)
@@ -54,11 +54,11 @@ func draft() connection.Draft {
 }
 
 func TestProbe(t *testing.T) {
-	live := func(s *stage, n int) {
+	live := func(s *env, n int) {
 		s.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(n, nil)
 	}
 	t.Run("a credential that works comes back sealed for its place", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		live(s, connection.MaxLive-1)
 		s.expectAttempt(t, maker, 1)
 		s.expectProbe(t, passed())
@@ -80,7 +80,7 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("where nodes of v0.1.0 have to open it, it is sealed as they do", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.beside = true
 		live(s, 0)
 		s.expectAttempt(t, maker, 0)
@@ -98,7 +98,7 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("where no secret is set there is no fingerprint", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		live(s, 0)
 		s.expectAttempt(t, maker, 0)
 		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(passed())
@@ -112,7 +112,7 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("one that does not work is not sealed", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		live(s, 0)
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, connection.FailedAt(connection.Authenticate, connection.AuthFailed))
@@ -124,13 +124,13 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("a viewer is refused before anything else", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		_, err := s.Probe(s.ctx, viewer, connection.Draft{})
 		wantErr(t, err, connection.ErrForbidden)
 	})
 	for name, offer := range map[string][]connection.Kind{"not on offer": nil, "offered, but not in this program": {"oracle"}} {
 		t.Run("a kind that is "+name+" is refused", func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.offer.Kinds = offer
 			d := draft()
 			if offer != nil {
@@ -141,7 +141,7 @@ func TestProbe(t *testing.T) {
 		})
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		_, err := s.Probe(s.ctx, maker, connection.Draft{Kind: connection.Postgres, Name: strings.Repeat("x", 121), Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)})
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 6 || f.Fields[0].Pointer != "/name" {
@@ -149,13 +149,13 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("a full workspace is told so before anything is dialled", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		live(s, connection.MaxLive)
 		_, err := s.Probe(s.ctx, maker, draft())
 		wantErr(t, err, connection.ErrLimitReached)
 	})
 	t.Run("so is one that tried too often", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		live(s, 0)
 		s.expectAttempt(t, maker, 2)
 		_, err := s.Probe(s.ctx, maker, draft())
@@ -166,7 +166,7 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("what is said of a probe that the caller cut short is not believed", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.connections.EXPECT().Live(ctx, gomock.Any()).Return(0, nil)
 		s.connections.EXPECT().Attempt(ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).Return(nil)
@@ -180,7 +180,7 @@ func TestCreate(t *testing.T) {
 	trial := func(t *testing.T) connection.Trial {
 		return connection.Trial{ID: "con", Name: "The shop", At: now, Report: passed(), New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}}
 	}
-	add := func(s *stage, others int) {
+	add := func(s *env, others int) {
 		s.connections.EXPECT().Add(s.ctx, maker, gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, make func(int) (*connection.Connection, error)) (err error) {
 				for range 2 {
@@ -192,7 +192,7 @@ func TestCreate(t *testing.T) {
 			})
 	}
 	t.Run("it is stored, and will be checked", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		add(s, 0)
 		s.expectCheckLater(t, maker, 6*time.Hour)
@@ -203,14 +203,14 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("the limit is asked again, where it counts", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		add(s, connection.MaxLive)
 		_, err := s.Create(s.ctx, maker, trial(t))
 		wantErr(t, err, connection.ErrLimitReached)
 	})
 	t.Run("a connection beyond the quota is not stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.used.Connections = 2
 		s.expectAtomic()
 		add(s, 1)
@@ -218,7 +218,7 @@ func TestCreate(t *testing.T) {
 		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("if the check cannot be queued, the error comes out", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		add(s, 0)
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)

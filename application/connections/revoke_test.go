@@ -23,7 +23,7 @@ func reader(id source.ID, paused source.PauseReason) *source.Source {
 }
 
 // expectThrough expects a change of the sources that read through the connection.
-func (s *stage) expectThrough(sources ...*source.Source) {
+func (s *env) expectThrough(sources ...*source.Source) {
 	s.sources.EXPECT().UpdateThrough(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
 			for _, src := range sources {
@@ -36,10 +36,10 @@ func (s *stage) expectThrough(sources ...*source.Source) {
 }
 
 func TestRevoke(t *testing.T) {
-	perform := func(name string, test func(t *testing.T, s *stage)) {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, newStage(t)) }) })
+	perform := func(name string, test func(t *testing.T, s *env)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, newEnv(t)) }) })
 	}
-	perform("the connection ends, its sources are paused, and the jobs of all are cancelled", func(t *testing.T, s *stage) {
+	perform("the connection ends, its sources are paused, and the jobs of all are cancelled", func(t *testing.T, s *env) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		older, newer := reader("src_1", ""), reader("src_2", source.BreakingDrift)
@@ -62,7 +62,7 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("Revoke returned after %s, but users of the credential check only every 250 ms whether it is still valid", took)
 		}
 	})
-	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *stage) {
+	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *env) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.ctx = ctx
 		s.expectAtomic()
@@ -76,7 +76,7 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("Revoke = %+v", got)
 		}
 	})
-	perform("who may not pauses and cancels nothing", func(t *testing.T, s *stage) {
+	perform("who may not pauses and cancels nothing", func(t *testing.T, s *env) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		got, err := s.Revoke(s.ctx, peer, "con", nil)
@@ -85,7 +85,7 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("Revoke = %+v", got)
 		}
 	})
-	perform("if the jobs cannot be cancelled, the error comes out", func(t *testing.T, s *stage) {
+	perform("if the jobs cannot be cancelled, the error comes out", func(t *testing.T, s *env) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.expectThrough()
@@ -93,7 +93,7 @@ func TestRevoke(t *testing.T) {
 		_, err := s.Revoke(s.ctx, maker, "con", nil)
 		wantErr(t, err, errOutage)
 	})
-	perform("so does it if the sources cannot be paused", func(t *testing.T, s *stage) {
+	perform("so does it if the sources cannot be paused", func(t *testing.T, s *env) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.sources.EXPECT().UpdateThrough(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(errOutage)
@@ -109,7 +109,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(), New: &connection.NewCredential{Credential: c, Sealed: []byte("new"), Fingerprint: "g"}}
 	}
 	t.Run("each with one refresh, but those that wait for something else", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
 		paused, drifted := reader("src_1", source.ConnectionRevoked), reader("src_2", source.BreakingDrift)
@@ -128,7 +128,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		}
 	})
 	t.Run("where it leads elsewhere they wait for their owners", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
 		paused := reader("src_1", source.ConnectionRevoked)
@@ -141,7 +141,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		}
 	})
 	t.Run("beyond the quota a revoked connection stays revoked", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.used.Connections = 2
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 1)
@@ -149,7 +149,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("if they cannot be resumed, the error comes out", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
 		s.expectThrough(reader("src_1", source.ConnectionRevoked))
@@ -161,7 +161,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 
 func TestUse(t *testing.T) {
 	t.Run("lends the credential to members", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t))
 		s.expectOpen()
 		lent := false
@@ -175,7 +175,7 @@ func TestUse(t *testing.T) {
 	})
 	t.Run("cuts short who uses what was revoked, whatever they make of it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGet(stored(t))
 			s.expectOpen()
 			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(revoked(t), nil)
@@ -194,13 +194,13 @@ func TestUse(t *testing.T) {
 		"not what was revoked": {peer, revoked, connection.ErrRevoked},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(tt.of(t), nil)
 			wantErr(t, s.Use(s.ctx, tt.by, "con", func(context.Context, ports.Warehouse, ports.Target) error { t.Error("lent"); return nil }), tt.want)
 		})
 	}
 	t.Run("not of a kind that is not offered", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectGet(stored(t))
 		wantErr(t, s.Use(s.ctx, peer, "con", nil), connection.ErrKindNotOffered)

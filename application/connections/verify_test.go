@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-func (s *stage) expectGet(of *connection.Connection) {
+func (s *env) expectGet(of *connection.Connection) {
 	s.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(of, nil)
 }
 
@@ -34,7 +34,7 @@ func TestReprobe(t *testing.T) {
 	t.Run("the stored credential is opened and tried", func(t *testing.T) {
 		for name, report := range map[string]connection.Report{"one that works": passed(), "one that does not": authFailed} {
 			t.Run(name, func(t *testing.T) {
-				s := newStage(t)
+				s := newEnv(t)
 				s.expectGet(stored(t))
 				s.expectAttempt(t, peer, 0)
 				s.expectOpen()
@@ -48,7 +48,7 @@ func TestReprobe(t *testing.T) {
 		}
 	})
 	t.Run("a new credential is tried in its place, and sealed if it works", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(revoked(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, passed())
@@ -61,7 +61,7 @@ func TestReprobe(t *testing.T) {
 		}
 	})
 	t.Run("one that does not work is refused", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, authFailed)
@@ -80,7 +80,7 @@ func TestReprobe(t *testing.T) {
 		"what is wrong with a credential is told first": {maker, stored, []byte(`[]`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGet(tt.of(t))
 			_, err := s.Reprobe(s.ctx, tt.by, "con", tt.fresh)
 			if err == nil {
@@ -92,14 +92,14 @@ func TestReprobe(t *testing.T) {
 		})
 	}
 	t.Run("a kind that is not offered any more is not dialled", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectGet(stored(t))
 		_, err := s.Reprobe(s.ctx, maker, "con", nil)
 		wantErr(t, err, connection.ErrKindNotOffered)
 	})
 	t.Run("nor is one that was revoked a moment ago", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, connection.ErrRevoked)
@@ -107,12 +107,12 @@ func TestReprobe(t *testing.T) {
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
-		for name, open := range map[string]func(*stage){
-			"because of its key":     func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), first).Return(nil, errOutage) },
-			"because of its content": func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), first).Return([]byte(`{}`), nil) },
+		for name, open := range map[string]func(*env){
+			"because of its key":     func(s *env) { s.sealer.EXPECT().Open(gomock.Any(), first).Return(nil, errOutage) },
+			"because of its content": func(s *env) { s.sealer.EXPECT().Open(gomock.Any(), first).Return([]byte(`{}`), nil) },
 		} {
 			t.Run(name, func(t *testing.T) {
-				s := newStage(t)
+				s := newEnv(t)
 				s.expectGet(stored(t))
 				s.expectAttempt(t, maker, 0)
 				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
@@ -128,7 +128,7 @@ func TestReprobe(t *testing.T) {
 		for name, fresh := range map[string][]byte{"of the stored credential": nil, "of a new one": []byte(submitted)} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newStage(t)
+					s := newEnv(t)
 					s.expectGet(stored(t))
 					s.expectAttempt(t, maker, 0)
 					if fresh == nil {
@@ -152,7 +152,7 @@ func TestReprobe(t *testing.T) {
 	})
 	t.Run("an outage of the store meanwhile ends no probe", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGet(stored(t))
 			s.expectAttempt(t, maker, 0)
 			s.expectOpen()
@@ -169,7 +169,7 @@ func TestReprobe(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	t.Run("what was found is stored, and the next check is queued", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.expectCheckLater(t, peer, 6*time.Hour)
@@ -180,7 +180,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("what was found with another credential is not", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		got, err := s.Verify(s.ctx, peer, connection.Trial{ID: "con", Of: 0, At: now, Report: passed()})
@@ -193,7 +193,7 @@ func TestVerify(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Run("a connection that works is checked again six hours later", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, passed())
@@ -203,7 +203,7 @@ func TestCheck(t *testing.T) {
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that may be failing is looked at again soon", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, connection.FailedAt(connection.Connect, connection.ConnectTimeout))
@@ -213,7 +213,7 @@ func TestCheck(t *testing.T) {
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one for which there is no room is postponed, and nothing is noted", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, connection.FailedAt(connection.Resolve, connection.TooManyReads))
@@ -222,25 +222,25 @@ func TestCheck(t *testing.T) {
 		}
 	})
 	t.Run("one that is gone is no error", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.connections.EXPECT().Lock(s.ctx, gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("nor is one that is revoked, and it is not checked again", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectLock(revoked(t))
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(t)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, connection.ErrRevoked)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked while it is probed is not queued again", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, passed())
@@ -249,13 +249,13 @@ func TestCheck(t *testing.T) {
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one whose kind is not offered now is looked at later", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectBegun(t)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("an outage comes out, after the next check is queued", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(t)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, errOutage)
 		wantErr(t, s.Check(s.ctx, system, "con"), errOutage)

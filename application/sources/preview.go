@@ -75,7 +75,7 @@ func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through c
 	if err != nil {
 		return TablePreview{}, err
 	}
-	err = s.lend(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+	err = s.withCredential(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Service) Tables(ctx context.Context, by identity.Actor, through connect
 	if err := source.MayCreate(by); err != nil {
 		return nil, err
 	}
-	err = s.lend(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+	err = s.withCredential(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (s *Service) read(ctx context.Context, by identity.Actor, at source.Locatio
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
 	}
-	err = s.lend(ctx, by, at.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+	err = s.withCredential(ctx, by, at.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Service) showSheet(ctx context.Context, by identity.Actor, at source.Lo
 	case through == "":
 		err = read(ctx)
 	default:
-		err = s.lend(ctx, by, through, func(ctx context.Context, _ ports.Warehouse, to ports.Target) error {
+		err = s.withCredential(ctx, by, through, func(ctx context.Context, _ ports.Warehouse, to ports.Target) error {
 			target.Google = to.Credential
 			return read(ctx)
 		})

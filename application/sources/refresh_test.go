@@ -21,7 +21,7 @@ const day = 24 * time.Hour
 
 func TestRequestRefresh(t *testing.T) {
 	t.Run("queues one that is due now", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		s.expectQueued(0)
@@ -32,7 +32,7 @@ func TestRequestRefresh(t *testing.T) {
 		}
 	})
 	t.Run("queues one that is due when a minute has passed since the last one", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		src := stored(t, table)
 		src.LastRefreshedAt = now.Add(-20 * time.Second)
 		s.expectAtomic()
@@ -45,7 +45,7 @@ func TestRequestRefresh(t *testing.T) {
 		}
 	})
 	t.Run("queues none for a viewer", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		_, err := s.RequestRefresh(s.ctx, viewer, "src")
@@ -55,8 +55,8 @@ func TestRequestRefresh(t *testing.T) {
 
 func TestRefresh(t *testing.T) {
 	// begin sets up what every refresh of src begins with.
-	begin := func(t *testing.T, src *source.Source) *stage {
-		s := newStage(t)
+	begin := func(t *testing.T, src *source.Source) *env {
+		s := newEnv(t)
 		s.expectBegun(src)
 		s.expectLiveWorkspace()
 		return s
@@ -121,25 +121,25 @@ func TestRefresh(t *testing.T) {
 		}
 	})
 	t.Run("a source that is gone or paused is not read", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.sources.EXPECT().Lock(gomock.Any(), acme, source.ID("src")).Return(nil, source.ErrNotFound)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 		paused := stored(t, table)
 		paused.Paused = source.ConnectionRevoked
-		s = newStage(t)
+		s = newEnv(t)
 		s.expectAtomic()
 		s.expectLock(paused)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
 	t.Run("nor is one of a deleted workspace; it is asked again tomorrow", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(stored(t, table))
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(&account.Workspace{DeletedAt: now}, nil)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
 	t.Run("whether that is so must be known", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectBegun(stored(t, table))
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(nil, errOutage)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), errOutage)
@@ -162,7 +162,7 @@ func TestRefresh(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s, src := newStage(t), stored(t, table)
+					s, src := newEnv(t), stored(t, table)
 					s.expectBegun(src)
 					s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) { return now(src) })
 					s.expectLiveWorkspace()

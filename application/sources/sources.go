@@ -28,23 +28,23 @@ type Offer struct {
 // Offers returns the current offer of an org; zero if the org is not configured.
 type Offers func(identity.OrgID) Offer
 
-// Lend calls do with what a connection reaches and its credential, as connections.Service.Use does.
-type Lend func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error
+// WithCredential calls do with what a connection reaches and its credential, as connections.Service.Use does.
+type WithCredential func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error
 
 // Service holds the use cases, one method each.
 type Service struct {
-	atomic      ports.Atomic
-	sources     ports.Sources
-	connections ports.Connections
-	workspaces  ports.Workspaces
-	jobs        ports.Jobs
-	sheets      ports.Sheets
-	lend        Lend
-	offers      Offers
-	digester    ports.Digester
-	notes       ports.Notes
-	limits      Limits
-	quotas      ports.Quotas
+	atomic         ports.Atomic
+	sources        ports.Sources
+	connections    ports.Connections
+	workspaces     ports.Workspaces
+	jobs           ports.Jobs
+	sheets         ports.Sheets
+	withCredential WithCredential
+	offers         Offers
+	digester       ports.Digester
+	notes          ports.Notes
+	limits         Limits
+	quotas         ports.Quotas
 }
 
 // Limits bound the requests of callers.
@@ -54,8 +54,8 @@ type Limits struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas) *Service {
-	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, notes: n, limits: limits, quotas: q}
+func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas) *Service {
+	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, withCredential: wc, offers: o, digester: d, notes: n, limits: limits, quotas: q}
 }
 
 // Seen is a source, with how well it fills the fields of its type as the org has it now.

@@ -23,7 +23,7 @@ func TestReadsAskWhoMay(t *testing.T) {
 	outsider := owner
 	outsider.Role = identity.NoRole
 	t.Run("a source is shown with its report", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		got, err := s.Get(s.ctx, viewer, "src")
 		wantErr(t, err, nil)
@@ -32,7 +32,7 @@ func TestReadsAskWhoMay(t *testing.T) {
 		}
 	})
 	t.Run("an outsider sees none", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		_, err := s.Get(s.ctx, outsider, "src")
 		wantErr(t, err, source.ErrNotFound)
@@ -49,7 +49,7 @@ func TestReadsAskWhoMay(t *testing.T) {
 		}
 	})
 	t.Run("a member reads the jobs of a source", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		want := page.Of[job.Entry]{Items: []job.Entry{{State: job.Running}}}
 		s.jobs.EXPECT().History(s.ctx, acme, "src", page.Query{Limit: 3}).Return(want, nil)
@@ -64,7 +64,7 @@ func TestReadsAskWhoMay(t *testing.T) {
 func TestRead(t *testing.T) {
 	draft := source.Draft{Type: "people", Location: table}
 	t.Run("a table is read through its connection", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectTable(preview, nil)
 		got, err := s.Read(s.ctx, owner, draft)
 		wantErr(t, err, nil)
@@ -74,7 +74,7 @@ func TestRead(t *testing.T) {
 		}
 	})
 	t.Run("a sheet is found with its tab and header row", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectSheet(aSheet(), nil)
 		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
 		wantErr(t, err, nil)
@@ -84,14 +84,14 @@ func TestRead(t *testing.T) {
 		}
 	})
 	t.Run("Google is shown the workspace's credential, which is lent", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGoogles()
 		s.lent = connection.ErrCredentialChanged
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
 		wantErr(t, err, connection.ErrCredentialChanged)
 	})
 	t.Run("and that connection is noted", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGoogles()
 		s.expectSheet(aSheet(), nil)
 		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
@@ -101,7 +101,7 @@ func TestRead(t *testing.T) {
 		}
 	})
 	t.Run("without one it is asked as everybody is", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.connections.EXPECT().List(s.ctx, acme).Return(nil, nil)
 		s.expectSheet(source.Sheet{}, source.ErrSheetNotShared)
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
@@ -116,7 +116,7 @@ func TestRead(t *testing.T) {
 		"a caller who is off": {context.Canceled, context.Canceled},
 	} {
 		t.Run("what went wrong is told: "+name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectTable(connection.Preview{}, tt.is)
 			_, err := s.Read(s.ctx, owner, draft)
 			wantErr(t, err, tt.want)
@@ -133,7 +133,7 @@ func TestRead(t *testing.T) {
 		"nothing to read at": {owner, source.Draft{Type: "people"}, source.Draft{}.Check(people)},
 	} {
 		t.Run("nothing is read for "+name, func(t *testing.T) {
-			_, err := newStage(t).Read(t.Context(), tt.by, tt.d)
+			_, err := newEnv(t).Read(t.Context(), tt.by, tt.d)
 			wantErr(t, err, tt.want)
 		})
 	}
@@ -141,14 +141,14 @@ func TestRead(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	draft, reading := source.Draft{Type: "people", Location: table, Mapping: email}, source.Reading{Location: table, Columns: columns, RowEstimate: -1}
-	add := func(s *stage, others int) {
+	add := func(s *env, others int) {
 		s.sources.EXPECT().Add(s.ctx, owner, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor, make func(int) (*source.Source, error)) error {
 			_, err := make(others)
 			return err
 		})
 	}
 	t.Run("a source is stored, and refreshed at once", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con", connection.Active)
 		add(s, 0)
@@ -160,14 +160,14 @@ func TestAttach(t *testing.T) {
 		}
 	})
 	t.Run("a connection that was revoked meanwhile takes none", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con", connection.Revoked)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("the limit counts where it is stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con", connection.Active)
 		add(s, source.MaxSources)
@@ -175,7 +175,7 @@ func TestAttach(t *testing.T) {
 		wantErr(t, err, source.ErrLimitReached)
 	})
 	t.Run("a source beyond the quota is not stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.used.Sources = 2
 		s.expectAtomic()
 		s.expectHeld("con", connection.Active)
@@ -184,7 +184,7 @@ func TestAttach(t *testing.T) {
 		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("if the refresh cannot be queued, the error comes out", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con", connection.Active)
 		add(s, 0)
@@ -196,7 +196,7 @@ func TestAttach(t *testing.T) {
 
 func TestMap(t *testing.T) {
 	t.Run("the table is read again, at another header row if one is given", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, sheetAt))
 		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 			if of.Location.HeaderRow != 7 || of.Location.Tab != "0" {
@@ -217,14 +217,14 @@ func TestMap(t *testing.T) {
 			at   revision.Match
 			want error
 		}{{peer, stored(t, table), nil, source.ErrForbidden}, {owner, paused, nil, source.ErrPaused}, {owner, stored(t, table), revision.Match{9}, revision.ErrMismatch}} {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGet(tt.src)
 			_, err := s.Reread(s.ctx, tt.by, "src", tt.at, 0)
 			wantErr(t, err, tt.want)
 		}
 	})
 	t.Run("the mapping is stored with a refresh, and shown on the rows", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con", connection.Active)
 		s.expectUpdate(stored(t, table))
@@ -236,14 +236,14 @@ func TestMap(t *testing.T) {
 		}
 	})
 	t.Run("a connection that was revoked since the sheet was read takes none", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con_google", connection.Revoked)
 		_, _, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{Location: throughGoogle(bookAt), Columns: columns})
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a type that the org has no more takes no mapping", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		src := stored(t, table)
 		src.Type = "gone"
 		s.expectAtomic()
@@ -255,7 +255,7 @@ func TestMap(t *testing.T) {
 
 func TestDetachSource(t *testing.T) {
 	t.Run("the source ends, and its jobs with it", func(t *testing.T) {
-		s, src := newStage(t), stored(t, table)
+		s, src := newEnv(t), stored(t, table)
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.jobs.EXPECT().Cancel(s.ctx, acme, "src").Return(1, nil)
@@ -265,13 +265,13 @@ func TestDetachSource(t *testing.T) {
 		}
 	})
 	t.Run("an admin cancels nothing", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		wantErr(t, s.DetachSource(s.ctx, admin, "src", nil), source.ErrNotOwner)
 	})
 	t.Run("if the jobs cannot be cancelled, the error comes out", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		s.jobs.EXPECT().Cancel(s.ctx, acme, "src").Return(0, errOutage)
@@ -281,7 +281,7 @@ func TestDetachSource(t *testing.T) {
 
 func TestPreviews(t *testing.T) {
 	t.Run("of a sheet, with suggestions by what the workspace chose before", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectSheet(aSheet(), nil)
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(column.Memory{"age": "email"}, nil)
 		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, "people")
@@ -292,7 +292,7 @@ func TestPreviews(t *testing.T) {
 		}
 	})
 	t.Run("of a source's sheet, at another tab with another header", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, sheetAt))
 		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 			if want := (source.SheetLocation{URL: sheetAt.Sheet.URL, Tab: "Other"}); of.Location != want {
@@ -306,14 +306,14 @@ func TestPreviews(t *testing.T) {
 		s.wantNoted("source.previewed", "src", peer)
 	})
 	t.Run("of a source's sheet, by the connection that read it", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, throughGoogle(bookAt)))
 		s.lent = connection.ErrRevoked
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, "")
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.PreviewQuery{Table: table.Table, Rows: 3}).Return(preview, nil)
 		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
 		wantErr(t, err, nil)
@@ -323,13 +323,13 @@ func TestPreviews(t *testing.T) {
 		}
 	})
 	t.Run("a source that is a table has no sheet", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, "")
 		wantErr(t, err, source.ErrNotASheet)
 	})
 	t.Run("tables are listed", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), connection.TableQuery{Limit: 3}).Return([]connection.Table{{TableRef: table.Table}}, nil)
 		got, err := s.Tables(s.ctx, peer, "con", connection.TableQuery{Limit: 3})
 		if err != nil || len(got) != 1 {
@@ -337,7 +337,7 @@ func TestPreviews(t *testing.T) {
 		}
 	})
 	t.Run("nothing is read for a viewer", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		_, one := s.PreviewSheet(s.ctx, viewer, "", sheetAt.Sheet, "")
 		_, two := s.PreviewTable(s.ctx, viewer, "con", table.Table, 3, "")
 		_, three := s.Tables(s.ctx, viewer, "con", connection.TableQuery{})
@@ -346,7 +346,7 @@ func TestPreviews(t *testing.T) {
 		}
 	})
 	t.Run("nor for a type that there is not", func(t *testing.T) {
-		_, err := newStage(t).PreviewTable(t.Context(), peer, "con", table.Table, 3, "x")
+		_, err := newEnv(t).PreviewTable(t.Context(), peer, "con", table.Table, 3, "x")
 		if !errors.Is(err, source.ErrUnknownType) {
 			t.Error(err)
 		}

@@ -39,8 +39,8 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 
 const submitted = `{"host": "db.example.com", "database": "shop", "username": "reader", "password": "` + canary + `"}`
 
-// stage is a Service on mocked ports. A call that a test does not expect fails it.
-type stage struct {
+// env is a Service on mocked ports. A call that a test does not expect fails it.
+type env struct {
 	*connections.Service
 	atomic      *mocks.MockAtomic
 	connections *mocks.MockConnections
@@ -57,9 +57,9 @@ type stage struct {
 
 type ctxKey struct{}
 
-func newStage(t *testing.T) *stage {
+func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
-	s := &stage{
+	s := &env{
 		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), sources: mocks.NewMockSources(c), jobs: mocks.NewMockJobs(c),
 		sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
@@ -109,14 +109,14 @@ func stored(t *testing.T) *connection.Connection {
 	return c
 }
 
-func (s *stage) expectAtomic() {
+func (s *env) expectAtomic() {
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Connections: s.connections, Sources: s.sources, Jobs: s.jobs, Usage: s.usage})
 	})
 }
 
 // expectUpdate runs a change twice, on fresh aggregates, as stores do after a conflict.
-func (s *stage) expectUpdate(of func() *connection.Connection, others int) {
+func (s *env) expectUpdate(of func() *connection.Connection, others int) {
 	s.connections.EXPECT().Update(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (c *connection.Connection, err error) {
 			for range 2 {
@@ -130,12 +130,12 @@ func (s *stage) expectUpdate(of func() *connection.Connection, others int) {
 }
 
 // expectLock expects that the connection is locked.
-func (s *stage) expectLock(c *connection.Connection) {
+func (s *env) expectLock(c *connection.Connection) {
 	s.connections.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(c, nil)
 }
 
 // expectAttempt expects an attempt of a workspace that has made this many within the last minute.
-func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
+func (s *env) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	t.Helper()
 	target := credential(t).Target("org")
 	target = fixture.Digester{}.Digest("probe target", target[:])
@@ -150,7 +150,7 @@ func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
 }
 
 // expectProbe expects a probe of the submitted credential.
-func (s *stage) expectProbe(t *testing.T, r connection.Report) {
+func (s *env) expectProbe(t *testing.T, r connection.Report) {
 	t.Helper()
 	s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, to ports.Target) connection.Report {
 		if ctx.Value(ctxKey{}) == nil {
@@ -171,13 +171,13 @@ var (
 )
 
 // expectOpen returns the sealed credential.
-func (s *stage) expectOpen() {
+func (s *env) expectOpen() {
 	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 	s.sealer.EXPECT().Open([]byte("sealed"), first).Return([]byte(submitted), nil)
 }
 
 // expectCheckLater expects that a check of the connection is queued within some time.
-func (s *stage) expectCheckLater(t *testing.T, by identity.Actor, within time.Duration) {
+func (s *env) expectCheckLater(t *testing.T, by identity.Actor, within time.Duration) {
 	t.Helper()
 	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 		wait := j.Due.Sub(now)
@@ -189,7 +189,7 @@ func (s *stage) expectCheckLater(t *testing.T, by identity.Actor, within time.Du
 }
 
 // expectBegun expects that a check begins and queues the next one six hours later.
-func (s *stage) expectBegun(t *testing.T) {
+func (s *env) expectBegun(t *testing.T) {
 	t.Helper()
 	s.expectAtomic()
 	s.expectLock(stored(t))

@@ -56,8 +56,8 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: acme, Role: role, Ceiling: identity.Owner, At: now}
 }
 
-// stage is a Service on mocked ports. A call that a test does not expect fails it.
-type stage struct {
+// env is a Service on mocked ports. A call that a test does not expect fails it.
+type env struct {
 	*sources.Service
 	t           *testing.T
 	atomic      *mocks.MockAtomic
@@ -76,9 +76,9 @@ type stage struct {
 	ctx         context.Context
 }
 
-func newStage(t *testing.T) *stage {
+func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
-	s := &stage{
+	s := &env{
 		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c), connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
 		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c), ctx: t.Context(),
 	}
@@ -89,7 +89,7 @@ func newStage(t *testing.T) *stage {
 			}
 			return admit(&s.tried, new(connection.Attempts))
 		})
-	lend := func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
+	withCredential := func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
 		if by.Workspace != acme || id != "con" && id != "con_google" {
 			t.Errorf("%s of %s was to be lent", id, by.Workspace)
 		}
@@ -101,7 +101,7 @@ func newStage(t *testing.T) *stage {
 	}
 	notes := mocks.NewMockNotes(c)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
-	s.Service = sources.NewService(s.atomic, s.sources, s.connections, s.workspaces, s.jobs, s.sheets, lend, func(org identity.OrgID) sources.Offer {
+	s.Service = sources.NewService(s.atomic, s.sources, s.connections, s.workspaces, s.jobs, s.sheets, withCredential, func(org identity.OrgID) sources.Offer {
 		if org != "org" {
 			t.Errorf("the offer of org %q was asked for", org)
 		}
@@ -118,7 +118,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-func (s *stage) expectAtomic() {
+func (s *env) expectAtomic() {
 	s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Sources: s.sources, Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
 	})
@@ -140,7 +140,7 @@ func stored(t *testing.T, at source.Location) *source.Source {
 	return src
 }
 
-func (s *stage) expectGet(src *source.Source) {
+func (s *env) expectGet(src *source.Source) {
 	s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) {
 		c := *src
 		return &c, nil
@@ -148,7 +148,7 @@ func (s *stage) expectGet(src *source.Source) {
 }
 
 // expectUpdate expects a change of src, after a first try on a copy that loses a race.
-func (s *stage) expectUpdate(src *source.Source) {
+func (s *env) expectUpdate(src *source.Source) {
 	s.sources.EXPECT().Update(gomock.Any(), acme, source.ID("src"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Source) error) (*source.Source, error) {
 			lost := *src
@@ -161,12 +161,12 @@ func (s *stage) expectUpdate(src *source.Source) {
 }
 
 // expectLock expects that src is locked.
-func (s *stage) expectLock(src *source.Source) {
+func (s *env) expectLock(src *source.Source) {
 	s.sources.EXPECT().Lock(gomock.Any(), acme, source.ID("src")).Return(src, nil)
 }
 
 // expectQueued expects a refresh of the source, due after a time.
-func (s *stage) expectQueued(after time.Duration) {
+func (s *env) expectQueued(after time.Duration) {
 	s.t.Helper()
 	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 		wait := j.Due.Sub(now)
@@ -178,7 +178,7 @@ func (s *stage) expectQueued(after time.Duration) {
 }
 
 // expectBegun expects that a refresh of src begins, and queues the next one a day later.
-func (s *stage) expectBegun(src *source.Source) {
+func (s *env) expectBegun(src *source.Source) {
 	s.t.Helper()
 	s.expectAtomic()
 	s.expectLock(src)
@@ -186,13 +186,13 @@ func (s *stage) expectBegun(src *source.Source) {
 }
 
 // expectTable expects a preview of the table.
-func (s *stage) expectTable(p connection.Preview, err error) {
+func (s *env) expectTable(p connection.Preview, err error) {
 	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows}
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
 }
 
 // expectRefreshed expects a preview of the table with its row estimate.
-func (s *stage) expectRefreshed(p connection.Preview, err error) {
+func (s *env) expectRefreshed(p connection.Preview, err error) {
 	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows, Estimate: true}
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
 }
@@ -203,7 +203,7 @@ var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Typ
 var counted = connection.Preview{Columns: preview.Columns, Rows: rows, RowEstimate: 77}
 
 // expectSheet expects a preview of a sheet.
-func (s *stage) expectSheet(sheet source.Sheet, err error) *gomock.Call {
+func (s *env) expectSheet(sheet source.Sheet, err error) *gomock.Call {
 	return s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 		if !of.Offer.Files {
 			s.t.Error("the org's offer is missing")
@@ -219,7 +219,7 @@ func aSheet() source.Sheet {
 
 // expectGoogles expects a list of the workspace's connections to Google: one that is live, and an older
 // and a newer one that are not.
-func (s *stage) expectGoogles() {
+func (s *env) expectGoogles() {
 	s.connections.EXPECT().List(gomock.Any(), acme).Return([]connection.Connection{
 		{ID: "con_new", Kind: connection.GoogleSheets, Status: connection.Revoked}, {ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active},
 		{ID: "con_old", Kind: connection.GoogleSheets, Status: connection.Active},
@@ -227,11 +227,11 @@ func (s *stage) expectGoogles() {
 }
 
 // expectHeld expects that a connection with a status is locked.
-func (s *stage) expectHeld(id connection.ID, status connection.Status) {
+func (s *env) expectHeld(id connection.ID, status connection.Status) {
 	s.connections.EXPECT().Lock(gomock.Any(), acme, id).Return(&connection.Connection{Workspace: acme, Status: status}, nil)
 }
 
-func (s *stage) expectLiveWorkspace() {
+func (s *env) expectLiveWorkspace() {
 	s.workspaces.EXPECT().Find(gomock.Any(), identity.OrgID("org"), "acme").Return(&account.Workspace{ID: acme}, nil)
 }
 
@@ -243,7 +243,7 @@ func wantErr(t *testing.T, got, want error) {
 }
 
 // wantNoted expects one note of a preview by somebody, or none if kind is empty.
-func (s *stage) wantNoted(kind, subject string, by identity.Actor) {
+func (s *env) wantNoted(kind, subject string, by identity.Actor) {
 	s.t.Helper()
 	if kind == "" && len(s.noted) == 0 {
 		return
