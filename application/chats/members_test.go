@@ -130,10 +130,10 @@ func TestInviteFromOutside(t *testing.T) {
 		tx := s.expectAtomically(t)
 		var stored *account.Invitation
 		tx.expectInvite("", nil, &stored)
-		tx.chats.EXPECT().Update(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+		tx.chats.EXPECT().UpdateFor(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, users []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 				made := template()
-				return made, change(made)
+				return made, change(made, []chat.Party{party(users[0])})
 			})
 		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, quota.ErrExceeded)
