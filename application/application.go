@@ -19,7 +19,7 @@ import (
 type Services struct {
 	Accounts    *accounts.Service
 	Tickets     *accounts.Tickets
-	Uses        *accounts.Uses
+	KeyUsage    *accounts.KeyUsage
 	Prompts     *prompts.Service
 	Chats       *chats.Service
 	Embeds      *chats.Embeds
@@ -60,7 +60,7 @@ type Bind func(ports.Stores) Services
 // NewBind returns the Bind of a node. All Services that it returns share what belongs to the node and is never part of
 // a transaction: the registry of presences, the seats of streams and the usage of API keys, which are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
-	usage := accounts.NewUses(pool.Keys)
+	usage := accounts.NewKeyUsage(pool.Keys)
 	seats := presences.NewSeats(pool.StreamSeats, payments.NewService(pool, e.Terms, e.Quotas).Quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
@@ -74,9 +74,9 @@ func NewBind(pool ports.Stores, e External) Bind {
 				s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes, paysThrough, &e.Mails,
 				pay.Quotas,
 			),
-			Tickets: accounts.NewTickets(s.Tickets),
-			Uses:    usage,
-			Prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
+			Tickets:  accounts.NewTickets(s.Tickets),
+			KeyUsage: usage,
+			Prompts:  prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
 			Chats: chats.NewService(
 				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, pay.Quotas,
 			),

@@ -90,7 +90,7 @@ func (a *API) byKey(
 		return identity.Actor{}, nil, nil, err
 	}
 	a.knownTokens.remember(token, at)
-	a.Services.Uses.Note(p.Key, at)
+	a.Services.KeyUsage.Record(p.Key, at)
 	by := keyActor(p, obs, at)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }
@@ -165,7 +165,7 @@ func (a *API) resolveProof(ctx context.Context, obs *observed, p account.Proof, 
 	if !ok {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	found, err := a.Services.Tickets.Standing(ctx, org, []account.Proof{p}, at)
+	found, err := a.Services.Tickets.ResolveProofs(ctx, org, []account.Proof{p}, at)
 	if err != nil {
 		return identity.Actor{}, err
 	}

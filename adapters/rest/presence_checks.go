@@ -88,7 +88,7 @@ func (a *API) recheckOrg(id identity.OrgID, streams []*stream) {
 			proofs[i] = s.proof
 		}
 		var err error
-		if principals, err = a.Services.Tickets.Standing(ctx, org, proofs, now()); err != nil {
+		if principals, err = a.Services.Tickets.ResolveProofs(ctx, org, proofs, now()); err != nil {
 			if a.streams.Err() == nil {
 				a.Log.WarnContext(
 					ctx, "the callers of streams were not asked for; it is tried again", "streams", len(streams),

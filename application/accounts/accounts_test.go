@@ -35,8 +35,8 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
 }
 
-// stage is a Service on mocked ports. A call that a test does not expect fails it.
-type stage struct {
+// env is a Service on mocked ports. A call that a test does not expect fails it.
+type env struct {
 	*accounts.Service
 	atomic      *mocks.MockAtomic
 	users       *mocks.MockUsers
@@ -59,9 +59,9 @@ type stage struct {
 
 type ctxKey struct{}
 
-func newStage(t *testing.T) *stage {
+func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
-	s := &stage{
+	s := &env{
 		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), people: mocks.NewMockPeople(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
@@ -91,15 +91,15 @@ func newStage(t *testing.T) *stage {
 }
 
 // expectEffect expects an effect of a use case, and returns the commit, which runs it.
-func (s *stage) expectEffect() (commit func()) {
+func (s *env) expectEffect() (commit func()) {
 	var effect func()
 	s.atomic.EXPECT().AfterCommit(gomock.Any()).Do(func(f func()) { effect = f })
 	return func() { effect() }
 }
 
 // expectAtomically runs fn on the transaction's own stores, a number of times.
-func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
-	tx = newStage(t)
+func (s *env) expectAtomically(t *testing.T, times int) (tx *env) {
+	tx = newEnv(t)
 	tx.ctx, tx.used = s.ctx, s.used
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range times {
@@ -113,7 +113,7 @@ func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
 }
 
 // expectUpdateKey runs a change twice, on fresh keys, as stores do after a conflict.
-func (s *stage) expectUpdateKey(by identity.Actor, after, made **account.Key) {
+func (s *env) expectUpdateKey(by identity.Actor, after, made **account.Key) {
 	s.keys.EXPECT().Update(s.ctx, by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, by identity.Actor, _ identity.KeyID, change func(*account.Workspace, *account.Key, []*account.Key) error) (k *account.Key, err error) {
 			for range 2 {
@@ -130,7 +130,7 @@ func (s *stage) expectUpdateKey(by identity.Actor, after, made **account.Key) {
 }
 
 // expectAddKey runs the function that creates a key for user twice, and records what would be stored.
-func (s *stage) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User, stored **account.Key) *gomock.Call {
+func (s *env) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User, stored **account.Key) *gomock.Call {
 	return s.keys.EXPECT().Add(s.ctx, by, user, gomock.Any()).DoAndReturn(
 		func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
 			for range 2 { // the second run must not depend on the first
@@ -176,7 +176,7 @@ func TestAuthenticate(t *testing.T) {
 		"nothing":                {"", nil, nil, identity.ErrUnauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			if tt.found != nil || tt.err != nil { // only a well-formed token is looked up
 				s.keys.EXPECT().Principal(s.ctx, identity.OrgID("org"), token.Hash()).Return(tt.found, tt.err)
 			}
@@ -190,7 +190,7 @@ func TestAuthenticate(t *testing.T) {
 }
 
 func TestMe(t *testing.T) {
-	s := newStage(t)
+	s := newEnv(t)
 	u, m := &account.User{ID: "ann"}, []account.Membership{{Workspace: here}}
 	s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("ann")).Return(u, m, nil)
 	if got, memberships, err := s.Me(s.ctx, member); err != nil || got != u || len(memberships) != 1 {
@@ -199,7 +199,7 @@ func TestMe(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	s := newStage(t)
+	s := newEnv(t)
 	u := &account.User{ID: "ann"}
 	s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(u, nil, nil)
 	if got, _, err := s.Find(s.ctx, system, "ann@example.com"); err != nil || got != u {
@@ -208,7 +208,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestChangeMe(t *testing.T) {
-	s := newStage(t)
+	s := newEnv(t)
 	s.users.EXPECT().Update(s.ctx, identity.OrgID("org"), identity.UserID("ann"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, _ identity.UserID, change func(*account.User, []account.Membership) error) (u *account.User, err error) {
 			for range 2 {
@@ -231,7 +231,7 @@ func TestWorkspace(t *testing.T) {
 		want error
 	}{"one of the caller's": {true, nil}, "one that is not the caller's": {false, identity.ErrWorkspaceNotFound}} {
 		t.Run(name, func(t *testing.T) {
-			s, w := newStage(t), there
+			s, w := newEnv(t), there
 			if tt.in {
 				w.Members = map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Viewer}}
 			}
@@ -254,7 +254,7 @@ func TestKeys(t *testing.T) {
 		"a member asks for their own": {member, "ann"}, "an admin for all": {admin, ""}, "an owner for all": {actor("bob", identity.Owner), ""}, "a viewer for their own": {actor("vic", identity.Viewer), "vic"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			want := account.KeyPage{Items: []account.Key{*key("acme")}, Next: "n"}
 			s.keys.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), tt.user, now, q).Return(want, nil)
 			if got, err := s.Keys(s.ctx, tt.by, q); err != nil || !reflect.DeepEqual(got, want) {
@@ -270,7 +270,7 @@ func TestKey(t *testing.T) {
 		want error
 	}{"whose it is reads it": {member, nil}, "an admin reads it": {admin, nil}, "another member is told nothing": {actor("bob", identity.Member), account.ErrKeyNotFound}} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.keys.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), identity.KeyID("k")).Return(key("acme"), nil)
 			got, err := s.Key(s.ctx, tt.by, "k")
 			wantErr(t, err, tt.want)
@@ -283,7 +283,7 @@ func TestKey(t *testing.T) {
 
 func TestCreateKey(t *testing.T) {
 	t.Run("what is answered is what was stored, with its token", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		var stored *account.Key
 		var bearer *account.User
 		s.expectAddKey(member, "ann", &bearer, &stored)
@@ -293,7 +293,7 @@ func TestCreateKey(t *testing.T) {
 		}
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		var stored *account.Key
 		var bearer *account.User
 		s.expectAddKey(member, "ann", &bearer, &stored)
@@ -316,7 +316,7 @@ func TestRevokeKey(t *testing.T) {
 		"another person is told nothing": {actor("mia", identity.Member), nil, account.ErrKeyNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var after, made *account.Key
 			s.expectUpdateKey(tt.by, &after, &made)
 			wantErr(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
@@ -328,7 +328,7 @@ func TestRevokeKey(t *testing.T) {
 }
 
 func TestRevokeKeyOf(t *testing.T) {
-	s := newStage(t)
+	s := newEnv(t)
 	var after, made *account.Key
 	s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "other-slug").Return(&there, nil)
 	by := system
@@ -343,7 +343,7 @@ func TestRevokeKeyOf(t *testing.T) {
 func TestEvents(t *testing.T) {
 	f, q := event.Filter{Type: "x"}, page.Query{Limit: 5}
 	t.Run("an admin reads the workspace's", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		want := event.Page{Items: []event.Event{{ID: "e"}}}
 		s.events.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), f, q).Return(want, nil)
 		if got, err := s.Events(s.ctx, admin, f, q); err != nil || !reflect.DeepEqual(got, want) {
@@ -351,19 +351,19 @@ func TestEvents(t *testing.T) {
 		}
 	})
 	t.Run("a member's question reaches no list", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		_, err := s.Events(s.ctx, member, f, q)
 		wantErr(t, err, identity.ErrForbidden)
 	})
 }
 
 func TestRefusalsAreNoted(t *testing.T) {
-	s := newStage(t)
+	s := newEnv(t)
 	s.NoteRefusal(s.ctx, member, "createAPIKey", false, identity.ErrRoleCeiling)
 	if len(*s.noted) != 1 || (*s.noted)[0].Type != "access.refused" || (*s.noted)[0].Data["operation"] != "createAPIKey" {
 		t.Fatalf("noted %+v", *s.noted)
 	}
-	s = newStage(t)
+	s = newEnv(t)
 	s.NoteRefusal(s.ctx, member, "updateWorkspace", false, identity.ErrForbidden)
 	if len(*s.noted) != 1 || (*s.noted)[0].Worth() {
 		t.Fatalf("noted %+v", *s.noted)

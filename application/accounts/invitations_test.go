@@ -44,7 +44,7 @@ func invitationToken(t *testing.T) account.Token {
 func TestInvitations(t *testing.T) {
 	q := page.Query{Limit: 5}
 	t.Run("an admin lists them", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		want := account.InvitationPage{Items: []account.Invitation{{ID: "inv"}}, Next: "n"}
 		s.expectGetWorkspace(admin)
 		s.invitations.EXPECT().List(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), q).Return(want, nil)
@@ -57,7 +57,7 @@ func TestInvitations(t *testing.T) {
 		want error
 	}{"a member's question reaches no list": {member, identity.ErrForbidden}, "nor does a stranger's": {stranger, identity.ErrWorkspaceNotFound}} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
 			_, err := s.Invitations(s.ctx, tt.by, "acme", q)
 			wantErr(t, err, tt.want)
@@ -84,7 +84,7 @@ func TestInvite(t *testing.T) {
 		"a stranger is told nothing":   {stranger, identity.Viewer, "", false, false, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			if s.used.Members = 1; tt.over {
 				s.used.Members = 2
 			}
@@ -142,7 +142,7 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 		"the configuration sends no mail": {account.MailLimits{}, nil, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			*s.limits = tt.limits
 			tx := s.expectAtomically(t, 1)
 			tx.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
@@ -179,7 +179,7 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 
 // expectInvitedChat expects the change of one chat, in which the invited person was to become an
 // editor.
-func (s *stage) expectInvitedChat(by identity.Actor) *chat.Template {
+func (s *env) expectInvitedChat(by identity.Actor) *chat.Template {
 	t := &chat.Template{ID: "ctpl", Resource: access.Resource{Subject: access.Subject{Workspace: "acme"}}}
 	invited := chat.Party{User: "usr", Member: &chat.Member{User: "usr", Role: access.Editor, Invited: true}}
 	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
@@ -204,7 +204,7 @@ func TestWithdraw(t *testing.T) {
 		"a stranger is told nothing": {stranger, nil, false, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var after *account.Invitation
 			tx := s.expectAtomically(t, 1)
 			var chats *chat.Template
@@ -250,7 +250,7 @@ func TestAcceptInvitation(t *testing.T) {
 		"no one joins a workspace that has too many": {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), 2, quota.ErrExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.used.Members = tt.used
 			var w *account.Workspace
 			s.invitations.EXPECT().Workspace(s.ctx, identity.OrgID("org"), token.Hash()).Return(identity.WorkspaceID("acme"), nil)
@@ -286,7 +286,7 @@ func TestAcceptInvitation(t *testing.T) {
 	}
 	for _, garbage := range []string{"", "garbage", account.NewToken().Reveal(), token.Reveal() + "0"} {
 		t.Run("what has not the form of a token is not looked up", func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			w, err := s.AcceptInvitation(s.ctx, guest, garbage)
 			wantErr(t, err, account.ErrInvitationNotFound)
 			if w != nil {

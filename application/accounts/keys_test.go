@@ -14,7 +14,7 @@ import (
 
 func TestCreateServiceKey(t *testing.T) {
 	t.Run("its user is stored with it", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		var u *account.User
 		var stored *account.Key
 		s.expectAddKey(admin, "", &u, &stored)
@@ -25,7 +25,7 @@ func TestCreateServiceKey(t *testing.T) {
 		}
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		var u *account.User
 		var stored *account.Key
 		s.expectAddKey(member, "", &u, &stored)
@@ -49,7 +49,7 @@ func TestRotateKey(t *testing.T) {
 		"another member is told nothing": {actor("mia", identity.Member), nil, account.ErrKeyNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var old, stored *account.Key
 			s.keys.EXPECT().Rotate(s.ctx, tt.by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
 				func(_ context.Context, by identity.Actor, _ identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) (err error) {

@@ -25,7 +25,7 @@ func TestDisableAndEnablePerson(t *testing.T) {
 		"another may not":                  {plain, identity.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}}
 			s.people.EXPECT().ChangeAccess(s.ctx, tt.by, identity.UserID("ann"), gomock.Any()).MaxTimes(2).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ identity.UserID, change func(*account.Access) error) error {
@@ -44,7 +44,7 @@ func TestDisableAndEnablePerson(t *testing.T) {
 }
 
 func TestSignInOfADisabledPerson(t *testing.T) {
-	s := newStage(t)
+	s := newEnv(t)
 	p := &account.Person{User: account.User{ID: "ann", Org: "org", DisabledAt: now}}
 	s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), "https://issuer", "ann").Return(p, nil)
 	got, _, err := s.SignIn(s.ctx, system, open, account.Claims{Issuer: "https://issuer", Subject: "ann"})
@@ -56,7 +56,7 @@ func TestSignInOfADisabledPerson(t *testing.T) {
 
 func TestNoKeysForADisabledPerson(t *testing.T) {
 	ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", DisabledAt: now}
-	s := newStage(t)
+	s := newEnv(t)
 	s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(ann, nil, nil)
 	_, _, err := s.KeyFor(s.ctx, system, open, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
 	wantErr(t, err, account.ErrUserNotFound)

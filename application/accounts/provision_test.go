@@ -16,12 +16,12 @@ import (
 
 func TestProvision(t *testing.T) {
 	ask := accounts.Provision{Email: "new@example.com", Verified: true, Name: "New", Role: identity.Owner, Operator: true, Workspace: "acme-slug", KeyName: "first"}
-	nobody := func(s, tx *stage, times int) {
+	nobody := func(s, tx *env, times int) {
 		tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), gomock.Any()).Return(nil, nil, account.ErrUserNotFound).MaxTimes(times)
 	}
 	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			tx := s.expectAtomically(t, 2) // the second run must not depend on the first
 			var u *account.User
 			var m []account.Membership
@@ -61,7 +61,7 @@ func TestProvision(t *testing.T) {
 		})
 	}
 	t.Run("an address that no one vouches for is not verified", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		tx := s.expectAtomically(t, 1)
 		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
 		nobody(s, tx, 1)
@@ -76,7 +76,7 @@ func TestProvision(t *testing.T) {
 	})
 	t.Run("a person who is known joins, and is made operator if asked", func(t *testing.T) {
 		for _, operator := range []bool{false, true} {
-			s := newStage(t)
+			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
 			known, ws := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}, &account.Workspace{ID: "acme", Org: "org", Members: map[identity.UserID]account.Member{}}
 			tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(&here, nil)
@@ -100,7 +100,7 @@ func TestProvision(t *testing.T) {
 		}
 	})
 	t.Run("no one can join a deleted workspace", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		gone := here
 		gone.DeletedAt = now
 		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&gone, nil)
@@ -118,7 +118,7 @@ func TestProvision(t *testing.T) {
 		"a first person who is no owner": {func(p *accounts.Provision) { p.Role = identity.Admin }, "/role"},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
 			tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(nil, identity.ErrWorkspaceNotFound)
 			tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
@@ -155,7 +155,7 @@ func TestKeyFor(t *testing.T) {
 		"in none of the person's": {"third", account.KeyDraft{Name: "k"}, 0, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
 			var stored *account.Key
 			var bearer *account.User

@@ -25,11 +25,11 @@ func TestSignIn(t *testing.T) {
 			Memberships: []account.Membership{{Workspace: here, Role: identity.Member, Granted: account.Granted{issuer: identity.Member}}},
 		}
 	}
-	signedIn := func(s *stage, p *account.Person, err error) {
+	signedIn := func(s *env, p *account.Person, err error) {
 		s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), "https://issuer.example", "sub").Return(p, err)
 	}
 	t.Run("who is settled costs no transaction", func(t *testing.T) {
-		s, p := newStage(t), known()
+		s, p := newEnv(t), known()
 		signedIn(s, p, nil)
 		if got, apart, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p || apart != nil {
 			t.Fatalf("SignIn = %+v, %v", got, err)
@@ -39,7 +39,7 @@ func TestSignIn(t *testing.T) {
 		}
 	})
 	t.Run("who is refused has not signed in", func(t *testing.T) {
-		s, p := newStage(t), known()
+		s, p := newEnv(t), known()
 		p.User.DisabledAt = now
 		signedIn(s, p, nil)
 		_, _, err := s.SignIn(s.ctx, system, org, claims)
@@ -68,7 +68,7 @@ func TestSignIn(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			if tt.known == nil {
 				signedIn(s, nil, account.ErrUserNotFound)
 			} else {
@@ -121,7 +121,7 @@ func TestLinkSignIn(t *testing.T) {
 		"their own stays theirs":                   {"ann", accounts.Linked{To: "ann"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var to, from *account.Person
 			s.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _, _, _ string, change func(to, from *account.Person) error) error {
@@ -144,7 +144,7 @@ func TestLinkSignIn(t *testing.T) {
 		})
 	}
 	t.Run("what is no sign-in reaches no store", func(t *testing.T) {
-		if got, err := newStage(t).LinkSignIn(t.Context(), system, org, email, issuer+"/", "sub"); err == nil {
+		if got, err := newEnv(t).LinkSignIn(t.Context(), system, org, email, issuer+"/", "sub"); err == nil {
 			t.Errorf("LinkSignIn = %+v", got)
 		}
 	})

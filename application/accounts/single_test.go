@@ -20,7 +20,7 @@ func TestMember(t *testing.T) {
 		"an outage":                             {member, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
 			if tt.by != stranger {
 				s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), identity.UserID("ann")).Return(account.Member{User: "ann"}, tt.found)
@@ -46,7 +46,7 @@ func TestInvitation(t *testing.T) {
 		"an outage":                             {admin, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
 			if tt.by == admin {
 				s.invitations.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), account.InvitationID("inv")).Return(&account.Invitation{ID: "inv"}, tt.found)
@@ -58,12 +58,12 @@ func TestInvitation(t *testing.T) {
 			}
 		})
 	}
-	for name, read := range map[string]func(*stage) error{
-		"a member":      func(s *stage) error { _, err := s.Member(s.ctx, member, "acme", "ann"); return err },
-		"an invitation": func(s *stage) error { _, err := s.Invitation(s.ctx, admin, "acme", "inv"); return err },
+	for name, read := range map[string]func(*env) error{
+		"a member":      func(s *env) error { _, err := s.Member(s.ctx, member, "acme", "ann"); return err },
+		"an invitation": func(s *env) error { _, err := s.Invitation(s.ctx, admin, "acme", "inv"); return err },
 	} {
 		t.Run("an outage while the workspace of "+name+" is read", func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			s.workspaces.EXPECT().Get(s.ctx, gomock.Any(), gomock.Any()).Return(nil, errOutage)
 			wantErr(t, read(s), errOutage)
 		})

@@ -15,7 +15,7 @@ type Tickets struct{ tickets ports.Tickets }
 // NewTickets returns the use cases on a store.
 func NewTickets(t ports.Tickets) *Tickets { return &Tickets{tickets: t} }
 
-// Issue creates a ticket for a caller who has shown proof.
+// Issue creates a ticket for a caller principals has shown proof.
 func (s *Tickets) Issue(ctx context.Context, org identity.OrgID, p account.Proof, now time.Time) (account.Token, time.Time, error) {
 	token, t := account.NewTicket(org, p, now)
 	return token, t.ExpiresAt, s.tickets.Add(ctx, t)
@@ -35,17 +35,17 @@ func (s *Tickets) Redeem(ctx context.Context, org identity.OrgID, ticket string,
 	return t.Proof, nil
 }
 
-// Standing returns the principal behind each proof, in order: without a key and a membership for a
+// ResolveProofs returns the principal behind each proof, in order: without a key and a membership for a
 // sign-in, nil for a proof that is no longer valid.
-func (s *Tickets) Standing(ctx context.Context, org *identity.Org, proofs []account.Proof, now time.Time) ([]*account.Principal, error) {
-	who, err := s.tickets.Proven(ctx, org.ID, proofs)
+func (s *Tickets) ResolveProofs(ctx context.Context, org *identity.Org, proofs []account.Proof, now time.Time) ([]*account.Principal, error) {
+	principals, err := s.tickets.Proven(ctx, org.ID, proofs)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range proofs {
-		if !p.Valid(org, who[i], now) {
-			who[i] = nil
+		if !p.Valid(org, principals[i], now) {
+			principals[i] = nil
 		}
 	}
-	return who, nil
+	return principals, nil
 }

@@ -21,12 +21,12 @@ func TestTickets(t *testing.T) {
 	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: at.Add(time.Hour)}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	outage := errors.New("the store is away")
-	staged := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets) {
+	newTickets := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets) {
 		tickets := mocks.NewMockTickets(gomock.NewController(t))
 		return accounts.NewTickets(tickets), tickets
 	}
 	t.Run("a ticket stands for what was shown", func(t *testing.T) {
-		s, tickets := staged(t)
+		s, tickets := newTickets(t)
 		var kept account.Ticket
 		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t account.Ticket) error { kept = t; return nil })
 		token, expires, err := s.Issue(t.Context(), "org", byKey, at)
@@ -39,7 +39,7 @@ func TestTickets(t *testing.T) {
 		}
 	})
 	t.Run("what cannot be one costs no look-up", func(t *testing.T) {
-		s, _ := staged(t)
+		s, _ := newTickets(t)
 		for _, text := range []string{"", "x", key.Reveal()} {
 			if _, err := s.Redeem(t.Context(), "org", text, at); !errors.Is(err, identity.ErrUnauthenticated) {
 				t.Errorf("%q: %v", text, err)
@@ -47,7 +47,7 @@ func TestTickets(t *testing.T) {
 		}
 	})
 	t.Run("the store's own errors are answered", func(t *testing.T) {
-		s, tickets := staged(t)
+		s, tickets := newTickets(t)
 		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).Return(outage)
 		if _, _, err := s.Issue(t.Context(), "org", byKey, at); !errors.Is(err, outage) {
 			t.Error(err)
@@ -58,12 +58,12 @@ func TestTickets(t *testing.T) {
 			t.Error(err)
 		}
 		tickets.EXPECT().Proven(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.Standing(t.Context(), org, []account.Proof{byKey}, at); !errors.Is(err, outage) {
+		if _, err := s.ResolveProofs(t.Context(), org, []account.Proof{byKey}, at); !errors.Is(err, outage) {
 			t.Error(err)
 		}
 	})
 	t.Run("of many proofs, each stands or falls for itself, and the store is asked once", func(t *testing.T) {
-		s, tickets := staged(t)
+		s, tickets := newTickets(t)
 		live := func(user identity.UserID) *account.Principal {
 			return &account.Principal{User: account.User{ID: user}, Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
 		}
@@ -71,7 +71,7 @@ func TestTickets(t *testing.T) {
 		revoked.Key.RevokedAt = at
 		proofs := []account.Proof{byKey, byKey, bySignIn, byKey}
 		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"), proofs).Return([]*account.Principal{live("ann"), revoked, {User: account.User{ID: "carl"}}, nil}, nil)
-		got, err := s.Standing(t.Context(), org, proofs, at)
+		got, err := s.ResolveProofs(t.Context(), org, proofs, at)
 		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" || got[3] != nil {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -33,7 +33,7 @@ func acme() *account.Workspace {
 }
 
 // expectUpdateWorkspace runs a change twice, on fresh workspaces, as stores do after a conflict.
-func (s *stage) expectUpdateWorkspace(by identity.Actor, also []identity.UserID, load func() *account.Workspace, after **account.Workspace) {
+func (s *env) expectUpdateWorkspace(by identity.Actor, also []identity.UserID, load func() *account.Workspace, after **account.Workspace) {
 	s.workspaces.EXPECT().Update(s.ctx, by, identity.WorkspaceID("acme"), also, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (w *account.Workspace, err error) {
 			for range 2 {
@@ -48,7 +48,7 @@ func (s *stage) expectUpdateWorkspace(by identity.Actor, also []identity.UserID,
 }
 
 // expectGetWorkspace returns acme with the membership of by only.
-func (s *stage) expectGetWorkspace(by identity.Actor) {
+func (s *env) expectGetWorkspace(by identity.Actor) {
 	w := acme()
 	maps.DeleteFunc(w.Members, func(user identity.UserID, _ account.Member) bool { return user != by.User })
 	s.workspaces.EXPECT().Get(s.ctx, by, identity.WorkspaceID("acme")).Return(w, nil)
@@ -56,7 +56,7 @@ func (s *stage) expectGetWorkspace(by identity.Actor) {
 
 func TestCreateWorkspace(t *testing.T) {
 	t.Run("what is answered is what was stored, owned by the caller", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		var stored *account.Workspace
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { stored = w })
 		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "fresh", "New")
@@ -65,7 +65,7 @@ func TestCreateWorkspace(t *testing.T) {
 		}
 	})
 	t.Run("a slug that is made of the name gives way to those that are there", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		var tried []string
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, w *account.Workspace) error {
 			if tried = append(tried, w.Slug); len(tried) < 5 {
@@ -79,7 +79,7 @@ func TestCreateWorkspace(t *testing.T) {
 		}
 	})
 	t.Run("but not for ever, and one that is given not at all", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(account.ErrSlugTaken).Times(6)
 		_, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "", "Our Team")
 		wantErr(t, err, account.ErrSlugTaken)
@@ -88,7 +88,7 @@ func TestCreateWorkspace(t *testing.T) {
 		wantErr(t, err, account.ErrSlugTaken)
 	})
 	t.Run("a slug that the org's rules name is not the caller's to take", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		org := &identity.Org{ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "fresh", Role: identity.Viewer}}}
 		_, err := s.CreateWorkspace(s.ctx, member, org, "fresh", "New")
 		wantErr(t, err, account.ErrSlugTaken)
@@ -98,7 +98,7 @@ func TestCreateWorkspace(t *testing.T) {
 		wantErr(t, err, account.ErrSlugTaken)
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		by := member
 		by.Ceiling = identity.Member
 		_, err := s.CreateWorkspace(s.ctx, by, &identity.Org{}, "fresh", "New")
@@ -118,7 +118,7 @@ func TestChangeWorkspace(t *testing.T) {
 		"a stranger is told nothing": {stranger, nil, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var after *account.Workspace
 			s.expectUpdateWorkspace(tt.by, nil, acme, &after)
 			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at, account.WorkspaceChanges{Name: new("New")})
@@ -142,7 +142,7 @@ func TestDeleteWorkspace(t *testing.T) {
 		"a stranger is told nothing": {stranger, nil, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
 			var after *account.Workspace
 			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
@@ -168,7 +168,7 @@ func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
 		"nor if the number is unknown": {0, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
 			var after *account.Workspace
 			tx.expectUpdateWorkspace(owner, nil, acme, &after)
@@ -189,7 +189,7 @@ func TestAWorkspaceWithLiveConnectionsIsNotDeleted(t *testing.T) {
 		"nor if the number is unknown": {0, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
 			var after *account.Workspace
 			tx.expectUpdateWorkspace(owner, nil, acme, &after)
@@ -210,7 +210,7 @@ func TestRestoreWorkspace(t *testing.T) {
 		"no person does, an owner even": {owner, time.Hour, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			deleted := func() *account.Workspace {
 				w := acme()
 				w.DeletedAt = now.Add(-tt.ago)
@@ -231,7 +231,7 @@ func TestRestoreWorkspace(t *testing.T) {
 func TestMembers(t *testing.T) {
 	q := page.Query{Limit: 5}
 	t.Run("every member lists them", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		want := account.MemberPage{Items: []account.Member{{User: "ann"}}, Next: "n"}
 		s.expectGetWorkspace(member)
 		s.workspaces.EXPECT().Members(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), q).Return(want, nil)
@@ -240,7 +240,7 @@ func TestMembers(t *testing.T) {
 		}
 	})
 	t.Run("a stranger's question reaches no list", func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		s.expectGetWorkspace(stranger)
 		_, err := s.Members(s.ctx, stranger, "acme", q)
 		wantErr(t, err, identity.ErrWorkspaceNotFound)
@@ -264,7 +264,7 @@ func TestChangeMember(t *testing.T) {
 		"a stranger is told nothing": {stranger, "ann", nil, identity.Viewer, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var after *account.Workspace
 			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
 			m, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to)
@@ -294,7 +294,7 @@ func TestRemoveMember(t *testing.T) {
 		"a stranger is told nothing":    {stranger, "ann", nil, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newEnv(t)
 			var after *account.Workspace
 			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
 			wantErr(t, s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false), tt.want)

@@ -44,8 +44,8 @@ func (n *Node) runKeyUsage(ctx context.Context) {
 	report := func(err error) {
 		n.Log.Warn("the last uses of API keys were not stored; retrying", "error", err)
 	}
-	n.Services.Uses.Keep(ctx, report)
-	flush(ctx, n.Services.Uses.Store, report)
+	n.Services.KeyUsage.Run(ctx, report)
+	flush(ctx, n.Services.KeyUsage.Flush, report)
 }
 
 // linkEventsEvery is the interval at which new events are linked into the chain of their workspace.

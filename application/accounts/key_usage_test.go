@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
 
-func TestUses(t *testing.T) {
+func TestKeyUsage(t *testing.T) {
 	type uses = map[identity.KeyID]time.Time
 	key := func(id identity.KeyID, last time.Time) account.Key {
 		return account.Key{ID: id, Org: "org", LastUsedAt: last}
@@ -30,43 +30,43 @@ func TestUses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
-			u := accounts.NewUses(keys)
+			u := accounts.NewKeyUsage(keys)
 			if tt.noted {
 				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": now})
 			}
-			u.Note(key("k", tt.last), now)
-			wantErr(t, u.Store(t.Context()), nil)
+			u.Record(key("k", tt.last), now)
+			wantErr(t, u.Flush(t.Context()), nil)
 		})
 	}
 	t.Run("many are stored together, by their orgs, each as first noted", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
-		u := accounts.NewUses(keys)
+		u := accounts.NewKeyUsage(keys)
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now, "b": now})
 		keys.EXPECT().Used(t.Context(), identity.OrgID("other"), uses{"c": now})
-		u.Note(key("a", time.Time{}), now)
-		u.Note(key("a", time.Time{}), now.Add(time.Second))
-		u.Note(key("b", time.Time{}), now)
-		u.Note(account.Key{ID: "c", Org: "other"}, now)
-		wantErr(t, u.Store(t.Context()), nil)
-		wantErr(t, u.Store(t.Context()), nil) // the mock would fail a second call
+		u.Record(key("a", time.Time{}), now)
+		u.Record(key("a", time.Time{}), now.Add(time.Second))
+		u.Record(key("b", time.Time{}), now)
+		u.Record(account.Key{ID: "c", Org: "other"}, now)
+		wantErr(t, u.Flush(t.Context()), nil)
+		wantErr(t, u.Flush(t.Context()), nil) // the mock would fail a second call
 	})
 	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
-		u := accounts.NewUses(keys)
-		u.Note(key("a", time.Time{}), now)
+		u := accounts.NewKeyUsage(keys)
+		u.Record(key("a", time.Time{}), now)
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now}).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
-			u.Note(key("a", time.Time{}), now.Add(time.Minute))
-			u.Note(key("b", time.Time{}), now)
+			u.Record(key("a", time.Time{}), now.Add(time.Minute))
+			u.Record(key("b", time.Time{}), now)
 			return errOutage
 		})
-		wantErr(t, u.Store(t.Context()), errOutage)
+		wantErr(t, u.Flush(t.Context()), errOutage)
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now.Add(time.Minute), "b": now})
-		wantErr(t, u.Store(t.Context()), nil)
+		wantErr(t, u.Flush(t.Context()), nil)
 	})
 	t.Run("they are kept until the node ends, and a failure is told", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
-			u := accounts.NewUses(keys)
+			u := accounts.NewKeyUsage(keys)
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			stored := 0
@@ -77,8 +77,8 @@ func TestUses(t *testing.T) {
 				return nil
 			})
 			var reported []error
-			go u.Keep(ctx, func(err error) { reported = append(reported, err) })
-			u.Note(key("a", time.Time{}), now)
+			go u.Run(ctx, func(err error) { reported = append(reported, err) })
+			u.Record(key("a", time.Time{}), now)
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
 			if stored != 2 || len(reported) != 1 {
