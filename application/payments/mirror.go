@@ -12,13 +12,16 @@ import (
 
 // part is a part of the mirror that is read separately.
 type part struct {
+	name string
+	held *[]billing.GatewaySubscription // where a listing leaves what it read
 	at   func(*billing.Customer) time.Time
 	read func(ctx context.Context, t Terms, c *billing.Customer) (see func(*billing.Customer), err error)
 }
 
 func (s *Service) wallet(by identity.Actor) part {
 	return part{
-		at: func(c *billing.Customer) time.Time { return c.WalletAt },
+		name: "wallet",
+		at:   func(c *billing.Customer) time.Time { return c.WalletAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
 			w, err := callWithRetry(ctx, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
 			return func(now *billing.Customer) { now.ApplyWallet(mirrorActor(by), c.Revision, w) }, err
@@ -34,7 +37,9 @@ func (s *Service) subscription(by identity.Actor) part {
 // required action, which is not saved.
 func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription) part {
 	return part{
-		at: func(c *billing.Customer) time.Time { return c.SubscriptionAt },
+		name: "subscription",
+		held: into,
+		at:   func(c *billing.Customer) time.Time { return c.SubscriptionAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
 			held, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 				return t.Gateway.Subscriptions(ctx, c.ID)
@@ -47,7 +52,8 @@ func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription
 
 func (s *Service) invoices(by identity.Actor) part {
 	return part{
-		at: func(c *billing.Customer) time.Time { return c.InvoicesAt },
+		name: "invoices",
+		at:   func(c *billing.Customer) time.Time { return c.InvoicesAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
 			newest, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
 			return func(now *billing.Customer) { now.ApplyInvoices(mirrorActor(by), newest) }, err
@@ -56,7 +62,7 @@ func (s *Service) invoices(by identity.Actor) part {
 }
 
 // look returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
-// reached. The customer is nil if the workspace has none.
+// reached, or did not answer in time. The customer is nil if the workspace has none.
 func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) (c *billing.Customer, stale bool, err error) {
 	c, err = s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -65,13 +71,8 @@ func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) 
 	if err != nil || c.ID == "" || by.At.Sub(p.at(c)) < billing.Fresh {
 		return c, false, err
 	}
-	calls, cancel := outbound(ctx)
-	defer cancel()
-	fresh, err := s.refresh(ctx, calls, by, t, c, p)
-	if errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) {
-		return c, true, nil
-	}
-	return fresh, false, err
+	r, stale, err := s.freshen(ctx, by, t, c, p)
+	return r.customer, stale, err
 }
 
 // refresh reads a part from the gateway and stores it. If the customer changed in the meantime, what

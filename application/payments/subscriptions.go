@@ -78,11 +78,8 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 // asking returns the subscription with the payer's required action. It reads the action from the
 // gateway each time, because its secret is never stored. It stores the rest of what it reads.
 func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
-	calls, cancel := outbound(ctx)
-	defer cancel()
-	var held []billing.GatewaySubscription
-	fresh, err := s.refresh(ctx, calls, by, t, c, s.listing(by, &held))
-	if errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) {
+	r, stale, err := s.freshen(ctx, by, t, c, s.subscription(by))
+	if stale {
 		v, err := s.view(ctx, by, t, c)
 		if err != nil {
 			return nil, err
@@ -93,14 +90,14 @@ func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *bil
 	if err != nil {
 		return nil, err
 	}
-	if fresh.Subscription == nil {
+	if r.customer.Subscription == nil {
 		return nil, billing.ErrNoSubscription
 	}
-	v, err := s.view(ctx, by, t, fresh)
+	v, err := s.view(ctx, by, t, r.customer)
 	if err != nil {
 		return nil, err
 	}
-	v.Action = actionOf(held, v.ID)
+	v.Action = actionOf(r.held, v.ID)
 	return v, nil
 }
 

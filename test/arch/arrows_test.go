@@ -33,6 +33,8 @@ var pure = map[string]string{
 	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
 	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
 	"github.com/santhosh-tekuri/jsonschema/v6": "configurations and credentials are held to JSON Schemas; its one way to a file, the loader, is replaced",
+	"github.com/sony/gobreaker/v2":             "reads of a gateway that does not answer stop waiting; it only counts",
+	"golang.org/x/sync/singleflight":           "concurrent reads of one thing share a call; it only waits",
 	"golang.org/x/net/idna":                    "origins are compared in the form that browsers give them; the standard library knows no IDNA",
 	"golang.org/x/text/unicode/norm":           "names are stored in one form, and columns compared without accents; its tables are data",
 	"golang.org/x/net/publicsuffix":            "a wildcard above everybody's names is refused; the list of such hosts is data",

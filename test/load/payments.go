@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	stripe "github.com/stripe/stripe-go/v85"
@@ -26,20 +32,26 @@ func payments(ctx context.Context, m *machine) error {
 		return fmt.Errorf("stripe-mock: %w", err)
 	}
 	defer mock.Stop()
+	s, err := newStall(mock.URL)
+	if err != nil {
+		return err
+	}
+	gateway := httptest.NewServer(s)
+	defer gateway.Close()
 	config := filepath.Join(m.dir, "stripe.yaml")
 	secrets := filepath.Join(m.dir, "stripe.key") // one file for both: no webhook comes
 	if err := os.WriteFile(secrets, []byte(stripeKey), 0o600); err != nil {
 		return err
 	}
 	if err := os.WriteFile(config, fmt.Appendf(nil, "orgs: [{slug: default, payments: {gateway: stripe, webhook_secrets: [%q], stripe: {secret_key: %q, publishable_key: pk_test_1, base_url: %q}}}]\n",
-		"file:"+secrets, "file:"+secrets, mock.URL), 0o600); err != nil {
+		"file:"+secrets, "file:"+secrets, gateway.URL), 0o600); err != nil {
 		return err
 	}
 	m.section("Payments", "", "compared with", "takes", "Atrium takes", "more", "ratio (aim ≤ 1.3)")
-	return m.onEach(ctx, "payments", func(d database, data string) error { return m.paymentsOn(ctx, d, data, config, mock.URL) })
+	return m.onEach(ctx, "payments", func(d database, data string) error { return m.paymentsOn(ctx, d, data, config, gateway.URL, s) })
 }
 
-func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock string) error {
+func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock string, s *stall) error {
 	b, err := m.serveBeside(ctx, d, data, "--config", config)
 	if err != nil {
 		return err
@@ -75,6 +87,63 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
+	return m.whileHanging(ctx, d, s, newTarget(b.atrium, "/api/payments/subscriptions/me", b.owner.Token), func() error {
+		_, err := db.ExecContext(ctx, `UPDATE payment_customers SET subscription_at = 0`)
+		return err
+	})
+}
+
+// stall is a proxy that can stop answering.
+type stall struct {
+	http.Handler
+	on atomic.Bool
+}
+
+func newStall(to string) (*stall, error) {
+	target, err := url.Parse(to)
+	if err != nil {
+		return nil, err
+	}
+	return &stall{Handler: httputil.NewSingleHostReverseProxy(target)}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *stall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.on.Load() {
+		<-r.Context().Done()
+		return
+	}
+	s.Handler.ServeHTTP(w, r)
+}
+
+// whileHanging measures a read of the mirror, which age makes old, while the gateway does not answer: the first one
+// waits for it, the others do not.
+func (m *machine) whileHanging(ctx context.Context, d database, s *stall, read target, age func() error) error {
+	conn, err := read.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ask(); err != nil { // fills the mirror
+		return err
+	}
+	s.on.Store(true)
+	defer s.on.Store(false)
+	var all []time.Duration
+	for range 301 {
+		if err := age(); err != nil {
+			return err
+		}
+		took, err := conn.ask()
+		if err != nil {
+			return err
+		}
+		all = append(all, took)
+	}
+	first, others := all[0], all[1:]
+	slices.Sort(others)
+	m.row(d.named()+", `GET subscriptions/me`, the gateway hanging", "aims: once ≤ 1050 ms, then p99 ≤ 20 ms",
+		"once "+ms(first), "p99 "+ms(others[len(others)*99/100]), "", "")
 	return nil
 }
 

@@ -143,7 +143,10 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 		}
 		keys = append(keys, key)
 	}
-	t := payments.Terms{Kind: billing.GatewayKind(p.Gateway), WebhookKeys: keys, PublishableKey: p.Stripe.PublishableKey}
+	t := payments.Terms{
+		Kind: billing.GatewayKind(p.Gateway), WebhookKeys: keys, PublishableKey: p.Stripe.PublishableKey,
+		Reads: new(payments.Reads),
+	}
 	t.Plans, t.Grace = p.Terms()
 	switch t.Kind {
 	case billing.Sandbox:

@@ -1,0 +1,71 @@
+package payments_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// hanging makes the gateway's list of subscriptions hang until answers is set.
+func hanging(s *stage) (answers func(bool), calls func() int) {
+	var mu sync.Mutex
+	ok, n := false, 0
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
+		func(ctx context.Context, _ billing.CustomerID) ([]billing.GatewaySubscription, error) {
+			mu.Lock()
+			n++
+			now := ok
+			mu.Unlock()
+			if !now {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return []billing.GatewaySubscription{held(billing.Active)}, nil
+		})
+	return func(now bool) { mu.Lock(); ok = now; mu.Unlock() }, func() int { mu.Lock(); defer mu.Unlock(); return n }
+}
+
+func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.terms.Reads = new(payments.Reads)
+		s.kept = subscribed("pm_1")
+		old := owner
+		old.At = now.Add(2 * billing.Fresh)
+		answers, calls := hanging(s)
+		read := func(want bool, atMost time.Duration) {
+			t.Helper()
+			start := time.Now()
+			v, err := s.Subscription(s.ctx, old)
+			if wantErr(t, err, nil); v.Stale != want {
+				t.Errorf("stale = %v, want %v", v.Stale, want)
+			}
+			if took := time.Since(start); took > atMost {
+				t.Errorf("it took %s, want at most %s", took, atMost)
+			}
+		}
+		var wg sync.WaitGroup
+		for range 10 { // they share one call
+			wg.Go(func() { read(true, time.Second) })
+		}
+		wg.Wait()
+		if n := calls(); n != 1 {
+			t.Errorf("%d calls of the gateway, want 1", n)
+		}
+		for range 10 {
+			read(true, 0)
+		}
+		answers(true)
+		time.Sleep(10 * time.Second)
+		read(false, 0) // the first call was repeated behind
+		old.At = now.Add(4 * billing.Fresh)
+		read(true, 0) // and reads the gateway behind
+		synctest.Wait()
+		read(false, 0)
+	})
+}
