@@ -39,7 +39,7 @@ func NewSessions[S Session](guard Guard, open func(context.Context, Network, por
 // Probe implements ports.Warehouse.
 func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := NewTrace()
-	return trace.Report(w.in(ctx, to, trace, func(s Session) (err error) {
+	return trace.Report(w.withSession(ctx, to, trace, func(s Session) (err error) {
 		if err := s.Read(&trace.Server); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report
 
 // Tables implements ports.Warehouse.
 func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (tables []connection.Table, err error) {
-	err = w.in(ctx, to, NewTrace(), func(s Session) error {
+	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
 		tables, err = s.Tables(q)
 		return err
 	})
@@ -67,7 +67,7 @@ func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.Tab
 
 // Preview implements ports.Warehouse.
 func (w *Sessions) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (p connection.Preview, err error) {
-	err = w.in(ctx, to, NewTrace(), func(s Session) error {
+	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
 		if p, err = s.Preview(q.Table, q.Rows); err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func estimate(s Session, t connection.TableRef) int64 {
 	return -1
 }
 
-// in runs fn in a session of its own.
-func (w *Sessions) in(ctx context.Context, to ports.Target, trace *Trace, fn func(Session) error) error {
+// withSession runs fn in a session of its own.
+func (w *Sessions) withSession(ctx context.Context, to ports.Target, trace *Trace, fn func(Session) error) error {
 	ctx, cancel, network := w.guard.Begin(ctx, to)
 	defer cancel()
 	s, err := w.open(ctx, network, to, trace)

@@ -79,22 +79,22 @@ func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
 	}
 	defer context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Now()) })()
 	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() { // a server that refuses may answer and hang up before it has heard all
-		return Answer{}, w.broken(ctx, err)
+		return Answer{}, w.readFailure(ctx, err)
 	}
 	response, err := http.ReadResponse(w.answers, r)
 	if err != nil {
-		return Answer{}, w.broken(ctx, err)
+		return Answer{}, w.readFailure(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body) // as much as the network lets through
 	if err != nil {
-		return Answer{}, w.broken(ctx, err)
+		return Answer{}, w.readFailure(ctx, err)
 	}
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
 }
 
-// broken returns the reason why no response could be read.
-func (w *Web) broken(ctx context.Context, err error) error {
+// readFailure returns the reason why no response could be read.
+func (w *Web) readFailure(ctx context.Context, err error) error {
 	wired := w.recorder.Err()
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):

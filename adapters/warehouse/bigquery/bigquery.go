@@ -26,10 +26,10 @@ var google = servers{api: address{"bigquery.googleapis.com", 443}, token: addres
 
 // New returns ports.Warehouse for connection.BigQuery, which reaches Google through guard.
 func New(guard warehouse.Guard) *warehouse.Sessions {
-	return at(guard, func(connection.Credential) servers { return google })
+	return newAt(guard, func(connection.Credential) servers { return google })
 }
 
-func at(guard warehouse.Guard, where func(connection.Credential) servers) *warehouse.Sessions {
+func newAt(guard warehouse.Guard, where func(connection.Credential) servers) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
 		return open(ctx, n, to, where(to.Credential), trace)
 	})

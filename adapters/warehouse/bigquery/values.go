@@ -21,8 +21,8 @@ type field struct {
 	Fields    []field `json:"fields"`
 }
 
-// words are the API's words for types, in those of its SQL.
-var words = map[string]string{"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
+// sqlTypes are the API's words for types, in those of its SQL.
+var sqlTypes = map[string]string{"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
 
 var types = map[string]connection.Type{
 	"INT64": connection.Integer, "FLOAT64": connection.Number, "NUMERIC": connection.Number, "BIGNUMERIC": connection.Number, "BOOL": connection.Boolean,
@@ -30,8 +30,8 @@ var types = map[string]connection.Type{
 }
 
 func (f field) sqlType() string {
-	if word, ok := words[f.Type]; ok {
-		return word
+	if name, ok := sqlTypes[f.Type]; ok {
+		return name
 	}
 	return f.Type
 }

@@ -84,7 +84,7 @@ func (s *session) classify(err error) error {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return unlessCanceled(s.ctx, number(my.Number).code())
 	}
-	return unlessCanceled(s.ctx, broken(s.ctx, err, s.wire, connection.QueryTimeout))
+	return unlessCanceled(s.ctx, networkFailure(s.ctx, err, s.wire, connection.QueryTimeout))
 }
 
 // classifyTLS says why a connection could not be encrypted.
@@ -116,12 +116,12 @@ func classifyStart(ctx context.Context, err error, w *wire) error {
 			return connection.AuthRejected
 		}
 	}
-	return broken(ctx, err, w, connection.ConnectTimeout)
+	return networkFailure(ctx, err, w, connection.ConnectTimeout)
 }
 
-// broken says what an error means that is not the server's, late being the code of one that is too
+// networkFailure says what an error means that is not the server's, late being the code of one that is too
 // slow. The driver hides what the network said; the wire remembers.
-func broken(ctx context.Context, err error, w *wire, late connection.Code) error {
+func networkFailure(ctx context.Context, err error, w *wire, late connection.Code) error {
 	wired := w.Err()
 	switch {
 	case errors.Is(wired, connection.ResponseTooLarge):

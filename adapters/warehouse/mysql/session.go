@@ -63,7 +63,7 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 	if encryption == nil {
 		trace.Skipped(connection.TLS)
 	}
-	if s.wire, err = greet(ctx, r); err != nil {
+	if s.wire, err = readGreeting(ctx, r); err != nil {
 		return err
 	}
 	encrypted := false
@@ -73,12 +73,12 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 		if s.wire.flags&capTLS == 0 {
 			return connection.TLSUnsupported
 		}
-		encryption = noting(encryption, &encrypted)
+		encryption = withAcceptNotice(encryption, &encrypted)
 	}
 	if err := s.wire.SetDeadline(time.Time{}); err != nil { // from here on the driver watches ctx
 		return warehouse.Classify(ctx, err)
 	}
-	err = sanely(func() error { return s.connect(ctx, configure(to, encryption)) })
+	err = recoverPanics(func() error { return s.connect(ctx, configure(to, encryption)) })
 	if err != nil && encryption != nil && !encrypted {
 		return classifyTLS(ctx, err, s.wire)
 	}
@@ -97,8 +97,8 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 	return nil
 }
 
-// noting makes a configuration that says when the server's certificate has been accepted.
-func noting(config *tls.Config, accepted *bool) *tls.Config {
+// withAcceptNotice makes a configuration that says when the server's certificate has been accepted.
+func withAcceptNotice(config *tls.Config, accepted *bool) *tls.Config {
 	config = config.Clone()
 	before := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
@@ -178,7 +178,7 @@ func (s *session) isMariaDB() bool { return strings.Contains(s.version, "MariaDB
 
 // run sends a statement that returns no rows.
 func (s *session) run(sql string) error {
-	return s.classify(sanely(func() error {
+	return s.classify(recoverPanics(func() error {
 		_, err := s.conn.ExecContext(s.ctx, sql, nil)
 		return err
 	}))
@@ -190,7 +190,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 	for i, a := range args {
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	err = sanely(func() error {
+	err = recoverPanics(func() error {
 		rows, err := s.conn.QueryContext(s.ctx, sql, values)
 		if err != nil {
 			return err
@@ -232,9 +232,9 @@ func text(v driver.Value) *string {
 	return &s
 }
 
-// sanely runs what reads packets that a server made: for some that are not well-formed the driver
+// recoverPanics runs what reads packets that a server made: for some that are not well-formed the driver
 // panics.
-func sanely(fn func() error) (err error) {
+func recoverPanics(fn func() error) (err error) {
 	defer func() {
 		if recover() != nil {
 			err = connection.NotThisDatabase

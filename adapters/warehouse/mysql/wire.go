@@ -32,11 +32,11 @@ type wire struct {
 	guard    *guard // nil on connections to be encrypted
 }
 
-// greet reads the server's first packet and checks its form, since the driver trusts its lengths.
+// readGreeting reads the server's first packet and checks its form, since the driver trusts its lengths.
 //
-// In this protocol the server speaks first. To a silent server greet finally sends something: a server that
+// In this protocol the server speaks first. To a silent server, readGreeting finally sends something: a server that
 // waits for that speaks another protocol, and its answer shows it.
-func greet(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
+func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	end, _ := ctx.Deadline()
 	if err := r.SetDeadline(time.Now().Add(time.Until(end) * 3 / 4)); err != nil {
 		return nil, warehouse.Classify(ctx, err)
@@ -47,7 +47,7 @@ func greet(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		switch {
 		case r.Count() == 0 && warehouse.IsTimeout(err) && ctx.Err() == nil:
-			return nil, knock(ctx, r, end)
+			return nil, promptServer(ctx, r, end)
 		case err == io.EOF: // it closed without a word
 			return nil, connection.PortClosed
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -70,8 +70,8 @@ func greet(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	return w, w.parse(body)
 }
 
-// knock sends a line to a silent server that most text protocols answer.
-func knock(ctx context.Context, r *warehouse.Recorder, end time.Time) error {
+// promptServer sends a line to a silent server that most text protocols answer.
+func promptServer(ctx context.Context, r *warehouse.Recorder, end time.Time) error {
 	if err := r.SetDeadline(end); err != nil {
 		return warehouse.Classify(ctx, err)
 	}
@@ -128,7 +128,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 	n, err := w.Recorder.Read(b)
 	if w.guard != nil {
-		if refused := w.guard.see(b[:n]); refused != nil {
+		if refused := w.guard.check(b[:n]); refused != nil {
 			return 0, refused
 		}
 	}
@@ -144,8 +144,8 @@ type guard struct {
 	refused error
 }
 
-// see returns why the sign-in must end, nil if it may go on.
-func (g *guard) see(b []byte) error {
+// check returns why the sign-in must end, nil if it may go on.
+func (g *guard) check(b []byte) error {
 	if g.done || g.refused != nil {
 		return g.refused
 	}

@@ -22,11 +22,11 @@ const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS n
 	WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND ` + users
 
 // readable is whether the user may read at least a column of one of them.
-var readable = may(`SELECT`, `SELECT`)
+var readable = hasPrivilege(`SELECT`, `SELECT`)
 
-// may returns the condition that the user has any of some privileges on a table, or any of others on one of its
-// columns. Without a privilege on the table, there are only those that were granted on columns.
-func may(onTable, onColumn string) string {
+// hasPrivilege returns the condition that the user has any of some privileges on a table, or any of others on one of
+// its columns. Without a privilege on the table, there are only those that were granted on columns.
+func hasPrivilege(onTable, onColumn string) string {
 	return `(has_schema_privilege(t.namespace, 'USAGE') AND (has_table_privilege(t.oid, '` + onTable + `') OR EXISTS (
 		SELECT 1 FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped AND has_column_privilege(t.oid, a.attnum, '` + onColumn + `'))))`
 }
@@ -43,7 +43,7 @@ var (
 		current_setting('is_superuser') = 'on'
 		OR has_database_privilege(current_database(), 'CREATE')
 		OR EXISTS (SELECT 1 FROM pg_namespace n WHERE ` + users + ` AND has_schema_privilege(n.oid, 'CREATE'))
-		OR EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + may(`INSERT, UPDATE, DELETE, TRUNCATE`, `INSERT, UPDATE`) + `)`
+		OR EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + hasPrivilege(`INSERT, UPDATE, DELETE, TRUNCATE`, `INSERT, UPDATE`) + `)`
 )
 
 // Read says who the server is, and whether the user can read a table, if there are any. What CanWrite

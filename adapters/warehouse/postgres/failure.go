@@ -41,7 +41,7 @@ func classify(ctx context.Context, err error) error {
 		return nil
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return unlessCanceled(ctx, state(pg.Code))
+		return unlessCanceled(ctx, codeOfState(pg.Code))
 	}
 	if _, ok := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); ok {
 		return connection.ResponseTooLarge
@@ -58,7 +58,7 @@ func classify(ctx context.Context, err error) error {
 	return err
 }
 
-func state(code string) connection.Code {
+func codeOfState(code string) connection.Code {
 	if c, ok := states[code]; ok {
 		return c
 	}
@@ -73,7 +73,7 @@ func state(code string) connection.Code {
 // classifyStart says why a session did not begin, from the server's error, or from its first words.
 func classifyStart(ctx context.Context, err error, words *reader) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if code := state(pg.Code); code != connection.PermissionDenied {
+		if code := codeOfState(pg.Code); code != connection.PermissionDenied {
 			return code
 		}
 		return connection.DatabaseDeniedOrMissing // the role has no CONNECT

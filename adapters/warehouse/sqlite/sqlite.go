@@ -38,7 +38,7 @@ func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Repor
 	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS, connection.Authenticate} {
 		trace.Skipped(step)
 	}
-	return trace.Report(w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+	return trace.Report(w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		trace.Passed(connection.Database)
 		if _, err := tables(ctx, db, connection.TableQuery{Limit: 1}); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Repor
 
 // Tables implements ports.Warehouse.
 func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (found []connection.Table, err error) {
-	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		found, err = tables(ctx, db, q)
 		return err
 	})
@@ -65,7 +65,7 @@ func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.Ta
 
 // Preview implements ports.Warehouse. SQLite keeps no row counts, so that the estimate is unknown.
 func (w *Warehouse) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (p connection.Preview, err error) {
-	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
 		defer cancel()
 		p, err = preview(ctx, db, q.Table, q.Rows)
@@ -74,8 +74,8 @@ func (w *Warehouse) Preview(ctx context.Context, to ports.Target, q connection.P
 	return p, err
 }
 
-// in runs fn on the file that the credential names.
-func (w *Warehouse) in(ctx context.Context, to ports.Target, fn func(context.Context, *sql.Conn) error) (err error) {
+// withFile runs fn on the file that the credential names.
+func (w *Warehouse) withFile(ctx context.Context, to ports.Target, fn func(context.Context, *sql.Conn) error) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
