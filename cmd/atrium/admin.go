@@ -72,8 +72,8 @@ func orgNamed(app *node.Core, slug string) (*identity.Org, error) {
 	return org, nil
 }
 
-// explain adds the invalid inputs to the error of a refused command.
-func explain(err error) error {
+// withFields adds the invalid inputs to the error of a refused command.
+func withFields(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		for _, field := range f.Fields {
 			err = fmt.Errorf("%w %s: %s", err, field.Pointer[1:], field.Detail)
@@ -263,10 +263,10 @@ func (u *userCreateCommand) Run(p *process) error {
 			Email: u.Email, Verified: true, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
 		})
 		if errors.Is(err, account.ErrAlreadyMember) {
-			return fmt.Errorf("%s is a member of the workspace %s already; for another API key: %s --email %s --workspace %s", u.Email, u.Workspace, p.self("token create"), u.Email, u.Workspace)
+			return fmt.Errorf("%s is a member of the workspace %s already; for another API key: %s --email %s --workspace %s", u.Email, u.Workspace, p.hint("token create"), u.Email, u.Workspace)
 		}
 		if err != nil {
-			return explain(err)
+			return withFields(err)
 		}
 		if org.Keys.NoPersonal {
 			return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": nil},
@@ -325,7 +325,7 @@ func (t *tokenCreateCommand) Run(p *process) error {
 		}
 		k, token, err := app.Services.Accounts.KeyFor(p.ctx, by, org, t.Email, t.Workspace, d)
 		if err != nil {
-			return fmt.Errorf("%s in the workspace %s: %w", t.Email, t.Workspace, explain(err))
+			return fmt.Errorf("%s in the workspace %s: %w", t.Email, t.Workspace, withFields(err))
 		}
 		return p.print(t.JSON, map[string]any{"api_key_id": k.ID, "user_id": k.User, "workspace_id": k.Workspace, "token": token.Reveal()},
 			"API key %s of %s in the workspace %s, shown only once:\n%s\n", k.ID, t.Email, t.Workspace, token.Reveal())

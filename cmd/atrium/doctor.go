@@ -45,7 +45,7 @@ func (d *doctorAllCommand) Run(p *process) error {
 	if err != nil {
 		return p.report([]doctor.Finding{doctor.Failed("configuration", err)}, d.JSON)
 	}
-	return p.report(doctor.Diagnose(p.ctx, c, p.self("user create")), d.JSON)
+	return p.report(doctor.Diagnose(p.ctx, c, p.hint("user create")), d.JSON)
 }
 
 // report prints findings, and returns an error if a check failed.

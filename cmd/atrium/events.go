@@ -56,7 +56,7 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			if r.Broken > 0 {
 				broken++
 			}
-			return v.tell(p, r)
+			return v.printReport(p, r)
 		})
 		if err != nil {
 			return err
@@ -71,8 +71,8 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 	})
 }
 
-// tell prints the report on one chain.
-func (v *eventsVerifyCommand) tell(p *process, r event.Report) error {
+// printReport prints the report on one chain.
+func (v *eventsVerifyCommand) printReport(p *process, r event.Report) error {
 	if v.JSON {
 		return p.print(true, r, "")
 	}

@@ -65,7 +65,7 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 	}
 	owner.file = filepath.Join(app.Config.Data, "first-api-key")
 	if err := writeFirstKey(owner.file, owner.token); err != nil {
-		return nil, fmt.Errorf("the first API key was not written, create another one with %s --email %s: %w", p.self("token create"), firstEmail, err)
+		return nil, fmt.Errorf("the first API key was not written, create another one with %s --email %s: %w", p.hint("token create"), firstEmail, err)
 	}
 	return owner, nil
 }

@@ -161,8 +161,8 @@ func (p *process) config(flags map[string]string) (configs.Config, error) {
 	return c, nil
 }
 
-// self returns a command line of this program as the user called it, for hints that can be pasted.
-func (p *process) self(command string) string {
+// hint returns a command line of this program as the user called it, which people can paste.
+func (p *process) hint(command string) string {
 	words := []string{filepath.Base(os.Args[0]), command}
 	if strings.HasPrefix(words[0], "atrium") && strings.Contains(os.Args[0], "go-build") {
 		words[0] = "go run ./cmd/atrium"

@@ -125,7 +125,7 @@ This is the first start: %s owns the workspace "default". The API key %s; %s.
 
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
-`, owner.email, shown, whereKept(app), url, key)
+`, owner.email, shown, describeStorage(app), url, key)
 	} else {
 		var err error
 		if next, err = p.nextKey(app); err != nil {
@@ -143,9 +143,9 @@ func (p *process) nextKey(app *node.Core) (string, error) {
 		return "", err
 	}
 	email, err := app.DB.OnlyPerson(p.ctx)
-	what, command := "an API key", p.self("token create")+" --email "+cmp.Or(email, "EMAIL")
+	what, command := "an API key", p.hint("token create")+" --email "+cmp.Or(email, "EMAIL")
 	if empty {
-		what, command = "the first person", p.self("user create")+" --email EMAIL --role owner"
+		what, command = "the first person", p.hint("user create")+" --email EMAIL --role owner"
 	}
 	if len(app.Orgs.Directory().All()) > 1 {
 		command += " --org SLUG"
@@ -153,8 +153,8 @@ func (p *process) nextKey(app *node.Core) (string, error) {
 	return "Make " + what + " with: " + command + "\n", err
 }
 
-// whereKept describes what to back up.
-func whereKept(app *node.Core) string {
+// describeStorage describes what to back up.
+func describeStorage(app *node.Core) string {
 	database, key := "the "+app.DB.Engine()+" database", app.Config.Keyring.KeyFile
 	if file, ok := strings.CutPrefix(app.Config.Database.URL.Reveal(), "sqlite:"); ok {
 		database = file

@@ -31,7 +31,7 @@ func (u *userDisableCommand) Run(p *process) error {
 	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
 		keep := account.KeepServiceKeys(u.KeepServiceKeys)
 		if err := app.Services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
-			return explain(err)
+			return withFields(err)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": true}, "The account of %s (%s) is disabled.\n", u.Email, id)
 	})
@@ -56,7 +56,7 @@ Example:
 func (u *userEnableCommand) Run(p *process) error {
 	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
 		if err := app.Services.Accounts.EnablePerson(p.ctx, by, id, u.Reason); err != nil {
-			return explain(err)
+			return withFields(err)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": false}, "The account of %s (%s) is enabled.\n", u.Email, id)
 	})

@@ -34,7 +34,7 @@ func (u *userLinkCommand) Run(p *process) error {
 		}
 		linked, err := app.Services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org, u.Email, u.Issuer, u.Subject)
 		if err != nil {
-			return explain(err)
+			return withFields(err)
 		}
 		from, was := "", any(nil)
 		if linked.From != "" {

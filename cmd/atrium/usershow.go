@@ -55,7 +55,7 @@ func (s *userShowCommand) Run(p *process) error {
 		}
 		u, memberships, err := app.Services.Accounts.UserByEmail(p.ctx, by, s.Email)
 		if err != nil {
-			return explain(err)
+			return withFields(err)
 		}
 		shown := show(u, memberships)
 		return p.print(s.JSON, shown, "%s", shown.text())

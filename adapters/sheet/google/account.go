@@ -54,8 +54,8 @@ type accounts struct {
 	all map[key]*account
 }
 
-// of returns the account for a target: the workspace's own, else that of the org's API key.
-func (a *accounts) of(to ports.SheetTarget) (*account, error) {
+// forTarget returns the account for a target: the workspace's own, else that of the org's API key.
+func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 	var text []byte
 	switch {
 	case to.Google.Kind() == connection.GoogleSheets:
@@ -79,15 +79,15 @@ func (a *accounts) of(to ports.SheetTarget) (*account, error) {
 			found.apiKey = secret.String{}
 			found.email, found.tokens = to.Google.Text("client_email"), a.config.tokens(to.Google)
 		}
-		a.forget()
+		a.evict()
 		a.all[k] = found
 	}
 	found.used = a.now()
 	return found, nil
 }
 
-// forget makes room for one more.
-func (a *accounts) forget() {
+// evict makes room for one more.
+func (a *accounts) evict() {
 	for len(a.all) >= maxAccounts {
 		var oldest *account
 		for _, one := range a.all {

@@ -20,9 +20,9 @@ const (
 type cache[K comparable, V any] struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	kept    map[K]kept[V]
-	flights map[K]*flight[V]
+	mu       sync.Mutex
+	kept     map[K]kept[V]
+	requests map[K]*request[V]
 }
 
 type kept[V any] struct {
@@ -30,8 +30,8 @@ type kept[V any] struct {
 	at    time.Time
 }
 
-// flight is a request that was sent and not answered yet.
-type flight[V any] struct {
+// request is a request that was sent and not answered yet.
+type request[V any] struct {
 	callers int // that wait for it
 	end     context.CancelFunc
 	done    chan struct{}
@@ -40,7 +40,7 @@ type flight[V any] struct {
 }
 
 func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
-	return &cache[K, V]{now: now, kept: map[K]kept[V]{}, flights: map[K]*flight[V]{}}
+	return &cache[K, V]{now: now, kept: map[K]kept[V]{}, requests: map[K]*request[V]{}}
 }
 
 // peek returns an entry that is fresh.
@@ -66,13 +66,13 @@ func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V
 		return v, nil
 	}
 	c.mu.Lock()
-	f, ok := c.flights[k]
+	f, ok := c.requests[k]
 	if !ok {
-		f = &flight[V]{done: make(chan struct{})}
-		c.flights[k] = f
+		f = &request[V]{done: make(chan struct{})}
+		c.requests[k] = f
 		var flying context.Context
 		flying, f.end = context.WithTimeoutCause(context.WithoutCancel(ctx), patience, source.ErrSheetTimeout)
-		go c.fly(flying, k, f, ask)
+		go c.fetch(flying, k, f, ask)
 	}
 	f.callers++
 	c.mu.Unlock()
@@ -80,25 +80,25 @@ func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V
 	case <-f.done:
 		return f.value, f.err
 	case <-ctx.Done():
-		c.leave(k, f)
+		c.stopWaiting(k, f)
 		var none V
 		return none, ctx.Err()
 	}
 }
 
-// leave ends the wait of one caller.
-func (c *cache[K, V]) leave(k K, f *flight[V]) {
+// stopWaiting ends the wait of one caller.
+func (c *cache[K, V]) stopWaiting(k K, f *request[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.callers--; f.callers == 0 {
 		f.end()
-		if c.flights[k] == f { // the next caller sends a new request
-			delete(c.flights, k)
+		if c.requests[k] == f { // the next caller sends a new request
+			delete(c.requests, k)
 		}
 	}
 }
 
-func (c *cache[K, V]) fly(ctx context.Context, k K, f *flight[V], ask func(context.Context) (V, error)) {
+func (c *cache[K, V]) fetch(ctx context.Context, k K, f *request[V], ask func(context.Context) (V, error)) {
 	defer f.end()
 	f.value, f.err = ask(ctx)
 	if f.err != nil && ctx.Err() != nil {
@@ -107,10 +107,10 @@ func (c *cache[K, V]) fly(ctx context.Context, k K, f *flight[V], ask func(conte
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(f.done)
-	if c.flights[k] != f {
+	if c.requests[k] != f {
 		return // all callers have left
 	}
-	delete(c.flights, k)
+	delete(c.requests, k)
 	before, ok := c.kept[k]
 	switch {
 	case f.err == nil:

@@ -82,7 +82,7 @@ func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of
 	if !ok {
 		return source.Sheet{}, source.ErrURLNotAllowed
 	}
-	as, err := s.accounts.of(of)
+	as, err := s.accounts.forTarget(of)
 	if err != nil {
 		return source.Sheet{}, err
 	}

@@ -103,7 +103,7 @@ func quiet(s *Sheets) {
 	for under := 1; under > 0; runtime.Gosched() {
 		s.heads.mu.Lock()
 		s.books.mu.Lock()
-		under = len(s.heads.flights) + len(s.books.flights)
+		under = len(s.heads.requests) + len(s.books.requests)
 		s.books.mu.Unlock()
 		s.heads.mu.Unlock()
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// leftBehind reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
+// abandonedSubscriptions reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
 // and the gateway may still charge them.
-func leftBehind(ctx context.Context, app *node.Core, org identity.OrgID, account string) ([]Finding, error) {
+func abandonedSubscriptions(ctx context.Context, app *node.Core, org identity.OrgID, account string) ([]Finding, error) {
 	counts, err := app.DB.Stores().Payments.Elsewhere(ctx, org, account)
 	var findings []Finding
 	for _, left := range slices.Sorted(maps.Keys(counts)) {
@@ -29,7 +29,7 @@ func leftBehind(ctx context.Context, app *node.Core, org identity.OrgID, account
 // Payments checks the plans, the events and the mirror of the payment gateway of by's org.
 func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding, error) {
 	t := app.External.Gateways.Terms(by.Org)
-	findings, err := leftBehind(ctx, app, by.Org, t.Account)
+	findings, err := abandonedSubscriptions(ctx, app, by.Org, t.Account)
 	if err != nil {
 		return nil, err
 	}

@@ -22,14 +22,14 @@ func checkEntry(c configs.Config) Finding {
 		}
 		var said []string
 		for _, issuer := range org.Issuers {
-			said = append(said, issuer.URL+" "+vouches(issuer))
+			said = append(said, issuer.URL+" "+describeVouching(issuer))
 		}
 		said = append(said, "sign_up "+string(org.SignUp))
 		if org.SignUp == identity.SignUpOpen {
 			warning = true
 			said = append(said, "everyone with a valid token gets an account")
 		}
-		for _, both := range overlaps(org.Issuers) {
+		for _, both := range overlappingIssuers(org.Issuers) {
 			warning = true
 			said = append(said, fmt.Sprintf("%s and %s may vouch for the same addresses: either can sign in as a person of the other", both[0], both[1]))
 		}
@@ -38,8 +38,8 @@ func checkEntry(c configs.Config) Finding {
 	return Finding{Check: "sign-in", OK: true, Warning: warning, Note: strings.Join(notes, "; ")}
 }
 
-// vouches describes the e-mail addresses for which an issuer may vouch.
-func vouches(i identity.Issuer) string {
+// describeVouching describes the e-mail addresses for which an issuer may vouch.
+func describeVouching(i identity.Issuer) string {
 	switch {
 	case !i.TrustEmail:
 		return "vouches for no address"
@@ -49,8 +49,8 @@ func vouches(i identity.Issuer) string {
 	return "vouches for " + strings.Join(i.EmailDomains, " and ")
 }
 
-// overlaps returns the URLs of each pair of issuers that may vouch for the same address.
-func overlaps(issuers []identity.Issuer) (pairs [][2]string) {
+// overlappingIssuers returns the URLs of each pair of issuers that may vouch for the same address.
+func overlappingIssuers(issuers []identity.Issuer) (pairs [][2]string) {
 	for n, a := range issuers {
 		for _, b := range issuers[n+1:] {
 			shared := len(a.EmailDomains) == 0 || len(b.EmailDomains) == 0 ||
