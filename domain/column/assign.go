@@ -10,10 +10,10 @@ import "math"
 // in time rows² × columns. Among several optimal results, the choice depends only on worth.
 func assign(worth [][]float64) []int {
 	if len(worth) == 0 || len(worth[0]) == 0 {
-		return none(len(worth))
+		return unassigned(len(worth))
 	}
 	if len(worth) > len(worth[0]) { // each row needs a column below
-		rows := none(len(worth))
+		rows := unassigned(len(worth))
 		for c, r := range assign(transpose(worth)) {
 			if r >= 0 {
 				rows[r] = c
@@ -63,7 +63,7 @@ func assign(worth [][]float64) []int {
 			at = way[at]
 		}
 	}
-	out := none(rows)
+	out := unassigned(rows)
 	for c, r := range p[1:] {
 		if r > 0 && worth[r-1][c] > 0 { //nolint:gosec // a row from 1 to all of them
 			out[r-1] = c
@@ -72,7 +72,7 @@ func assign(worth [][]float64) []int {
 	return out
 }
 
-func none(n int) []int {
+func unassigned(n int) []int {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = -1

@@ -27,7 +27,7 @@ func Infer(cells []*string) Type {
 		if c == nil {
 			continue
 		}
-		if v := strings.TrimSpace(*c); !nothings[strings.ToLower(v)] {
+		if v := strings.TrimSpace(*c); !placeholders[strings.ToLower(v)] {
 			values = append(values, v)
 		}
 	}
@@ -38,14 +38,14 @@ func Infer(cells []*string) Type {
 		is Type
 		of func([]string) bool
 	}{
-		{Boolean, each(isBoolean)},
-		{Email, each(isEmail)},
-		{URL, each(isURL)},
+		{Boolean, allMatch(isBoolean)},
+		{Email, allMatch(isEmail)},
+		{URL, allMatch(isURL)},
 		{Date, areDates},
 		{DateTime, areDateTimes},
 		{Integer, areIntegers},
 		{Number, areNumbers},
-		{JSON, each(isJSON)},
+		{JSON, allMatch(isJSON)},
 	} {
 		if t.of(values) {
 			return t.is
@@ -57,14 +57,14 @@ func Infer(cells []*string) Type {
 	return String
 }
 
-// nothings are texts that mean no value, in lower case.
-var nothings = set("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?", "#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
+// placeholders are texts that mean no value, in lower case.
+var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?", "#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
 
 // booleans are the words for true and false in several languages of spreadsheet programs.
-var booleans = set("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux", "oui", "non",
+var booleans = setOf("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux", "oui", "non",
 	"verdadero", "falso", "sí", "si", "vero", "sim", "não", "nao", "waar", "onwaar", "nee", "on", "off", "☑", "☐", "✓", "✗")
 
-func set(words ...string) map[string]bool {
+func setOf(words ...string) map[string]bool {
 	s := map[string]bool{}
 	for _, w := range words {
 		s[w] = true
@@ -72,7 +72,7 @@ func set(words ...string) map[string]bool {
 	return s
 }
 
-func each(is func(string) bool) func([]string) bool {
+func allMatch(is func(string) bool) func([]string) bool {
 	return func(values []string) bool {
 		return !slices.ContainsFunc(values, func(v string) bool { return !is(v) })
 	}
@@ -157,9 +157,9 @@ func number(v string) (ok, whole bool) {
 }
 
 func areNumbers(values []string) bool {
-	return each(func(v string) bool { ok, _ := number(v); return ok })(values)
+	return allMatch(func(v string) bool { ok, _ := number(v); return ok })(values)
 }
 
 func areIntegers(values []string) bool {
-	return each(func(v string) bool { ok, whole := number(v); return ok && whole })(values)
+	return allMatch(func(v string) bool { ok, whole := number(v); return ok && whole })(values)
 }

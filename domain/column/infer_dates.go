@@ -31,7 +31,7 @@ func areDateTimes(values []string) bool { return inOneOrder(values, true) }
 
 func inOneOrder(values []string, times bool) bool {
 	for _, o := range orders {
-		if each(func(v string) bool {
+		if allMatch(func(v string) bool {
 			v = weekdayForm.ReplaceAllString(v, "")
 			if times {
 				v = timeForm.ReplaceAllString(v, "")

@@ -71,13 +71,13 @@ const (
 )
 
 // noise are words that say whose value it is, or that it is the usual one.
-var noise = set("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
+var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
 	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
 
 // qualifiers say which of several, and generics fit any column: they count, but little.
 var (
-	qualifiers = set("home", "office", "work", "business", "private", "personal", "gross", "net", "official", "suggested", "current", "seller")
-	generics   = set("name", "title", "text", "field")
+	qualifiers = setOf("home", "office", "work", "business", "private", "personal", "gross", "net", "official", "suggested", "current", "seller")
+	generics   = setOf("name", "title", "text", "field")
 )
 
 // owners are words for a person other than the one that the row is about.
