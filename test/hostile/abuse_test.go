@@ -80,12 +80,7 @@ func TestAWorkspaceCannotFillTheDisk(t *testing.T) {
 		if statuses[http.StatusCreated] > 20 || statuses[http.StatusConflict] == 0 {
 			t.Errorf("with a quota of 20 versions the attacker was answered %v", statuses)
 		}
-		last := attacker.do(t, "POST", path, object{"text": "one more"})
-		for last.status == http.StatusTooManyRequests { // until the attacker's own limit of requests lets one through
-			pause(t.Context(), 200*time.Millisecond)
-			last = attacker.do(t, "POST", path, object{"text": "one more"})
-		}
-		last.refused(t, 409, "quota_exceeded")
+		attacker.patient(t, "POST", path, object{"text": "one more"}).refused(t, 409, "quota_exceeded")
 	})
 }
 
@@ -128,11 +123,6 @@ func TestCardsCannotBeTriedInBulk(t *testing.T) {
 		if tried > 14 { // ten, and those that were under way
 			t.Errorf("%d cards were tried", tried)
 		}
-		paused := w.attacker.do(t, "POST", "/api/payments/setup-intent", object{})
-		for paused.status == http.StatusTooManyRequests && !strings.Contains(paused.text, "setup_intent") {
-			pause(t.Context(), 200*time.Millisecond) // until the attacker's own limit of requests lets one through
-			paused = w.attacker.do(t, "POST", "/api/payments/setup-intent", object{})
-		}
-		paused.refused(t, 409, "payments_paused")
+		w.attacker.patient(t, "POST", "/api/payments/setup-intent", object{}).refused(t, 409, "payments_paused")
 	})
 }

@@ -216,11 +216,8 @@ orgs:
 			if a.status < 400 || a.status > 502 || a.status == http.StatusInternalServerError {
 				t.Errorf("%s returns %d: %s", a.call, a.status, a.text)
 			}
-			took := time.Since(begun)
-			t.Logf("%s: %d after %s", a.call, a.status, took.Round(time.Millisecond))
-			if proof.Running() && took > time.Second {
-				t.Errorf("%s takes %s", a.call, took)
-			}
+			// TestBombsAreRefusedWithinASecond in adapters/sheet asserts the duration, and logs the time of the processor.
+			t.Logf("%s: %d after %s", a.call, a.status, time.Since(begun).Round(time.Millisecond))
 		}
 		statuses := w.under(4, func(ctx context.Context, caller int) int { return bombs[caller%len(bombs)](ctx).status },
 			samples, 4*pace, func(ctx context.Context, i int) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/program"
 )
 
 type object = map[string]any
@@ -84,6 +86,18 @@ func (c *client) ask(ctx context.Context, method, path string, body any) *answer
 // status is the status of ask.
 func (c *client) status(ctx context.Context, method, path string, body any) int {
 	return c.ask(ctx, method, path, body).status
+}
+
+// patient is do for a caller who has used up their own limit of requests: it repeats the call until it is not
+// rate_limited.
+func (c *client) patient(t *testing.T, method, path string, body any) *answer {
+	t.Helper()
+	for late := time.Now().Add(4 * program.Patience); ; pause(t.Context(), 200*time.Millisecond) {
+		a := c.do(t, method, path, body)
+		if a.status != http.StatusTooManyRequests || !strings.Contains(a.text, `"code":"rate_limited"`) || time.Now().After(late) {
+			return a
+		}
+	}
 }
 
 // in is the same caller in another workspace.
