@@ -47,11 +47,11 @@ func (r *embedRow) token() (chat.EmbedToken, error) {
 	t := chat.EmbedToken{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Template: r.Template,
 		EmbedSettings: chat.EmbedSettings{
-			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: moment(r.ExpiresAt),
+			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: fromMicros(r.ExpiresAt),
 			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
 		},
-		Hint: r.Hint, PreviousUntil: moment(r.PreviousUntil), LastUsedAt: moment(r.LastUsedAt), LastUsedOrigin: r.LastUsedOrigin,
-		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		Hint: r.Hint, PreviousUntil: fromMicros(r.PreviousUntil), LastUsedAt: fromMicros(r.LastUsedAt), LastUsedOrigin: r.LastUsedOrigin,
+		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 	copy(t.Hash[:], r.Hash)
 	copy(t.Previous[:], r.PreviousHash)

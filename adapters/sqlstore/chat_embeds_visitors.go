@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// What a visitor's request needs comes in one read, and is not remembered: a token that ends must
-// end its sessions at the next request, on every node.
+// embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
+// must end its sessions at the next request, on every node.
 var embeddingQuery = `SELECT ` + columns(`t.% AS "t.%"`, embedColumns) + `,
 	c.status, c.name, c.avatar_url, c.greeting, c.starters, c.tools
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
@@ -46,8 +46,8 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 	return e, fromJSON(row.Starters, &e.Template.Starters)
 }
 
-// BySecret implements ports.Embeds. The present secret of nearly every call is found first: one OR
-// over both would make both engines look into two indexes each time.
+// BySecret implements ports.Embeds. It first looks for the current secret, which nearly every call has: one OR
+// over both secrets would make both engines read two indexes each time.
 func (s *Embeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*chat.Embedding, error) {
 	e, err := s.db.embedding(ctx, `t.hash = ?`, org, h[:])
 	if err == chat.ErrEmbedTokenInvalid { //nolint:errorlint // it is the one that embedding returns

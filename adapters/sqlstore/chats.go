@@ -72,8 +72,8 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	t := &chat.Template{
 		Resource: access.Resource{
 			Subject:   access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
-			OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
-			UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
+			OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), CreatedBy: r.CreatedBy,
+			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
 		},
 		ID: r.ID, Status: r.Status, PromptGone: r.PromptGone,
 		Content: chat.Content{
@@ -319,7 +319,7 @@ type chatMemberRow struct {
 func (r *chatMemberRow) member() chat.Member {
 	return chat.Member{
 		User: r.User, Email: r.Email, Name: r.Name, Role: r.Role, Invited: r.Invited, InvitedBy: r.InvitedBy,
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

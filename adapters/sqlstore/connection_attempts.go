@@ -61,7 +61,7 @@ func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Atte
 	}
 	attempts := make(connection.Attempts, len(times))
 	for i, us := range times {
-		attempts[i] = moment(us)
+		attempts[i] = fromMicros(us)
 	}
 	return attempts, nil
 }

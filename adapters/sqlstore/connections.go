@@ -59,10 +59,10 @@ type checkRow struct {
 func (r *connectionRow) connection() (*connection.Connection, error) {
 	c := &connection.Connection{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status, Fingerprint: r.Fingerprint,
-		SecretUpdatedAt: moment(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
+		SecretUpdatedAt: fromMicros(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
 		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
-		Failed: r.Failed, FailedAt: moment(r.FailedAt), Failures: r.Failures, LastVerifiedAt: moment(r.LastVerifiedAt),
-		CreatedBy: r.CreatedBy, RevokedAt: moment(r.RevokedAt), Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures, LastVerifiedAt: fromMicros(r.LastVerifiedAt),
+		CreatedBy: r.CreatedBy, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 	config := json.NewDecoder(bytes.NewReader(r.Config))
 	config.UseNumber() // as connection.ParseCredential reads it

@@ -17,7 +17,7 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 	}
 	conn, err := db.reader.Connx(ctx)
 	if err != nil {
-		return db.explain(ctx, err)
+		return db.wrapErr(ctx, err)
 	}
 	defer func() { _ = conn.Close() }()
 	// A connection under query_only cannot write to another file either.
@@ -25,7 +25,7 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 	if err == nil {
 		_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, path)
 	}
-	return db.explain(ctx, err)
+	return db.wrapErr(ctx, err)
 }
 
 // File returns where a SQLite database is; empty for others.
@@ -37,11 +37,11 @@ func (c Config) File() string {
 	return path
 }
 
-// Whole returns an error that names the first corruption of a SQLite database, if there is any.
-func (db *DB) Whole(ctx context.Context) error {
+// CheckIntegrity returns an error that names the first corruption of a SQLite database, if there is any.
+func (db *DB) CheckIntegrity(ctx context.Context) error {
 	var found string
 	if err := db.reader.GetContext(ctx, &found, `PRAGMA quick_check(1)`); err != nil {
-		return db.explain(ctx, err)
+		return db.wrapErr(ctx, err)
 	}
 	if found != "ok" {
 		return errors.New("the database is damaged: " + found)

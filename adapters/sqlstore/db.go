@@ -36,8 +36,8 @@ type shared struct {
 	migrations  *goose.Provider
 	rebound     sync.Map // query → query with the engine's placeholders
 	sealer      ports.Sealer
-	principals  remembered[principalKey, *account.Principal]
-	signIns     remembered[signInKey, *account.Person]
+	principals  ttlCache[principalKey, *account.Principal]
+	signIns     ttlCache[signInKey, *account.Person]
 	contents    contents
 	scans       scanBounds
 
@@ -96,7 +96,7 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(0))
-	return db.explain(ctx, err)
+	return db.wrapErr(ctx, err)
 }
 
 func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
@@ -136,9 +136,9 @@ func (db *DB) forget() {
 	})
 }
 
-// explain wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network
+// wrapErr wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network
 // error for a cancelled query, and in ports.ErrUnavailable if err means an outage.
-func (db *DB) explain(ctx context.Context, err error) error {
+func (db *DB) wrapErr(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -188,12 +188,12 @@ func (db *DB) get(ctx context.Context, dst any, query string, args ...any) (foun
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, db.explain(ctx, err)
+	return err == nil, db.wrapErr(ctx, err)
 }
 
 // list reads all rows into dst, a pointer to a slice.
 func (db *DB) list(ctx context.Context, dst any, query string, args ...any) error {
-	return db.explain(ctx, sqlx.SelectContext(ctx, db.q(), dst, db.bound(query), args...))
+	return db.wrapErr(ctx, sqlx.SelectContext(ctx, db.q(), dst, db.bound(query), args...))
 }
 
 // exec runs a statement and returns how many rows it changed. Outside a transaction it is one of
@@ -221,8 +221,8 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// moment returns the time that micros encoded.
-func moment(us int64) time.Time {
+// fromMicros returns the time that micros encoded.
+func fromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}

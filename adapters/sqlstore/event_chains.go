@@ -46,7 +46,7 @@ const chainColumns = `t.org_id, t.workspace_id, t.since, t.base_seq, t.base_hash
 
 func (r *chainRow) chain() *event.Chain {
 	return &event.Chain{
-		Org: r.Org, Workspace: r.Workspace, Since: moment(r.Since),
+		Org: r.Org, Workspace: r.Workspace, Since: fromMicros(r.Since),
 		BaseSeq: r.BaseSeq, BaseHash: r.BaseHash, Seq: r.Seq, Hash: r.Hash, MAC: r.MAC,
 	}
 }

@@ -54,7 +54,7 @@ func (db *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (ev
 	}
 	tx, err := db.reader.BeginTxx(ctx, options)
 	if err != nil {
-		return event.Report{}, db.explain(ctx, err)
+		return event.Report{}, db.wrapErr(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
 	snapshot := &DB{shared: db.shared, tx: &transaction{Tx: tx}}

@@ -75,7 +75,7 @@ const clockSlack = time.Minute
 func (r *eventRow) event() event.Event {
 	return event.Event{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key, Subject: r.Subject,
-		At: moment(r.At), Request: identity.Request{ID: r.RequestID, Address: r.Address},
+		At: fromMicros(r.At), Request: identity.Request{ID: r.RequestID, Address: r.Address},
 	}
 }
 

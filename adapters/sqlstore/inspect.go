@@ -31,7 +31,7 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 	}
 	if err != nil {
 		db.close()
-		return nil, nil, inWords(err)
+		return nil, nil, describeOpenError(err)
 	}
 	return db, db.close, nil
 }

@@ -37,7 +37,7 @@ func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.Work
 			return err
 		}
 		for _, us := range times {
-			*counts[i] = append(*counts[i], moment(us))
+			*counts[i] = append(*counts[i], fromMicros(us))
 		}
 	}
 	return nil

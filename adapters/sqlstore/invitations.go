@@ -35,8 +35,8 @@ type invitationRow struct {
 // invitation is an open invitation. Others are never read.
 func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, MailedAt: moment(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, MailedAt: fromMicros(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: fromMicros(r.ExpiresAt),
+		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 
@@ -134,7 +134,7 @@ func (db *DB) sent(ctx context.Context, by identity.Actor, ws identity.Workspace
 	if _, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ? AND email_key = ?`, ws, account.EmailKey(email)); err != nil {
 		return account.Sent{}, err
 	}
-	s.MailedAt = moment(mailed)
+	s.MailedAt = fromMicros(mailed)
 	return s, db.lockMails(ctx, by, ws, email, &s)
 }
 

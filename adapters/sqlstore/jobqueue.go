@@ -40,7 +40,7 @@ type jobRow struct {
 func (r *jobRow) job() job.Job {
 	return job.Job{
 		ID: r.ID, Kind: r.Kind, Org: r.Org, Workspace: r.Workspace, Subject: r.Subject,
-		Due: moment(r.DueAt), Attempt: r.Attempt, Failures: r.Failures, CreatedAt: moment(r.CreatedAt),
+		Due: fromMicros(r.DueAt), Attempt: r.Attempt, Failures: r.Failures, CreatedAt: fromMicros(r.CreatedAt),
 	}
 }
 
@@ -117,7 +117,7 @@ func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) 
 		switch s.State {
 		case job.Queued:
 			if b.Queued = s.Jobs; s.Due <= micros(now) {
-				b.Due = moment(s.Due)
+				b.Due = fromMicros(s.Due)
 			}
 		case job.Running:
 			b.Running = s.Jobs
@@ -133,7 +133,7 @@ func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) 
 		SELECT id, kind, org_id, workspace_id, subject, state, due_at, attempt, failures, failure, created_at, ended_at
 		FROM jobs WHERE state = ? AND ended_at > 0 ORDER BY ended_at DESC LIMIT 1`, job.Failed)
 	if found {
-		b.LastFailed, b.LastFailure, b.LastFailedAt = last.job(), last.Failure, moment(last.EndedAt)
+		b.LastFailed, b.LastFailure, b.LastFailedAt = last.job(), last.Failure, fromMicros(last.EndedAt)
 	}
 	return b, err
 }

@@ -49,7 +49,7 @@ func (s *Jobs) History(ctx context.Context, ws identity.WorkspaceID, subject str
 	entries := make([]job.Entry, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		entries[i] = job.Entry{Job: r.job(), State: r.State, Failure: r.Failure, StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt)}
+		entries[i] = job.Entry{Job: r.job(), State: r.State, Failure: r.Failure, StartedAt: fromMicros(r.StartedAt), EndedAt: fromMicros(r.EndedAt)}
 	}
 	return page.Cut(entries, q.Limit, func(e job.Entry) string { return string(e.ID) }), nil
 }

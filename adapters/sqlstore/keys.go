@@ -41,8 +41,8 @@ type keyRow struct {
 func (r *keyRow) key() account.Key {
 	return account.Key{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name, Ceiling: r.Ceiling, Hint: r.Hint,
-		ExpiresAt: moment(r.ExpiresAt), LastUsedAt: moment(r.LastUsedAt), RevokedAt: moment(r.RevokedAt),
-		CreatedBy: r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), RevokedAt: fromMicros(r.RevokedAt),
+		CreatedBy: r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

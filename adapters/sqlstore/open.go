@@ -46,7 +46,7 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	db := &DB{shared: s}
 	if err := db.migrate(ctx, c, pool); err != nil {
 		db.close()
-		return nil, nil, inWords(err)
+		return nil, nil, describeOpenError(err)
 	}
 	return db, db.close, nil
 }

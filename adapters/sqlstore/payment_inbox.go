@@ -37,7 +37,7 @@ type paymentEventRow struct {
 func (r *paymentEventRow) event() billing.Event {
 	return billing.Event{
 		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer, Workspace: r.Workspace,
-		State: r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: moment(r.CreatedAt), ReceivedAt: moment(r.ReceivedAt), EndedAt: moment(r.EndedAt),
+		State: r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: fromMicros(r.CreatedAt), ReceivedAt: fromMicros(r.ReceivedAt), EndedAt: fromMicros(r.EndedAt),
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 		SELECT (SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND ended_at = 0) AS waiting,
 			(SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND state = ?) AS dead,
 			COALESCE((SELECT MIN(received_at) FROM payment_events WHERE org_id = ? AND ended_at = 0), 0) AS since`, org, org, billing.Dead, org)
-	return row.Waiting, row.Dead, moment(row.Since), err
+	return row.Waiting, row.Dead, fromMicros(row.Since), err
 }
 
 // SandboxBooks stores the state of the sandbox gateway.

@@ -34,7 +34,7 @@ func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account stri
 	for i, r := range rows {
 		methods[i] = billing.Method{
 			ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear, Country: r.Country,
-			Detaching: r.Leaving, CreatedAt: moment(r.CreatedAt),
+			Detaching: r.Leaving, CreatedAt: fromMicros(r.CreatedAt),
 		}
 	}
 	return methods, nil
@@ -100,12 +100,12 @@ func (db *DB) liveSubscription(ctx context.Context, ws identity.WorkspaceID, acc
 		return nil, err
 	}
 	s := &billing.Subscription{
-		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key, PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd),
-		TrialEnd: moment(r.TrialEnd), CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: moment(r.CreatedAt), PastDueSince: moment(r.PastDueSince),
+		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key, PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd),
+		TrialEnd: fromMicros(r.TrialEnd), CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: fromMicros(r.CreatedAt), PastDueSince: fromMicros(r.PastDueSince),
 		Confirming: r.Confirming,
 	}
 	if r.PendingAt != 0 {
-		s.Pending = &billing.PendingChange{Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: moment(r.PendingAt)}
+		s.Pending = &billing.PendingChange{Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: fromMicros(r.PendingAt)}
 	}
 	return s, nil
 }
@@ -179,8 +179,8 @@ func (r *invoiceRow) invoice() billing.Invoice {
 	return billing.Invoice{
 		ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency,
 		Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
-		PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd), DueAt: moment(r.DueAt), PaidAt: moment(r.PaidAt),
-		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: moment(r.CreatedAt),
+		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), DueAt: fromMicros(r.DueAt), PaidAt: fromMicros(r.PaidAt),
+		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: fromMicros(r.CreatedAt),
 	}
 }
 

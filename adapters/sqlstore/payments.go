@@ -49,8 +49,8 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 	c := &billing.Customer{
 		Org: r.Org, Workspace: r.Workspace, Gateway: r.Gateway, Account: r.Account, ID: r.ExternalID, Key: r.Key,
 		Details: billing.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
-		WalletAt: moment(r.WalletAt), SubscriptionAt: moment(r.SubscriptionAt), InvoicesAt: moment(r.InvoicesAt),
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), PausedAt: moment(r.PausedAt),
+		WalletAt: fromMicros(r.WalletAt), SubscriptionAt: fromMicros(r.SubscriptionAt), InvoicesAt: fromMicros(r.InvoicesAt),
+		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), PausedAt: fromMicros(r.PausedAt),
 		Credit: billing.Money{Amount: r.Credit, Currency: r.CreditCurrency},
 	}
 	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts), decodeColumn(r.Surplus, &c.Surplus))

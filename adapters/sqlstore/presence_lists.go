@@ -71,7 +71,7 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 		ORDER BY due_at, user_id LIMIT ?`, org, micros(by), micros(after.Due), after.User, limit)
 	out := make([]presence.DueEntry, len(rows))
 	for i, row := range rows {
-		out[i] = presence.DueEntry{User: row.User, Due: moment(row.Due)}
+		out[i] = presence.DueEntry{User: row.User, Due: fromMicros(row.Due)}
 	}
 	return out, err
 }

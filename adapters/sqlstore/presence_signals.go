@@ -67,7 +67,7 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 			return nil
 		case err := <-listening:
 			if err != nil {
-				return s.db.explain(ctx, err)
+				return s.db.wrapErr(ctx, err)
 			}
 			heard("")
 		case n, open := <-l.NotificationChannel():

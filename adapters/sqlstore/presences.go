@@ -59,14 +59,14 @@ func (row *presenceRow) record() (*presence.Record, error) {
 	r := &presence.Record{
 		ID: row.ID, Org: row.Org, User: row.User,
 		Default: presence.Claim{Status: row.LastingStatus, Text: row.LastingText, Emoji: row.LastingEmoji},
-		Since:   moment(row.Since), ActiveAt: moment(row.ActiveAt), SeenAt: moment(row.SeenAt),
-		Shown: row.Shown, Due: moment(row.Due), Seq: row.Seq, Generation: row.Life, Deleted: row.Deleted,
+		Since:   fromMicros(row.Since), ActiveAt: fromMicros(row.ActiveAt), SeenAt: fromMicros(row.SeenAt),
+		Shown: row.Shown, Due: fromMicros(row.Due), Seq: row.Seq, Generation: row.Life, Deleted: row.Deleted,
 	}
 	if row.Until != 0 {
-		r.Temporary = &presence.Temporary{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText, Emoji: row.PassingEmoji}, Until: moment(row.Until)}
+		r.Temporary = &presence.Temporary{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText, Emoji: row.PassingEmoji}, Until: fromMicros(row.Until)}
 	}
 	for _, d := range devices {
-		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: moment(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
+		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: fromMicros(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
 	}
 	return r, nil
 }

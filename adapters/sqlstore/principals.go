@@ -16,10 +16,10 @@ const principalsFresh = time.Second
 // maxRemembered bounds the memory of a cache; an entry needs about half a kilobyte.
 const maxRemembered = 20_000
 
-// remembered caches the owners of credentials for principalsFresh. Every change of users, memberships or
+// ttlCache caches the owners of credentials for principalsFresh. Every change of users, memberships or
 // keys through this process clears it, except for recording the use of a key, which may happen thousands
 // of times per second.
-type remembered[K comparable, V any] struct {
+type ttlCache[K comparable, V any] struct {
 	mu    sync.RWMutex
 	known map[K]known[V]
 	era   uint64 // counts forgets: what was read before one is not remembered after it
@@ -30,14 +30,14 @@ type known[V any] struct {
 	until time.Time
 }
 
-func (r *remembered[K, V]) recall(key K) (value V, ok bool, era uint64) {
+func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, era uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	k, ok := r.known[key]
 	return k.value, ok && time.Now().Before(k.until), r.era
 }
 
-func (r *remembered[K, V]) remember(key K, value V, era uint64) {
+func (r *ttlCache[K, V]) remember(key K, value V, era uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if era != r.era {
@@ -49,7 +49,7 @@ func (r *remembered[K, V]) remember(key K, value V, era uint64) {
 	r.known[key] = known[V]{value: value, until: time.Now().Add(principalsFresh)}
 }
 
-func (r *remembered[K, V]) forget() {
+func (r *ttlCache[K, V]) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known = nil

@@ -182,7 +182,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		cut.Next = strconv.Itoa(rows[q.Limit-1].Number)
 	}
 	for _, r := range rows {
-		cut.Items = append(cut.Items, prompt.Activation{From: r.From, To: r.To, By: r.By, At: moment(r.At), Reason: r.Reason})
+		cut.Items = append(cut.Items, prompt.Activation{From: r.From, To: r.To, By: r.By, At: fromMicros(r.At), Reason: r.Reason})
 	}
 	return cut, nil
 }
@@ -207,8 +207,8 @@ type shareRow struct {
 
 func (r *shareRow) share() prompt.Share {
 	return prompt.Share{
-		User: r.User, Role: r.Access, ExpiresAt: moment(r.ExpiresAt), GrantedBy: r.GrantedBy,
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		User: r.User, Role: r.Access, ExpiresAt: fromMicros(r.ExpiresAt), GrantedBy: r.GrantedBy,
+		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

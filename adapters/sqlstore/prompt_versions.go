@@ -64,7 +64,7 @@ type versionInfoRow struct {
 func (r *versionInfoRow) info() prompt.VersionInfo {
 	return prompt.VersionInfo{
 		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels), CommitMessage: r.CommitMessage, Frozen: r.Frozen,
-		FirstActivatedAt: moment(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		FirstActivatedAt: fromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

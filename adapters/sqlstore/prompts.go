@@ -44,10 +44,10 @@ type readingRow struct {
 func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
 	reading := &prompt.Reading{
 		Subject: access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
-		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: moment(r.DeletedAt),
+		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: fromMicros(r.DeletedAt),
 	}
 	if r.ShareAccess != access.None {
-		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}}
+		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
 	}
 	return reading
 }
@@ -79,11 +79,11 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 	reading := r.reading(by)
 	t := &prompt.Template{
 		Resource: access.Resource{
-			Subject: reading.Subject, OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
-			UpdatedAt: moment(r.UpdatedAt), DeletedAt: reading.DeletedAt,
+			Subject: reading.Subject, OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), CreatedBy: r.CreatedBy,
+			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected, LastNumber: r.LastNumber,
-		Active:         prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy},
+		Active:         prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt), By: r.ActivatedBy},
 		AllVersions:    prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
 		FrozenVersions: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber},
 	}
@@ -135,8 +135,7 @@ const (
 	templateByName = `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`
 )
 
-// getVersion runs one statement for a template that is not there, and the same one for a template
-// that by may not see.
+// getVersion runs the same statement for a template that does not exist and for one that by may not see.
 func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string, named ...any) (*prompt.Reading, *prompt.Version, error) {
 	if ref.Latest { // which one that is depends on what by may see
 		t, err := p.db.template(ctx, by, where, named...)
@@ -334,7 +333,7 @@ func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.I
 	return db.template(ctx, by, templateByID, id, by.Workspace)
 }
 
-// tagList keeps tags as a JSON array; no tags are [], never null.
+// tagList returns tags as a JSON array: [] for none, never null.
 func tagList(tags []string) string {
 	items := make([]string, len(tags))
 	for i, tag := range tags {
@@ -344,7 +343,7 @@ func tagList(tags []string) string {
 }
 
 // tagItem is a tag as an item of that array. Quotes and commas within it are escaped, so that the
-// text of an item stands in the text of an array only where it is one of its items.
+// text of an item occurs in the text of an array only where it is one of its items.
 func tagItem(tag string) string {
 	b, _ := json.Marshal(tag) // a string always encodes
 	return `"` + escapeTag(string(b[1:len(b)-1])) + `"`
@@ -352,6 +351,6 @@ func tagItem(tag string) string {
 
 var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).Replace
 
-// searchText is what Filter.Query looks into. Lower case is made here, since SQLite's own lower
-// handles only ASCII.
+// searchText returns the text that Filter.Query searches. It is lower-cased here, since SQLite's lower handles
+// only ASCII.
 func searchText(t *prompt.Template) string { return prompt.NameKey(t.Name + "\n" + t.Description) }

@@ -3,12 +3,9 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +22,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -221,193 +217,4 @@ func TestBoundedScans(t *testing.T) {
 			t.Errorf("%d lists had short pages: the bound was hardly reached", short)
 		}
 	})
-}
-
-// statement is one that a store ran.
-type statement struct {
-	query string
-	args  []driver.NamedValue
-}
-
-// recorder notes every query with arguments.
-type recorder struct {
-	driver.Connector
-	mu  sync.Mutex
-	ran []statement
-}
-
-func (r *recorder) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := r.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &recordedConn{c.(engineConn), r}, nil
-}
-
-func (r *recorder) take() []statement {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ran := r.ran
-	r.ran = nil
-	return ran
-}
-
-// engineConn is what connections of both engines implement.
-type engineConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.QueryerContext
-	driver.ExecerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-	driver.NamedValueChecker
-}
-
-type recordedConn struct {
-	engineConn
-	to *recorder
-}
-
-func (c *recordedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if len(args) > 0 {
-		c.to.mu.Lock()
-		c.to.ran = append(c.to.ran, statement{query, args})
-		c.to.mu.Unlock()
-	}
-	return c.engineConn.QueryContext(ctx, query, args)
-}
-
-// TestListsReadIndexes asks the engines how they run every statement of every filtered list. On SQLite none
-// reads a whole table or index. PostgreSQL counts the rows that each part of a plan examines: of events, which
-// may be millions, there are no more than the bound; of other tables the planner may choose a longer way that
-// it takes for a shorter one, and reads a small part of them.
-func TestListsReadIndexes(t *testing.T) {
-	const rows, bound, limit = 20_000, 100, 20
-	onEach(t, func(t *testing.T, url string) {
-		var to []*recorder
-		db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, keyring(t), func(c driver.Connector) *sql.DB {
-			to = append(to, &recorder{Connector: c})
-			return sql.OpenDB(to[len(to)-1])
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(closeDB)
-		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
-		inspect := raw(t, url)
-		seed(t, inspect, team, other, rows)
-		sqlstore.BoundScans(db, bound)
-		explain := explainSQLite
-		if db.Engine() == "postgres" {
-			explain = func(t *testing.T, db *sql.DB, s statement) (plan, wrong string) {
-				if strings.Contains(s.query, "FROM events") {
-					return explainPostgres(t, db, s, 4*bound)
-				}
-				return explainPostgres(t, db, s, rows/10)
-			}
-		}
-		for _, l := range listings(team) {
-			for _, r := range to {
-				r.take()
-			}
-			q := page.Query{Limit: limit}
-			_, next, err := l.page(t.Context(), db.Stores(), q)
-			if q.After = next; err == nil && next != "" {
-				_, _, err = l.page(t.Context(), db.Stores(), q)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			var plans []string
-			for _, r := range to {
-				for _, s := range r.take() {
-					plan, wrong := explain(t, inspect, s)
-					if plans = append(plans, plan); wrong != "" {
-						t.Errorf("%s: %s\n%s\n%s %v", l.name, wrong, plan, s.query, s.args)
-					}
-				}
-			}
-			if used := strings.Join(plans, "\n"); len(plans) == 0 || db.Engine() == "sqlite" && !strings.Contains(used, l.uses) {
-				t.Errorf("%s: the plans do not use %s:\n%s", l.name, l.uses, used)
-			}
-		}
-	})
-}
-
-func values(s statement) []any {
-	out := make([]any, len(s.args))
-	for i, a := range s.args {
-		out[i] = a.Value
-	}
-	return out
-}
-
-// explainSQLite returns a plan, and whether it reads a table or an index from end to end, or makes one first.
-func explainSQLite(t *testing.T, db *sql.DB, s statement) (plan, wrong string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+s.query, values(s)...)
-	if err != nil {
-		t.Fatalf("%v: %s", err, s.query)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id, parent, unused int
-		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
-		plan += detail + "\n"
-		// The results of subqueries, which have one letter or a number in parentheses, are scanned too.
-		table, scan := strings.CutPrefix(detail, "SCAN ")
-		if scan && len(table) > 1 && !strings.HasPrefix(table, "(") || strings.Contains(detail, "AUTOMATIC") {
-			wrong = "a full scan"
-		}
-	}
-	if rows.Err() != nil {
-		t.Fatal(rows.Err())
-	}
-	return plan, wrong
-}
-
-// planNode is a part of a plan as EXPLAIN (FORMAT JSON) has it.
-type planNode struct {
-	Type    string     `json:"Node Type"`
-	Table   string     `json:"Relation Name"`
-	Rows    float64    `json:"Actual Rows"`
-	Loops   float64    `json:"Actual Loops"`
-	Removed float64    `json:"Rows Removed by Filter"`
-	Plans   []planNode `json:"Plans"`
-}
-
-func (n *planNode) most() (rows float64, at *planNode) {
-	if n.Table != "" || strings.Contains(n.Type, "Index") {
-		rows, at = (n.Rows+n.Removed)*n.Loops, n
-	}
-	for i := range n.Plans {
-		if more, where := n.Plans[i].most(); more > rows {
-			rows, at = more, where
-		}
-	}
-	return rows, at
-}
-
-// explainPostgres returns a plan, and whether one part of it examines more than most rows.
-func explainPostgres(t *testing.T, db *sql.DB, s statement, most float64) (plan, wrong string) {
-	t.Helper()
-	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+s.query, values(s)...).Scan(&plan); err != nil {
-		t.Fatalf("%v: %s", err, s.query)
-	}
-	var plans []struct{ Plan planNode }
-	if err := json.Unmarshal([]byte(plan), &plans); err != nil {
-		t.Fatal(err)
-	}
-	if rows, at := plans[0].Plan.most(); rows > most {
-		wrong = fmt.Sprintf("%s of %s examines %.0f rows, want %.0f at most", at.Type, at.Table, rows, most)
-	}
-	return plan, wrong
 }

@@ -52,7 +52,7 @@ func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, l
 	if err == nil && !found {
 		err = account.ErrUserNotFound
 	}
-	return row.User, moment(row.IssuedAt), err
+	return row.User, fromMicros(row.IssuedAt), err
 }
 
 // errRaced means that another transaction did the same thing first, such as linking a subject. This one must

@@ -85,11 +85,11 @@ func (r *sourceRow) source() (*source.Source, error) {
 			Connection: r.Connection, Table: connection.TableRef{Schema: r.TableSchema, Name: r.TableName},
 		},
 		Paused: r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
-		RowEstimate: r.RowEstimate, LastRefreshedAt: moment(r.LastRefreshedAt), NextRefreshAt: moment(r.NextRefreshAt),
-		Owner: r.Owner, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		RowEstimate: r.RowEstimate, LastRefreshedAt: fromMicros(r.LastRefreshedAt), NextRefreshAt: fromMicros(r.NextRefreshAt),
+		Owner: r.Owner, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 	if r.Failed != "" {
-		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint, At: moment(r.FailedAt)}
+		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint, At: fromMicros(r.FailedAt)}
 	}
 	var err error
 	if s.Columns, err = decoded(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {

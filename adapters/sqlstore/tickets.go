@@ -35,13 +35,13 @@ func (s *Tickets) Take(ctx context.Context, org identity.OrgID, h account.Hash, 
 		found, err = tx.get(ctx, &row, `DELETE FROM stream_tickets WHERE hash = ? AND org_id = ? RETURNING key_hash, issuer, subject, until, expires_at`, h[:], org)
 		return err
 	})
-	if err == nil && (!found || !now.Before(moment(row.ExpiresAt))) {
+	if err == nil && (!found || !now.Before(fromMicros(row.ExpiresAt))) {
 		err = identity.ErrUnauthenticated
 	}
 	if err != nil {
 		return nil, err
 	}
-	t = &account.Ticket{Org: org, Hash: h, ExpiresAt: moment(row.ExpiresAt), Proof: account.Proof{Issuer: row.Issuer, Subject: row.Subject, Until: moment(row.Until)}}
+	t = &account.Ticket{Org: org, Hash: h, ExpiresAt: fromMicros(row.ExpiresAt), Proof: account.Proof{Issuer: row.Issuer, Subject: row.Subject, Until: fromMicros(row.Until)}}
 	copy(t.Proof.Key[:], row.Key)
 	return t, nil
 }

@@ -38,8 +38,8 @@ type userRow struct {
 func (r *userRow) user() account.User {
 	return account.User{
 		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy, Name: r.Name, Service: r.Service,
-		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy, DisabledAt: moment(r.DisabledAt), DefaultWorkspace: r.DefaultWorkspace,
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy, DisabledAt: fromMicros(r.DisabledAt), DefaultWorkspace: r.DefaultWorkspace,
+		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

@@ -32,7 +32,7 @@ type workspaceRow struct {
 func (r *workspaceRow) workspace() account.Workspace {
 	return account.Workspace{
 		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, CreatedBy: r.CreatedBy, Revision: r.Revision,
-		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
 	}
 }
 
@@ -54,7 +54,7 @@ type memberRow struct {
 func (r *memberRow) member() account.Member {
 	return account.Member{
 		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand, Granted: account.Granted(r.Granted), Revision: r.Revision,
-		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

@@ -243,7 +243,7 @@ func checkRestored(ctx context.Context, c configs.Config, file string) (note str
 		return "", err
 	}
 	defer closeDB()
-	if err := db.Whole(ctx); err != nil {
+	if err := db.CheckIntegrity(ctx); err != nil {
 		return "", err
 	}
 	if _, err := db.Pending(ctx); err != nil {

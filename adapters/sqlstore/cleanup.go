@@ -106,7 +106,7 @@ func (db *DB) DerivedSince(ctx context.Context) (time.Time, error) {
 	if _, err := db.get(ctx, &at, `SELECT derived_at FROM keyring WHERE one = 1`); err != nil {
 		return time.Time{}, err
 	}
-	since := moment(at)
+	since := fromMicros(at)
 	if at != 0 {
 		db.derivedSince.Store(&since)
 	}

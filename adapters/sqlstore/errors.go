@@ -10,16 +10,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// inWords returns the error that tells the operator why a database cannot be opened: first its meaning, then
+// describeOpenError returns the error that tells the operator why a database cannot be opened: first the reason, then
 // the driver's error. Neither contains the password.
-func inWords(err error) error {
-	if what := meaning(err); what != "" {
+func describeOpenError(err error) error {
+	if what := openErrorReason(err); what != "" {
 		return fmt.Errorf("database: %s (%w)", what, err)
 	}
 	return fmt.Errorf("database: %w", err)
 }
 
-func meaning(err error) string {
+// openErrorReason returns why a database cannot be opened, or "" if the cause is unknown.
+func openErrorReason(err error) string {
 	var network net.Error
 	switch code := postgresCode(err); {
 	case code == "28P01", code == "28000": // invalid_password, invalid_authorization_specification
