@@ -158,7 +158,7 @@ func (s *Embeds) seal(org identity.OrgID, prefix string, p chat.EmbedPass) (secr
 	if err != nil {
 		return secret.String{}, err
 	}
-	sealed, err := s.passes.of(prefix).Seal(plain, associated(org, prefix))
+	sealed, err := s.passes.sealerFor(prefix).Seal(plain, associated(org, prefix))
 	if err != nil {
 		return secret.String{}, err
 	}
@@ -175,7 +175,7 @@ func (s *Embeds) open(v Visit, prefix, text string) (p chat.EmbedPass, ok bool, 
 	if err != nil {
 		return p, false, nil //nolint:nilerr // what is no pass is no failure of ours
 	}
-	plain, err := s.passes.of(prefix).Open(sealed, associated(v.Org, prefix))
+	plain, err := s.passes.sealerFor(prefix).Open(sealed, associated(v.Org, prefix))
 	if err != nil {
 		return p, false, nil //nolint:nilerr // the same
 	}

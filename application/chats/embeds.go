@@ -33,8 +33,8 @@ func NewEmbeds(e ports.Embeds, c ports.Chats, s PassSealers, r Registries) *Embe
 	return &Embeds{embeds: e, chats: c, passes: s, registries: r}
 }
 
-// of returns the sealer for passes with a prefix.
-func (s PassSealers) of(prefix string) ports.Sealer {
+// sealerFor returns the sealer for passes with a prefix.
+func (s PassSealers) sealerFor(prefix string) ports.Sealer {
 	if prefix == ticketPrefix {
 		return s.Tickets
 	}

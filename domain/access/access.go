@@ -60,8 +60,8 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Grants are the grants of an object that its reader knows: at least that of the user for whom the object
-// was loaded. Only the rules of this package look at them.
+// Grants are the grants of an object that its loader knows, at least that of the user who loaded it. Only the
+// rules of this package read them.
 type Grants []Grant
 
 // roleOf returns the role that by was granted.

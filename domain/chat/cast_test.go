@@ -56,7 +56,7 @@ func members() map[identity.UserID]chat.Member {
 	return all
 }
 
-// party returns what a store knows of a user whom a change names.
+// party returns what a store knows of a user who is named by a change.
 func party(user identity.UserID) chat.Party {
 	p := chat.Party{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "eve", "vic", "sam"}, user), Members: 4}
 	if m, ok := members()[user]; ok {

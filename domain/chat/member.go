@@ -27,7 +27,7 @@ type Member struct {
 	UpdatedAt time.Time
 }
 
-// Party is a user whom a change of a template names, as the store knows them at that moment.
+// Party is a user named by a change of a template, as the store knows them at that moment.
 type Party struct {
 	User        identity.UserID
 	InWorkspace bool    // a member of the workspace

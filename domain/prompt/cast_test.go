@@ -58,7 +58,7 @@ func shares() map[identity.UserID]prompt.Share {
 	return all
 }
 
-// named returns what a store knows of a user whom a change names.
+// named returns what a store knows of a user who is named by a change.
 func named(user identity.UserID) prompt.Recipient {
 	members := []identity.UserID{"ann", "max", "eve", "vic", "exp", "sam", "ada", "bob", "new"}
 	r := prompt.Recipient{User: user, InWorkspace: slices.Contains(members, user), Shares: 4}

@@ -25,7 +25,7 @@ type Share struct {
 	UpdatedAt time.Time
 }
 
-// Recipient is a user whom a change of a template names, as the store knows them at that moment.
+// Recipient is a user named by a change of a template, as the store knows them at that moment.
 type Recipient struct {
 	User        identity.UserID
 	InWorkspace bool   // a member of the workspace

@@ -153,8 +153,8 @@ type VersionChanges struct {
 	CommitMessage *string
 }
 
-// of returns a content after the changes.
-func (c VersionChanges) of(t Type, old Content) (Content, error) {
+// apply returns a content after the changes.
+func (c VersionChanges) apply(t Type, old Content) (Content, error) {
 	if c.Content == nil {
 		return old, nil
 	}
@@ -186,7 +186,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionFrozen
 	}
 	changed := map[string]any{}
-	content, err := c.of(t.Type, v.Content)
+	content, err := c.apply(t.Type, v.Content)
 	labels, message := v.Labels, v.CommitMessage
 	if relabels {
 		labels = *c.Labels // in the order of the request, which errors point into
