@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,7 +163,8 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 		x.WriteString("</row>")
 	}
 	for row := 61; row <= 1<<20; row++ {
-		fmt.Fprintf(&x, `<row r="%d"><c r="A%d"><v>%d</v></c></row>`, row, row, row)
+		n := strconv.Itoa(row)
+		x.WriteString(`<row r="` + n + `"><c r="A` + n + `"><v>` + n + `</v></c></row>`)
 	}
 	x.WriteString("</sheetData></worksheet>")
 	to := put(t, folder, "large.xlsx", workbook(t, x.String()))
