@@ -124,7 +124,7 @@ func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now
 		return nil, err
 	}
 	c := row.chain()
-	if !c.Genuine(d) {
+	if !c.IsGenuine(d) {
 		return nil, fmt.Errorf("workspace %q: %w", key.Workspace, ErrChainChanged)
 	}
 	return c, nil

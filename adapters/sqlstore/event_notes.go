@@ -38,7 +38,7 @@ func (s *Notes) Report(report func(error)) { s.report = report }
 
 // Note implements ports.Notes.
 func (s *Notes) Note(ctx context.Context, n event.Note) {
-	if !n.Worth() {
+	if !n.IsRecordable() {
 		return
 	}
 	key := n.Key()

@@ -365,7 +365,7 @@ func TestRefusalsAreNoted(t *testing.T) {
 	}
 	s = newEnv(t)
 	s.NoteRefusal(s.ctx, member, "updateWorkspace", false, identity.ErrForbidden)
-	if len(*s.noted) != 1 || (*s.noted)[0].Worth() {
+	if len(*s.noted) != 1 || (*s.noted)[0].IsRecordable() {
 		t.Fatalf("noted %+v", *s.noted)
 	}
 }

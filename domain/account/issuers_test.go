@@ -141,39 +141,39 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 		rule(issuer, "dev", "acme-slug", identity.Admin), rule(partner, "guests", "acme-slug", identity.Viewer),
 		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true}, {Issuer: partner, Claim: "groups", Value: "helpers", Operator: true},
 	}
-	type standing struct {
+	type membership struct {
 		Role     identity.Role
 		Granted  account.Granted
 		Operator bool
 		By       []string
 	}
-	both := standing{identity.Admin, account.Granted{issuer: identity.Admin, partner: identity.Viewer}, true, []string{issuer, partner}}
-	own := standing{identity.Admin, account.Granted{issuer: identity.Admin}, true, []string{issuer}}
-	none := standing{}
+	both := membership{identity.Admin, account.Granted{issuer: identity.Admin, partner: identity.Viewer}, true, []string{issuer, partner}}
+	own := membership{identity.Admin, account.Granted{issuer: identity.Admin}, true, []string{issuer}}
+	none := membership{}
 	for name, tt := range map[string]struct {
-		is     standing
+		is     membership
 		byHand identity.Role
 		signs  string
 		groups []string
 		rules  []identity.ClaimRule
-		want   standing
+		want   membership
 	}{
 		"a partner's token gets nothing by the rules of another issuer": {none, identity.NoRole, partner, []string{"dev", "ops"}, rules, none},
 		"but what its own rules give": {
 			none, identity.NoRole, partner, []string{"guests", "helpers", "dev"}, rules,
-			standing{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}},
+			membership{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}},
 		},
 		"it takes nothing away that rules of another issuer gave": {own, identity.NoRole, partner, nil, rules, own},
-		"nor that people gave":                                               {standing{Role: identity.Owner}, identity.Owner, partner, nil, rules, standing{Role: identity.Owner}},
+		"nor that people gave":                                               {membership{Role: identity.Owner}, identity.Owner, partner, nil, rules, membership{Role: identity.Owner}},
 		"both may give":                                                      {own, identity.NoRole, partner, []string{"guests", "helpers"}, rules, both},
 		"and each takes its own away: the partner":                           {both, identity.NoRole, partner, nil, rules, own},
-		"and the other one":                                                  {both, identity.NoRole, issuer, nil, rules, standing{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}}},
+		"and the other one":                                                  {both, identity.NoRole, issuer, nil, rules, membership{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}}},
 		"the last to take leaves nothing":                                    {own, identity.NoRole, issuer, nil, rules, none},
-		"but what people gave":                                               {own, identity.Viewer, issuer, nil, rules, standing{Role: identity.Viewer}},
+		"but what people gave":                                               {own, identity.Viewer, issuer, nil, rules, membership{Role: identity.Viewer}},
 		"what rules gave that are gone goes with any token":                  {own, identity.NoRole, partner, nil, rules[1:2], none},
-		"or shrinks to what they can still give":                             {own, identity.NoRole, partner, nil, []identity.ClaimRule{rule(issuer, "dev", "acme-slug", identity.Member)}, standing{Role: identity.Member, Granted: account.Granted{issuer: identity.Member}}},
-		"a role with no known giver goes too":                                {standing{Role: identity.Admin, Operator: true}, identity.NoRole, partner, nil, rules, none},
-		"a token does not raise anyone to what another issuer gave long ago": {standing{identity.Viewer, account.Granted{issuer: identity.Admin}, false, []string{issuer}}, identity.Viewer, partner, nil, rules, standing{Role: identity.Viewer}},
+		"or shrinks to what they can still give":                             {own, identity.NoRole, partner, nil, []identity.ClaimRule{rule(issuer, "dev", "acme-slug", identity.Member)}, membership{Role: identity.Member, Granted: account.Granted{issuer: identity.Member}}},
+		"a role with no known giver goes too":                                {membership{Role: identity.Admin, Operator: true}, identity.NoRole, partner, nil, rules, none},
+		"a token does not raise anyone to what another issuer gave long ago": {membership{identity.Viewer, account.Granted{issuer: identity.Admin}, false, []string{issuer}}, identity.Viewer, partner, nil, rules, membership{Role: identity.Viewer}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, u := acme(), user("ann", "ann@example.com", true)
@@ -193,7 +193,7 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 			s := account.SignIn{Claims: c, Org: org, Linked: u, Workspaces: map[string]*account.Workspace{"acme-slug": w}}
 			wantErr(t, s.Settle(signingIn), nil)
 			m = w.Members["ann"]
-			got := standing{m.Role, m.Granted, u.Operator, u.OperatorBy}
+			got := membership{m.Role, m.Granted, u.Operator, u.OperatorBy}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -40,7 +40,7 @@ func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := tt.person.SignedIn(by, "https://issuer.example")
 			events := n.Events()
-			if len(events) != tt.count || n.Worth() != (tt.count > 0) {
+			if len(events) != tt.count || n.IsRecordable() != (tt.count > 0) {
 				t.Fatalf("%d events, want %d", len(events), tt.count)
 			}
 			if tt.count == 0 {

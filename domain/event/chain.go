@@ -51,8 +51,8 @@ func (c *Chain) link(d Digest, seq int64, before, signature []byte) []byte {
 // Seal sets MAC for the other fields of c.
 func (c *Chain) Seal(d Digest) { c.MAC = c.mac(d) }
 
-// Genuine reports whether c is unchanged since Seal.
-func (c *Chain) Genuine(d Digest) bool { return hmac.Equal(c.MAC, c.mac(d)) }
+// IsGenuine reports whether c is unchanged since Seal.
+func (c *Chain) IsGenuine(d Digest) bool { return hmac.Equal(c.MAC, c.mac(d)) }
 
 func (c *Chain) mac(d Digest) []byte {
 	sum := d("event chain", []byte(c.Org), []byte(c.Workspace), number(c.Since.UnixMicro()),
@@ -112,7 +112,7 @@ func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, began
 	switch {
 	case began == nil && c != nil:
 		v.fail("", 0, "the record of when chains began is missing")
-	case began != nil && !began.Genuine(d):
+	case began != nil && !began.IsGenuine(d):
 		v.fail("", 0, "the record of when chains began was changed")
 	case began != nil && c != nil && c.Since.Before(began.Since):
 		v.fail("", 0, "the record of when chains began was replaced")
@@ -121,7 +121,7 @@ func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, began
 		v.began = began.Since
 	}
 	if c != nil {
-		if !c.Genuine(d) {
+		if !c.IsGenuine(d) {
 			v.fail("", 0, "the ends of the chain were changed")
 		}
 		v.seq, v.hash = c.BaseSeq, c.BaseHash

@@ -35,7 +35,7 @@ type trail struct {
 
 func newEvent(id string, at time.Time) event.Event {
 	return event.Event{
-		ID: id, Org: "org", Workspace: "acme", Type: "thing.made", Actor: "ann", Key: "key", Subject: "thing", At: at,
+		ID: id, Org: "org", Workspace: "acme", Type: "item.created", Actor: "ann", Key: "key", Subject: "item", At: at,
 		Request: identity.Request{ID: "req", Address: "192.0.2.1"},
 	}
 }
@@ -80,7 +80,7 @@ func TestVerify(t *testing.T) {
 		want string // what the first break says; empty: none
 	}{
 		"as it was":              {func(*trail) {}, ""},
-		"a type that is changed": {func(t *trail) { t.linked[1].Type = "thing.kept" }, "e3 was changed"},
+		"a type that is changed": {func(t *trail) { t.linked[1].Type = "item.kept" }, "e3 was changed"},
 		"an actor":               {func(t *trail) { t.linked[1].Actor = "bob" }, "e3 was changed"},
 		"a key":                  {func(t *trail) { t.linked[1].Key = "" }, "e3 was changed"},
 		"a subject":              {func(t *trail) { t.linked[1].Subject = "other" }, "e3 was changed"},

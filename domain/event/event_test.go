@@ -20,13 +20,13 @@ func TestRecord(t *testing.T) {
 	if log.Recorded() != nil {
 		t.Fatal("a fresh log holds something")
 	}
-	log.Record(by, "thing.made", "thing_1", map[string]any{"a": 1})
-	log.Record(by, "thing.changed", "thing_1", nil)
+	log.Record(by, "item.created", "item_1", map[string]any{"a": 1})
+	log.Record(by, "item.changed", "item_1", nil)
 	got := log.Recorded()
 	if len(got) != 2 || got[0].ID >= got[1].ID || !id.Valid(event.Prefix, got[0].ID) {
 		t.Fatalf("recorded %+v, want two events, oldest first", got)
 	}
-	want := event.Event{ID: got[0].ID, Org: "org", Workspace: "acme", Type: "thing.made", Actor: "ann", Key: "key", Subject: "thing_1", Data: map[string]any{"a": 1}, At: by.At, Request: by.Request}
+	want := event.Event{ID: got[0].ID, Org: "org", Workspace: "acme", Type: "item.created", Actor: "ann", Key: "key", Subject: "item_1", Data: map[string]any{"a": 1}, At: by.At, Request: by.Request}
 	if !reflect.DeepEqual(got[0], want) {
 		t.Errorf("recorded %+v, want %+v", got[0], want)
 	}

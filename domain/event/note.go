@@ -20,8 +20,8 @@ type Note struct {
 	Until      time.Time              // no equal note is written before; the same for all notes of one period
 }
 
-// Worth reports whether n leads to any event.
-func (n *Note) Worth() bool { return len(n.Workspaces) > 0 && !n.By.IsSystem() }
+// IsRecordable reports whether n leads to any event.
+func (n *Note) IsRecordable() bool { return len(n.Workspaces) > 0 && !n.By.IsSystem() }
 
 // Key returns the same value for equal notes.
 func (n *Note) Key() [sha256.Size]byte {

@@ -51,8 +51,8 @@ func TestRefusedNamesTheCodesThatMatter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := event.Refused(tt.by, "deleteThing", tt.deletes, tt.err)
-			if n.Worth() != tt.want {
-				t.Fatalf("worth a note: %v, want %v: %+v", n.Worth(), tt.want, n)
+			if n.IsRecordable() != tt.want {
+				t.Fatalf("worth a note: %v, want %v: %+v", n.IsRecordable(), tt.want, n)
 			}
 		})
 	}

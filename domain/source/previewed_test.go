@@ -39,7 +39,7 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := source.Previewed(by, tt.of, tt.at, digest)
-			if !n.Worth() || n.Type != tt.kind || n.Subject != tt.subject || len(n.Data) != len(tt.data) {
+			if !n.IsRecordable() || n.Type != tt.kind || n.Subject != tt.subject || len(n.Data) != len(tt.data) {
 				t.Fatalf("%+v", n)
 			}
 			for _, member := range tt.data {
@@ -81,7 +81,7 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 			t.Errorf("%s: equal is %v, want %v", name, tt.one == tt.two, tt.equal)
 		}
 	}
-	if n := source.Previewed(identity.System("org", "acme", "refresh", at), "src", table, digest); n.Worth() {
+	if n := source.Previewed(identity.System("org", "acme", "refresh", at), "src", table, digest); n.IsRecordable() {
 		t.Error("a refresh is noted")
 	}
 }
