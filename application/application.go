@@ -61,11 +61,11 @@ type Bind func(ports.Stores) Services
 // a transaction: the registry of presences, the seats of streams and the usage of API keys, which are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
 	usage := accounts.NewKeyUsage(pool.Keys)
-	seats := presences.NewSeats(pool.StreamSeats, payments.NewService(pool, e.Terms, e.Quotas).Quotas)
+	seats := presences.NewSeats(pool.StreamSeats, payments.NewService(pool, e.Mails.Mailer, e.Terms, e.Quotas).Quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
-		pay := payments.NewService(s, e.Terms, e.Quotas)
+		pay := payments.NewService(s, e.Mails.Mailer, e.Terms, e.Quotas)
 		connect := connections.NewService(
 			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
 		)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type Payments struct {
 	Gateway        string // stripe or sandbox; empty: the org takes no payments
 	GraceDays      int    // for which a subscription that is past due still entitles
 	WebhookSecrets []SecretRef
+	MailedNotices  []billing.NoticeKind // mailed to the owners of a workspace; all are events
 	Stripe         Stripe
 	Plans          []Plan
 }
@@ -120,6 +122,11 @@ func (p Payments) validate(found *problems, key string) {
 		oneOf(found, key+".gateway", p.Gateway, string(billing.Stripe), string(billing.Sandbox))
 	}
 	within(found, key+".grace_days", p.GraceDays, 0, 90, "0 to 90")
+	for i, n := range p.MailedNotices {
+		if !slices.Contains(billing.NoticeKinds(), n) {
+			found.add(fmt.Sprintf("%s.mailed_notices[%d]", key, i), "must be payment.failed, trial.ending or card.expiring")
+		}
+	}
 	resolve := func(key string, r SecretRef) {
 		if _, err := r.Resolve(); err != nil {
 			found.add(key, "%w", err)

@@ -80,6 +80,7 @@ type subscription struct {
 	PeriodStart       time.Time              `json:"period_start"`
 	PeriodEnd         time.Time              `json:"period_end"`
 	TrialEnd          time.Time              `json:"trial_end"`
+	TrialTold         bool                   `json:"trial_told,omitempty"` // an event has told that the trial ends soon
 	CancelAtPeriodEnd bool                   `json:"cancel_at_period_end"`
 	Next              *sale                  `json:"next,omitempty"` // at renewal
 	Change            *change                `json:"change,omitempty"`

@@ -175,7 +175,8 @@ func (b *book) end(s *subscription, status billing.Status, now time.Time) {
 const (
 	incompleteFor = 23 * time.Hour // the payer's time to confirm the first payment
 	retryEvery    = 3 * 24 * time.Hour
-	maxRetries    = 4 // of a renewal; then it is unpaid
+	trialTold     = 3 * 24 * time.Hour // before its end, as at Stripe (customer.subscription.trial_will_end)
+	maxRetries    = 4                  // of a renewal; then it is unpaid
 )
 
 // roll processes everything that was due until now, and reports whether anything changed. Each event happens at
@@ -207,6 +208,11 @@ func (b *book) step(s *subscription, now time.Time) bool {
 			return true
 		}
 	case billing.Trialing, billing.Active:
+		if at := s.TrialEnd.Add(-trialTold); s.Status == billing.Trialing && !s.TrialTold && !now.Before(at) {
+			s.TrialTold = true
+			b.emit("customer.subscription.trial_will_end", "subscription", string(s.ID), at)
+			return true
+		}
 		if at := s.PeriodEnd; !now.Before(at) {
 			b.renew(s, at)
 			return true

@@ -18,7 +18,7 @@ var _ ports.Payments = (*Payments)(nil)
 
 const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email, t.default_method, t.had_trial, t.pending,
 	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at, t.surplus,
-	t.credit, t.credit_currency`
+	t.credit, t.credit_currency, t.notices`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -43,6 +43,7 @@ type customerRow struct {
 	Surplus        string               `db:"surplus"`
 	Credit         int64                `db:"credit"`
 	CreditCurrency string               `db:"credit_currency"`
+	Notices        string               `db:"notices"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
@@ -53,7 +54,7 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), PausedAt: fromMicros(r.PausedAt),
 		Credit: billing.Money{Amount: r.Credit, Currency: r.CreditCurrency},
 	}
-	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts), decodeColumn(r.Surplus, &c.Surplus))
+	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts), decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices))
 }
 
 // decodeColumn reads JSON; an empty column leaves into as it is.
@@ -72,11 +73,12 @@ func encodePending(op *billing.Operation) (string, error) {
 	return string(text), err
 }
 
-func encodeSurplus(ids []billing.SubscriptionID) (string, error) {
-	if len(ids) == 0 {
+// encodeList returns a list as JSON; an empty list is an empty text.
+func encodeList[T any](all []T) (string, error) {
+	if len(all) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(ids)
+	text, err := json.Marshal(all)
 	return string(text), err
 }
 
@@ -177,16 +179,20 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	if err != nil {
 		return err
 	}
-	surplus, err := encodeSurplus(c.Surplus)
+	surplus, err := encodeList(c.Surplus)
+	if err != nil {
+		return err
+	}
+	notices, err := encodeList(c.Notices)
 	if err != nil {
 		return err
 	}
 	if _, err := db.exec(ctx, `
 		UPDATE payment_customers SET external_id = ?, call_key = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
-			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency = ?
+			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency = ?, notices = ?
 		WHERE workspace_id = ? AND account = ?`,
 		c.ID, c.Key, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
-		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency, c.Workspace, c.Account); err != nil {
+		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency, notices, c.Workspace, c.Account); err != nil {
 		return err
 	}
 	if err := db.saveMethods(ctx, c); err != nil {

@@ -3,6 +3,9 @@ package sqlstore_test
 import (
 	"database/sql"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,11 +40,43 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 	if err := rows.Err(); err != nil || len(statements) == 0 {
 		t.Fatalf("%d triggers: %v", len(statements), err)
 	}
-	for _, statement := range append(statements, `DROP TABLE workspace_usage`, `DROP TABLE stream_counts`, `DROP TABLE stream_nodes`, `DROP TABLE feature_usage`, `DROP TABLE usage_reports`, `DROP TABLE event_marks`, `DELETE FROM goose_db_version WHERE version_id >= 30`) {
+	statements = append(statements, `DROP TABLE workspace_usage`)
+	statements = append(statements, undoLater(t, url)...)
+	for _, statement := range append(statements, `DELETE FROM goose_db_version WHERE version_id >= 30`) {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
+}
+
+// undoLater returns the statements that undo the migrations after 30, which add tables and columns.
+func undoLater(t testing.TB, url string) (statements []string) {
+	t.Helper()
+	engine, _, _ := strings.Cut(url, ":")
+	files, err := filepath.Glob("migrations/" + engine + "/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d migrations: %v", len(files), err)
+	}
+	table := regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (\w+)`)
+	for _, file := range files {
+		if filepath.Base(file) < "0031" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, made := range table.FindAllStringSubmatch(string(text), -1) {
+			statements = append([]string{"DROP TABLE " + made[1]}, statements...) // after those that refer to it
+		}
+		for _, added := range column.FindAllStringSubmatch(string(text), -1) {
+			if added[1] != "workspace_usage" {
+				statements = append(statements, fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", added[1], added[2]))
+			}
+		}
+	}
+	return statements
 }
 
 func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {

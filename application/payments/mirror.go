@@ -93,9 +93,9 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 		return nil, err
 	}
 	if with, err := s.withDefault(ctx, calls, by, t, now); err == nil {
-		return with, nil
-	}
-	return now, nil // the next read tries again
+		now = with
+	} // else the next read tries again
+	return s.notify(ctx, by, t, now)
 }
 
 // withDefault makes the newest valid method the default if the gateway has none: without a default it
@@ -161,7 +161,10 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 			return nil, err
 		}
 		if current {
-			return s.withDefault(ctx, calls, by, t, c)
+			if c, err = s.withDefault(ctx, calls, by, t, c); err != nil {
+				return nil, err
+			}
+			return s.notify(ctx, by, t, c)
 		}
 	}
 	return nil, errMoved

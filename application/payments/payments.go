@@ -34,6 +34,7 @@ type Terms struct {
 	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         billing.CardLimits
 	Reads          *Reads // of the account; nil if reads wait as long as the gateway takes
+	MailedNotices  []billing.NoticeKind // the notices that are mailed to the owners of a workspace
 
 	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be
 	// advanced.
@@ -53,6 +54,7 @@ type Service struct {
 	users      ports.Users
 	usage      ports.Usage
 	meters     ports.Meters
+	mailer     ports.Mailer
 	termsOf    TermsOf
 	configured Configured
 }
@@ -61,10 +63,10 @@ type Service struct {
 type Configured func(identity.OrgID) quota.Amounts
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, t TermsOf, q Configured) *Service {
+func NewService(s ports.Stores, m ports.Mailer, t TermsOf, q Configured) *Service {
 	return &Service{
 		atomic: s.Atomic, payments: s.Payments, inbox: s.Inbox, jobs: s.Jobs, workspaces: s.Workspaces, users: s.Users,
-		usage: s.Usage, meters: s.Meters, termsOf: t, configured: q,
+		usage: s.Usage, meters: s.Meters, mailer: m, termsOf: t, configured: q,
 	}
 }
 

@@ -47,6 +47,7 @@ type stage struct {
 	users      *mocks.MockUsers
 	usage      *mocks.MockUsage
 	meters     *mocks.MockMeters
+	mailer     *mocks.MockMailer
 	gateway    *gateway
 	payer      *mocks.MockSandboxPayer
 	terms      payments.Terms
@@ -65,14 +66,14 @@ type gateway struct {
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c), workspaces: mocks.NewMockWorkspaces(c), users: mocks.NewMockUsers(c), usage: mocks.NewMockUsage(c), meters: mocks.NewMockMeters(c),
+		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c), workspaces: mocks.NewMockWorkspaces(c), users: mocks.NewMockUsers(c), usage: mocks.NewMockUsage(c), meters: mocks.NewMockMeters(c), mailer: mocks.NewMockMailer(c),
 		gateway: &gateway{mocks.NewMockGatewayCustomers(c), mocks.NewMockGatewaySubscriptions(c)}, payer: mocks.NewMockSandboxPayer(c),
 		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
 	}
 	s.terms = payments.Terms{Kind: billing.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer, WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
 	atomic := mocks.NewMockAtomic(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs})
+		return fn(ports.Stores{Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces})
 	})
 	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (*billing.Customer, error) {
@@ -94,7 +95,7 @@ func newStage(t *testing.T) *stage {
 		func(_ context.Context, p billing.Plans) (billing.Plans, error) { return p, s.priced })
 	s.Service = payments.NewService(ports.Stores{
 		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces, Users: s.users, Usage: s.usage, Meters: s.meters,
-	}, func(org identity.OrgID) payments.Terms {
+	}, s.mailer, func(org identity.OrgID) payments.Terms {
 		if org != "org" {
 			t.Errorf("the terms of org %q were asked for", org)
 		}

@@ -75,8 +75,12 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 		_, err := s.lose(ctx, by, t, c.ID)
 		return ignoring(err)
 	}
-	if err != nil || len(different) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(different) == 0 {
+		_, err = s.notify(ctx, by, t, c) // a trial or a card may be about to end
+		return ignoring(err)
 	}
 	if _, err := s.resync(ctx, by, t); err != nil {
 		return ignoring(err)

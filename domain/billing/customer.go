@@ -10,11 +10,12 @@ import (
 )
 
 // The kinds of jobs. The subject of an EventsJob and an AuditJob is the customer at the gateway, that
-// of a ReconcileJob the workspace.
+// of a ReconcileJob the workspace, and that of a NoticeJob is Notice.Subject.
 const (
 	EventsJob    job.Kind = "payment.events"    // applies the gateway's events to the mirror
 	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response
 	AuditJob     job.Kind = "payment.audit"     // compares the mirror with the gateway
+	NoticeJob    job.Kind = "payment.notice"    // mails a notice to an owner of the workspace
 )
 
 // Times of the mirror.
@@ -71,6 +72,9 @@ type Customer struct {
 
 	// PausedAt is when payments were paused after many declined cards; zero if they are not.
 	PausedAt time.Time
+
+	// Notices are the last notices that the workspace was given.
+	Notices []Notice
 
 	// Pending is the operation that the gateway has not answered yet.
 	Pending *Operation

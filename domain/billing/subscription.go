@@ -167,7 +167,9 @@ func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscript
 			c.end(by)
 		}
 		if c.Subscription = now; now != nil {
-			c.Record(by, "subscription.started", string(now.ID), map[string]any{"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status})
+			c.Record(by, "subscription.started", string(now.ID), map[string]any{
+				"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status, "current_period_end": now.PeriodEnd,
+			})
 		}
 	}
 	c.InvoicesAt = time.Time{} // there may be a new invoice
@@ -196,7 +198,7 @@ func (c *Customer) end(by identity.Actor) {
 	c.Ended = c.Subscription
 	c.Ended.Status, c.Ended.EndedAt = Canceled, by.At
 	c.Subscription = nil
-	c.Record(by, "subscription.ended", string(c.Ended.ID), nil)
+	c.Record(by, "subscription.ended", string(c.Ended.ID), map[string]any{"plan_id": c.Ended.Plan})
 }
 
 // difference returns the fields of s that differ from was.

@@ -27,6 +27,7 @@ func Payments(t *testing.T, open Opener) {
 	t.Run("pauses", func(t *testing.T) { pausesAreKept(t, a) })
 	t.Run("duplicates", func(t *testing.T) { duplicatesAreKept(t, a) })
 	t.Run("a customer has at most one live subscription", func(t *testing.T) { subscriptionsAreOne(t, a) })
+	t.Run("notices", func(t *testing.T) { noticesAreGivenOnce(t, a) })
 	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
 	t.Run("concurrent removals leave one payment method", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
 	t.Run("a deleted workspace has no customer", func(t *testing.T) { customersOfGoneWorkspaces(t, a) })

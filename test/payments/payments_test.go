@@ -99,7 +99,7 @@ func newWorld(t *testing.T, url string) *world {
 
 // service returns the payments service with the calm gateway wrapped by wrap.
 func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
-	return payments.NewService(w.stores, func(org identity.OrgID) payments.Terms {
+	return payments.NewService(w.stores, nil, func(org identity.OrgID) payments.Terms {
 		g := w.calm[org]
 		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g, WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
 		if wrap != nil {

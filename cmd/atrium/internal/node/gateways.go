@@ -148,6 +148,7 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 		Reads: new(payments.Reads),
 	}
 	t.Plans, t.Grace = p.Terms()
+	t.MailedNotices = p.MailedNotices
 	switch t.Kind {
 	case billing.Sandbox:
 		s := sandbox.New(org, g.books, time.Now, g.mac, g.deliver)

@@ -43,6 +43,12 @@ func jobTable(s application.Services) worker.Table {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Audit(ctx, by) },
 		},
+		billing.NoticeJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Payments.MailNotice(ctx, by, subject)
+			},
+		},
 	}
 }
 

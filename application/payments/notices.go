@@ -1,0 +1,134 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// notify gives the notices that are due, each once however often and on however many nodes it is called,
+// and queues their mails to the owners if the org wants them. It returns the customer.
+func (s *Service) notify(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+	now, err := t.now(ctx, by)
+	if err != nil || len(c.DueNotices(now, t.Grace)) == 0 {
+		return c, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var given []billing.Notice
+		if c, err = tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+			given = c.Notify(mirrorActor(by), now, t.Grace)
+			return nil
+		}); err != nil {
+			return err
+		}
+		given = slices.DeleteFunc(given, func(n billing.Notice) bool { return !slices.Contains(t.MailedNotices, n.Kind) })
+		if len(given) == 0 {
+			return nil
+		}
+		owners, err := ownersOf(ctx, tx.Workspaces, by)
+		if err != nil {
+			return err
+		}
+		for _, n := range given {
+			for _, to := range owners {
+				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), billing.NoticeJob, n.Subject(to), by.At)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ownersOf returns the people who own by's workspace.
+func ownersOf(ctx context.Context, workspaces ports.Workspaces, by identity.Actor) ([]identity.UserID, error) {
+	var owners []identity.UserID
+	for q := (page.Query{Limit: 100}); ; {
+		members, err := workspaces.Members(ctx, by.Org, by.Workspace, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range members.Items {
+			if m.Role == identity.Owner && !m.Service {
+				owners = append(owners, m.User)
+			}
+		}
+		if members.Next == "" {
+			return owners, nil
+		}
+		q.After = members.Next
+	}
+}
+
+// MailNotice mails a notice to an owner of by's workspace. subject is billing.Notice.Subject. It returns
+// nil if the notice is forgotten, or if the user no longer owns the workspace. by is the system.
+func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject string) error {
+	t, err := s.terms(by)
+	if err != nil {
+		return ignoring(err)
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil {
+		return ignoring(err)
+	}
+	n, to := c.ParseNoticeSubject(subject)
+	if n == nil {
+		return nil
+	}
+	m, err := s.workspaces.Member(ctx, by.Org, by.Workspace, to)
+	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role != identity.Owner || m.Email == "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
+	if err != nil {
+		return ignoring(err)
+	}
+	return s.mailer.Send(ctx, noticeMail(n, m.Email, w))
+}
+
+// noticeMail returns the mail of a notice. It has no links, because people who get it know their
+// application, and names the workspace by its slug, because a name could hold a message of someone else.
+func noticeMail(n *billing.Notice, to string, w *account.Workspace) ports.Mail {
+	subject, text := "", ""
+	date := func(key string) string {
+		at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(n.Data[key]))
+		if err != nil {
+			return "soon"
+		}
+		return at.UTC().Format("2 January 2006, 15:04") + " UTC"
+	}
+	switch n.Kind {
+	case billing.PaymentFailed:
+		subject = "A payment failed"
+		text = "A payment for your subscription failed. You can use it until " + date("entitled_until") + ".\n\n" +
+			"Please add another payment method, or pay the open invoice."
+	case billing.TrialEnding:
+		subject = "Your trial ends soon"
+		text = "Your trial ends on " + date("trial_end") + "."
+		if n.Data["has_payment_method"] != true {
+			text += "\n\nPlease add a payment method to keep your subscription."
+		}
+	case billing.CardExpiring:
+		subject = "Your card expires soon"
+		text = fmt.Sprintf("The card that ends in %v expires at the end of %v/%v.\n\nPlease add another payment method.",
+			n.Data["last4"], n.Data["exp_month"], n.Data["exp_year"])
+	}
+	return ports.Mail{To: to, Subject: subject, Text: "Workspace: " + w.Slug + "\n\n" + strings.TrimSpace(text) + "\n"}
+}

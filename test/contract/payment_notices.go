@@ -1,0 +1,49 @@
+package contract
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// noticesAreGivenOnce has two nodes give the notice of the same failed renewal, many times at once.
+func noticesAreGivenOnce(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Owner
+	customerOf(t, a.Stores, by)
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{{
+			ID: "sub_due", Plan: "basic", Quantity: 1, Status: billing.PastDue, PeriodStart: fixture.At, PeriodEnd: fixture.At.AddDate(0, 1, 0), CreatedAt: fixture.At,
+		}}, nil)
+	})
+	const grace = 7 * 24 * time.Hour
+	second, given := a.Second(), make([]int, 24)
+	must(t, errors.Join(atOnce(len(given), func(i int) error {
+		_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+			given[i] = len(c.Notify(by, fixture.At, grace))
+			return nil
+		})
+		return err
+	})...))
+	total := 0
+	for _, n := range given {
+		total += n
+	}
+	same(t, "given", total, 1)
+	stored, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "stored", len(stored.Notices), 1)
+	same(t, "kind", stored.Notices[0].Kind, billing.PaymentFailed)
+	same(t, "due", len(stored.DueNotices(fixture.At, grace)), 0)
+	found := 0
+	for _, kind := range kinds(eventsOn(t, a.Stores, by.Workspace, string(stored.ID))) {
+		if kind == string(billing.PaymentFailed) {
+			found++
+		}
+	}
+	same(t, "events", found, 1)
+}
