@@ -33,7 +33,7 @@ type Terms struct {
 	Plans          billing.Plans
 	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         billing.CardLimits
-	Reads          *Reads // of the account; nil if reads wait as long as the gateway takes
+	Reads          *Reads               // of the account; nil if reads wait as long as the gateway takes
 	MailedNotices  []billing.NoticeKind // the notices that are mailed to the owners of a workspace
 
 	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be

@@ -60,7 +60,7 @@ func TestNotices(t *testing.T) {
 	t.Run("a failed payment", func(t *testing.T) {
 		bad := ann.card(t, "4000000000000341")
 		ann.do(t, "POST", payments+"/methods/"+bad+"/default", nil).is(t, 200)
-		s.must(t, "payments", "sandbox", "advance", "32d")
+		s.must(t, "payments", "sandbox", "advance", "4d")
 		s.await(t, func() bool { return ann.get(t, mine).at("status") == "past_due" })
 		notice(t, "payment.failed", "A payment for your subscription failed.")
 		ann.get(t, "/api/events?type=payment.failed").has(t, map[string]string{"data.0.data.plan_id": "try", "data.0.data.status": "past_due", "data.0.actor": "null"})
