@@ -62,7 +62,13 @@ func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("confine: make a folder for children: %w", err)
 	}
-	return &Runner{command: command, limits: limits, folder: folder, limiter: newTenantLimiter(atOnce), tenant: eachWorkspace}, nil
+	return &Runner{
+		command: command,
+		limits:  limits,
+		folder:  folder,
+		limiter: newTenantLimiter(atOnce),
+		tenant:  eachWorkspace,
+	}, nil
 }
 
 // TenantOf finds the tenant of a workspace's jobs.
@@ -108,7 +114,9 @@ type jobRequest struct {
 }
 
 // Run is ports.Confined. The input reaches the child through a pipe and is written nowhere.
-func (r *Runner) Run(ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any) error {
+func (r *Runner) Run(
+	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any,
+) error {
 	input, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("confine: write the input of job %s: %w", job, err)

@@ -65,7 +65,9 @@ func newTenantLimiter(most int) *tenantLimiter {
 // acquire waits until a job of t may run. The job ends with the context that acquire returns, which ends with
 // ports.ErrJobTimeout if the slot is taken away, and then calls release. ports.ErrJobRefused if too many of t's or
 // its org's wait already, or if wait is false and there is no slot at once.
-func (s *tenantLimiter) acquire(ctx context.Context, t Tenant, wait bool) (held context.Context, release func(), err error) {
+func (s *tenantLimiter) acquire(
+	ctx context.Context, t Tenant, wait bool,
+) (held context.Context, release func(), err error) {
 	held, cancel := context.WithCancelCause(ctx)
 	p := &slot{tenant: t, granted: make(chan struct{}), evict: cancel}
 	if !s.enqueue(p, wait) {

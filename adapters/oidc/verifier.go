@@ -47,7 +47,9 @@ func newVerifier(transport http.RoundTripper, log *slog.Logger) *Verifier {
 }
 
 // Verify implements ports.Verifier.
-func (v *Verifier) Verify(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Claims, error) {
+func (v *Verifier) Verify(
+	ctx context.Context, issuers []identity.Issuer, token string, now time.Time,
+) (*account.Claims, error) {
 	if len(token) > maxToken {
 		return nil, refused("it is larger than %d KiB", maxToken>>10)
 	}

@@ -70,7 +70,12 @@ func newState(handle *keyset.Handle) (*state, error) {
 	if err != nil {
 		return nil, errors.New("it has no primary key")
 	}
-	s := &state{handle: handle, aead: primitive, primary: primary.KeyID(), derived: derivedKeys{made: map[derivation]cipher.AEAD{}}}
+	s := &state{
+		handle:  handle,
+		aead:    primitive,
+		primary: primary.KeyID(),
+		derived: derivedKeys{made: map[derivation]cipher.AEAD{}},
+	}
 	s.roots, err = roots(handle)
 	return s, err
 }

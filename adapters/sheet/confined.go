@@ -53,7 +53,9 @@ type answer struct {
 }
 
 // Preview implements ports.Sheets.
-func (c *Confined) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (c *Confined) Preview(
+	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
+) (source.Sheet, error) {
 	// JSON would replace invalid UTF-8, and the result may be a name that exists.
 	if !utf8.ValidString(of.Location.URL) {
 		return source.Sheet{}, source.ErrURLNotAllowed

@@ -22,7 +22,9 @@ func NewRouter(files, googleSheets ports.Sheets) *Router {
 
 // Preview implements ports.Sheets. It passes on only the parts of a target that are needed: files get no
 // credential.
-func (r *Router) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (r *Router) Preview(
+	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
+) (source.Sheet, error) {
 	if google.Owns(of.Location.URL) {
 		return r.google.Preview(ctx, workspace, of)
 	}

@@ -67,7 +67,9 @@ func (c *Confined) Tables(ctx context.Context, to ports.Target, q connection.Tab
 }
 
 // Preview is ports.Warehouse's.
-func (c *Confined) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (connection.Preview, error) {
+func (c *Confined) Preview(
+	ctx context.Context, to ports.Target, q connection.PreviewQuery,
+) (connection.Preview, error) {
 	a, err := c.call(ctx, to, request{Call: callPreview, Preview: q})
 	return a.Preview, err
 }

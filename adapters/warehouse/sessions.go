@@ -30,7 +30,9 @@ type Sessions struct {
 
 // NewSessions returns Sessions whose networks guard makes. open opens a session: it passes the steps up to
 // and including database.
-func NewSessions[S Session](guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error)) *Sessions {
+func NewSessions[S Session](
+	guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error),
+) *Sessions {
 	return &Sessions{guard: guard, open: func(ctx context.Context, n Network, to ports.Target, trace *Trace) (Session, error) {
 		return open(ctx, n, to, trace)
 	}}
@@ -57,7 +59,9 @@ func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report
 }
 
 // Tables implements ports.Warehouse.
-func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (tables []connection.Table, err error) {
+func (w *Sessions) Tables(
+	ctx context.Context, to ports.Target, q connection.TableQuery,
+) (tables []connection.Table, err error) {
 	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
 		tables, err = s.Tables(q)
 		return err
@@ -66,7 +70,9 @@ func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.Tab
 }
 
 // Preview implements ports.Warehouse.
-func (w *Sessions) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (p connection.Preview, err error) {
+func (w *Sessions) Preview(
+	ctx context.Context, to ports.Target, q connection.PreviewQuery,
+) (p connection.Preview, err error) {
 	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
 		if p, err = s.Preview(q.Table, q.Rows); err != nil {
 			return err

@@ -55,7 +55,15 @@ type Worker struct {
 
 // New returns a worker for the kinds in table. It leaves jobs of other kinds in the queue.
 func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registerer, log *slog.Logger) *Worker {
-	w := &Worker{Config: c, queue: queue, table: table, leases: map[job.Kind]time.Duration{}, urgent: map[job.Kind]time.Duration{}, log: log, measured: newMeasures(metrics)}
+	w := &Worker{
+		Config:   c,
+		queue:    queue,
+		table:    table,
+		leases:   map[job.Kind]time.Duration{},
+		urgent:   map[job.Kind]time.Duration{},
+		log:      log,
+		measured: newMeasures(metrics),
+	}
 	for kind, work := range table {
 		w.leases[kind] = work.Limit + c.Grace
 		if kind.Urgent() {

@@ -48,7 +48,9 @@ func NewService(
 }
 
 // List returns the workspace's connections, newest first, and the kinds that its org offers.
-func (s *Service) List(ctx context.Context, by identity.Actor) ([]connection.Connection, []*connection.Descriptor, error) {
+func (s *Service) List(
+	ctx context.Context, by identity.Actor,
+) ([]connection.Connection, []*connection.Descriptor, error) {
 	all, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +99,9 @@ func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Dra
 
 // Create stores a connection whose trial passed. A *quota.LimitError if the workspace has no room for
 // it.
-func (s *Service) Create(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
+func (s *Service) Create(
+	ctx context.Context, by identity.Actor, t connection.Trial,
+) (c *connection.Connection, err error) {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
 		return nil, err
@@ -135,7 +139,9 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 }
 
 // reach probes a credential on behalf of by.
-func (s *Service) reach(ctx context.Context, by identity.Actor, credential connection.Credential) (connection.Report, error) {
+func (s *Service) reach(
+	ctx context.Context, by identity.Actor, credential connection.Credential,
+) (connection.Report, error) {
 	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(by, credential))
 	if report.Failure() == connection.TooManyReads {
 		return connection.Report{}, connection.ErrTooManyReads
@@ -144,7 +150,9 @@ func (s *Service) reach(ctx context.Context, by identity.Actor, credential conne
 }
 
 // sealed adds the sealed credential to a trial, unless the trial failed.
-func (s *Service) sealed(by identity.Actor, t connection.Trial, credential connection.Credential) (connection.Trial, error) {
+func (s *Service) sealed(
+	by identity.Actor, t connection.Trial, credential connection.Credential,
+) (connection.Trial, error) {
 	if err := t.Failure(credential.Kind()); err != nil {
 		return connection.Trial{}, err
 	}

@@ -24,7 +24,9 @@ type Revocation struct {
 // through the connection, and cancels the queued jobs of all of them. Running work is interrupted and
 // stores nothing, because its revisions have changed. When Revoke returns, no one opens a connection
 // with the credential any more.
-func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.ID, at revision.Match) (out Revocation, err error) {
+func (s *Service) Revoke(
+	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match,
+) (out Revocation, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		out = Revocation{}
 		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {

@@ -23,7 +23,10 @@ const (
 // Use calls do with what a connection reaches and its credential, which is readable until do returns.
 // The context of do ends with connection.ErrCredentialChanged as soon as the credential is replaced or
 // erased; Use then returns that error, whatever do returned. Requires the member role.
-func (s *Service) Use(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
+func (s *Service) Use(
+	ctx context.Context, by identity.Actor, id connection.ID,
+	do func(context.Context, ports.Warehouse, ports.Target) error,
+) error {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
 		return err
@@ -44,12 +47,19 @@ func (s *Service) Use(ctx context.Context, by identity.Actor, id connection.ID, 
 }
 
 func (s *Service) target(by identity.Actor, credential connection.Credential) ports.Target {
-	return ports.Target{Workspace: by.Workspace, Credential: credential, Egress: s.offers(by.Org).Egress, Limits: ports.DefaultLimits()}
+	return ports.Target{
+		Workspace:  by.Workspace,
+		Credential: credential,
+		Egress:     s.offers(by.Org).Egress,
+		Limits:     ports.DefaultLimits(),
+	}
 }
 
 // open returns the stored credential and its revision. Call it immediately before the credential is
 // used, so that a connection that has just been revoked is not dialled.
-func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Connection) (connection.Credential, int64, error) {
+func (s *Service) open(
+	ctx context.Context, by identity.Actor, c *connection.Connection,
+) (connection.Credential, int64, error) {
 	stored, err := s.connections.Sealed(ctx, by.Workspace, c.ID)
 	if err != nil {
 		return connection.Credential{}, 0, err
@@ -68,7 +78,9 @@ func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Con
 
 // whileCurrent runs do while a connection's credential has a revision. If the revision changes, it cancels do
 // and returns connection.ErrCredentialChanged.
-func (s *Service) whileCurrent(ctx context.Context, by identity.Actor, id connection.ID, revision int64, do func(context.Context) error) error {
+func (s *Service) whileCurrent(
+	ctx context.Context, by identity.Actor, id connection.ID, revision int64, do func(context.Context) error,
+) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {

@@ -14,7 +14,9 @@ import (
 // Reprobe tries a connection's stored credential, or the new one if fresh is not nil. A trial of the
 // stored one may have failed. A trial of a new one has passed, or the error is a
 // *connection.ProbeError.
-func (s *Service) Reprobe(ctx context.Context, by identity.Actor, id connection.ID, fresh []byte) (connection.Trial, error) {
+func (s *Service) Reprobe(
+	ctx context.Context, by identity.Actor, id connection.ID, fresh []byte,
+) (connection.Trial, error) {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
 		return connection.Trial{}, err
@@ -47,7 +49,9 @@ func (s *Service) Reprobe(ctx context.Context, by identity.Actor, id connection.
 
 // Verify stores the result of Reprobe. A new credential that works resumes the connection's paused
 // sources, each with a refresh. If it has another target, they wait for their owners.
-func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
+func (s *Service) Verify(
+	ctx context.Context, by identity.Actor, t connection.Trial,
+) (c *connection.Connection, err error) {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
 		return nil, err
@@ -117,7 +121,9 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 // beginCheck returns the connection of a check, and queues the next one: now, so that a check that
 // fails permanently does not end the series; and with the connection locked, so that a concurrent
 // revocation either comes first (connection.ErrRevoked) or finds the job to cancel.
-func (s *Service) beginCheck(ctx context.Context, by identity.Actor, id connection.ID) (c *connection.Connection, err error) {
+func (s *Service) beginCheck(
+	ctx context.Context, by identity.Actor, id connection.ID,
+) (c *connection.Connection, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Connections.Lock(ctx, by.Workspace, id); err != nil {
 			return err
@@ -131,7 +137,9 @@ func (s *Service) beginCheck(ctx context.Context, by identity.Actor, id connecti
 }
 
 // tryStored probes the stored credential.
-func (s *Service) tryStored(ctx context.Context, by identity.Actor, c *connection.Connection) (connection.Trial, error) {
+func (s *Service) tryStored(
+	ctx context.Context, by identity.Actor, c *connection.Connection,
+) (connection.Trial, error) {
 	credential, revision, err := s.open(ctx, by, c)
 	if err != nil {
 		return connection.Trial{}, err
@@ -140,7 +148,9 @@ func (s *Service) tryStored(ctx context.Context, by identity.Actor, c *connectio
 }
 
 // try probes a credential while the connection's credential has a revision.
-func (s *Service) try(ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential) (connection.Trial, error) {
+func (s *Service) try(
+	ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential,
+) (connection.Trial, error) {
 	t := connection.Trial{ID: c.ID, Of: revision, At: by.At}
 	err := s.whileCurrent(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {
 		t.Report, err = s.reach(ctx, by, credential)

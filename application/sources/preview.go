@@ -20,7 +20,9 @@ type SheetPreview struct {
 // PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
 // tab and header row at may replace. Suggestions are for the type with key; if key is empty, for the
 // source's own type; if there is neither, there are none.
-func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, key source.TypeKey) (SheetPreview, error) {
+func (s *Service) PreviewSheet(
+	ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, key source.TypeKey,
+) (SheetPreview, error) {
 	if err := source.MayCreate(by); err != nil {
 		return SheetPreview{}, err
 	}
@@ -67,7 +69,10 @@ type TablePreview struct {
 
 // PreviewTable reads a table through a connection, with up to rows rows (1 to
 // connection.MaxSampleRows). Suggestions are for a type; without one there are none.
-func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through connection.ID, table connection.TableRef, rows int, key source.TypeKey) (out TablePreview, err error) {
+func (s *Service) PreviewTable(
+	ctx context.Context, by identity.Actor, through connection.ID, table connection.TableRef, rows int,
+	key source.TypeKey,
+) (out TablePreview, err error) {
 	if err := source.MayCreate(by); err != nil {
 		return TablePreview{}, err
 	}
@@ -97,7 +102,9 @@ func (s *Service) previewed(ctx context.Context, by identity.Actor, of source.ID
 }
 
 // Tables lists the tables that a connection's user can read.
-func (s *Service) Tables(ctx context.Context, by identity.Actor, through connection.ID, q connection.TableQuery) (tables []connection.Table, err error) {
+func (s *Service) Tables(
+	ctx context.Context, by identity.Actor, through connection.ID, q connection.TableQuery,
+) (tables []connection.Table, err error) {
 	if err := source.MayCreate(by); err != nil {
 		return nil, err
 	}
@@ -123,7 +130,9 @@ func (s *Service) suggested(by identity.Actor, key source.TypeKey) (*source.Type
 	return &t, err
 }
 
-func (s *Service) suggest(ctx context.Context, by identity.Actor, t *source.Type, columns []column.Header) ([]column.Suggestion, error) {
+func (s *Service) suggest(
+	ctx context.Context, by identity.Actor, t *source.Type, columns []column.Header,
+) ([]column.Suggestion, error) {
 	if t == nil {
 		return nil, nil
 	}

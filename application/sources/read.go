@@ -16,10 +16,26 @@ import (
 
 // Errors for callers about a warehouse that does not respond properly.
 var (
-	ErrTableNotFound    = &fault.Error{Kind: fault.NotFound, Code: "table_not_found", Detail: "There is no such table, or the user of the connection cannot see it."}
-	ErrPermissionDenied = &fault.Error{Kind: fault.Invalid, Code: "permission_denied", Detail: "The user of the connection may not read this. Run the grants for this kind of connection."}
-	ErrReadFailed       = &fault.Error{Kind: fault.Upstream, Code: "upstream_failed", Detail: "The warehouse could not be read."}
-	ErrReadTimeout      = &fault.Error{Kind: fault.UpstreamTimeout, Code: "upstream_timeout", Detail: "The warehouse did not respond in time."}
+	ErrTableNotFound = &fault.Error{
+		Kind:   fault.NotFound,
+		Code:   "table_not_found",
+		Detail: "There is no such table, or the user of the connection cannot see it.",
+	}
+	ErrPermissionDenied = &fault.Error{
+		Kind:   fault.Invalid,
+		Code:   "permission_denied",
+		Detail: "The user of the connection may not read this. Run the grants for this kind of connection.",
+	}
+	ErrReadFailed = &fault.Error{
+		Kind:   fault.Upstream,
+		Code:   "upstream_failed",
+		Detail: "The warehouse could not be read.",
+	}
+	ErrReadTimeout = &fault.Error{
+		Kind:   fault.UpstreamTimeout,
+		Code:   "upstream_timeout",
+		Detail: "The warehouse did not respond in time.",
+	}
 )
 
 // answer converts an error of reading into one for the caller. Errors that callers know stay as they
@@ -54,7 +70,9 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 
 // read reads the first rows of a table. For a warehouse, estimate says whether to look up its row count, too. Its
 // error may be a connection.Code.
-func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location, estimate bool) (r source.Reading, err error) {
+func (s *Service) read(
+	ctx context.Context, by identity.Actor, at source.Location, estimate bool,
+) (r source.Reading, err error) {
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
 	}
@@ -84,7 +102,9 @@ func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Lo
 
 // showSheet reads the first rows of a sheet. For Google Sheets it uses the workspace's own credential,
 // if there is one, and returns its connection; otherwise "".
-func (s *Service) showSheet(ctx context.Context, by identity.Actor, at source.Location) (sheet source.Sheet, through connection.ID, err error) {
+func (s *Service) showSheet(
+	ctx context.Context, by identity.Actor, at source.Location,
+) (sheet source.Sheet, through connection.ID, err error) {
 	if err := s.admit(ctx, by, connection.HostTarget(by.Org, at.Sheet.Host())); err != nil {
 		return source.Sheet{}, "", err
 	}
@@ -132,7 +152,13 @@ func (s *Service) google(ctx context.Context, by identity.Actor, at source.Locat
 
 func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
 	at.Sheet.Tab, at.Sheet.HeaderRow = sheet.Tab.ID, sheet.Preview.HeaderRow
-	r := source.Reading{Location: at, Title: sheet.Title, Columns: sheet.Preview.Headers, Rows: sheet.Preview.Rows, RowEstimate: -1}
+	r := source.Reading{
+		Location:    at,
+		Title:       sheet.Title,
+		Columns:     sheet.Preview.Headers,
+		Rows:        sheet.Preview.Rows,
+		RowEstimate: -1,
+	}
 	if sheet.Tab.Rows >= 0 {
 		r.RowEstimate = int64(max(sheet.Tab.Rows-sheet.Preview.HeaderRow, 0))
 	}
@@ -140,7 +166,13 @@ func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
 }
 
 func ofTable(at source.Location, p connection.Preview) source.Reading {
-	return source.Reading{Location: at, Title: at.Table.Name, Columns: headers(p), Rows: p.Rows, RowEstimate: p.RowEstimate}
+	return source.Reading{
+		Location:    at,
+		Title:       at.Table.Name,
+		Columns:     headers(p),
+		Rows:        p.Rows,
+		RowEstimate: p.RowEstimate,
+	}
 }
 
 // headers returns the headers of a table's columns. A text column of the database may hold another type

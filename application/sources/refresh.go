@@ -88,7 +88,9 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 // begin returns the source of a refresh, and queues the next one: now, so that a refresh that fails
 // permanently does not end the series; and with the source locked, so that a concurrent pause or
 // detachment either comes first (source.ErrPaused or source.ErrNotFound) or finds the job to cancel.
-func (s *Service) begin(ctx context.Context, by identity.Actor, id source.ID, chance float64) (src *source.Source, err error) {
+func (s *Service) begin(
+	ctx context.Context, by identity.Actor, id source.ID, chance float64,
+) (src *source.Source, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if src, err = tx.Sources.Lock(ctx, by.Workspace, id); err != nil {
 			return err
@@ -107,7 +109,9 @@ func refreshLater(chance float64) time.Duration {
 }
 
 // failed records in o why reading failed, and reports whether that says something about the source.
-func (s *Service) failed(ctx context.Context, by identity.Actor, src *source.Source, err error, o *source.Outcome) bool {
+func (s *Service) failed(
+	ctx context.Context, by identity.Actor, src *source.Source, err error, o *source.Outcome,
+) bool {
 	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) || errors.Is(err, errOvertaken) || context.Cause(ctx) != nil {
 		return false
 	}
@@ -149,7 +153,9 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 
 // note stores the outcome of a refresh, if it still counts, and queues the next one, unless the outcome
 // pauses the source. through is a connection that read the source for the first time.
-func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64) error {
+func (s *Service) note(
+	ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64,
+) error {
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := lockConnection(ctx, tx, by, through); err != nil {
 			return err

@@ -54,8 +54,24 @@ type Limits struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas) *Service {
-	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, withCredential: wc, offers: o, digester: d, notes: n, limits: limits, quotas: q}
+func NewService(
+	a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets,
+	wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas,
+) *Service {
+	return &Service{
+		atomic:         a,
+		sources:        s,
+		connections:    c,
+		workspaces:     w,
+		jobs:           j,
+		sheets:         sheets,
+		withCredential: wc,
+		offers:         o,
+		digester:       d,
+		notes:          n,
+		limits:         limits,
+		quotas:         q,
+	}
 }
 
 // Seen is a source, with how well it fills the fields of its type as the org has it now.
@@ -119,7 +135,9 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id source.ID) (See
 	return s.seen(src), nil
 }
 
-func (s *Service) get(ctx context.Context, by identity.Actor, id source.ID, need source.Access) (*source.Source, error) {
+func (s *Service) get(
+	ctx context.Context, by identity.Actor, id source.ID, need source.Access,
+) (*source.Source, error) {
 	src, err := s.sources.Get(ctx, by.Workspace, id)
 	if err != nil {
 		return nil, err
@@ -169,7 +187,9 @@ func lockConnection(ctx context.Context, tx ports.Stores, by identity.Actor, thr
 }
 
 // Attach stores a source whose table Read has read, and queues its first refresh.
-func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft, r source.Reading) (out Seen, err error) {
+func (s *Service) Attach(
+	ctx context.Context, by identity.Actor, d source.Draft, r source.Reading,
+) (out Seen, err error) {
 	t, err := s.offeredType(by, d.Type)
 	if err != nil {
 		return Seen{}, err
@@ -203,7 +223,9 @@ func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft,
 
 // Reread reads the table of a source whose mapping is about to be replaced. A headerRow of 0 means the
 // current one. Nothing is stored.
-func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, headerRow int) (source.Reading, error) {
+func (s *Service) Reread(
+	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, headerRow int,
+) (source.Reading, error) {
 	src, err := s.get(ctx, by, id, source.See)
 	if err != nil {
 		return source.Reading{}, err
@@ -224,7 +246,9 @@ func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, a
 
 // Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The returned
 // rows are the first ones with the mapping applied: values by field.
-func (s *Service) Map(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading) (out Seen, rows []map[string]*string, err error) {
+func (s *Service) Map(
+	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading,
+) (out Seen, rows []map[string]*string, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
 			return err

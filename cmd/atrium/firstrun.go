@@ -48,7 +48,13 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 		return nil, nil
 	}
 	by := identity.System(all[0].ID, "", "first-run", time.Now())
-	first := accounts.Provision{Email: firstEmail, Name: "Owner", Role: identity.Owner, Workspace: firstWorkspace, KeyName: "first key"}
+	first := accounts.Provision{
+		Email:     firstEmail,
+		Name:      "Owner",
+		Role:      identity.Owner,
+		Workspace: firstWorkspace,
+		KeyName:   "first key",
+	}
 	if !demo {
 		first.KeyEndsAt = by.At.Add(firstKeyLasts)
 	}

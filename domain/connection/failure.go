@@ -121,7 +121,14 @@ func (k Kind) Failure(code Code, at time.Time) Failure {
 	if !ok {
 		code, c = Internal, causes[Internal]
 	}
-	return Failure{Code: code, Category: c.category, Fields: k.fields(c.about), Retryable: c.retryable, Hint: c.hint, At: at}
+	return Failure{
+		Code:      code,
+		Category:  c.category,
+		Fields:    k.fields(c.about),
+		Retryable: c.retryable,
+		Hint:      c.hint,
+		At:        at,
+	}
 }
 
 // Category returns who can fix a failure with this code.

@@ -12,7 +12,11 @@ import (
 )
 
 // ErrMappingInvalid is returned for a mapping that breaks a rule. With names the errors.
-var ErrMappingInvalid = &fault.Error{Kind: fault.Invalid, Code: "mapping_invalid", Detail: "The mapping is not valid. See errors for each problem."}
+var ErrMappingInvalid = &fault.Error{
+	Kind:   fault.Invalid,
+	Code:   "mapping_invalid",
+	Detail: "The mapping is not valid. See errors for each problem.",
+}
 
 // Pair maps a column to a field.
 type Pair struct {

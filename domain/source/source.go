@@ -32,14 +32,46 @@ type ID string
 
 // Errors about sources.
 var (
-	ErrNotFound        = &fault.Error{Kind: fault.NotFound, Code: "source_not_found", Detail: "There is no such data source."}
-	ErrForbidden       = &fault.Error{Kind: fault.Forbidden, Code: "source_forbidden", Detail: "Your access to this data source does not allow that."}
-	ErrNotOwner        = &fault.Error{Kind: fault.Forbidden, Code: "not_source_owner", Detail: "Only the owner of the data source or an owner of the workspace can detach it."}
-	ErrUnknownType     = &fault.Error{Kind: fault.Invalid, Code: "unknown_source_type", Detail: "This organisation has no data source type with that name."}
-	ErrAlreadyAttached = &fault.Error{Kind: fault.Conflict, Code: "already_attached", Detail: "The workspace already has a data source of this type at this location."}
-	ErrLimitReached    = &fault.Error{Kind: fault.Conflict, Code: "source_limit_reached", Detail: "A workspace can have at most 500 data sources."}
-	ErrPaused          = &fault.Error{Kind: fault.Conflict, Code: "source_paused", Detail: "The data source is paused. pause_reason says why."}
-	ErrNotASheet       = &fault.Error{Kind: fault.Conflict, Code: "not_a_sheet", Detail: "The data source is a warehouse table. Use warehouse-preview with its connection."}
+	ErrNotFound = &fault.Error{
+		Kind:   fault.NotFound,
+		Code:   "source_not_found",
+		Detail: "There is no such data source.",
+	}
+	ErrForbidden = &fault.Error{
+		Kind:   fault.Forbidden,
+		Code:   "source_forbidden",
+		Detail: "Your access to this data source does not allow that.",
+	}
+	ErrNotOwner = &fault.Error{
+		Kind:   fault.Forbidden,
+		Code:   "not_source_owner",
+		Detail: "Only the owner of the data source or an owner of the workspace can detach it.",
+	}
+	ErrUnknownType = &fault.Error{
+		Kind:   fault.Invalid,
+		Code:   "unknown_source_type",
+		Detail: "This organisation has no data source type with that name.",
+	}
+	ErrAlreadyAttached = &fault.Error{
+		Kind:   fault.Conflict,
+		Code:   "already_attached",
+		Detail: "The workspace already has a data source of this type at this location.",
+	}
+	ErrLimitReached = &fault.Error{
+		Kind:   fault.Conflict,
+		Code:   "source_limit_reached",
+		Detail: "A workspace can have at most 500 data sources.",
+	}
+	ErrPaused = &fault.Error{
+		Kind:   fault.Conflict,
+		Code:   "source_paused",
+		Detail: "The data source is paused. pause_reason says why.",
+	}
+	ErrNotASheet = &fault.Error{
+		Kind:   fault.Conflict,
+		Code:   "not_a_sheet",
+		Detail: "The data source is a warehouse table. Use warehouse-preview with its connection.",
+	}
 )
 
 // Location says where the rows of a source are, in a sheet or in a table of a warehouse, and which

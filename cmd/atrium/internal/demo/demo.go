@@ -95,7 +95,12 @@ var samplePrompts = []samplePrompt{
 						{Placeholder: "history"},
 						{Role: "user", Content: "{{ticket}}"},
 					},
-					Model: &prompt.ModelConfig{Provider: "openai", ModelName: "gpt-5-mini", Temperature: float(0.2), MaxTokens: whole(600)},
+					Model: &prompt.ModelConfig{
+						Provider:    "openai",
+						ModelName:   "gpt-5-mini",
+						Temperature: float(0.2),
+						MaxTokens:   whole(600),
+					},
 				},
 			},
 			{CommitMessage: "Try a warmer tone", Content: prompt.Content{Messages: []prompt.Message{

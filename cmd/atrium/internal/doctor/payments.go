@@ -15,7 +15,9 @@ import (
 
 // abandonedSubscriptions reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
 // and the gateway may still charge them.
-func abandonedSubscriptions(ctx context.Context, app *node.Core, org identity.OrgID, account string) ([]Finding, error) {
+func abandonedSubscriptions(
+	ctx context.Context, app *node.Core, org identity.OrgID, account string,
+) ([]Finding, error) {
 	counts, err := app.DB.Stores().Payments.Elsewhere(ctx, org, account)
 	var findings []Finding
 	for _, left := range slices.Sorted(maps.Keys(counts)) {

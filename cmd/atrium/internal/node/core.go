@@ -60,7 +60,9 @@ func CreateKeyFile(c configs.Config) error {
 }
 
 // NewDatabase opens the database, migrates it, and returns an error if its data was sealed with another keyring.
-func NewDatabase(ctx context.Context, c configs.Config, ring OpenedKeyring) (db *sqlstore.DB, closeAll func(), err error) {
+func NewDatabase(
+	ctx context.Context, c configs.Config, ring OpenedKeyring,
+) (db *sqlstore.DB, closeAll func(), err error) {
 	defer func() {
 		if err != nil && ring.isNew {
 			_ = os.Remove(c.Keyring.KeyFile)

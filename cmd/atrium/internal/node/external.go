@@ -192,5 +192,9 @@ func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 		return sources.Offer{}
 	}
 	configured := (*o.sources.Load())[id]
-	return sources.Offer{Types: configured.Types, Egress: org.Egress, Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey}}
+	return sources.Offer{
+		Types:  configured.Types,
+		Egress: org.Egress,
+		Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey},
+	}
 }

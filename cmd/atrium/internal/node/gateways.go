@@ -37,7 +37,9 @@ type Gateways struct {
 }
 
 // newGateways returns the gateways of a configuration.
-func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *Orgs) (*Gateways, error) {
+func newGateways(
+	ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *Orgs,
+) (*Gateways, error) {
 	g := &Gateways{books: sqlstore.NewSandboxBooks(db), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
