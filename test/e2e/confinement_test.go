@@ -112,7 +112,7 @@ func TestAKernelWithoutConfinement(t *testing.T) {
 		}
 	})
 	t.Run("strict confinement refuses to serve", func(t *testing.T) {
-		d := deployMigrated(t, sqlite, set("children.confine", "strict"))
+		d := deploy(t, sqlite, set("children.confine", "strict"))
 		out, err := aged(d.command("serve", "--addr", "127.0.0.1:0")).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "children.confine is strict") || !strings.Contains(string(out), lacks) {
 			t.Errorf("%s, %v", out, err)

@@ -271,7 +271,7 @@ func TestIssuerOutage(t *testing.T) {
 func TestDoctorOIDC(t *testing.T) {
 	t.Parallel()
 	issuer := fixture.NewIssuer(t, "EdDSA")
-	d := deployMigrated(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, role: member}]"))
+	d := deploy(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, role: member}]"))
 	r := &realm{&server{deployment: d}, issuer}
 	file := func(token string) string { return tokenFile(t, token) }
 	t.Run("the command explains what an accepted token gives", func(t *testing.T) {
