@@ -17,8 +17,8 @@ import (
 //
 // Errors: *billing.DeclinedError, and the sentinels named at each method, mean that nothing was done.
 // So does a *billing.Rejection, which is an error on Atrium's side, and billing.ErrCustomerGone if the
-// gateway has no such customer. A *billing.KeptFailure had no visible effect, and its key is used up. After billing.ErrGateway,
-// ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it is
+// gateway has no such customer, and a *billing.LimitedError. A *billing.KeptFailure had no visible
+// effect, and its key is used up. After billing.ErrGateway, ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it is
 // unknown whether something was done (billing.OutcomeUnknown). A gateway does not retry a call by
 // itself, and stops when its context ends.
 type Gateway interface {

@@ -92,6 +92,10 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		CreatedAt:              openapi.Time(v.CreatedAt),
 		UpdatedAt:              openapi.Time(v.UpdatedAt),
 	}
+	out.Plan = nullable.NewNullNullable[openapi.Plan]()
+	if v.Sold != nil {
+		out.Plan = nullable.NewNullableWithValue(toPlan(v.Sold, v.Plan))
+	}
 	if v.Credit.Amount > 0 {
 		out.Credit = nullable.NewNullableWithValue(toMoney(v.Credit))
 	}

@@ -93,6 +93,7 @@ func intentReply(i *payments.Intent) reply {
 		ID:             string(i.ID),
 		ClientSecret:   i.ClientSecret.Reveal(),
 		PublishableKey: openapi.OrNull(i.PublishableKey),
+		AccountID:      openapi.OrNull(i.Account),
 		Status:         openapi.SetupIntentStatus(i.Status),
 		Gateway:        openapi.PaymentGateway(i.Gateway),
 	})

@@ -142,7 +142,7 @@ func (g *Gateway) begin(ctx context.Context, call string) (_ context.Context, fa
 	case Failure:
 		return ctx, nil, billing.ErrGatewayUnavailable
 	case Limited:
-		return ctx, nil, billing.ErrGatewayUnavailable.After(time.Second)
+		return ctx, nil, &billing.LimitedError{Wait: time.Second, Reason: "provoked"}
 	}
 	after := map[Kind]error{TimeoutAfter: billing.ErrGatewayTimeout, FailureAfter: billing.ErrGatewayUnavailable, Reset: billing.ErrGatewayUnavailable, Garbage: billing.ErrGateway}[kind]
 	return ctx, func() error { return after }, nil

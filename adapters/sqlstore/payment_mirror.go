@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,7 +156,31 @@ type invoiceRow struct {
 	CreatedAt   int64                 `db:"created_at"`
 }
 
+// deleteDrafts deletes the drafts that c does not have. Only drafts can be deleted at a gateway.
+func (db *DB) deleteDrafts(ctx context.Context, c *billing.Customer) error {
+	var stored []billing.InvoiceID
+	if err := db.list(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ? AND status = ?`,
+		c.Workspace, c.Account, billing.Draft); err != nil {
+		return err
+	}
+	for _, id := range stored {
+		if slices.ContainsFunc(c.Invoices, func(i billing.Invoice) bool { return i.ID == id }) {
+			continue
+		}
+		if _, err := db.exec(ctx, `DELETE FROM payment_invoices WHERE workspace_id = ? AND account = ? AND id = ?`,
+			c.Workspace, c.Account, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
+	if c.AllDrafts {
+		if err := db.deleteDrafts(ctx, c); err != nil {
+			return err
+		}
+	}
 	for _, i := range c.Invoices {
 		if _, err := db.exec(ctx, `
 			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,

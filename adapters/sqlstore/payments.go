@@ -166,7 +166,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 	if err != nil {
 		return nil, err
 	}
-	c.Invoices, c.Ended = nil, nil
+	c.Invoices, c.AllDrafts, c.Ended = nil, false, nil
 	return c, nil
 }
 

@@ -29,7 +29,8 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		before := *s
 		s, err = g.update(ctx, key, s, item, a)
 		if wantsPayer(err) && a.Keep == nil && a.CancelAtPeriodEnd == nil {
-			return g.updateWithPayer(ctx, key, id, item, a)
+			h, err := g.updateWithPayer(ctx, key, id, item, a)
+			return h, afterEffect(err)
 		}
 		if err != nil {
 			return billing.GatewaySubscription{}, g.keep(ctx, key, &before, item, a, failure(err))
@@ -39,9 +40,10 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		return mirrorSubscription(s), nil
 	}
 	if err := g.schedule(ctx, key, s, item, a); err != nil {
-		return billing.GatewaySubscription{}, err
+		return billing.GatewaySubscription{}, afterEffect(err)
 	}
-	return g.readNow(ctx, id)
+	now, err := g.readNow(ctx, id)
+	return now, afterEffect(err)
 }
 
 // kept is the suffix of the key for the schedule that replaces one that was released for a declined change.
@@ -50,7 +52,7 @@ const kept = "_keep"
 // keep restores the scheduled change that a declined change was to replace. It returns the reason of the decline, or
 // its own error: then the whole change is repeated.
 func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, declined error) error {
-	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) {
+	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) && !billing.NoEffect(declined) {
 		return declined
 	}
 	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {

@@ -87,7 +87,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 		"too many calls": {answer: func(w http.ResponseWriter) {
 			w.Header().Set("Retry-After", "7")
 			reply(w, 429, problem("invalid_request_error", "rate_limit", ""))
-		}, want: billing.ErrGatewayUnavailable, unknown: true, after: 7 * time.Second},
+		}, want: billing.ErrGatewayUnavailable, unknown: false, after: 7 * time.Second},
+		"an object in use":            {answer: func(w http.ResponseWriter) { reply(w, 429, problem("invalid_request_error", "lock_timeout", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
 		"the same key is in use":      {answer: func(w http.ResponseWriter) { reply(w, 409, problem("idempotency_error", "idempotency_key_in_use", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
 		"a failure of Stripe's":       {answer: func(w http.ResponseWriter) { reply(w, 500, problem("api_error", "", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
 		"a failure without words":     {answer: func(w http.ResponseWriter) { reply(w, 503, "<html>"+typed+"</html>") }, unknown: true},

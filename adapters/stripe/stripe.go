@@ -178,16 +178,25 @@ func refusal(said *stripe.Error) error {
 			code = "authentication_required"
 		}
 		return &billing.DeclinedError{DeclineCode: code}
-	case status == http.StatusTooManyRequests:
-		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable.After(retryAfter(said)), detail)
+	case status == http.StatusTooManyRequests && said.Code != stripe.ErrorCodeLockTimeout:
+		return &billing.LimitedError{Wait: retryAfter(said), Reason: detail}
 	case status >= http.StatusInternalServerError && replayed(said):
 		return &billing.KeptFailure{Reason: detail}
-	case status >= http.StatusInternalServerError, status == http.StatusConflict: // 409: a request with the same key is running
+	case status >= http.StatusInternalServerError, status == http.StatusConflict, status == http.StatusTooManyRequests: // 409: a request with the same key is running
 		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable, detail)
 	case status == 0:
 		return fmt.Errorf("%w: %s", billing.ErrGateway, detail)
 	}
 	return &billing.Rejection{Reason: detail}
+}
+
+// afterEffect returns the error of a call that follows another one, which has taken effect: even if it had no effect
+// itself, the outcome of both is open.
+func afterEffect(err error) error {
+	if billing.NoEffect(err) {
+		return &billing.UnsettledError{Refusal: err.Error()}
+	}
+	return err
 }
 
 // replayed reports whether Stripe repeated the response that it stored under the key of a call

@@ -43,7 +43,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 	}
 	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled || s.Status == stripe.SubscriptionStatusIncompleteExpired {
 		if err := g.declined(ctx, key, s); err != nil {
-			return billing.GatewaySubscription{}, err
+			return billing.GatewaySubscription{}, afterEffect(err)
 		}
 	}
 	return mirrorSubscription(s), nil

@@ -68,6 +68,16 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
 		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	})
+	t.Run("and the subscription whose first payment the browser could confirm", func(t *testing.T) {
+		waiting := []billing.Event{{ID: "evt_4"}}
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting, nil)
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
+		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
+		s.expectResync(billing.Wallet{}, []billing.GatewaySubscription{held(billing.Incomplete)})
+		s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
+		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
+	})
 	t.Run("until the operator resumes them", func(t *testing.T) {
 		resumed, err := s.Resume(s.ctx, identity.System("org", "acme", "test", now.Add(time.Minute)))
 		if wantErr(t, err, nil); !resumed || !s.kept.PausedAt.IsZero() {

@@ -16,6 +16,7 @@ type Intent struct {
 	billing.SetupIntent
 	Gateway        billing.GatewayKind
 	PublishableKey string
+	Account        string // the connected account, for Stripe Connect; "" if there is none
 }
 
 // SetupIntent lets the payer add a payment method. key identifies the call: the same key returns the
@@ -52,7 +53,7 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	if err != nil {
 		return nil, err
 	}
-	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey}, nil
+	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey, Account: t.Connected}, nil
 }
 
 // beginIntent counts a setup intent. If too many seem to be open, it reads the wallet first, because an
@@ -232,5 +233,5 @@ func (s *Service) actAsPayer(ctx context.Context, by identity.Actor, act func(po
 		return nil, err
 	}
 	_, _ = s.resync(ctx, by, t) // the event comes in any case
-	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey}, nil
+	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey, Account: t.Connected}, nil
 }

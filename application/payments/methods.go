@@ -111,7 +111,7 @@ func (s *Service) detach(ctx, calls context.Context, by identity.Actor, t Terms,
 		key := newKey()
 		err = call(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, key, c.ID, m) })
 	}
-	if billing.OutcomeUnknown(err) {
+	if billing.OutcomeUnknown(err) || billing.NoEffect(err) {
 		return err // the queued job finds out the outcome
 	}
 	_, stored := s.update(ctx, by, t, func(c *billing.Customer) error {

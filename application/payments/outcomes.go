@@ -63,7 +63,7 @@ func (s *Service) outcome(
 		return s.lookUpOutcome(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
 	out, err := s.perform(calls, t, c, op, plan)
-	if errors.Is(err, billing.ErrCardDeclined) {
+	if errors.Is(err, billing.ErrCardDeclined) || billing.NoEffect(err) {
 		err = s.restoreDefault(calls, t, c, op, err)
 	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
@@ -76,8 +76,8 @@ func (s *Service) outcome(
 	return out, err
 }
 
-// restoreDefault restores the default from before a declined purchase. It returns why the purchase was
-// declined, or an unknown outcome if the default could not be restored.
+// restoreDefault restores the default from before a purchase that was declined or had no effect. It
+// returns the reason, or an unknown outcome if the default could not be restored.
 func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, declined error) error {
 	if op.Before == "" {
 		return declined

@@ -116,22 +116,26 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 	}}
 	var out T
 	var err error
-	tries := 0
+	open := false                                        // whether an earlier try may have taken effect
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the gateway when ctx ends
 		out, err = callOnce(ctx, f)
-		tries++
-		if refused, is := errors.AsType[*billing.Rejection](err); is && tries > 1 {
+		if refused, is := errors.AsType[*billing.Rejection](err); is && open {
 			err = &billing.UnsettledError{Refusal: refused.Reason}
 			return struct{}{}, backoff.Permanent(err)
 		}
+		limited := billing.NoEffect(err)
 		_, kept := errors.AsType[*billing.KeptFailure](err)
-		if kept || err != nil && !billing.OutcomeUnknown(err) {
+		if kept || err != nil && !limited && !billing.OutcomeUnknown(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		waits.least = 0
 		if said, ok := errors.AsType[*fault.Error](err); ok {
 			waits.least = said.RetryAfter
 		}
+		if limited && open {
+			err = &billing.UnsettledError{Refusal: err.Error()}
+		}
+		open = open || err != nil && !limited
 		return struct{}{}, err
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(timeLeft(ctx)))
 	return out, err

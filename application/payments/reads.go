@@ -37,7 +37,7 @@ func (r *Reads) init() {
 	r.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:      probeWait,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures > 0 },
-		IsSuccessful: func(err error) bool { return !billing.OutcomeUnknown(err) },
+		IsSuccessful: func(err error) bool { return !billing.OutcomeUnknown(err) && !billing.NoEffect(err) },
 	})
 }
 
@@ -62,7 +62,7 @@ func (s *Service) freshen(
 		}
 		return out, err
 	})
-	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) && ctx.Err() == nil {
+	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) || (billing.OutcomeUnknown(err) || billing.NoEffect(err)) && ctx.Err() == nil {
 		return reading{customer: c}, true, nil
 	}
 	return r, false, err

@@ -14,6 +14,7 @@ import (
 // View is a subscription as its workspace applies it.
 type View struct {
 	billing.Subscription
+	Sold     *billing.Plan // nil if it is not among the org's plans
 	Entitled bool
 	Default  billing.MethodID // the method that is charged; "" if there is none
 	Action   *billing.Action  // what the payer must do; only for users who manage payments
@@ -109,6 +110,9 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Credit: c.Credit, Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
 	if m := c.DefaultMethod(); m != nil {
 		v.Default = m.ID
+	}
+	if plan, err := t.Plans.Find(v.Plan); err == nil {
+		v.Sold = plan
 	}
 	return v, nil
 }

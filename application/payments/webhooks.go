@@ -96,14 +96,22 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 	}
 }
 
-// cancelIntents cancels the open setup intents of a customer whose payments are paused, because
-// browsers confirm them at the gateway without Atrium.
+// cancelIntents cancels the open setup intents of a customer whose payments are paused, and the
+// subscription whose first payment waits for the payer, because browsers confirm both at the gateway
+// without Atrium.
 func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Customer) error {
 	if c.PausedAt.IsZero() {
 		return nil
 	}
 	calls, cancel := outbound(ctx)
 	defer cancel()
+	if sub := c.Subscription; sub != nil && sub.Status == billing.Incomplete {
+		key := newKey()
+		err := call(calls, func(ctx context.Context) error { return t.Gateway.GiveUp(ctx, key, c.ID, sub.ID) })
+		if err != nil && !errors.Is(err, billing.ErrSubscriptionExists) {
+			return err
+		}
+	}
 	return call(calls, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
 }
 

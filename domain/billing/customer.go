@@ -56,6 +56,10 @@ type Customer struct {
 	// Invoices are invoices to store. Stores never fill them in when they load.
 	Invoices []Invoice
 
+	// AllDrafts says that Invoices has all drafts: stores delete others. Stores never set it when they
+	// load.
+	AllDrafts bool
+
 	// Ended is a subscription that has just ended, to be stored. Stores never fill it in when they
 	// load.
 	Ended *Subscription

@@ -2,6 +2,7 @@ package billing
 
 import (
 	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -90,6 +91,24 @@ func (e *KeptFailure) Error() string { return "the gateway keeps a failure: " + 
 // Unwrap returns the error that the caller gets.
 func (e *KeptFailure) Unwrap() error { return ErrGatewayUnavailable }
 
+// LimitedError is ErrGatewayUnavailable for a call that the gateway refused before it looked at it,
+// because there were too many. The call had no effect.
+type LimitedError struct {
+	Wait   time.Duration // as long as the gateway asks to wait; 0 if it does not say
+	Reason string        // for the log
+}
+
+func (e *LimitedError) Error() string { return "the gateway limits requests: " + e.Reason }
+
+// Unwrap returns the error that the caller gets.
+func (e *LimitedError) Unwrap() error { return ErrGatewayUnavailable.After(e.Wait) }
+
+// NoEffect reports whether err says that a call had no effect because the gateway limits requests.
+func NoEffect(err error) bool {
+	_, limited := errors.AsType[*LimitedError](err)
+	return limited
+}
+
 // UnsettledError is ErrGateway for a repeated call that the gateway refused after the first try got no
 // response. The refusal does not tell the outcome of the first try.
 type UnsettledError struct {
@@ -107,7 +126,7 @@ func OutcomeUnknown(err error) bool {
 	if err == nil {
 		return false
 	}
-	if _, refused := errors.AsType[*Rejection](err); refused {
+	if _, refused := errors.AsType[*Rejection](err); refused || NoEffect(err) {
 		return false
 	}
 	f, foreseen := errors.AsType[*fault.Error](err)

@@ -47,8 +47,8 @@ type InvoicePage = page.Of[Invoice]
 // longer change, and stay as stored.
 const MirroredInvoices = 100
 
-// ApplyInvoices updates the mirror with the gateway's newest invoices.
+// ApplyInvoices updates the mirror with the gateway's newest invoices. Other drafts were deleted there.
 func (c *Customer) ApplyInvoices(by identity.Actor, newest []Invoice) {
-	c.Invoices = newest
+	c.Invoices, c.AllDrafts = newest, true
 	c.InvoicesAt = by.At
 }

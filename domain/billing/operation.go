@@ -62,12 +62,19 @@ type SubscribeRequest struct {
 	Quantity int      // 1 to 10000
 }
 
-// pendingFor is the retry time that a caller gets while an operation is in progress.
-const pendingFor = 5 * time.Second
+// settling is how long a ReconcileJob takes, and the time between two of its attempts, as callers are
+// told.
+const settling = 5 * time.Second
+
+// wait returns how long a caller has to wait for the outcome of o: until the job that resolves it has
+// run.
+func (o *Operation) wait(now time.Time) time.Duration {
+	return max(o.At.Add(ReconcileAfter).Sub(now), 0) + settling
+}
 
 // resumes reports whether the operation in progress is the caller's own, under key. ErrPending if it is
 // another one.
-func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
+func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (bool, error) {
 	switch {
 	case c.Pending == nil:
 		return false, nil
@@ -77,7 +84,7 @@ func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 		c.Pending = &op
 		return true, nil
 	}
-	return false, ErrPending.After(pendingFor)
+	return false, ErrPending.After(c.Pending.wait(by.At))
 }
 
 // Subscribe starts a subscription under key. ErrSubscriptionExists if one is live. It returns an
@@ -88,7 +95,7 @@ func (c *Customer) Subscribe(by identity.Actor, now time.Time, key string, w Sub
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
-	if resumed, err := c.resumes(Subscribe, key); resumed || err != nil {
+	if resumed, err := c.resumes(by, Subscribe, key); resumed || err != nil {
 		return false, err
 	}
 	plan, err := plans.buyable(w.Plan)
@@ -149,7 +156,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
-	if resumed, err := c.resumes(Change, key); resumed || err != nil {
+	if resumed, err := c.resumes(by, Change, key); resumed || err != nil {
 		return false, err
 	}
 	s := c.Subscription
@@ -233,7 +240,7 @@ func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *I
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
-	if resumed, err := c.resumes(Pay, key); resumed || err != nil {
+	if resumed, err := c.resumes(by, Pay, key); resumed || err != nil {
 		return false, err
 	}
 	switch i.Status {
@@ -259,7 +266,7 @@ func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision
 	if err := c.allow(by); err != nil {
 		return err
 	}
-	if resumed, err := c.resumes(Cancel, key); resumed || err != nil {
+	if resumed, err := c.resumes(by, Cancel, key); resumed || err != nil {
 		return err
 	}
 	if c.Subscription == nil {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -120,7 +121,7 @@ func TestPayments(t *testing.T) {
 			if a.text != b.text {
 				t.Errorf("%s\n%s", a, b)
 			}
-			a.has(t, map[string]string{"subscription.status": "active", "subscription.plan_id": "basic", "subscription.quantity": "2", "subscription.entitled": "true", "action": "null", "subscription.default_payment_method_id": first})
+			a.has(t, map[string]string{"subscription.status": "active", "subscription.plan.id": "basic", "subscription.plan.price.amount": "900", "subscription.plan_id": "basic", "subscription.quantity": "2", "subscription.entitled": "true", "action": "null", "subscription.default_payment_method_id": first})
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "pro"}).problem(t, 409, "subscription_exists")
 			member.get(t, mine).has(t, map[string]string{"status": "active", "gateway": "sandbox", "stale": "false", "pending_change": "null"})
 			member.get(t, payments+"/plans").has(t, map[string]string{"data.0.is_current": "true"})
@@ -289,7 +290,10 @@ func TestALostAnswerIsNotChargedTwice(t *testing.T) {
 		// their responses are lost.
 		s.must(t, "payments", "sandbox", "provoke", "ok", "ok", "timeout_after", "timeout_after", "timeout_after", "timeout_after", "timeout_after")
 		ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 504, "gateway_timeout")
-		ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
+		pending := ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
+		if wait, err := strconv.Atoi(pending.header.Get("Retry-After")); err != nil || wait < 6 || wait > 36 { // when the job has run
+			t.Errorf("Retry-After: %q", pending.header.Get("Retry-After"))
+		}
 		s.must(t, "payments", "sandbox", "provoke")
 		ann.create(t, payments+"/subscriptions", order, "Idempotency-Key: buy").has(t, map[string]string{"subscription.status": "active"})
 		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1": ""})

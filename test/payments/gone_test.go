@@ -133,3 +133,23 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 		})
 	})
 }
+
+func TestACallThatIsLimitedHasNoEffect(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.RateLimited))
+		_, err := s.subscribe(t, "one", "basic")
+		if wantErr(t, err, billing.ErrGatewayUnavailable); s.mirror(t).Pending != nil {
+			t.Error("a limited call is pending")
+		}
+		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.RateLimited))
+		_, err = s.subscribe(t, "two", "basic")
+		if err != nil && (!billing.OutcomeUnknown(err) || s.mirror(t).Pending == nil) {
+			t.Errorf("limited after a lost response: %v", err)
+		}
+		s.api.Provoke(nil)
+		wantErr(t, s.reconcile(t), nil)
+		s.agrees(t, 1, "900")
+	})
+}

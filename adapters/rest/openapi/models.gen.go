@@ -2163,6 +2163,9 @@ type SandboxConfirm struct {
 
 // SetupIntent defines model for SetupIntent.
 type SetupIntent struct {
+	// AccountID The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if there is none.
+	AccountID nullable.Nullable[string] `json:"account_id"`
+
 	// ClientSecret Pass it only to the payer's browser. Do not log it.
 	ClientSecret string `json:"client_secret"`
 
@@ -2558,6 +2561,9 @@ type Subscription struct {
 
 	// PendingChange The change that takes effect at the end of the period. `null` if there is none.
 	PendingChange nullable.Nullable[SubscriptionPendingChange] `json:"pending_change"`
+
+	// Plan The plan. `null` if it is not among the organisation's plans.
+	Plan nullable.Nullable[Plan] `json:"plan"`
 
 	// PlanID Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the organisation's plans.
 	PlanID   nullable.Nullable[string] `json:"plan_id"`

@@ -1,0 +1,67 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// shop is a gateway that only has prices.
+type shop struct {
+	ports.Gateway
+	fails, sells bool
+	looks        int
+}
+
+func (s *shop) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
+	s.looks++
+	if s.fails {
+		return nil, errors.New("no response")
+	}
+	plans = slices.Clone(plans)
+	for i := range plans {
+		plans[i].Unavailable = !s.sells
+	}
+	return plans, nil
+}
+
+func TestPricesAreVerifiedPeriodically(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &shop{fails: true}
+		g := &Gateways{slugs: map[identity.OrgID]string{"org": "acme"}}
+		g.verify(ctx, map[identity.OrgID]payments.Terms{
+			"org": {Gateway: s, Plans: billing.Plans{{ID: "basic", Unavailable: true}}},
+		})
+		go g.runPrices(ctx)
+		available := func(want bool) {
+			t.Helper()
+			synctest.Wait()
+			if got := !g.Terms("org").Plans[0].Unavailable; got != want {
+				t.Errorf("available = %v, want %v", got, want)
+			}
+		}
+		available(false) // what was never verified cannot be bought
+		s.fails, s.sells = false, true
+		time.Sleep(pricesAgain)
+		available(true) // soon after the gateway answers again
+		s.sells = false
+		time.Sleep(pricesEvery)
+		available(false)
+		looks := s.looks
+		time.Sleep(pricesEvery)
+		synctest.Wait()
+		if s.looks != looks+1 {
+			t.Errorf("%d looks within a period", s.looks-looks)
+		}
+		cancel()
+	})
+}
