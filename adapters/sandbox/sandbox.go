@@ -73,7 +73,7 @@ var (
 // operation, so that one key is not used for two.
 func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string, act func(b *book, now time.Time) (T, error)) (T, error) {
 	var out T
-	ctx, fail, err := g.begin(ctx, call)
+	ctx, fail, err := g.begin(ctx, call, key)
 	if err != nil {
 		return out, err
 	}
@@ -143,7 +143,7 @@ func decode(text []byte) (*book, error) {
 
 // read shows a book as it stands now; what time has brought is written down first.
 func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (*book, error) {
-	ctx, fail, err := g.begin(ctx, call)
+	ctx, fail, err := g.begin(ctx, call, "")
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*book, error)
 
 // CreateCustomer implements ports.GatewayCustomers.
 func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
-	ctx, fail, err := g.begin(ctx, "create customer")
+	ctx, fail, err := g.begin(ctx, "create customer", key)
 	if err != nil {
 		return "", err
 	}
@@ -234,7 +234,7 @@ func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.C
 
 // CancelSetupIntents implements ports.GatewayCustomers.
 func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
-	ctx, fail, err := g.begin(ctx, "cancel setup intents")
+	ctx, fail, err := g.begin(ctx, "cancel setup intents", "")
 	if err != nil {
 		return err
 	}

@@ -86,13 +86,17 @@ func card(last4 string) billing.Card {
 func open(t *testing.T) contract.GatewayStage {
 	g, _ := newGateway(t, "org", fixture.NewBooks())
 	var mu sync.Mutex
-	lost := 0
+	lost, keep := 0, false
 	troubled := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
 		if lost > 0 {
 			lost--
 			return sandbox.FailureAfter, 0
+		}
+		if keep {
+			keep = false
+			return sandbox.FailureKept, 0
 		}
 		return sandbox.None, 0
 	})
@@ -117,6 +121,7 @@ func open(t *testing.T) contract.GatewayStage {
 			}
 		},
 		Lose: func(n int) { lost = n },
+		Keep: func(*testing.T) { keep = true },
 	}
 }
 

@@ -17,6 +17,7 @@ type settings struct {
 	Troubles  []Kind        `json:"troubles"`  // of the next calls, one each
 	Duplicate bool          `json:"duplicate"` // whether events come twice
 	Reorder   bool          `json:"reorder"`   // whether they come in the reverse order
+	Kept      []string      `json:"kept,omitempty"`
 }
 
 const settingsBook = "settings"
@@ -35,16 +36,17 @@ const (
 	Limited      Kind = "rate_limited"  // 429
 	Reset        Kind = "reset"         // the connection broke, after it happened
 	Garbage      Kind = "garbage"       // it happened, and the answer cannot be read
+	FailureKept  Kind = "error_kept"    // 500; nothing happened, and the key of the call fails from now on
 )
 
-// Kinds are all kinds of trouble.
+// Kinds are the kinds of trouble that end when a call is repeated: all but FailureKept.
 func Kinds() []Kind {
 	return []Kind{Timeout, TimeoutAfter, Failure, FailureAfter, Limited, Reset, Garbage}
 }
 
 // ParseKind reads the name of a kind of trouble.
 func ParseKind(name string) (Kind, bool) {
-	return Kind(name), Kind(name) == Fine || slices.Contains(Kinds(), Kind(name))
+	return Kind(name), Kind(name) == Fine || Kind(name) == FailureKept || slices.Contains(Kinds(), Kind(name))
 }
 
 // Trouble decides, for tests, what goes wrong with a call.
@@ -118,13 +120,27 @@ func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time,
 	}
 }
 
-// Provoke makes the next calls fail, one after the other, and sets how events are delivered from now on.
+// Provoke makes the next calls fail, one after the other, and sets how events are delivered from now on. Without
+// troubles, kept failures end, too.
 func (g *Gateway) Provoke(ctx context.Context, troubles []Kind, duplicate, reorder bool) error {
-	return g.change(ctx, func(s *settings) { s.Troubles, s.Duplicate, s.Reorder = troubles, duplicate, reorder })
+	return g.change(ctx, func(s *settings) {
+		s.Troubles, s.Duplicate, s.Reorder = troubles, duplicate, reorder
+		if len(troubles) == 0 {
+			s.Kept = nil
+		}
+	})
 }
 
-// begin makes a call fail before it takes effect, if that was provoked. fail makes it fail afterwards.
-func (g *Gateway) begin(ctx context.Context, call string) (_ context.Context, fail func() error, err error) {
+// begin makes a call fail before it takes effect, if that was provoked. fail makes it fail afterwards. key is empty for
+// calls that have none.
+func (g *Gateway) begin(ctx context.Context, call, key string) (_ context.Context, fail func() error, err error) {
+	s, err := g.settings(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if key != "" && slices.Contains(s.Kept, key) {
+		return ctx, nil, &billing.KeptFailure{Reason: "provoked"}
+	}
 	kind, delay, err := g.next(ctx, call)
 	if err != nil {
 		return ctx, nil, err
@@ -139,6 +155,11 @@ func (g *Gateway) begin(ctx context.Context, call string) (_ context.Context, fa
 	switch kind {
 	case Timeout:
 		return ctx, nil, billing.ErrGatewayTimeout
+	case FailureKept:
+		if err := g.change(ctx, func(s *settings) { s.Kept = append(s.Kept, key) }); err != nil {
+			return ctx, nil, err
+		}
+		return ctx, nil, billing.ErrGatewayUnavailable
 	case Failure:
 		return ctx, nil, billing.ErrGatewayUnavailable
 	case Limited:

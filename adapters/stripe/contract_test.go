@@ -74,6 +74,16 @@ func TestTheContract(t *testing.T) {
 			Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) { api.Authenticate(a.ClientSecret.Reveal()) },
 			Advance:      func(_ *testing.T, d time.Duration) { api.Advance(d) },
 			Lose:         func(n int) { g.lose = n },
+			Keep: func(*testing.T) {
+				key := ""
+				api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+					if c.Changes() && key == "" {
+						key = c.Key
+						return stripeapi.Failed, 0
+					}
+					return stripeapi.None, 0
+				})
+			},
 		}
 	})
 }

@@ -184,7 +184,7 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 }
 
 type paymentSandboxProvokeCommand struct {
-	Trouble   []string `arg:"" optional:"" help:"Result of each of the next calls: ok, timeout, timeout_after, error, error_after, rate_limited, reset or garbage. Without any, all calls succeed again."`
+	Trouble   []string `arg:"" optional:"" help:"Result of each of the next calls: ok, timeout, timeout_after, error, error_after, error_kept, rate_limited, reset or garbage. Without any, all calls succeed again."`
 	Duplicate bool     `help:"From now on, deliver each event twice."`
 	Reorder   bool     `help:"From now on, deliver events in reverse order."`
 	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`

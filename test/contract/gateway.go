@@ -29,6 +29,9 @@ type GatewayStage struct {
 	// Advance moves the gateway's clock forward.
 	Advance func(t *testing.T, d time.Duration)
 
+	// Keep makes the next change fail without an effect, by a failure that the gateway keeps under the key.
+	Keep func(t *testing.T)
+
 	// Lose drops the responses of the next n calls, after they have taken effect.
 	Lose func(n int)
 }
@@ -57,6 +60,8 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"a change that requires authentication waits for the payer":         gatewayConfirmations,
 		"a change that waits for the payer can lapse or be replaced":        gatewayLapses,
 		"what is left of a payment is credited":                             gatewayCredits,
+		"a failure that is kept is final for its key, and for no other":     gatewayKeptFailures,
+		"what is added at once costs its price":                             gatewayProration,
 		"a trial costs nothing until it ends":                               gatewayTrials,
 		"a call whose response was lost can be repeated with the same key":  gatewayLostAnswers,
 		"a customer that does not exist is refused":                         gatewayStrangers,

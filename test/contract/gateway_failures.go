@@ -1,0 +1,67 @@
+package contract
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// keeps fails t unless call fails with a failure that the gateway keeps: first as any failure, then as a kept one.
+func (g GatewayStage) keeps(t *testing.T, call func() error) {
+	t.Helper()
+	g.Keep(t)
+	if err := call(); !errors.Is(err, billing.ErrGatewayUnavailable) || !billing.OutcomeUnknown(err) {
+		t.Fatalf("first: %v", err)
+	}
+	for range 2 {
+		err := call()
+		if _, kept := errors.AsType[*billing.KeptFailure](err); !kept || !billing.OutcomeUnknown(err) {
+			t.Fatalf("again: %v, want a failure that is kept", err)
+		}
+	}
+}
+
+func gatewayKeptFailures(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	create := func(k string) error {
+		_, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
+		return err
+	}
+	k := key()
+	g.keeps(t, func() error { return create(k) })
+	must(t, create(key()))
+	c := g.customer(t, "4242")
+	intent := func(k string) error {
+		_, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
+		return err
+	}
+	k = key()
+	g.keeps(t, func() error { return intent(k) })
+	must(t, intent(key()))
+	subscribe := func(k string) error {
+		_, err := g.Subscribe(ctx, k, c, g.order(0))
+		return err
+	}
+	k = key()
+	g.keeps(t, func() error { return subscribe(k) })
+	if got := g.only(t, c); got != nil {
+		t.Errorf("%+v", got)
+	}
+	must(t, subscribe(key()))
+	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
+		t.Errorf("paid %d by %d invoices", sum, n)
+	}
+}
+
+func gatewayProration(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, billing.Order{Plan: g.Plans[1], Quantity: 1})
+	must(t, err)
+	_, err = g.Amend(ctx, key(), c, h.ID, g.more(2))
+	must(t, err)
+	if i := g.newest(t, c, billing.Paid); i.Total != g.Plans[1].Price.Amount {
+		t.Errorf("the second unit costs %d, want %d", i.Total, g.Plans[1].Price.Amount)
+	}
+}
