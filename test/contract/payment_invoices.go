@@ -1,0 +1,33 @@
+package contract
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func invoicesAreFound(t *testing.T, a Adapter) {
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	customerOf(t, a.Stores, team.Owner)
+	want := billing.Invoice{ID: "in_1", Status: billing.Open, Currency: "usd", Total: 900, AmountDue: 900, CreatedAt: fixture.At}
+	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.ApplyInvoices(team.Owner, []billing.Invoice{want}) })
+	draft := want
+	draft.ID, draft.Status = "in_draft", billing.Draft
+	for _, all := range [][]billing.Invoice{{want, draft}, {}} { // of those that a gateway does not list any more, drafts are gone
+		changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.ApplyInvoices(team.Owner, all) })
+		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_draft")
+		if (err == nil) != (len(all) == 2) {
+			t.Errorf("the draft, with %d invoices at the gateway: %v", len(all), err)
+		}
+	}
+	got, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
+	must(t, err)
+	same(t, "the invoice", *got, want)
+	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_2")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+	_, err = a.Payments.Invoice(t.Context(), other.Owner.Workspace, sandboxAccount, "in_1")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, "another account", "in_1")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+}
