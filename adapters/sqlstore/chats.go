@@ -257,9 +257,9 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 
 // lockedChat locks a template that is about to change, and reads it, as lockTemplate explains.
 func (db *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	if db.dialect.lock != "" {
+	if db.dialect.Lock != "" {
 		var one int
-		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.lock, id, by.Workspace); err != nil {
+		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.Lock, id, by.Workspace); err != nil {
 			return nil, err
 		}
 	}

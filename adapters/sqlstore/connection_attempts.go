@@ -52,7 +52,7 @@ func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Atte
 		return nil, err
 	}
 	var text []byte
-	if _, err := db.get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+db.dialect.lock, scope); err != nil {
+	if _, err := db.get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+db.dialect.Lock, scope); err != nil {
 		return nil, err
 	}
 	var times []int64

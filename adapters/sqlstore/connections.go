@@ -133,7 +133,7 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor, make func(othe
 // lockLiveWorkspace locks the workspace, so that no other transaction changes how many live things it has.
 func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
 	var id identity.WorkspaceID
-	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+db.dialect.lock, org, ws)
+	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+db.dialect.Lock, org, ws)
 	if err == nil && !found {
 		return identity.ErrWorkspaceNotFound
 	}
@@ -232,14 +232,14 @@ func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id co
 
 // Lock implements ports.Connections.
 func (s *Connections) Lock(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error) {
-	return s.db.connection(ctx, ws, id, s.db.dialect.lock)
+	return s.db.connection(ctx, ws, id, s.db.dialect.Lock)
 }
 
 // Update implements ports.Connections.
 func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
 	var c *connection.Connection
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if c, err = tx.connection(ctx, ws, id, tx.dialect.lock); err != nil {
+		if c, err = tx.connection(ctx, ws, id, tx.dialect.Lock); err != nil {
 			return err
 		}
 		if c.Status == connection.Revoked { // the change may bring it back, which counts

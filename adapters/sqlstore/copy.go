@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
 // ErrNoCopy is returned by CopyTo if the engine has tools of its own for that.
@@ -12,7 +14,7 @@ var ErrNoCopy = errors.New("database: this is PostgreSQL: back it up with pg_dum
 // CopyTo writes a snapshot of the database to a new file, while others go on reading and writing. It returns
 // ErrNoCopy if the engine is not SQLite.
 func (db *DB) CopyTo(ctx context.Context, path string) error {
-	if db.Engine() != sqliteDialect.name {
+	if db.Engine() != engine.SQLite.Name {
 		return ErrNoCopy
 	}
 	conn, err := db.reader.Connx(ctx)

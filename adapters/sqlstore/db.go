@@ -16,6 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -29,7 +30,7 @@ type DB struct {
 
 // shared is the state of a database that all its transactions share.
 type shared struct {
-	dialect     dialect
+	dialect     engine.Dialect
 	reader      *sqlx.DB // for statements outside transactions
 	writer      *sqlx.DB // for transactions; the same pool on PostgreSQL
 	credentials *sqlx.DB // for looking up credentials; nil: reader
@@ -91,7 +92,7 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 	}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := db.once(ctx, fn)
-		if err != nil && !db.dialect.retry(err) && !errors.Is(err, errRaced) {
+		if err != nil && !db.dialect.Retry(err) && !errors.Is(err, errRaced) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
@@ -144,7 +145,7 @@ func (db *DB) wrapErr(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
-	case db.dialect.outage(err):
+	case db.dialect.Outage(err):
 		return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
 	default:
 		return err

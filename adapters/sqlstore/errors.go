@@ -8,6 +8,8 @@ import (
 
 	"github.com/lib/pq"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
 // describeOpenError returns the error that tells the operator why a database cannot be opened: first the reason, then
@@ -22,7 +24,7 @@ func describeOpenError(err error) error {
 // openErrorReason returns why a database cannot be opened, or "" if the cause is unknown.
 func openErrorReason(err error) string {
 	var network net.Error
-	switch code := postgresCode(err); {
+	switch code := engine.PostgresCode(err); {
 	case code == "28P01", code == "28000": // invalid_password, invalid_authorization_specification
 		return "the server rejects the user or the password in database.url"
 	case code == "3D000": // invalid_catalog_name
@@ -40,7 +42,7 @@ func openErrorReason(err error) string {
 	case errors.As(err, &network):
 		return "the server of database.url cannot be reached"
 	}
-	switch sqliteCode(err) & 0xff {
+	switch engine.SQLiteCode(err) & 0xff {
 	case sqlite3.SQLITE_CANTOPEN:
 		return "the file cannot be opened: check that its folder exists and that Atrium may write there"
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:

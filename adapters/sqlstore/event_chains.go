@@ -119,7 +119,7 @@ func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now
 		return nil, err
 	}
 	var row chainRow
-	if _, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ? AND t.org_id = ?`+db.dialect.lock,
+	if _, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ? AND t.org_id = ?`+db.dialect.Lock,
 		key.Workspace, key.Org); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -49,7 +50,7 @@ func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report 
 // verifyChain checks one chain, in one snapshot of the database.
 func (db *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
 	options := &sql.TxOptions{ReadOnly: true}
-	if db.dialect.name == postgresDialect.name { // SQLite's transactions are snapshots anyway
+	if db.dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway
 		options.Isolation = sql.LevelRepeatableRead
 	}
 	tx, err := db.reader.BeginTxx(ctx, options)

@@ -82,7 +82,7 @@ func (r *eventRow) event() event.Event {
 // List implements ports.Events. An index serves one filter, the most selective of several; how many rows
 // the others leave out is bounded.
 func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
-	eventID, where := s.db.dialect.eventID, newConditions(`workspace_id = ?`, ws)
+	eventID, where := s.db.dialect.EventID, newConditions(`workspace_id = ?`, ws)
 	where.within(eventID, q.After, "")
 	where.when(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
 	type filter struct{ condition, value string }

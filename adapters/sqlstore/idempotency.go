@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -81,11 +82,11 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 }
 
 // settledBy returns the deadline for settling a request: two seconds from now, but not much beyond the deadline of
-// a waiting caller. If the database has gone silent, pgGrace is added before and after it.
+// a waiting caller. If the database has gone silent, engine.Grace is added before and after it.
 func settledBy(ctx context.Context, now time.Time) time.Time {
 	by := now.Add(2 * time.Second)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Add(pgGrace).Before(by) {
-		return later(deadline.Add(pgGrace), now.Add(pgGrace/4))
+	if deadline, ok := ctx.Deadline(); ok && deadline.Add(engine.Grace).Before(by) {
+		return later(deadline.Add(engine.Grace), now.Add(engine.Grace/4))
 	}
 	return by
 }
@@ -159,7 +160,7 @@ func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*a
 	var row answerRow
 	found, err := db.get(ctx, &row, `
 		SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t
-		WHERE scope = ? AND expires_at > ?`+db.dialect.lock, scope[:], micros(after))
+		WHERE scope = ? AND expires_at > ?`+db.dialect.Lock, scope[:], micros(after))
 	if !found {
 		return nil, err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
-// TestSettledBy holds the end of a request to its deadline: with pgGrace after each operation on a silent
+// TestSettledBy holds the end of a request to its deadline: with engine.Grace after each operation on a silent
 // database it is answered within a second of it.
 func TestSettledBy(t *testing.T) {
 	now := time.Now()
@@ -16,10 +18,10 @@ func TestSettledBy(t *testing.T) {
 	}{
 		"no one waits":                        {0, 2 * time.Second},
 		"much time is left":                   {10 * time.Second, 2 * time.Second},
-		"a little is left":                    {time.Second, time.Second + pgGrace},
-		"it has just passed":                  {-time.Millisecond, pgGrace - time.Millisecond},
-		"what ran has taken all of its grace": {-pgGrace, pgGrace / 4},
-		"what ran has taken more than that":   {-time.Minute, pgGrace / 4},
+		"a little is left":                    {time.Second, time.Second + engine.Grace},
+		"it has just passed":                  {-time.Millisecond, engine.Grace - time.Millisecond},
+		"what ran has taken all of its grace": {-engine.Grace, engine.Grace / 4},
+		"what ran has taken more than that":   {-time.Minute, engine.Grace / 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
@@ -32,7 +34,7 @@ func TestSettledBy(t *testing.T) {
 			if got := by.Sub(now); got != tt.want {
 				t.Errorf("%s from now, want %s", got, tt.want)
 			}
-			if over := by.Add(pgGrace).Sub(now.Add(tt.deadline)); tt.deadline < 0 && tt.deadline >= -pgGrace && over >= time.Second {
+			if over := by.Add(engine.Grace).Sub(now.Add(tt.deadline)); tt.deadline < 0 && tt.deadline >= -engine.Grace && over >= time.Second {
 				t.Errorf("a caller waits %s beyond their deadline", over)
 			}
 		})

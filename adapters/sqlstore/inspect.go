@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -43,8 +44,8 @@ func (s *shared) inspectSQLite(path string, open OpenPool) {
 	if _, err := os.Stat(path + "-wal"); os.IsNotExist(err) {
 		mode += "&immutable=1"
 	}
-	s.dialect = sqliteDialect
-	s.reader = sqlx.NewDb(open(prepare(sqliteConnector("file:"+(&url.URL{Path: path}).EscapedPath()+mode))), "sqlite")
+	s.dialect = engine.SQLite
+	s.reader = sqlx.NewDb(open(engine.Prepare(engine.SQLiteSource("file:"+(&url.URL{Path: path}).EscapedPath()+mode))), "sqlite")
 	s.writer = s.reader
 }
 
@@ -52,7 +53,7 @@ func (s *shared) inspectSQLite(path string, open OpenPool) {
 // at work.
 func (db *DB) Pending(ctx context.Context) (n int, err error) {
 	var there int
-	if _, err := db.get(ctx, &there, db.dialect.migrated); err != nil {
+	if _, err := db.get(ctx, &there, db.dialect.Migrated); err != nil {
 		return 0, err
 	}
 	var applied int64

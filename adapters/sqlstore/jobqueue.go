@@ -82,7 +82,7 @@ func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged
 // settled returns the error of a statement that settles a job: ports.ErrJobLost if it changed no row.
 func (db *DB) settled(n int64, err error) error {
 	switch {
-	case db.dialect.duplicate(err, jobsIndex):
+	case db.dialect.Duplicate(err, jobsIndex):
 		return errRaced // the same job was just enqueued: run again to merge them
 	case err != nil:
 		return err

@@ -137,7 +137,7 @@ func (db *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kin
 		FROM jobs t WHERE t.tenant = ? AND t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (`+placeholders(len(kinds))+`)
 			AND (t.state = 'running' OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id AND r.subject = t.subject
 				AND r.kind = t.kind AND r.state = 'running' AND r.org_id = t.org_id AND r.ended_at = 0))
-		ORDER BY t.due_at, t.id LIMIT ?`+db.dialect.lockFree, append(args, n)...)
+		ORDER BY t.due_at, t.id LIMIT ?`+db.dialect.LockFree, append(args, n)...)
 	return rows, err
 }
 
@@ -158,12 +158,12 @@ func (db *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) 
 // lockTenants locks the tenants of turns against other takers until the transaction ends, and returns those that it
 // could lock. It does not wait: the jobs of the others are being taken already.
 func (db *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
-	if db.dialect.tryLock == "" { // there is only one writer
+	if db.dialect.TryLock == "" { // there is only one writer
 		return turns, nil
 	}
 	for _, t := range turns {
 		var ok bool
-		if _, err := db.get(ctx, &ok, db.dialect.tryLock, "jobs of "+t.Tenant); err != nil {
+		if _, err := db.get(ctx, &ok, db.dialect.TryLock, "jobs of "+t.Tenant); err != nil {
 			return nil, err
 		}
 		if ok {

@@ -179,7 +179,7 @@ func (db *DB) lockedKey(ctx context.Context, by identity.Actor, id identity.KeyI
 	if err != nil {
 		return nil, nil, err
 	}
-	k, err = db.key(ctx, by.Workspace, id, db.dialect.lock)
+	k, err = db.key(ctx, by.Workspace, id, db.dialect.Lock)
 	return w, k, err
 }
 
@@ -191,7 +191,7 @@ func (db *DB) keysMadeBy(ctx context.Context, ws identity.WorkspaceID, fit strin
 		WITH RECURSIVE made (id) AS (
 			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
 			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
-		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.lock, append([]any{ws}, args...)...); err != nil {
+		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.Lock, append([]any{ws}, args...)...); err != nil {
 		return nil, err
 	}
 	keys := make([]*account.Key, len(rows))

@@ -16,8 +16,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-	"modernc.org/sqlite"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -52,13 +52,13 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 }
 
 func (s *shared) openSQLite(path string, c Config, open OpenPool) {
-	s.dialect = sqliteDialect
+	s.dialect = engine.SQLite
 	synchronous := c.Synchronous
 	if synchronous == "" {
 		synchronous = "full"
 	}
 	connect := func(more string) *sql.DB {
-		return open(prepare(sqliteConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
+		return open(engine.Prepare(engine.SQLiteSource("file:" + (&url.URL{Path: path}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
 			"&_pragma=journal_mode(wal)&_pragma=synchronous(" + synchronous + ")&_pragma=temp_store(memory)" + more)))
 	}
 	readers := func(n int) *sqlx.DB {
@@ -79,22 +79,14 @@ const (
 	credentialReaders = 2
 )
 
-// sqliteConnector is a data source name of SQLite, as a connector.
-type sqliteConnector string
-
-func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) {
-	return c.Driver().Open(string(c))
-}
-func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
-
 func (s *shared) openPostgres(c Config, open OpenPool) error {
-	s.dialect = postgresDialect
-	connector, err := newPostgresConnector(c.URL.Reveal(), c.StatementTimeout)
+	s.dialect = engine.Postgres
+	connector, err := engine.NewPostgres(c.URL.Reveal(), c.StatementTimeout)
 	if err != nil {
 		return err
 	}
 	pool := func(n int) *sqlx.DB {
-		db := open(prepare(connector))
+		db := open(engine.Prepare(connector))
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		db.SetConnMaxIdleTime(5 * time.Minute)
@@ -112,8 +104,6 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 // keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most
 // four. Of fewer than five none is kept.
 func keptForCredentials(maxConns int) int { return min(maxConns/5, 4) }
-
-func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
 
 func (db *DB) close() {
 	_ = db.reader.Close()
@@ -135,8 +125,8 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 		return err
 	}
 	apply := db.migrations
-	if db.dialect.name == postgresDialect.name {
-		connector, err := newPostgresConnector(c.URL.Reveal(), migrationTimeout)
+	if db.dialect.Name == engine.Postgres.Name {
+		connector, err := engine.NewPostgres(c.URL.Reveal(), migrationTimeout)
 		if err != nil {
 			return err
 		}
@@ -148,7 +138,7 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 	}
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
 		err := db.applyMissing(ctx, apply)
-		if errors.Is(err, ErrNewerSchema) || db.dialect.name != sqliteDialect.name {
+		if errors.Is(err, ErrNewerSchema) || db.dialect.Name != engine.SQLite.Name {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
@@ -169,19 +159,19 @@ func (db *DB) applyMissing(ctx context.Context, apply *goose.Provider) error {
 }
 
 func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations.Files, db.dialect.name)
+	files, err := fs.Sub(migrations.Files, db.dialect.Name)
 	if err != nil {
 		return nil, err
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
-	if db.dialect.name == postgresDialect.name {
+	if db.dialect.Name == engine.Postgres.Name {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // every second, for five minutes
 		if err != nil {
 			return nil, err
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(db.dialect.goose, on, files, options...)
+	return goose.NewProvider(db.dialect.Goose, on, files, options...)
 }
 
 // versions returns the newest migration that this binary has, and that the database has seen.
@@ -222,7 +212,7 @@ func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
 }
 
 // Engine names the database for people: sqlite or postgres.
-func (db *DB) Engine() string { return db.dialect.name }
+func (db *DB) Engine() string { return db.dialect.Name }
 
 // Pools returns the connections by what they are for, for metrics.
 func (db *DB) Pools() map[string]*sql.DB {

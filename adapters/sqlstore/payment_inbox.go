@@ -141,7 +141,7 @@ func (s *SandboxBooks) Write(ctx context.Context, org identity.OrgID, id string,
 			return err
 		}
 		var book string
-		if _, err := tx.get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+tx.dialect.lock, org, id); err != nil {
+		if _, err := tx.get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+tx.dialect.Lock, org, id); err != nil {
 			return err
 		}
 		changed, err := change(orNil(book))

@@ -155,7 +155,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
-		if c, err = tx.customer(ctx, by.Workspace, account, tx.dialect.lock); err != nil {
+		if c, err = tx.customer(ctx, by.Workspace, account, tx.dialect.Lock); err != nil {
 			return err
 		}
 		if err := change(c); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -94,13 +95,13 @@ type listenDialer struct {
 
 // Dial implements pq.Dialer.
 func (d *listenDialer) Dial(network, address string) (net.Conn, error) {
-	return d.DialTimeout(network, address, pgConnectTimeout)
+	return d.DialTimeout(network, address, engine.ConnectTimeout)
 }
 
 // DialTimeout implements pq.Dialer. The connection has the same time for all that comes before it can be
 // used.
 func (d *listenDialer) DialTimeout(network, address string, _ time.Duration) (net.Conn, error) {
-	ends := time.Now().Add(pgConnectTimeout)
+	ends := time.Now().Add(engine.ConnectTimeout)
 	ctx, cancel := context.WithDeadline(context.Background(), ends)
 	defer cancel()
 	line, err := d.plain.DialContext(ctx, network, address)

@@ -142,7 +142,7 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 
 // lockPresences locks the org's counter and returns the last number that was assigned.
 func (db *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
-	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + db.dialect.lock
+	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + db.dialect.Lock
 	found, err := db.get(ctx, &seq, take, org)
 	if err != nil || found {
 		return seq, err

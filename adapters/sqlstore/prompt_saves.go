@@ -100,7 +100,7 @@ func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
 
 // nameTaken is for the race that nameIsFree cannot see.
 func (db *DB) nameTaken(err error) error {
-	if db.dialect.duplicate(err, nameIndex) {
+	if db.dialect.Duplicate(err, nameIndex) {
 		return prompt.ErrNameTaken
 	}
 	return err

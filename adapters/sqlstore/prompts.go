@@ -283,7 +283,7 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []id
 		return members, nil
 	}
 	var one int
-	if _, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.lock, ws); err != nil {
+	if _, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.Lock, ws); err != nil {
 		return nil, err
 	}
 	for _, user := range users {
@@ -314,11 +314,11 @@ func (db *DB) template(ctx context.Context, by identity.Actor, where string, arg
 // lockTemplate locks a template until the transaction ends. A later statement reads what other transactions
 // changed before: PostgreSQL would read other tables than the locked one as they were before it waited.
 func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
-	if db.dialect.lock == "" {
+	if db.dialect.Lock == "" {
 		return nil // the transaction already has SQLite's only lock
 	}
 	var one int
-	found, err := db.get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.lock, id, by.Workspace)
+	found, err := db.get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.Lock, id, by.Workspace)
 	if err == nil && !found {
 		err = prompt.ErrNotFound
 	}

@@ -96,7 +96,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	for _, r := range s.Org.ClaimRules {
 		named[r.Workspace] = true
 	}
-	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.lock)
+	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.Lock)
 	if err == nil {
 		s.IssuedAt = issuedAt
 		s.Linked, err = db.met(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
@@ -124,7 +124,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	users := slices.Sorted(maps.Keys(s.MemberOf))
 	s.Workspaces = map[string]*account.Workspace{}
 	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
-		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.lock, org, slug)
+		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.Lock, org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			continue
 		}
@@ -145,7 +145,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 // met reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled the
 // slugs of workspaces where a rule has raised its role.
 func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string, args ...any) (*account.User, error) {
-	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
+	u, memberships, err := db.user(ctx, where+db.dialect.Lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		save = db.addUser
 	}
 	if err := save(ctx, s.User); err != nil {
-		if errors.Is(err, account.ErrEmailTaken) || db.dialect.duplicate(err, "users_email") {
+		if errors.Is(err, account.ErrEmailTaken) || db.dialect.Duplicate(err, "users_email") {
 			return errRaced
 		}
 		return err
@@ -201,7 +201,7 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var from *account.Person
-		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.dialect.lock)
+		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.dialect.Lock)
 		if err == nil {
 			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, who)
 		}
@@ -231,7 +231,7 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 
 // person reads the person that is about to change.
 func (db *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
-	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
+	u, memberships, err := db.user(ctx, where+db.dialect.Lock, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 			return err
 		}
 		_, err = tx.exec(ctx, insertSource, append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, micros(made.CreatedAt)}, v...)...)
-		if tx.dialect.duplicate(err, sourcesPlace) {
+		if tx.dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached
 		}
 		if err != nil {
@@ -120,14 +120,14 @@ func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.
 
 // Lock implements ports.Sources.
 func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
-	return s.db.source(ctx, ws, id, s.db.dialect.lock)
+	return s.db.source(ctx, ws, id, s.db.dialect.Lock)
 }
 
 // Update implements ports.Sources.
 func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID, change func(*source.Source) error) (*source.Source, error) {
 	var changed *source.Source
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if changed, err = tx.source(ctx, ws, id, tx.dialect.lock); err != nil {
+		if changed, err = tx.source(ctx, ws, id, tx.dialect.Lock); err != nil {
 			return err
 		}
 		return tx.changeSource(ctx, changed, change)
@@ -142,7 +142,7 @@ func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source
 // UpdateThrough implements ports.Sources.
 func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID, change func(*source.Source) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ? ORDER BY t.id`+tx.dialect.lock, ws, through)
+		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ? ORDER BY t.id`+tx.dialect.Lock, ws, through)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*s
 	}
 	if !slices.Equal(v, before) {
 		_, err = db.exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
-		if db.dialect.duplicate(err, sourcesPlace) {
+		if db.dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached
 		}
 		if err != nil {

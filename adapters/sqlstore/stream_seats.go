@@ -18,7 +18,7 @@ var _ ports.StreamSeats = (*StreamSeats)(nil)
 func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(used quota.Amounts) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var id identity.WorkspaceID
-		found, err := tx.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+tx.dialect.lock, ws)
+		found, err := tx.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+tx.dialect.Lock, ws)
 		if err == nil && !found {
 			err = identity.ErrWorkspaceNotFound
 		}

@@ -43,7 +43,7 @@ func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID
 	}
 	if err := db.list(ctx, &locked, `
 		SELECT t.id, t.operator AND NOT t.service AND t.disabled_at = 0 AS operates FROM users t
-		WHERE t.org_id = ? AND (t.id = ? OR t.operator) ORDER BY t.id`+db.dialect.lock, org, id); err != nil {
+		WHERE t.org_id = ? AND (t.id = ? OR t.operator) ORDER BY t.id`+db.dialect.Lock, org, id); err != nil {
 		return nil, err
 	}
 	for _, u := range locked {
@@ -57,7 +57,7 @@ func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID
 	}
 	if err := db.list(ctx, &a.MemberOf, `
 		SELECT t.id FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
-		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+db.dialect.lock, id, org); err != nil {
+		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+db.dialect.Lock, id, org); err != nil {
 		return nil, err
 	}
 	for _, ws := range a.MemberOf {

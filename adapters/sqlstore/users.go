@@ -73,7 +73,7 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		u.ID, u.Org, u.Email, key, u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Service, u.Operator, u.OperatorByHand, granters(u.OperatorBy), u.DefaultWorkspace,
 		u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
-	if db.dialect.duplicate(err, "users_email") {
+	if db.dialect.Duplicate(err, "users_email") {
 		return account.ErrEmailTaken
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.User
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		var memberships []account.Membership
 		var err error
-		if u, memberships, err = tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.dialect.lock, org, id); err != nil {
+		if u, memberships, err = tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.dialect.Lock, org, id); err != nil {
 			return err
 		}
 		if err := change(u, memberships); err != nil {

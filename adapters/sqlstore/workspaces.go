@@ -115,7 +115,7 @@ func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity
 // Lock implements ports.Workspaces.
 func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error {
 	var one int
-	found, err := s.db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.dialect.lock, org, id)
+	found, err := s.db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.dialect.Lock, org, id)
 	if err == nil && !found {
 		err = identity.ErrWorkspaceNotFound
 	}
@@ -159,7 +159,7 @@ func (db *DB) workspace(ctx context.Context, where string, args ...any) (*accoun
 
 // lockedWorkspace reads a workspace that is about to change, with the memberships of users.
 func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, users ...identity.UserID) (*account.Workspace, error) {
-	w, err := db.workspace(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.lock, org, id)
+	w, err := db.workspace(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.Lock, org, id)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (db *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error 
 		return nil
 	}
 	var maker identity.UserID
-	if _, err := db.get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+db.dialect.lock, w.Org, w.CreatedBy); err != nil {
+	if _, err := db.get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+db.dialect.Lock, w.Org, w.CreatedBy); err != nil {
 		return err
 	}
 	var made int
@@ -294,7 +294,7 @@ func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 }
 
 func (db *DB) slugTaken(err error) error {
-	if db.dialect.duplicate(err, "workspaces_slug") {
+	if db.dialect.Duplicate(err, "workspaces_slug") {
 		return errRaced
 	}
 	return err

@@ -15,7 +15,7 @@ type write struct {
 // run runs writes to different rows in a transaction. PostgreSQL gets them as one statement, so that the locks
 // that they take are held for one round trip. There no write sees the effects of the others.
 func (db *DB) run(ctx context.Context, writes ...write) error {
-	if db.dialect.joinable && len(writes) > 1 {
+	if db.dialect.Joinable && len(writes) > 1 {
 		writes = []write{joined(writes)}
 	}
 	for _, w := range writes {

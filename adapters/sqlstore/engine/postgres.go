@@ -1,4 +1,4 @@
-package sqlstore
+package engine
 
 import (
 	"context"
@@ -18,21 +18,21 @@ import (
 // So its connections set deadlines of which lib/pq knows nothing: every operation gets one before it
 // starts. The size of a response is limited too.
 const (
-	// pgMargin is what the network may take beyond the server's own statement_timeout.
-	pgMargin = time.Second
+	// margin is what the network may take beyond the server's own statement_timeout.
+	margin = time.Second
 
-	// pgGrace is the time left to an operation whose context is done, and to the request to
+	// Grace is the time left to an operation whose context is done, and to the request to
 	// cancel it, for which lib/pq opens another connection. The server usually answers within it,
 	// and the connection is then closed cleanly.
-	pgGrace = 400 * time.Millisecond
+	Grace = 400 * time.Millisecond
 
-	// pgAnswerBudget is the most bytes that the server may send between two of our requests.
+	// answerBudget is the most bytes that the server may send between two of our requests.
 	// No query of ours comes near it. More means that something is wrong, and would use too much memory.
-	pgAnswerBudget = 256 << 20
+	answerBudget = 256 << 20
 
-	// pgConnectTimeout is for dialling, TLS and authentication together, unless the URL says
+	// ConnectTimeout is for dialling, TLS and authentication together, unless the URL says
 	// otherwise. It is also how long a silent database may hold up database/sql's one opener.
-	pgConnectTimeout = 3 * time.Second
+	ConnectTimeout = 3 * time.Second
 )
 
 var errAnswerTooLarge = errors.New("the answer is longer than its budget")
@@ -44,14 +44,14 @@ type postgresConnector struct {
 	budget int64         // bytes of one answer
 }
 
-// newPostgresConnector returns a connector for a postgres:// URL. A statement is ended by the
+// NewPostgres returns a connector for a postgres:// URL. A statement is ended by the
 // server after statementTimeout, and by the connection's deadline a second later; a context
 // that is done ends it within half a second. A result set must be read within the same time.
 //
 // Unless the URL says otherwise, connecting takes at most 3 s, statement_timeout is
 // statementTimeout, binary_parameters is on (one round trip for an unprepared statement) and
 // application_name is atrium. Errors never quote the URL, which may hold a password.
-func newPostgresConnector(rawURL string, statementTimeout time.Duration) (driver.Connector, error) {
+func NewPostgres(rawURL string, statementTimeout time.Duration) (driver.Connector, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode special characters in a user name or password")
@@ -67,12 +67,12 @@ func newPostgresConnector(rawURL string, statementTimeout time.Duration) (driver
 		config.ApplicationName = "atrium"
 	}
 	if config.ConnectTimeout <= 0 {
-		config.ConnectTimeout = pgConnectTimeout
+		config.ConnectTimeout = ConnectTimeout
 	}
 	if _, set := config.Runtime["statement_timeout"]; !set {
 		config.Runtime["statement_timeout"] = strconv.FormatInt(statementTimeout.Milliseconds(), 10)
 	}
-	return &postgresConnector{config: config, limit: statementTimeout + pgMargin, budget: pgAnswerBudget}, nil
+	return &postgresConnector{config: config, limit: statementTimeout + margin, budget: answerBudget}, nil
 }
 
 // Driver implements driver.Connector.
@@ -84,7 +84,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &pgDialer{timeout: c.config.ConnectTimeout, budget: c.budget}
+	dialer := &dialer{timeout: c.config.ConnectTimeout, budget: c.budget}
 	connector.Dialer(dialer)
 	opened, err := connector.Connect(ctx)
 	if err != nil {
@@ -100,20 +100,20 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &postgresConn{pqConn: conn, line: dialer.line, limit: c.limit}, nil
 }
 
-// pgDialer dials for one connection, and for the requests to cancel what runs on it.
-type pgDialer struct {
+// dialer dials for one connection, and for the requests to cancel what runs on it.
+type dialer struct {
 	timeout   time.Duration
 	budget    int64
-	line      *pgLine // the latest dialled: lib/pq may try several hosts, with TLS and without
-	connected bool    // from now on lib/pq dials only for cancel requests
+	line      *guardedConn // the latest dialled: lib/pq may try several hosts, with TLS and without
+	connected bool         // from now on lib/pq dials only for cancel requests
 }
 
 // DialContext implements pq.DialerContext.
-func (d *pgDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	timeout := d.timeout
 	if d.connected {
 		d.line.abandon() // lib/pq dials because the context of what runs there is done
-		timeout = pgGrace
+		timeout = Grace
 	}
 	ends := time.Now().Add(timeout)
 	if t, ok := ctx.Deadline(); ok && t.Before(ends) {
@@ -127,7 +127,7 @@ func (d *pgDialer) DialContext(ctx context.Context, network, address string) (ne
 	if err != nil {
 		return nil, err
 	}
-	line := &pgLine{Conn: conn, budget: d.budget, ends: ends}
+	line := &guardedConn{Conn: conn, budget: d.budget, ends: ends}
 	if !d.connected {
 		d.line = line
 	}
@@ -135,19 +135,19 @@ func (d *pgDialer) DialContext(ctx context.Context, network, address string) (ne
 }
 
 // Dial implements pq.Dialer. lib/pq calls DialContext where there is one.
-func (d *pgDialer) Dial(network, address string) (net.Conn, error) {
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
 // DialTimeout implements pq.Dialer.
-func (d *pgDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return d.DialContext(ctx, network, address)
 }
 
-// pgLine is the network connection below lib/pq, and below TLS where there is any.
-type pgLine struct {
+// guardedConn is the network connection below lib/pq, and below TLS where there is any.
+type guardedConn struct {
 	net.Conn
 	budget int64
 	left   atomic.Int64 // of the budget
@@ -156,22 +156,22 @@ type pgLine struct {
 }
 
 // SetDeadline implements net.Conn.
-func (l *pgLine) SetDeadline(t time.Time) error {
+func (l *guardedConn) SetDeadline(t time.Time) error {
 	if !l.ends.IsZero() && (t.IsZero() || t.After(l.ends)) {
 		t = l.ends
 	}
 	return l.Conn.SetDeadline(t)
 }
 
-// abandon gives the current operation pgGrace to end.
-func (l *pgLine) abandon() {
+// abandon gives the current operation Grace to end.
+func (l *guardedConn) abandon() {
 	l.broken.Store(true)
-	_ = l.SetDeadline(time.Now().Add(pgGrace)) // fails only on a closed connection
+	_ = l.SetDeadline(time.Now().Add(Grace)) // fails only on a closed connection
 }
 
 // Read implements net.Conn. An answer beyond the budget ends as a *net.OpError, the kind by
 // which lib/pq knows that a connection is lost.
-func (l *pgLine) Read(b []byte) (int, error) {
+func (l *guardedConn) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
 	if l.left.Add(-int64(n)) < 0 {
 		_ = l.Close()
@@ -184,7 +184,7 @@ func (l *pgLine) Read(b []byte) (int, error) {
 }
 
 // Write implements net.Conn. A new request is entitled to a new answer.
-func (l *pgLine) Write(b []byte) (int, error) {
+func (l *guardedConn) Write(b []byte) (int, error) {
 	l.left.Store(l.budget)
 	n, err := l.Conn.Write(b)
 	if err != nil {
@@ -210,7 +210,7 @@ type pqConn interface {
 // postgresConn gives each operation its deadline.
 type postgresConn struct {
 	pqConn
-	line  *pgLine
+	line  *guardedConn
 	limit time.Duration
 }
 
@@ -218,11 +218,11 @@ type postgresConn struct {
 func (c *postgresConn) arm(ctx context.Context) {
 	now := time.Now()
 	deadline := now.Add(c.limit)
-	if t, ok := ctx.Deadline(); ok && t.Add(pgGrace).Before(deadline) {
-		deadline = t.Add(pgGrace)
+	if t, ok := ctx.Deadline(); ok && t.Add(Grace).Before(deadline) {
+		deadline = t.Add(Grace)
 	}
 	if ctx.Err() != nil {
-		deadline = now.Add(pgGrace)
+		deadline = now.Add(Grace)
 	}
 	_ = c.line.SetDeadline(deadline) // fails only on a closed connection, as the operation then does
 }
@@ -279,7 +279,7 @@ func (c *postgresConn) IsValid() bool { return !c.line.broken.Load() && c.pqConn
 
 // Close implements driver.Conn.
 func (c *postgresConn) Close() error {
-	_ = c.line.SetDeadline(time.Now().Add(pgGrace)) // for the farewell
+	_ = c.line.SetDeadline(time.Now().Add(Grace)) // for the farewell
 	return c.pqConn.Close()
 }
 

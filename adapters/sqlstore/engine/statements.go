@@ -1,4 +1,4 @@
-package sqlstore
+package engine
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"errors"
 )
 
-// prepare makes every connection prepare each statement with arguments once, and keep it. With that PostgreSQL
+// Prepare makes every connection prepare each statement with arguments once, and keep it. With that PostgreSQL
 // serves 4 to 6 times as many requests as with sending the text each time. It is below
 // database/sql, whose own prepared statements wait for a second connection inside a transaction.
-func prepare(c driver.Connector) driver.Connector { return preparingConnector{c} }
+func Prepare(c driver.Connector) driver.Connector { return preparingConnector{c} }
 
 type preparingConnector struct{ driver.Connector }
 

@@ -1,4 +1,4 @@
-package sqlstore
+package engine
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 
 func connector(t *testing.T, url string, statementTimeout time.Duration) *postgresConnector {
 	t.Helper()
-	c, err := newPostgresConnector(url, statementTimeout)
+	c, err := NewPostgres(url, statementTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestPostgresURL(t *testing.T) {
 			t.Errorf("application_name = %s", got)
 		}
 		c := connector(t, direct, time.Second)
-		if !c.config.BinaryParameters || c.config.ConnectTimeout != pgConnectTimeout {
+		if !c.config.BinaryParameters || c.config.ConnectTimeout != ConnectTimeout {
 			t.Errorf("binary_parameters = %v, connect_timeout = %v", c.config.BinaryParameters, c.config.ConnectTimeout)
 		}
 	})
@@ -291,7 +291,7 @@ func TestPostgresURL(t *testing.T) {
 			"postgres://ann:hunter2%zz@db/atrium", "postgres://ann:hunter2/x@db/atrium", "postgres://ann:hunter2#x@db/atrium", "mysql://ann:hunter2@db/atrium",
 			"host=db password=hunter2", "postgres://ann:hunter2@db/atrium?connect_timeout=soon", "postgres://ann:hunter2@db/atrium?sslmode=maybe", "",
 		} {
-			_, err := newPostgresConnector(bad, time.Second)
+			_, err := NewPostgres(bad, time.Second)
 			if err == nil || !strings.Contains(err.Error(), "database URL") || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%s: error = %v", bad, err)
 			}
@@ -327,7 +327,7 @@ func TestPostgresOverUnixSocket(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	ends(t, 200*time.Millisecond, 200*time.Millisecond+pgGrace+busy, func() error {
+	ends(t, 200*time.Millisecond, 200*time.Millisecond+Grace+busy, func() error {
 		_, err := db.ExecContext(ctx, `SELECT pg_sleep(10)`)
 		return err
 	})

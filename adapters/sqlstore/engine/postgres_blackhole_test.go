@@ -1,4 +1,4 @@
-package sqlstore
+package engine
 
 import (
 	"context"
@@ -169,17 +169,17 @@ func TestBlackHole(t *testing.T) {
 	}{
 		"a deadline": {30 * second,
 			func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), second) },
-			second, second + pgGrace},
+			second, second + Grace},
 		"a cancelled context": {30 * second,
 			func() (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(second, cancel)
 				return ctx, cancel
 			},
-			second, second + pgGrace},
+			second, second + Grace},
 		"the statement timeout": {second,
 			func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
-			second + pgMargin, second + pgMargin},
+			second + margin, second + margin},
 	}
 	for transport, behind := range transports {
 		for limit, tt := range limits {
@@ -234,7 +234,7 @@ func TestBlackHole(t *testing.T) {
 		start := time.Now()
 		cancel()
 		tx.Rollback()
-		if took := time.Since(start); took > pgGrace+busy {
+		if took := time.Since(start); took > Grace+busy {
 			t.Fatalf("it took %v", took)
 		}
 	})

@@ -1,4 +1,4 @@
-package sqlstore
+package engine
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func TestStatementsThatTakeTooLong(t *testing.T) {
 			before := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(200*time.Millisecond, cancel)
-			ends(t, 200*time.Millisecond, 200*time.Millisecond+pgGrace+busy, func() error {
+			ends(t, 200*time.Millisecond, 200*time.Millisecond+Grace+busy, func() error {
 				rows, err := query.QueryContext(ctx, 30)
 				if err == nil {
 					rows.Close()

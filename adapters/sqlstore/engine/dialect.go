@@ -1,0 +1,97 @@
+// Package engine connects to the two databases, and knows their differences: connections to PostgreSQL with deadlines and
+// a byte budget, statements that are prepared once for each connection, and the dialects.
+package engine
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Dialect has all differences between the databases, apart from their migrations. Errors are classified by their
+// codes, never by their texts.
+type Dialect struct {
+	Name      string
+	Goose     goose.Dialect
+	Lock      string                             // suffix of a SELECT whose row is about to change
+	LockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
+	Joinable  bool                               // several writes can be one statement
+	TryLock   string                             // locks a text until the transaction ends, unless another has it; empty: there is one writer
+	Retry     func(error) bool                   // the transaction lost a race and may run again
+	Duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
+	Migrated  string                             // counts the table of Goose: 0 if no migration was ever applied
+	Outage    func(error) bool                   // the database cannot be reached, or not now
+	EventID   string                             // the id of an event as indexes for lists have it: not that of the primary key
+}
+
+// SQLite is the dialect of SQLite.
+var SQLite = Dialect{
+	Name: "sqlite", Goose: goose.DialectSQLite3, EventID: `id`,
+	Migrated: `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
+	Retry:    func(err error) bool { return SQLiteCode(err)&0xff == sqlite3.SQLITE_BUSY },
+	Duplicate: func(err error, _ string) bool {
+		code := SQLiteCode(err)
+		return code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+	},
+	Outage: func(err error) bool {
+		switch SQLiteCode(err) & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+			return true
+		}
+		return false
+	},
+}
+
+// Postgres is the dialect of PostgreSQL.
+var Postgres = Dialect{
+	Name: "postgres", Goose: goose.DialectPostgres, EventID: `id COLLATE "POSIX"`, Joinable: true,
+	Migrated: `SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
+	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
+	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
+	Lock:     " FOR NO KEY UPDATE OF t",
+	LockFree: " FOR NO KEY UPDATE OF t SKIP LOCKED",
+	TryLock:  `SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
+	Retry: func(err error) bool {
+		code := PostgresCode(err)
+		return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected
+	},
+	Duplicate: func(err error, index string) bool {
+		var e *pq.Error
+		return errors.As(err, &e) && e.Code == "23505" && e.Constraint == index
+	},
+	Outage: func(err error) bool {
+		switch code := PostgresCode(err); {
+		case len(code) == 5 && code[:2] == "08", code == "57P01", code == "57P02", code == "57P03", // connection, shutdown
+			code == "53300", code == "53100", code == "53200", // too many connections, disk full, out of memory
+			code == "57014": // statement_timeout
+			return true
+		}
+		var network net.Error
+		return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+	},
+}
+
+// SQLiteCode returns the result code of an error of SQLite; 0 if err is none.
+func SQLiteCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+// PostgresCode returns the SQLSTATE of an error of PostgreSQL; "" if err is none.
+func PostgresCode(err error) pqerror.Code {
+	var e *pq.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
