@@ -11,6 +11,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
+// budget is longer than the calls of one read take together.
+const budget = 10 * time.Second
+
 // hanging makes the gateway's list of subscriptions hang until answers is set.
 func hanging(s *stage) (answers func(bool), calls func() int) {
 	var mu sync.Mutex
@@ -61,11 +64,29 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 			read(true, 0)
 		}
 		answers(true)
-		time.Sleep(10 * time.Second)
+		time.Sleep(budget)
 		read(false, 0) // the first call was repeated behind
 		old.At = now.Add(4 * billing.Fresh)
 		read(true, 0) // and reads the gateway behind
 		synctest.Wait()
 		read(false, 0)
+	})
+}
+
+func TestASubscriptionThatAsksThePayerWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.terms.Reads = new(payments.Reads)
+		s.kept = subscribed("pm_1")
+		s.kept.Subscription.Status = billing.Trialing
+		old := owner
+		old.At = now.Add(2 * billing.Fresh)
+		hanging(s)
+		start := time.Now()
+		v, err := s.Subscription(s.ctx, old)
+		if wantErr(t, err, nil); !v.Stale || time.Since(start) > time.Second {
+			t.Errorf("stale = %v after %s", v.Stale, time.Since(start))
+		}
+		time.Sleep(budget) // until the call behind has ended
 	})
 }

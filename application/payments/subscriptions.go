@@ -65,7 +65,7 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	case c == nil || c.Subscription == nil:
 		return nil, billing.ErrNoSubscription
 	}
-	if billing.MayManage(by) != nil || !c.Subscription.Asks() {
+	if stale || billing.MayManage(by) != nil || !c.Subscription.Asks() { // a slow gateway is waited for once
 		v, err := s.view(ctx, by, t, c)
 		if err != nil {
 			return nil, err
