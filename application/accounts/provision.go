@@ -71,7 +71,7 @@ func workspaceFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Pro
 		return nil, err
 	}
 	if p.Role != identity.Owner {
-		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/role", Code: "not_allowed_value", Detail: "The first person in a workspace owns it."}})
+		return nil, fault.InField("/role", "not_allowed_value", "The first person in a workspace owns it.")
 	}
 	return ws, tx.Workspaces.Add(ctx, ws)
 }

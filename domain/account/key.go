@@ -144,13 +144,13 @@ func newKey(
 	if d.Ceiling > limit || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
 		return nil, Token{}, identity.ErrRoleCeiling
 	}
-	var wrong []fault.Field
+	var wrong fault.Fields
 	switch {
 	case policy.MaxLifetime > 0 && d.ExpiresAt.After(latest):
 		detail := "The organisation allows keys to live until " + latest.Format(time.RFC3339) + " at most."
-		wrong = append(wrong, fault.Field{Pointer: "/expires_at", Code: "too_late", Detail: detail})
+		wrong.Add("/expires_at", "too_late", detail)
 	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
-		wrong = append(wrong, fault.Field{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."})
+		wrong.Add("/expires_at", "in_the_past", "Must be in the future.")
 	}
 	if err := fault.InvalidFields(append(wrong, wrongName...)); err != nil {
 		return nil, Token{}, err
@@ -177,7 +177,7 @@ func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, 
 	by.Role = w.RoleOf(by)
 	switch {
 	case d.Ceiling == identity.NoRole:
-		return nil, nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/role_ceiling", Code: "required", Detail: "A service key needs a role."}})
+		return nil, nil, Token{}, fault.InField("/role_ceiling", "required", "A service key needs a role.")
 	case w.Live.Programs >= MaxKeys:
 		return nil, nil, Token{}, ErrTooManyKeys
 	}

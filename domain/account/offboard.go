@@ -85,7 +85,7 @@ func (a *Access) mayChange(by identity.Actor, reason string) error {
 	case by.Org != a.User.Org || a.User.Service:
 		return ErrUserNotFound
 	case utf8.RuneCountInString(reason) > 200 || containsControl(reason):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/reason", Code: "invalid_format", Detail: "Must have at most 200 characters, none of them a control character."}})
+		return fault.InField("/reason", "invalid_format", "Must have at most 200 characters, none of them a control character.")
 	}
 	return nil
 }

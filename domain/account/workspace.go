@@ -377,21 +377,21 @@ func (w *Workspace) record(by identity.Actor, kind string, data map[string]any) 
 
 // check returns all that is wrong with the fields of w; of a stored name (not renamed) nothing is.
 func (w *Workspace) check(renamed bool) error {
-	var wrong []fault.Field
+	var wrong fault.Fields
 	switch {
 	case len(w.Slug) > 63 || !slugPattern.MatchString(w.Slug):
-		wrong = append(wrong, fault.Field{Pointer: "/slug", Code: "invalid_format", Detail: "Must have 1 to 63 of a-z, 0-9 and single hyphens between them."})
+		wrong.Add("/slug", "invalid_format", "Must have 1 to 63 of a-z, 0-9 and single hyphens between them.")
 	case slices.Contains(reserved, w.Slug):
-		wrong = append(wrong, fault.Field{Pointer: "/slug", Code: "not_allowed_value", Detail: "Is reserved."})
+		wrong.Add("/slug", "not_allowed_value", "Is reserved.")
 	}
 	switch n := utf8.RuneCountInString(w.Name); {
 	case !renamed:
 	case n == 0:
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."})
+		wrong.Add("/name", "too_short", "Must not be empty.")
 	case n > 120:
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."})
+		wrong.Add("/name", "too_long", "Must have at most 120 characters.")
 	case naming.Deceptive(w.Name):
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal})
+		wrong.Add("/name", "invalid_characters", naming.Refusal)
 	}
-	return fault.InvalidFields(wrong)
+	return wrong.Err()
 }

@@ -87,9 +87,9 @@ type Draft struct {
 func (d Draft) Check() error {
 	switch n := utf8.RuneCountInString(naming.Normal(d.Name)); {
 	case n > 120:
-		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."}})
+		return fault.InField("/name", "too_long", "Must have at most 120 characters.")
 	case !utf8.ValidString(d.Name), naming.Deceptive(d.Name):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal}})
+		return fault.InField("/name", "invalid_characters", naming.Refusal)
 	}
 	return nil
 }

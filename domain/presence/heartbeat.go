@@ -44,9 +44,9 @@ func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 	case h.Until == nil:
 		return nil
 	case !h.Until.After(now):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/manual_until", Code: "in_the_past", Detail: "Must be in the future."}})
+		return fault.InField("/manual_until", "in_the_past", "Must be in the future.")
 	case h.Until.After(now.Add(MaxClaim)):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/manual_until", Code: "too_late", Detail: "Must be within 30 days."}})
+		return fault.InField("/manual_until", "too_late", "Must be within 30 days.")
 	}
 	return nil
 }

@@ -81,9 +81,9 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 
 // checkMapping returns all errors in pairs, as fields of a body's /mapping.
 func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
-	var wrong []fault.Field
+	var wrong fault.Fields
 	add := func(at, code, detail string) {
-		wrong = append(wrong, fault.Field{Pointer: "/mapping" + at, Code: code, Detail: detail})
+		wrong.Add("/mapping"+at, code, detail)
 	}
 	fields, used := map[string]bool{}, map[string]bool{}
 	for i, p := range pairs {

@@ -116,29 +116,29 @@ type Draft struct {
 
 // Check returns all errors in d as a source of type t, except in its mapping.
 func (d Draft) Check(t Type) error {
-	var wrong []fault.Field
+	var wrong fault.Fields
 	switch n := utf8.RuneCountInString(naming.Normal(d.Name)); {
 	case n > maxName:
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."})
+		wrong.Add("/name", "too_long", "Must have at most 120 characters.")
 	case !utf8.ValidString(d.Name), naming.Deceptive(d.Name):
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal})
+		wrong.Add("/name", "invalid_characters", naming.Refusal)
 	}
 	table := d.Location.Connection != "" || d.Location.Table != (connection.TableRef{})
 	switch {
 	case table && d.Location.Sheet != (SheetLocation{}):
-		wrong = append(wrong, fault.Field{Pointer: "/location", Code: "not_allowed_value", Detail: "Must name either a sheet or a table of a connection."})
+		wrong.Add("/location", "not_allowed_value", "Must name either a sheet or a table of a connection.")
 	case table && d.Location.Connection == "":
-		wrong = append(wrong, fault.Field{Pointer: "/location/connection_id", Code: "required", Detail: "Must be set for a table."})
+		wrong.Add("/location/connection_id", "required", "Must be set for a table.")
 	case table && d.Location.Table.Schema == "":
-		wrong = append(wrong, fault.Field{Pointer: "/location/schema", Code: "required", Detail: "Must be set for a table, as the list of tables has it."})
+		wrong.Add("/location/schema", "required", "Must be set for a table, as the list of tables has it.")
 	case table && d.Location.Table.Name == "":
-		wrong = append(wrong, fault.Field{Pointer: "/location/table", Code: "required", Detail: "Must be set for a table."})
+		wrong.Add("/location/table", "required", "Must be set for a table.")
 	case !table && d.Location.Sheet.URL == "":
-		wrong = append(wrong, fault.Field{Pointer: "/location/url", Code: "required", Detail: "Must be set for a sheet; a table has a connection_id."})
+		wrong.Add("/location/url", "required", "Must be set for a sheet; a table has a connection_id.")
 	case !t.accepts(d.Location.Backend()):
-		wrong = append(wrong, fault.Field{Pointer: "/location", Code: "not_allowed_value", Detail: "Sources of this type are not taken from there."})
+		wrong.Add("/location", "not_allowed_value", "Sources of this type are not taken from there.")
 	}
-	return fault.InvalidFields(wrong)
+	return wrong.Err()
 }
 
 // Status is the status of a source. It follows from its pause, failure, mapping and drift.
