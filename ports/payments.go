@@ -83,15 +83,15 @@ type Inbox interface {
 	Backlog(ctx context.Context, org identity.OrgID) (waiting, dead int, since time.Time, err error)
 }
 
-// SandboxBooks stores the state of the sandbox gateway: one opaque document, the book, per customer.
-type SandboxBooks interface {
-	// Read returns a book, or nil if there is none.
+// SandboxAccounts stores the state of the sandbox gateway: one opaque document per customer, the account.
+type SandboxAccounts interface {
+	// Read returns an account, or nil if there is none.
 	Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error)
 
-	// Write replaces a book with the result of change, under its lock; change gets nil if there is no
-	// book. Nothing is written if change fails or returns nil. change may run again after a conflict.
-	Write(ctx context.Context, org identity.OrgID, id string, change func(book []byte) ([]byte, error)) error
+	// Write replaces an account with the result of change, under its lock; change gets nil if there is no
+	// account. Nothing is written if change fails or returns nil. change may run again after a conflict.
+	Write(ctx context.Context, org identity.OrgID, id string, change func(account []byte) ([]byte, error)) error
 
-	// List returns the identifiers of an org's books in order, at most n, starting after the given one.
+	// List returns the identifiers of an org's accounts in order, at most n, starting after the given one.
 	List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error)
 }

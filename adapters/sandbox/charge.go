@@ -15,10 +15,10 @@ type outcome struct {
 }
 
 // due returns what the customer's credit does not cover of an amount.
-func (b *book) due(amount int64) int64 { return max(amount-b.Credit, 0) }
+func (b *account) due(amount int64) int64 { return max(amount-b.Credit, 0) }
 
 // charge tries the customer's default method. present says whether the payer is there to be asked.
-func (b *book) charge(amount int64, present bool, now time.Time) outcome {
+func (b *account) charge(amount int64, present bool, now time.Time) outcome {
 	if amount <= 0 {
 		return outcome{paid: true}
 	}
@@ -41,7 +41,7 @@ func (b *book) charge(amount int64, present bool, now time.Time) outcome {
 }
 
 // bill writes an invoice for a subscription's present period.
-func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *invoice {
+func (b *account) bill(s *subscription, amount int64, paid bool, now time.Time) *invoice {
 	i := b.write(s, amount, billing.Open, now)
 	if paid {
 		b.pay(i, now)
@@ -49,7 +49,7 @@ func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *in
 	return i
 }
 
-func (b *book) write(s *subscription, amount int64, status billing.InvoiceStatus, now time.Time) *invoice {
+func (b *account) write(s *subscription, amount int64, status billing.InvoiceStatus, now time.Time) *invoice {
 	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
 		ID: billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))), Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
 		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Total: amount, AmountDue: amount,
@@ -64,7 +64,7 @@ func (b *book) write(s *subscription, amount int64, status billing.InvoiceStatus
 }
 
 // credit returns the customer's credit, in the currency of its newest subscription.
-func (b *book) credit() billing.Money {
+func (b *account) credit() billing.Money {
 	if b.Credit == 0 || len(b.Subscriptions) == 0 {
 		return billing.Money{}
 	}
@@ -72,14 +72,14 @@ func (b *book) credit() billing.Money {
 }
 
 // deduct uses the customer's credit for an invoice that is finalized.
-func (b *book) deduct(i *invoice) {
+func (b *account) deduct(i *invoice) {
 	used := min(b.Credit, i.Total)
 	b.Credit -= used
 	i.AmountDue = i.Total - used
 }
 
 // void voids an open invoice, returns the credit that was used for it, and cancels its intents.
-func (b *book) void(i *invoice) {
+func (b *account) void(i *invoice) {
 	b.Credit += i.Total - i.AmountDue
 	i.Status = billing.Void
 	for _, n := range b.Intents {
@@ -89,13 +89,13 @@ func (b *book) void(i *invoice) {
 	}
 }
 
-func (b *book) pay(i *invoice, now time.Time) {
+func (b *account) pay(i *invoice, now time.Time) {
 	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.AmountDue, now
 	b.emit("invoice.paid", "invoice", string(i.ID), now)
 }
 
 // invoice returns an invoice, or nil.
-func (b *book) invoice(id billing.InvoiceID) *invoice {
+func (b *account) invoice(id billing.InvoiceID) *invoice {
 	for _, i := range b.Invoices {
 		if i.ID == id {
 			return i
@@ -105,7 +105,7 @@ func (b *book) invoice(id billing.InvoiceID) *invoice {
 }
 
 // paid makes the subscription of an invoice active again if the invoice is its newest one.
-func (b *book) paid(i *invoice, now time.Time) {
+func (b *account) paid(i *invoice, now time.Time) {
 	b.pay(i, now)
 	s := b.subscription(i.Subscription)
 	if s == nil || !s.Status.Live() {
@@ -132,7 +132,7 @@ func (b *book) paid(i *invoice, now time.Time) {
 func (s *subscription) waitsFor(i *invoice) bool { return s.Change != nil && s.Change.Invoice == i.ID }
 
 // open is the newest unpaid invoice of a subscription for a period; nil if there is none.
-func (b *book) open(id billing.SubscriptionID) *invoice {
+func (b *account) open(id billing.SubscriptionID) *invoice {
 	s := b.subscription(id)
 	for n := len(b.Invoices) - 1; n >= 0; n-- {
 		if i := b.Invoices[n]; i.Subscription == id && i.Status == billing.Open && (s == nil || !s.waitsFor(i)) {
@@ -143,7 +143,7 @@ func (b *book) open(id billing.SubscriptionID) *invoice {
 }
 
 // voidAll voids the open invoices of a subscription and cancels its intents that wait for the payer.
-func (b *book) voidAll(id billing.SubscriptionID) {
+func (b *account) voidAll(id billing.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
 		b.void(i)
 	}
@@ -162,7 +162,7 @@ func (s *subscription) next(t time.Time) time.Time {
 }
 
 // end ends s. As at Stripe, its open invoices stay, unless its first payment never came.
-func (b *book) end(s *subscription, status billing.Status, now time.Time) {
+func (b *account) end(s *subscription, status billing.Status, now time.Time) {
 	if s.Status == billing.Incomplete {
 		b.voidAll(s.ID)
 	}
@@ -180,8 +180,8 @@ const (
 )
 
 // roll processes everything that was due until now, and reports whether anything changed. Each event happens at
-// its own time and in order, even if the book was not read for long.
-func (b *book) roll(now time.Time) (changed bool) {
+// its own time and in order, even if the account was not read for long.
+func (b *account) roll(now time.Time) (changed bool) {
 	for _, s := range b.Subscriptions {
 		for b.step(s, now) {
 			changed = true
@@ -196,7 +196,7 @@ func (b *book) roll(now time.Time) (changed bool) {
 }
 
 // step carries out the next thing that time has in store for s, if it is due.
-func (b *book) step(s *subscription, now time.Time) bool {
+func (b *account) step(s *subscription, now time.Time) bool {
 	if s.Change != nil && !now.Before(s.Change.Until) {
 		b.drop(s)
 		return true
@@ -235,7 +235,7 @@ func (b *book) step(s *subscription, now time.Time) bool {
 	return false
 }
 
-func (b *book) renew(s *subscription, at time.Time) {
+func (b *account) renew(s *subscription, at time.Time) {
 	if s.CancelAtPeriodEnd {
 		b.end(s, billing.Canceled, at)
 		return
@@ -263,7 +263,7 @@ func (b *book) renew(s *subscription, at time.Time) {
 
 // draft begins a period of an unpaid subscription. Its invoice stays a draft, which is not charged
 // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
-func (b *book) draft(s *subscription, at time.Time) {
+func (b *account) draft(s *subscription, at time.Time) {
 	if s.CancelAtPeriodEnd {
 		b.end(s, billing.Canceled, at)
 		return
@@ -272,7 +272,7 @@ func (b *book) draft(s *subscription, at time.Time) {
 	b.write(s, s.price(), billing.Draft, at)
 }
 
-func (b *book) retry(s *subscription, at time.Time) {
+func (b *account) retry(s *subscription, at time.Time) {
 	i := b.open(s.ID)
 	switch {
 	case i == nil || b.charge(i.AmountDue, false, at).paid:

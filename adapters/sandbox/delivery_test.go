@@ -21,7 +21,7 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var delivered []string
-		g := sandbox.New("org", fixture.NewBooks(), time.Now, mac, func(_ context.Context, _ identity.OrgID, body []byte, _ string) error {
+		g := sandbox.New("org", fixture.NewSandboxAccounts(), time.Now, mac, func(_ context.Context, _ identity.OrgID, body []byte, _ string) error {
 			time.Sleep(time.Second)
 			mu.Lock()
 			defer mu.Unlock()

@@ -16,7 +16,7 @@ type paying struct {
 // Pay implements ports.GatewaySubscriptions.
 func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id billing.InvoiceID) (billing.InvoicePayment, error) {
 	var invoice billing.Invoice
-	p, err := keyed(ctx, g, c, key, "pay "+string(id), func(b *book, now time.Time) (paying, error) {
+	p, err := keyed(ctx, g, c, key, "pay "+string(id), func(b *account, now time.Time) (paying, error) {
 		i := b.invoice(id)
 		if i == nil {
 			return paying{}, billing.ErrInvoiceNotFound
@@ -60,7 +60,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id 
 }
 
 // askPayer returns the intent by which the payer authenticates the payment of an invoice.
-func (b *book) askPayer(i *invoice, now time.Time) billing.IntentID {
+func (b *account) askPayer(i *invoice, now time.Time) billing.IntentID {
 	for _, n := range b.Intents {
 		if n.Status == wantsAction && (n.Invoice == i.ID || n.Invoice == "" && n.Subscription == i.Subscription && n.Subscription != "") {
 			return n.ID

@@ -33,7 +33,7 @@ func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.
 	if !is {
 		return billing.SetupIntent{}, billing.ErrTestCardsOnly
 	}
-	return g.payer(ctx, c, id, clientSecret, func(b *book, n *intent, now time.Time) error {
+	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
 		if n.Subscription != "" || n.Status != wantsMethod {
 			return billing.ErrIntentState
 		}
@@ -56,7 +56,7 @@ func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.
 }
 
 // attach adds a card by an intent.
-func (b *book) attach(n *intent, m *method, now time.Time) {
+func (b *account) attach(n *intent, m *method, now time.Time) {
 	m.ID = billing.MethodID("pm_" + name(string(n.ID), "card"))
 	b.Methods = append(b.Methods, m)
 	n.Status, n.Card = succeeded, nil
@@ -70,7 +70,7 @@ func (b *book) attach(n *intent, m *method, now time.Time) {
 }
 
 // cancelIntents ends the setup intents that are not confirmed.
-func (b *book) cancelIntents(now time.Time) {
+func (b *account) cancelIntents(now time.Time) {
 	for _, n := range b.Intents {
 		if n.Subscription != "" || n.Status != wantsMethod && n.Status != wantsAction {
 			continue
@@ -87,7 +87,7 @@ func (b *book) cancelIntents(now time.Time) {
 
 // Authenticate implements ports.SandboxPayer.
 func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error) {
-	return g.payer(ctx, c, id, clientSecret, func(b *book, n *intent, now time.Time) error {
+	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
 		if n.Status != wantsAction {
 			return billing.ErrIntentState
 		}
@@ -109,7 +109,7 @@ func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id bil
 }
 
 // authenticatePayment begins the subscription that waits for it. Who fails may try again, until it expires.
-func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
+func (b *account) authenticatePayment(n *intent, success bool, now time.Time) {
 	if !success {
 		b.emit("payment_intent.payment_failed", "payment_intent", string(n.ID), now)
 		return
@@ -129,7 +129,7 @@ func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 
 // payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event
 // reports a declined card.
-func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, act func(*book, *intent, time.Time) error) (billing.SetupIntent, error) {
+func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, act func(*account, *intent, time.Time) error) (billing.SetupIntent, error) {
 	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(g.clientSecret(id).Reveal())) != 1 {
 		return billing.SetupIntent{}, billing.ErrIntentNotFound
 	}
@@ -139,7 +139,7 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 	}
 	var status string
 	var declined error
-	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		b, err := decode(text)
 		if err != nil {
 			return nil, err

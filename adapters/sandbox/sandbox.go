@@ -1,4 +1,4 @@
-// Package sandbox is a payment gateway in which no money moves. It keeps its own books, as any gateway
+// Package sandbox is a payment gateway in which no money moves. It keeps its own accounts, as any gateway
 // does, behaves like Stripe where Atrium can see it, and sends signed webhooks. The same calls at the same
 // times have the same effects, identifiers included.
 package sandbox
@@ -28,13 +28,13 @@ type Deliver func(ctx context.Context, org identity.OrgID, body []byte, signatur
 
 // Gateway is an org's sandbox.
 type Gateway struct {
-	org     identity.OrgID
-	books   ports.SandboxBooks
-	clock   func() time.Time
-	mac     func(text string) string // by a key that only the deployment has
-	deliver Deliver
-	trouble Trouble
-	post    *post
+	org      identity.OrgID
+	accounts ports.SandboxAccounts
+	clock    func() time.Time
+	mac      func(text string) string // by a key that only the deployment has
+	deliver  Deliver
+	trouble  Trouble
+	post     *post
 }
 
 var (
@@ -43,8 +43,8 @@ var (
 )
 
 // New returns the sandbox of an org. Secrets are made by mac, and are kept nowhere.
-func New(org identity.OrgID, books ports.SandboxBooks, clock func() time.Time, mac func(text string) string, deliver Deliver) *Gateway {
-	return &Gateway{org: org, books: books, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]*delivery{}}}
+func New(org identity.OrgID, accounts ports.SandboxAccounts, clock func() time.Time, mac func(text string) string, deliver Deliver) *Gateway {
+	return &Gateway{org: org, accounts: accounts, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]*delivery{}}}
 }
 
 // WebhookKey signs the events.
@@ -71,7 +71,7 @@ var (
 
 // keyed runs act under an idempotency key, or returns the result of the key's first call. call names the
 // operation, so that one key is not used for two.
-func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string, act func(b *book, now time.Time) (T, error)) (T, error) {
+func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string, act func(b *account, now time.Time) (T, error)) (T, error) {
 	var out T
 	ctx, fail, err := g.begin(ctx, call, key)
 	if err != nil {
@@ -82,7 +82,7 @@ func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, ca
 		return out, err
 	}
 	var refused error
-	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		refused = nil
 		b, err := decode(text)
 		if err != nil {
@@ -130,19 +130,19 @@ func again[T any](was answer, call string) (out T, refused, err error) {
 	return out, nil, json.Unmarshal(was.Result, &out)
 }
 
-func decode(text []byte) (*book, error) {
+func decode(text []byte) (*account, error) {
 	if text == nil {
 		return nil, errNoSuchCustomer
 	}
-	b := new(book)
+	b := new(account)
 	if err := json.Unmarshal(text, b); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	return b, nil
 }
 
-// read shows a book as it stands now; what time has brought is written down first.
-func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (*book, error) {
+// read shows an account as it stands now; what time has brought is written down first.
+func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (*account, error) {
 	ctx, fail, err := g.begin(ctx, call, "")
 	if err != nil {
 		return nil, err
@@ -154,12 +154,12 @@ func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (
 	return b, err
 }
 
-func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*book, error) {
+func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*account, error) {
 	now, err := g.now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	text, err := g.books.Read(ctx, g.org, string(c))
+	text, err := g.accounts.Read(ctx, g.org, string(c))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*book, error)
 	if !b.roll(now) && len(b.Outbox) == 0 {
 		return b, nil
 	}
-	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		if b, err = decode(text); err != nil {
 			return nil, err
 		}
@@ -195,17 +195,17 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 		return "", err
 	}
 	id := billing.CustomerID("cus_" + name(string(g.org), "customer", key))
-	if text, err := g.books.Read(ctx, g.org, string(id)); err == nil && text != nil {
+	if text, err := g.accounts.Read(ctx, g.org, string(id)); err == nil && text != nil {
 		if late := fail(); late != nil {
 			return "", late
 		}
 		return id, nil
 	}
-	err = g.books.Write(ctx, g.org, string(id), func(text []byte) ([]byte, error) {
+	err = g.accounts.Write(ctx, g.org, string(id), func(text []byte) ([]byte, error) {
 		if text != nil {
 			return nil, nil
 		}
-		b := &book{ID: id, Name: d.Name, Email: d.Email, CreatedAt: now}
+		b := &account{ID: id, Name: d.Name, Email: d.Email, CreatedAt: now}
 		b.emit("customer.created", "customer", string(id), now)
 		return json.Marshal(b)
 	})
@@ -220,7 +220,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 
 // CreateSetupIntent implements ports.GatewayCustomers.
 func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
-	n, err := keyed(ctx, g, c, key, "create setup intent "+string(u), func(b *book, now time.Time) (intent, error) {
+	n, err := keyed(ctx, g, c, key, "create setup intent "+string(u), func(b *account, now time.Time) (intent, error) {
 		n := &intent{ID: billing.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod, CreatedAt: now}
 		b.Intents = append(b.Intents, n)
 		b.emit("setup_intent.created", "setup_intent", string(n.ID), now)
@@ -242,7 +242,7 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 	if err != nil {
 		return err
 	}
-	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		b, err := decode(text)
 		if err != nil {
 			return nil, err
@@ -274,7 +274,7 @@ func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wal
 
 // SetDefault implements ports.GatewayCustomers.
 func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
-	_, err := keyed(ctx, g, c, key, "set default "+string(m), func(b *book, now time.Time) (bool, error) {
+	_, err := keyed(ctx, g, c, key, "set default "+string(m), func(b *account, now time.Time) (bool, error) {
 		if b.method(m) == nil {
 			return false, billing.ErrMethodNotFound
 		}
@@ -289,7 +289,7 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 
 // Detach implements ports.GatewayCustomers.
 func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
-	_, err := keyed(ctx, g, c, key, "detach "+string(m), func(b *book, now time.Time) (bool, error) {
+	_, err := keyed(ctx, g, c, key, "detach "+string(m), func(b *account, now time.Time) (bool, error) {
 		if b.method(m) == nil {
 			return true, nil
 		}

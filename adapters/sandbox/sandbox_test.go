@@ -61,9 +61,9 @@ func (p *post) types(t *testing.T) []string {
 	return all
 }
 
-func newGateway(t *testing.T, org identity.OrgID, books ports.SandboxBooks) (*sandbox.Gateway, *post) {
+func newGateway(t *testing.T, org identity.OrgID, accounts ports.SandboxAccounts) (*sandbox.Gateway, *post) {
 	p := &post{t: t, keys: map[identity.OrgID]secret.String{}}
-	g := sandbox.New(org, books, time.Now, mac, p.deliver)
+	g := sandbox.New(org, accounts, time.Now, mac, p.deliver)
 	p.keys[org] = g.WebhookKey()
 	return g, p
 }
@@ -84,7 +84,7 @@ func card(last4 string) billing.Card {
 }
 
 func open(t *testing.T) contract.GatewayStage {
-	g, _ := newGateway(t, "org", fixture.NewBooks())
+	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
 	var mu sync.Mutex
 	lost, keep := 0, false
 	troubled := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
@@ -156,15 +156,15 @@ func addCard(t *testing.T, g *sandbox.Gateway, c billing.CustomerID, last4 strin
 func TestContract(t *testing.T) { contract.Gateway(t, open) }
 
 func TestBooksInMemory(t *testing.T) {
-	contract.SandboxBooks(t, func(*testing.T) (books, second ports.SandboxBooks, orgs [2]identity.OrgID) {
-		b := fixture.NewBooks()
+	contract.SandboxAccounts(t, func(*testing.T) (accounts, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
+		b := fixture.NewSandboxAccounts()
 		return b, b, [2]identity.OrgID{"one", "two"}
 	})
 }
 
 func TestCards(t *testing.T) {
-	books := fixture.NewBooks()
-	g, _ := newGateway(t, "org", books)
+	accounts := fixture.NewSandboxAccounts()
+	g, _ := newGateway(t, "org", accounts)
 	ctx := t.Context()
 	c, err := g.CreateCustomer(ctx, "c", billing.Details{})
 	if err != nil {
@@ -219,19 +219,19 @@ func TestCards(t *testing.T) {
 	if _, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err, billing.ErrIntentState) {
 		t.Errorf("a second time: %v", err)
 	}
-	book, err := books.Read(ctx, "org", string(c))
+	book, err := accounts.Read(ctx, "org", string(c))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []string{"4242424242424242", "4111111111111111", intent.ClientSecret.Reveal(), `"123"`} {
 		if strings.Contains(strings.ReplaceAll(string(book), " ", ""), n) {
-			t.Errorf("the book holds %s", n)
+			t.Errorf("the account holds %s", n)
 		}
 	}
 }
 
 func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
-	g, p := newGateway(t, "org", fixture.NewBooks())
+	g, p := newGateway(t, "org", fixture.NewSandboxAccounts())
 	ctx := t.Context()
 	p.closed = true
 	c, err := g.CreateCustomer(ctx, "c", billing.Details{})
@@ -266,8 +266,8 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 	at := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
 	play := func(org identity.OrgID) string {
-		books := fixture.NewBooks()
-		g := sandbox.New(org, books, func() time.Time { return at }, mac, func(context.Context, identity.OrgID, []byte, string) error { return nil })
+		accounts := fixture.NewSandboxAccounts()
+		g := sandbox.New(org, accounts, func() time.Time { return at }, mac, func(context.Context, identity.OrgID, []byte, string) error { return nil })
 		ctx := t.Context()
 		c, err := g.CreateCustomer(ctx, "c", billing.Details{Name: "Acme"})
 		if err != nil {
@@ -293,7 +293,7 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 		if _, _, err := g.Advance(ctx, 90*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		book, err := books.Read(ctx, org, string(c))
+		book, err := accounts.Read(ctx, org, string(c))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 }
 
 func TestTroublesComeOnceEach(t *testing.T) {
-	g, _ := newGateway(t, "org", fixture.NewBooks())
+	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
 	ctx := t.Context()
 	if err := g.Provoke(ctx, sandbox.Kinds(), false, false); err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ func TestTroublesComeOnceEach(t *testing.T) {
 }
 
 func TestASlowAnswerEndsWithTheCall(t *testing.T) {
-	g, _ := newGateway(t, "org", fixture.NewBooks())
+	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
 	slow := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) { return sandbox.None, time.Hour })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

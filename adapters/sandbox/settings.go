@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// settings are what an operator asks of the sandbox, in a book of their own.
+// settings are what an operator asks of the sandbox, in an account of their own.
 type settings struct {
 	Ahead     time.Duration `json:"ahead"`     // how far its clock is ahead
 	Troubles  []Kind        `json:"troubles"`  // of the next calls, one each
@@ -20,7 +20,7 @@ type settings struct {
 	Kept      []string      `json:"kept,omitempty"`
 }
 
-const settingsBook = "settings"
+const settingsAccount = "settings"
 
 // Kind is a kind of trouble that a call can have.
 type Kind string
@@ -52,7 +52,7 @@ func ParseKind(name string) (Kind, bool) {
 // Trouble decides, for tests, what goes wrong with a call.
 type Trouble func(call string) (Kind, time.Duration)
 
-// WithTrouble returns a sandbox on the same books whose calls go wrong, and take as long, as t says.
+// WithTrouble returns a sandbox on the same accounts whose calls go wrong, and take as long, as t says.
 func (g *Gateway) WithTrouble(t Trouble) *Gateway {
 	c := *g
 	c.trouble = t
@@ -61,7 +61,7 @@ func (g *Gateway) WithTrouble(t Trouble) *Gateway {
 
 func (g *Gateway) settings(ctx context.Context) (settings, error) {
 	var s settings
-	text, err := g.books.Read(ctx, g.org, settingsBook)
+	text, err := g.accounts.Read(ctx, g.org, settingsAccount)
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &s)
 	}
@@ -69,7 +69,7 @@ func (g *Gateway) settings(ctx context.Context) (settings, error) {
 }
 
 func (g *Gateway) change(ctx context.Context, change func(*settings)) error {
-	return g.books.Write(ctx, g.org, settingsBook, func(text []byte) ([]byte, error) {
+	return g.accounts.Write(ctx, g.org, settingsAccount, func(text []byte) ([]byte, error) {
 		var s settings
 		if text != nil {
 			if err := json.Unmarshal(text, &s); err != nil {
@@ -103,7 +103,7 @@ func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time,
 		return now, 0, err
 	}
 	for after := ""; ; {
-		ids, err := g.books.List(ctx, g.org, after, 100)
+		ids, err := g.accounts.List(ctx, g.org, after, 100)
 		if err != nil || len(ids) == 0 {
 			return now, customers, err
 		}

@@ -10,7 +10,7 @@ import (
 
 // Subscribe implements ports.GatewaySubscriptions.
 func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
-	s, err := keyed(ctx, g, c, key, "subscribe "+string(o.Plan.ID)+" "+itoa(o.Quantity), func(b *book, now time.Time) (subscription, error) {
+	s, err := keyed(ctx, g, c, key, "subscribe "+string(o.Plan.ID)+" "+itoa(o.Quantity), func(b *account, now time.Time) (subscription, error) {
 		for _, s := range b.Subscriptions { // of a key whose answer is forgotten
 			if s.Key == key {
 				return *s, nil
@@ -47,7 +47,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 }
 
 // tryOut begins a trial. Who has nothing to be charged to is asked for it.
-func (b *book) tryOut(s *subscription, days int) {
+func (b *account) tryOut(s *subscription, days int) {
 	s.Status, s.TrialEnd = billing.Trialing, s.PeriodStart.AddDate(0, 0, days)
 	s.PeriodEnd = s.TrialEnd
 	if b.method(b.Default) == nil {
@@ -57,7 +57,7 @@ func (b *book) tryOut(s *subscription, days int) {
 	}
 }
 
-func (b *book) add(s *subscription, amount int64, paid bool, now time.Time) {
+func (b *account) add(s *subscription, amount int64, paid bool, now time.Time) {
 	b.Subscriptions = append(b.Subscriptions, s)
 	b.emit("customer.subscription.created", "subscription", string(s.ID), now)
 	b.bill(s, amount, paid, now)
@@ -80,7 +80,7 @@ func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.GatewaySub
 
 // Amend implements ports.GatewaySubscriptions.
 func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
-	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *book, now time.Time) (subscription, error) {
+	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *account, now time.Time) (subscription, error) {
 		s := b.subscription(id)
 		if s == nil || !s.Status.Live() {
 			return subscription{}, errNoSuchSubscription
@@ -108,7 +108,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 
 // resell changes the plan, at renewal or now. If now, the unused part of the payment is credited against the price
 // of the new plan for the same time; another interval starts a new period.
-func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error {
+func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) error {
 	if a.AtRenewal {
 		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity}
 		return nil
@@ -154,7 +154,7 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 }
 
 // await leaves s as it was until the payer has authenticated the payment of its change.
-func (b *book) await(s, was *subscription, amount int64, now time.Time) {
+func (b *account) await(s, was *subscription, amount int64, now time.Time) {
 	c := &change{sale: sale{s.Plan, s.Quantity}, Anchor: s.Anchor, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd}
 	i := b.bill(s, amount, false, now)
 	*s = *was
@@ -166,14 +166,14 @@ func (b *book) await(s, was *subscription, amount int64, now time.Time) {
 }
 
 // apply makes the change of s whose payment was authenticated.
-func (b *book) apply(s *subscription) {
+func (b *account) apply(s *subscription) {
 	c := s.Change
 	s.Plan, s.Quantity, s.Anchor, s.PeriodStart, s.PeriodEnd = c.Plan, c.Quantity, c.Anchor, c.PeriodStart, c.PeriodEnd
 	s.Change, s.Next = nil, nil
 }
 
 // drop forgets the change of s that waits for the payer, and voids its invoice.
-func (b *book) drop(s *subscription) {
+func (b *account) drop(s *subscription) {
 	if s.Change == nil {
 		return
 	}
@@ -185,7 +185,7 @@ func (b *book) drop(s *subscription) {
 
 // GiveUp implements ports.GatewaySubscriptions.
 func (g *Gateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
-	paid, err := keyed(ctx, g, c, key, "give up "+string(id), func(b *book, now time.Time) (bool, error) {
+	paid, err := keyed(ctx, g, c, key, "give up "+string(id), func(b *account, now time.Time) (bool, error) {
 		s := b.subscription(id)
 		switch {
 		case s == nil || !s.Status.Live():
@@ -204,7 +204,7 @@ func (g *Gateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, 
 
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
-	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *book, now time.Time) (bool, error) {
+	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *account, now time.Time) (bool, error) {
 		if s := b.subscription(id); s != nil && s.Status.Live() {
 			b.end(s, billing.Canceled, now)
 		}

@@ -71,7 +71,7 @@ func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
 }
 
 func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
-	text, err := g.books.Read(ctx, g.org, string(c))
+	text, err := g.accounts.Read(ctx, g.org, string(c))
 	if err != nil {
 		return
 	}
@@ -97,7 +97,7 @@ func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
 		}
 		done[n.ID] = true
 	}
-	_ = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) { // else they come again
+	_ = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) { // else they come again
 		b, err := decode(text)
 		if err != nil {
 			return nil, err

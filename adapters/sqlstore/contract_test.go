@@ -61,15 +61,15 @@ func TestContract(t *testing.T) {
 			t.Run("Usage", func(t *testing.T) { contract.Usage(t, open) })
 			t.Run("Meters", func(t *testing.T) { contract.Meters(t, open) })
 			t.Run("StreamSeats", func(t *testing.T) { contract.StreamSeats(t, open) })
-			t.Run("SandboxBooks", func(t *testing.T) {
-				contract.SandboxBooks(t, func(t *testing.T) (books, second ports.SandboxBooks, orgs [2]identity.OrgID) {
+			t.Run("SandboxAccounts", func(t *testing.T) {
+				contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
 					at, sealer := url(t), keyring(t)
 					db := openDB(t, at, sealer)
 					ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 					if err != nil {
 						t.Fatal(err)
 					}
-					return sqlstore.NewSandboxBooks(db), sqlstore.NewSandboxBooks(openDB(t, at, sealer)), [2]identity.OrgID{ids["one"], ids["two"]}
+					return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(openDB(t, at, sealer)), [2]identity.OrgID{ids["one"], ids["two"]}
 				})
 			})
 			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })

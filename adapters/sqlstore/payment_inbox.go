@@ -119,23 +119,23 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 	return row.Waiting, row.Dead, fromMicros(row.Since), err
 }
 
-// SandboxBooks stores the state of the sandbox gateway.
-type SandboxBooks struct{ db *DB }
+// SandboxAccounts stores the state of the sandbox gateway.
+type SandboxAccounts struct{ db *DB }
 
-var _ ports.SandboxBooks = (*SandboxBooks)(nil)
+var _ ports.SandboxAccounts = (*SandboxAccounts)(nil)
 
-// NewSandboxBooks returns the books in db.
-func NewSandboxBooks(db *DB) *SandboxBooks { return &SandboxBooks{db} }
+// NewSandboxAccounts returns the accounts in db.
+func NewSandboxAccounts(db *DB) *SandboxAccounts { return &SandboxAccounts{db} }
 
-// Read implements ports.SandboxBooks.
-func (s *SandboxBooks) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
+// Read implements ports.SandboxAccounts.
+func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
 	var book string
 	_, err := s.db.get(ctx, &book, `SELECT book FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
 	return orNil(book), err
 }
 
-// Write implements ports.SandboxBooks. If there is no row, it first inserts an empty one, so that it can lock it.
-func (s *SandboxBooks) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
+// Write implements ports.SandboxAccounts. If there is no row, it first inserts an empty one, so that it can lock it.
+func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		if _, err := tx.exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '') ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {
 			return err
@@ -165,8 +165,8 @@ func orNil(book string) []byte {
 	return []byte(book)
 }
 
-// List implements ports.SandboxBooks.
-func (s *SandboxBooks) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
+// List implements ports.SandboxAccounts.
+func (s *SandboxAccounts) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
 	var ids []string
 	err := s.db.list(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`, org, after, n)
 	return ids, err

@@ -405,31 +405,31 @@ func (mr *MockInboxMockRecorder) Waiting(ctx, org, account, c interface{}) *gomo
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Waiting", reflect.TypeOf((*MockInbox)(nil).Waiting), ctx, org, account, c)
 }
 
-// MockSandboxBooks is a mock of SandboxBooks interface.
-type MockSandboxBooks struct {
+// MockSandboxAccounts is a mock of SandboxAccounts interface.
+type MockSandboxAccounts struct {
 	ctrl     *gomock.Controller
-	recorder *MockSandboxBooksMockRecorder
+	recorder *MockSandboxAccountsMockRecorder
 }
 
-// MockSandboxBooksMockRecorder is the mock recorder for MockSandboxBooks.
-type MockSandboxBooksMockRecorder struct {
-	mock *MockSandboxBooks
+// MockSandboxAccountsMockRecorder is the mock recorder for MockSandboxAccounts.
+type MockSandboxAccountsMockRecorder struct {
+	mock *MockSandboxAccounts
 }
 
-// NewMockSandboxBooks creates a new mock instance.
-func NewMockSandboxBooks(ctrl *gomock.Controller) *MockSandboxBooks {
-	mock := &MockSandboxBooks{ctrl: ctrl}
-	mock.recorder = &MockSandboxBooksMockRecorder{mock}
+// NewMockSandboxAccounts creates a new mock instance.
+func NewMockSandboxAccounts(ctrl *gomock.Controller) *MockSandboxAccounts {
+	mock := &MockSandboxAccounts{ctrl: ctrl}
+	mock.recorder = &MockSandboxAccountsMockRecorder{mock}
 	return mock
 }
 
 // EXPECT returns an object that allows the caller to indicate expected use.
-func (m *MockSandboxBooks) EXPECT() *MockSandboxBooksMockRecorder {
+func (m *MockSandboxAccounts) EXPECT() *MockSandboxAccountsMockRecorder {
 	return m.recorder
 }
 
 // List mocks base method.
-func (m *MockSandboxBooks) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
+func (m *MockSandboxAccounts) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "List", ctx, org, after, n)
 	ret0, _ := ret[0].([]string)
@@ -438,13 +438,13 @@ func (m *MockSandboxBooks) List(ctx context.Context, org identity.OrgID, after s
 }
 
 // List indicates an expected call of List.
-func (mr *MockSandboxBooksMockRecorder) List(ctx, org, after, n interface{}) *gomock.Call {
+func (mr *MockSandboxAccountsMockRecorder) List(ctx, org, after, n interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSandboxBooks)(nil).List), ctx, org, after, n)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSandboxAccounts)(nil).List), ctx, org, after, n)
 }
 
 // Read mocks base method.
-func (m *MockSandboxBooks) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
+func (m *MockSandboxAccounts) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Read", ctx, org, id)
 	ret0, _ := ret[0].([]byte)
@@ -453,13 +453,13 @@ func (m *MockSandboxBooks) Read(ctx context.Context, org identity.OrgID, id stri
 }
 
 // Read indicates an expected call of Read.
-func (mr *MockSandboxBooksMockRecorder) Read(ctx, org, id interface{}) *gomock.Call {
+func (mr *MockSandboxAccountsMockRecorder) Read(ctx, org, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Read", reflect.TypeOf((*MockSandboxBooks)(nil).Read), ctx, org, id)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Read", reflect.TypeOf((*MockSandboxAccounts)(nil).Read), ctx, org, id)
 }
 
 // Write mocks base method.
-func (m *MockSandboxBooks) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
+func (m *MockSandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Write", ctx, org, id, change)
 	ret0, _ := ret[0].(error)
@@ -467,7 +467,7 @@ func (m *MockSandboxBooks) Write(ctx context.Context, org identity.OrgID, id str
 }
 
 // Write indicates an expected call of Write.
-func (mr *MockSandboxBooksMockRecorder) Write(ctx, org, id, change interface{}) *gomock.Call {
+func (mr *MockSandboxAccountsMockRecorder) Write(ctx, org, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Write", reflect.TypeOf((*MockSandboxBooks)(nil).Write), ctx, org, id, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Write", reflect.TypeOf((*MockSandboxAccounts)(nil).Write), ctx, org, id, change)
 }

@@ -108,8 +108,8 @@ func Inbox(t *testing.T, open Opener) {
 	})
 }
 
-// SandboxBooks is the suite for ports.SandboxBooks.
-func SandboxBooks(t *testing.T, open func(*testing.T) (books, second ports.SandboxBooks, orgs [2]identity.OrgID)) {
+// SandboxAccounts is the suite for ports.SandboxAccounts.
+func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID)) {
 	books, second, orgs := open(t)
 	ctx := t.Context()
 	write := func(text string) func([]byte) ([]byte, error) {
@@ -142,7 +142,7 @@ func SandboxBooks(t *testing.T, open func(*testing.T) (books, second ports.Sandb
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
-				if err := []ports.SandboxBooks{books, second}[i%2].Write(ctx, orgs[0], "count", func(was []byte) ([]byte, error) { return append(was, '+'), nil }); err != nil {
+				if err := []ports.SandboxAccounts{books, second}[i%2].Write(ctx, orgs[0], "count", func(was []byte) ([]byte, error) { return append(was, '+'), nil }); err != nil {
 					t.Error(err)
 				}
 			})

@@ -63,7 +63,7 @@ var plans = billing.Plans{
 type world struct {
 	stores  ports.Stores
 	orgs    [2]identity.OrgID
-	books   ports.SandboxBooks
+	books   ports.SandboxAccounts
 	calm    map[identity.OrgID]*sandbox.Gateway // without faults
 	receive *payments.Service
 }
@@ -87,7 +87,7 @@ func newWorld(t *testing.T, url string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]}, books: sqlstore.NewSandboxBooks(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
+	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]}, books: sqlstore.NewSandboxAccounts(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
 	for _, org := range w.orgs {
 		w.calm[org] = sandbox.New(org, w.books, time.Now, mac, func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
 			return w.receive.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC())

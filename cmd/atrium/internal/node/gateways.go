@@ -26,7 +26,7 @@ import (
 type Gateways struct {
 	present   atomic.Pointer[map[identity.OrgID]payments.Terms]
 	sandboxes atomic.Pointer[map[identity.OrgID]*sandbox.Gateway]
-	books     ports.SandboxBooks
+	accounts  ports.SandboxAccounts
 	mac       func(text string) string
 	receiver  *payments.Service // receives the events of sandboxes; set when the use cases are composed
 	unsure    atomic.Pointer[[]error]
@@ -40,7 +40,7 @@ type Gateways struct {
 func newGateways(
 	ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *Orgs,
 ) (*Gateways, error) {
-	g := &Gateways{books: sqlstore.NewSandboxBooks(db), mac: func(text string) string {
+	g := &Gateways{accounts: sqlstore.NewSandboxAccounts(db), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
 	}}
@@ -153,7 +153,7 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 	t.MailedNotices = p.MailedNotices
 	switch t.Kind {
 	case billing.Sandbox:
-		s := sandbox.New(org, g.books, time.Now, g.mac, g.deliver)
+		s := sandbox.New(org, g.accounts, time.Now, g.mac, g.deliver)
 		t.Account, t.Gateway, t.Payer, t.PublishableKey = sandbox.Account, s, s, ""
 		t.WebhookKeys = slices.Concat(keys, []secret.String{s.WebhookKey()})
 		t.Clock = s.Now

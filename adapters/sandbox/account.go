@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// book is the state of one customer in the sandbox.
-type book struct {
+// account is the state of one customer in the sandbox.
+type account struct {
 	ID            billing.CustomerID `json:"id"`
 	Name          string             `json:"name"`
 	Email         string             `json:"email"`
@@ -130,7 +130,7 @@ type notice struct {
 	At     time.Time `json:"at"`
 }
 
-func (b *book) method(id billing.MethodID) *method {
+func (b *account) method(id billing.MethodID) *method {
 	i := slices.IndexFunc(b.Methods, func(m *method) bool { return m.ID == id })
 	if i < 0 {
 		return nil
@@ -138,7 +138,7 @@ func (b *book) method(id billing.MethodID) *method {
 	return b.Methods[i]
 }
 
-func (b *book) subscription(id billing.SubscriptionID) *subscription {
+func (b *account) subscription(id billing.SubscriptionID) *subscription {
 	i := slices.IndexFunc(b.Subscriptions, func(s *subscription) bool { return s.ID == id })
 	if i < 0 {
 		return nil
@@ -146,7 +146,7 @@ func (b *book) subscription(id billing.SubscriptionID) *subscription {
 	return b.Subscriptions[i]
 }
 
-func (b *book) intent(id billing.IntentID) *intent {
+func (b *account) intent(id billing.IntentID) *intent {
 	i := slices.IndexFunc(b.Intents, func(n *intent) bool { return n.ID == id })
 	if i < 0 {
 		return nil
@@ -155,7 +155,7 @@ func (b *book) intent(id billing.IntentID) *intent {
 }
 
 // emit queues an event about an object.
-func (b *book) emit(kind, object, about string, now time.Time) {
+func (b *account) emit(kind, object, about string, now time.Time) {
 	b.EventCount++
 	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.EventCount)), Type: kind, Object: object, About: about, At: now})
 }
