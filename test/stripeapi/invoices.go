@@ -19,7 +19,8 @@ type invoice struct {
 type Charge struct {
 	Customer, Subscription string
 	Amount                 int64
-	Key                    string // idempotency key of the call; "" for a renewal
+	Key                    string    // idempotency key of the call; "" for a renewal
+	Period                 time.Time // the start of the period that the invoice is for
 }
 
 func (u *subscription) amount() int64 { return u.plan.Price.Amount * u.quantity }
@@ -113,7 +114,7 @@ func (s *Server) pay(i *invoice) {
 	i.status, i.paidAt = "paid", s.now()
 	if i.intent != nil {
 		i.intent.status = "succeeded"
-		s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.due})
+		s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.due, Period: i.start})
 	}
 }
 
