@@ -114,7 +114,7 @@ func (w *caller) walk(t *testing.T, steps int) {
 			deaths++
 		case billing.OutcomeUnknown(err):
 			unknown++
-		case err == nil, errors.Is(err, billing.ErrGateway), errors.Is(err, billing.ErrPending), errors.Is(err, billing.ErrSubscriptionExists), errors.Is(err, billing.ErrNoSubscription):
+		case err == nil, billing.NoEffect(err), errors.Is(err, billing.ErrGateway), errors.Is(err, billing.ErrPending), errors.Is(err, billing.ErrSubscriptionExists), errors.Is(err, billing.ErrNoSubscription):
 		default:
 			t.Fatalf("%s: %v", when, err)
 		}
