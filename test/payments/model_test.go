@@ -17,7 +17,7 @@ import (
 )
 
 // modelGrace is how long an unpaid subscription of the model entitles.
-const modelGrace = 7 * 24 * time.Hour
+const modelGrace = 24 * time.Hour
 
 // period identifies what one payment is for.
 type period struct {
