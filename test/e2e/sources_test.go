@@ -173,6 +173,7 @@ func TestSources(t *testing.T) {
 			mapping := object{"mapping": []object{{"field": "email", "column": "First Name"}}}
 			admin.do(t, "PUT", one, mapping).problem(t, 409, "source_paused")
 			ann.do(t, "PUT", one, mapping).is(t, 200).has(t, map[string]string{"source.status": "active"})
+			refreshed(t, ann, id).has(t, map[string]string{"status": "active"}) // before its server ends with this test
 		})
 		t.Run("the owner detaches a source, and its jobs are gone", func(t *testing.T) {
 			admin.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")
