@@ -107,7 +107,7 @@ func (c loggingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loggingConn{conn.(wholeConn), c.log}, nil //nolint:errcheck // both drivers can do all of it
+	return &loggingConn{conn.(wholeConn), c.log}, nil
 }
 
 // wholeConn is what database/sql uses of a connection.

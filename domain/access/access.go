@@ -76,8 +76,7 @@ func (g Grants) roleOf(by identity.Actor) Role {
 
 // Set replaces the grant of one user.
 func (g *Grants) Set(one Grant) {
-	others := slices.DeleteFunc(slices.Clone(*g), func(old Grant) bool { return old.User == one.User })
-	*g = append(others, one)
+	*g = append(slices.DeleteFunc(slices.Clone(*g), func(old Grant) bool { return old.User == one.User }), one)
 }
 
 // Subject holds the facts that decide who may view and edit an object.

@@ -89,7 +89,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{made.(wholeConn), c.faults}, nil //nolint:errcheck // sqlstore's connections have all of it
+	return &conn{made.(wholeConn), c.faults}, nil
 }
 
 // wholeConn is what database/sql uses of a connection.
