@@ -3,6 +3,7 @@ package payments_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ type stage struct {
 	gateway    *gateway
 	payer      *mocks.MockSandboxPayer
 	terms      payments.Terms
+	store      sync.Mutex        // guards kept: reads refresh the mirror behind
 	kept       *billing.Customer // nil: the workspace has no customer
 	queued     map[job.Kind]job.Job
 	priced     error // the gateway's error when prices are read
@@ -77,6 +79,8 @@ func newStage(t *testing.T) *stage {
 	})
 	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (*billing.Customer, error) {
+			s.store.Lock()
+			defer s.store.Unlock()
 			if s.kept == nil {
 				return nil, billing.ErrNoCustomer
 			}
@@ -106,6 +110,8 @@ func newStage(t *testing.T) *stage {
 
 // update runs a change twice, on fresh aggregates, as stores do after a conflict.
 func (s *stage) update(_ context.Context, _ identity.Actor, _ string, change func(*billing.Customer) error) (*billing.Customer, error) {
+	s.store.Lock()
+	defer s.store.Unlock()
 	if s.kept == nil {
 		return nil, billing.ErrNoCustomer
 	}

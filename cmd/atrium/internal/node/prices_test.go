@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,18 +18,18 @@ import (
 // shop is a gateway that only has prices.
 type shop struct {
 	ports.Gateway
-	fails, sells bool
-	looks        int
+	fails, sells atomic.Bool
+	looks        atomic.Int32
 }
 
 func (s *shop) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
-	s.looks++
-	if s.fails {
+	s.looks.Add(1)
+	if s.fails.Load() {
 		return nil, errors.New("no response")
 	}
 	plans = slices.Clone(plans)
 	for i := range plans {
-		plans[i].Unavailable = !s.sells
+		plans[i].Unavailable = !s.sells.Load()
 	}
 	return plans, nil
 }
@@ -36,7 +37,8 @@ func (s *shop) Prices(_ context.Context, plans billing.Plans) (billing.Plans, er
 func TestPricesAreVerifiedPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &shop{fails: true}
+		s := new(shop)
+		s.fails.Store(true)
 		g := &Gateways{slugs: map[identity.OrgID]string{"org": "acme"}}
 		g.verify(ctx, map[identity.OrgID]payments.Terms{
 			"org": {Gateway: s, Plans: billing.Plans{{ID: "basic", Unavailable: true}}},
@@ -50,17 +52,18 @@ func TestPricesAreVerifiedPeriodically(t *testing.T) {
 			}
 		}
 		available(false) // what was never verified cannot be bought
-		s.fails, s.sells = false, true
+		s.fails.Store(false)
+		s.sells.Store(true)
 		time.Sleep(pricesAgain)
 		available(true) // soon after the gateway answers again
-		s.sells = false
+		s.sells.Store(false)
 		time.Sleep(pricesEvery)
 		available(false)
-		looks := s.looks
+		looks := s.looks.Load()
 		time.Sleep(pricesEvery)
 		synctest.Wait()
-		if s.looks != looks+1 {
-			t.Errorf("%d looks within a period", s.looks-looks)
+		if s.looks.Load() != looks+1 {
+			t.Errorf("%d looks within a period", s.looks.Load()-looks)
 		}
 		cancel()
 	})
