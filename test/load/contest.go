@@ -11,6 +11,7 @@ import (
 type contestant struct {
 	name string
 	target
+	most      int      // connections, where the server lets no more wait; 0 for as many as the others have
 	of        *program // whose use is measured too; nil if nothing asks
 	took      []time.Duration
 	perSecond []float64 // of each round
@@ -23,7 +24,7 @@ const rounds = 5
 // inRounds loads each of them in turn, again and again, after half a round that warms up.
 func (m *machine) inRounds(ctx context.Context, connections int, contestants []*contestant) error {
 	for _, c := range contestants {
-		if _, _, err := c.load(ctx, connections, m.round/2); err != nil {
+		if _, _, err := c.load(ctx, c.connections(connections), m.round/2); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
@@ -33,7 +34,7 @@ func (m *machine) inRounds(ctx context.Context, connections int, contestants []*
 			if err != nil {
 				return err
 			}
-			took, all, err := c.load(ctx, connections, m.round)
+			took, all, err := c.load(ctx, c.connections(connections), m.round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -53,6 +54,13 @@ func (m *machine) inRounds(ctx context.Context, connections int, contestants []*
 		slices.Sort(c.took)
 	}
 	return ctx.Err()
+}
+
+func (c *contestant) connections(all int) int {
+	if c.most == 0 {
+		return all
+	}
+	return min(all, c.most)
 }
 
 // usage is what the contestant's program has used; what asking takes is some thousand allocations, which

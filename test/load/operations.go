@@ -92,6 +92,7 @@ const (
 	manySources = 20
 
 	maxConnections = 50 // of a workspace
+	waitingReads   = 8  // reads of a workspace that may wait for a child process (ADR 24)
 )
 
 func (w *workspace) furnish(ctx context.Context, d database, data string) (err error) {
@@ -152,7 +153,7 @@ func (w *workspace) operations() []*contestant {
 		{name: "chats: `POST` embed session", target: w.embeds},
 		{name: "connections: `GET` list of 50", target: get("/api/connections")},
 		{name: "sources: `GET` list of 20", target: get(sourcesPath)},
-		{name: "sources: `PUT mapping`, reads the table", target: w.mappings()},
+		{name: "sources: `PUT mapping`, reads the table", target: w.mappings(), most: waitingReads},
 		{name: "payments: `GET methods`", target: get("/api/payments/methods")},
 		{name: "payments: `POST setup-intent`, sandbox", target: post("/api/payments/setup-intent", "{}")},
 		{name: "presence: `POST` heartbeat", target: beats(w.program, w.people, heartbeat)},
