@@ -3,10 +3,10 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check prove-quick prove fuzz verify lint vuln generate bench
+.PHONY: help run build test check prove-quick prove fuzz verify chart lint vuln generate bench image site release-snapshot
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-11s %s\n' "$$name" "$$does"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-16s %s\n' "$$name" "$$does"; done
 
 run: ## serve with demo data on http://127.0.0.1:8080
 	@trap 'exit 0' INT; CGO_ENABLED=0 go run ./cmd/atrium serve --demo
@@ -29,8 +29,11 @@ prove: ## run every test with all of its samples, and assert durations; takes ho
 fuzz: ## run every fuzz target for a minute, keeping what fails as a test
 	@.ci/run fuzz
 
-verify: ## check generated code, formatting, modules and lints
+verify: ## check generated code, the chart, formatting, modules and lints
 	@.ci/run verify
+
+chart: ## check only the Helm chart
+	@.ci/run chart
 
 lint: ## run only the linters
 	@.ci/run lint
@@ -40,6 +43,15 @@ vuln: ## look for known vulnerabilities of what the code calls (GOVULNDB names a
 
 generate: ## regenerate mocks, wiring and API models
 	@.ci/run generate
+
+image: ## build the container image for both architectures, and run it; minutes, needs root on Debian
+	@.ci/run image
+
+site: ## write the documentation's site into dist/site, and check its links; the first time builds Hugo for minutes
+	@.ci/run site
+
+release-snapshot: ## make a release in dist/ without publishing it, and install its package; minutes, needs root on Debian
+	@.ci/run release-snapshot
 
 bench: ## measure under load, and what calls to others cost beside their drivers (docs/benchmarks.md)
 	go run ./test/load

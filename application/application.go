@@ -17,17 +17,21 @@ import (
 
 // Services has all use cases, on the stores of a pool or of one transaction.
 type Services struct {
-	Accounts    *accounts.Service
-	Tickets     *accounts.Tickets
-	KeyUsage    *accounts.KeyUsage
-	Prompts     *prompts.Service
-	Chats       *chats.Service
-	Embeds      *chats.Embeds
-	Connections *connections.Service
-	Sources     *sources.Service
-	Payments    *payments.Service
-	Presences   *presences.Service
-	Seats       *presences.Seats
+	Accounts     *accounts.Service
+	Sessions     *accounts.Sessions
+	Passkeys     *accounts.Passkeys
+	Tickets      *accounts.Tickets
+	Groups       *accounts.Groups
+	KeyUsage     *accounts.KeyUsage
+	SessionUsage *accounts.SessionUsage
+	Prompts      *prompts.Service
+	Chats        *chats.Service
+	Embeds       *chats.Embeds
+	Connections  *connections.Service
+	Sources      *sources.Service
+	Payments     *payments.Service
+	Presences    *presences.Service
+	Seats        *presences.Seats
 }
 
 // External has what use cases need besides stores. Functions of an org return its current settings.
@@ -36,6 +40,9 @@ type External struct {
 	Digester    ports.Digester
 	Credentials ports.CredentialSealer
 	Passes      chats.PassSealers
+
+	Challenges     ports.Sealer // of passkeys
+	Authenticators ports.Authenticators
 
 	Mails      accounts.InvitationMailer
 	Quotas     payments.Configured // before the plan of the workspace changes them
@@ -58,25 +65,35 @@ type External struct {
 type Bind func(ports.Stores) Services
 
 // NewBind returns the Bind of a node. All Services that it returns share what belongs to the node and is never part of
-// a transaction: the registry of presences, the seats of streams and the usage of API keys, which are stored in pool.
+// a transaction: the registry of presences, the seats of streams and the usage of API keys and sessions, which
+// are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
-	usage := accounts.NewKeyUsage(pool.Keys)
-	seats := presences.NewSeats(pool.StreamSeats, payments.NewService(pool, e.Mails.Mailer, e.Terms, e.Quotas).Quotas)
+	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys), accounts.NewSessionUsage(pool.Sessions)
+	quotas := payments.NewService(pool, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas).Quotas
+	seats := presences.NewSeats(pool.StreamSeats, quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
-		pay := payments.NewService(s, e.Mails.Mailer, e.Terms, e.Quotas)
+		pay := payments.NewService(s, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas)
 		connect := connections.NewService(
 			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
 		)
 		return Services{
 			Accounts: accounts.NewService(
-				s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes, paysThrough, &e.Mails,
-				pay.Quotas,
+				s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes,
+				paysThrough, &e.Mails, pay.Quotas,
 			),
-			Tickets:  accounts.NewTickets(s.Tickets),
-			KeyUsage: usage,
-			Prompts:  prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
+			Sessions: accounts.NewSessions(
+				s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer, e.Mails.Limits,
+			),
+			Passkeys: accounts.NewPasskeys(
+				s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer,
+			),
+			Tickets:      accounts.NewTickets(s.Tickets),
+			Groups:       accounts.NewGroups(s.Groups),
+			KeyUsage:     keyUsage,
+			SessionUsage: sessionUsage,
+			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
 			Chats: chats.NewService(
 				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, pay.Quotas,
 			),

@@ -90,28 +90,41 @@ type Org struct {
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
 	Issuers            []Issuer
 	ClaimRules         []ClaimRule
-	SignUp             string // open, invited or claims; empty: claims if there are ClaimRules, else invited
-	WorkspacesBy       string // anyone or operators; empty: anyone
-	APIKeys            APIKeys
-	Registry           Registry
-	ConnectionKinds    []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
-	Egress             identity.Egress
-	SourceTypes        []SourceType  // empty: source.CommonTypes
-	GoogleAPIKey       secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
-	Payments           Payments
-	Quotas             quota.Amounts // of each workspace; 0: quota.Default
-	AcceptURL          string        // page for accepting invitations; {token} is replaced. Empty: /invitations/{token} below BaseURL
+	EmailDomains       []EmailDomain
+	// open, invited or claims; empty: claims if there are ClaimRules or EmailDomains, else invited
+	SignUp          string
+	WorkspacesBy    string // anyone or operators; empty: anyone
+	APIKeys         APIKeys
+	Registry        Registry
+	ConnectionKinds []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
+	Egress          identity.Egress
+	SourceTypes     []SourceType  // empty: source.CommonTypes
+	GoogleAPIKey    secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
+	Payments        Payments
+	Quotas          quota.Amounts // of each workspace; 0: quota.Default
+	// page for accepting invitations; {token} is replaced. Empty: /console/join#token={token} below BaseURL
+	AcceptURL string
 }
 
 // APIKeys is what an org allows of API keys.
 type APIKeys struct {
-	MaxLifetime time.Duration // of new keys; 0: no limit
-	Personal    *bool         // whether people may have keys; complete makes it true where it is left out
+	MaxLifetime     time.Duration // of new keys; 0: no limit
+	DefaultLifetime time.Duration // of new keys that are created without an end; 0: MaxLifetime
+	Personal        *bool         // whether people may have keys; complete makes it true where it is left out
 }
 
 // policy is the same as the domain knows it.
 func (k APIKeys) policy() identity.KeyPolicy {
-	return identity.KeyPolicy{MaxLifetime: k.MaxLifetime, NoPersonal: !*k.Personal}
+	return identity.KeyPolicy{
+		MaxLifetime: k.MaxLifetime, DefaultLifetime: k.DefaultLifetime, NoPersonal: !*k.Personal,
+	}
+}
+
+// EmailDomain is identity.Capture with the role's name.
+type EmailDomain struct {
+	Domain    string
+	Workspace string
+	Role      string
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.
@@ -140,6 +153,12 @@ type Source struct {
 // Load reads the settings from s over the defaults. An empty Source is the embedded default. The
 // error joins every problem, and never quotes a value, since it may be a secret.
 func Load(s Source) (Config, error) {
+	c, found := load(s)
+	return c, found.err()
+}
+
+// load reads the settings, the problems with them, and where each comes from.
+func load(s Source) (Config, *problems) {
 	found := newProblems()
 	env := environ(s.Environ)
 	layers := []layer{
@@ -148,13 +167,14 @@ func Load(s Source) (Config, error) {
 		readFlags(s.Flags, found),
 	}
 	if s.Data != "" {
+		found.origin["data"] = "--data"
 		layers = append(layers, layer{"data": argument(s.Data)})
 	}
 	c := defaults()
 	decode(layers, &c, found)
 	c.complete()
 	c.validate(found)
-	return c, found.err()
+	return c, found
 }
 
 // defaults is the embedded default, without the values that complete derives.
@@ -168,10 +188,12 @@ func defaults() Config {
 			ReadTimeout:       30 * time.Second,
 			WriteTimeout:      35 * time.Second,
 			IdleTimeout:       120 * time.Second,
+			Drain:             5 * time.Second,
 			ShutdownTimeout:   20 * time.Second,
-			RateLimit:         rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, DownloadsPerMinute: 300},
-			Concurrency:       rest.Concurrency{PerCaller: 4, PerWorkspace: 5, Wait: time.Second},
-			Streams:           rest.Streams{PerWorkspace: 200, PerAddress: 1000},
+			RateLimit: rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60,
+				SignInsPerMinute: 10, DownloadsPerMinute: 300},
+			Concurrency: rest.Concurrency{PerCaller: 4, PerWorkspace: 5, Wait: time.Second},
+			Streams:     rest.Streams{PerWorkspace: 200, PerAddress: 1000},
 		},
 		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
 		Mail: mail.Config{
@@ -185,7 +207,8 @@ func defaults() Config {
 			PreviewLimits:   connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 1800},
 			RefreshInterval: 30 * time.Second,
 		},
-		Payments: CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3, DeclinesPerDay: 10}},
+		Payments: CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3,
+			DeclinesPerDay: 10, InvalidCodesPerHour: 10}},
 		Children: Children{Confine: BestEffort},
 	}
 }
@@ -245,7 +268,8 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 	for i, o := range c.Orgs {
 		orgs[i] = identity.Org{
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
-			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.issuers(), ClaimRules: o.claimRules(), AcceptURL: o.AcceptURL,
+			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.issuers(), ClaimRules: o.claimRules(),
+			AcceptURL: o.AcceptURL, Captures: o.captures(),
 			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
 			Keys: o.APIKeys.policy(), ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
 		}

@@ -47,7 +47,8 @@ func load(t *testing.T, s configs.Source) configs.Config {
 func TestLoad(t *testing.T) {
 	t.Run("no configuration at all is the embedded default", func(t *testing.T) {
 		c := load(t, configs.Source{})
-		if c.Server.Addr != "127.0.0.1:8080" || c.Database.URL.Reveal() != "sqlite:atrium-data/atrium.db" || c.Keyring.KeyFile != "atrium-data/keyring.json" {
+		if c.Server.Addr != "127.0.0.1:8080" || c.Database.URL.Reveal() != "sqlite:atrium-data/atrium.db" ||
+			c.Keyring.KeyFile != "atrium-data/keyring.json" {
 			t.Errorf("addr %s, database %s, key file %s", c.Server.Addr, c.Database.URL.Reveal(), c.Keyring.KeyFile)
 		}
 		if len(c.Orgs) != 1 || c.Orgs[0].Slug != "default" || len(c.Orgs[0].Hosts) != 0 {
@@ -60,7 +61,8 @@ func TestLoad(t *testing.T) {
 
 	t.Run("what the defaults derive from the data directory moves with it", func(t *testing.T) {
 		c := load(t, configs.Source{Data: "/var/lib/atrium", Environ: []string{"ATRIUM_DATA=/elsewhere"}})
-		if c.Data != "/var/lib/atrium" || c.Database.URL.Reveal() != "sqlite:/var/lib/atrium/atrium.db" || c.Keyring.KeyFile != "/var/lib/atrium/keyring.json" {
+		if c.Data != "/var/lib/atrium" || c.Database.URL.Reveal() != "sqlite:/var/lib/atrium/atrium.db" ||
+			c.Keyring.KeyFile != "/var/lib/atrium/keyring.json" {
 			t.Errorf("data %s, database %s, key file %s", c.Data, c.Database.URL.Reveal(), c.Keyring.KeyFile)
 		}
 	})
@@ -72,7 +74,8 @@ func TestLoad(t *testing.T) {
 			Flags:   map[string]string{"server.idle_timeout": "23s"},
 		})
 		want := [...]any{":1", 12 * time.Second, 23 * time.Second, 41 * time.Second, 30 * time.Second}
-		got := [...]any{c.Server.Addr, c.Server.ReadTimeout, c.Server.IdleTimeout, c.Server.WriteTimeout, c.Server.RequestTimeout}
+		got := [...]any{c.Server.Addr, c.Server.ReadTimeout, c.Server.IdleTimeout, c.Server.WriteTimeout,
+			c.Server.RequestTimeout}
 		if got != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
@@ -81,10 +84,12 @@ func TestLoad(t *testing.T) {
 	t.Run("a variable can give every kind of value", func(t *testing.T) {
 		c := load(t, configs.Source{Environ: []string{
 			"ATRIUM_DATABASE_URL=postgres://atrium:p%23w@db/atrium?x=a=b", "ATRIUM_DATABASE_MAX_CONNS=7",
-			"ATRIUM_EVENTS_RETENTION=30d12h", "ATRIUM_LOG_LEVEL=debug", "ATRIUM_KEYRING_KEYSET={}", "ATRIUM_BASE_DOMAIN=Example.COM",
+			"ATRIUM_EVENTS_RETENTION=30d12h", "ATRIUM_LOG_LEVEL=debug", "ATRIUM_KEYRING_KEYSET={}",
+			"ATRIUM_BASE_DOMAIN=Example.COM",
 		}})
 		if c.Database.URL.Reveal() != "postgres://atrium:p%23w@db/atrium?x=a=b" || c.Database.MaxConns != 7 ||
-			c.Events.Retention != 732*time.Hour || c.Log.Level != slog.LevelDebug || c.Keyring.Keyset.Reveal() != "{}" || c.BaseDomain != "example.com" {
+			c.Events.Retention != 732*time.Hour || c.Log.Level != slog.LevelDebug ||
+			c.Keyring.Keyset.Reveal() != "{}" || c.BaseDomain != "example.com" {
 			t.Errorf("got %+v", c)
 		}
 	})
@@ -101,7 +106,8 @@ func TestLoad(t *testing.T) {
 
 	t.Run("a secret may lie in a file of its own, without its last line break", func(t *testing.T) {
 		c := load(t, configs.Source{Environ: []string{
-			"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{\"key\": []}\n"), "ATRIUM_DATABASE_URL_FILE=" + file(t, "postgres://db/atrium\r\n"),
+			"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{\"key\": []}\n"),
+			"ATRIUM_DATABASE_URL_FILE=" + file(t, "postgres://db/atrium\r\n"),
 		}})
 		if c.Keyring.Keyset.Reveal() != `{"key": []}` || c.Database.URL.Reveal() != "postgres://db/atrium" {
 			t.Errorf("keyset %q, database %q", c.Keyring.Keyset.Reveal(), c.Database.URL.Reveal())
@@ -111,7 +117,8 @@ func TestLoad(t *testing.T) {
 	t.Run("no secret is printed with its configuration", func(t *testing.T) {
 		c := load(t, configs.Source{Environ: []string{
 			"ATRIUM_KEYRING_KEYSET=" + canary, "ATRIUM_DATABASE_URL=postgres://atrium:" + canary + "@db/atrium",
-			"ATRIUM_MAIL_SMTP_ADDR=smtp.test:587", "ATRIUM_MAIL_SMTP_FROM=a@b.test", "ATRIUM_MAIL_SMTP_USER=atrium", "ATRIUM_MAIL_SMTP_PASSWORD=" + canary,
+			"ATRIUM_MAIL_SMTP_ADDR=smtp.test:587", "ATRIUM_MAIL_SMTP_FROM=a@b.test", "ATRIUM_MAIL_SMTP_USER=atrium",
+			"ATRIUM_MAIL_SMTP_PASSWORD=" + canary,
 		}})
 		var printed strings.Builder
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
@@ -136,14 +143,18 @@ orgs:
     name: "Business"
     hosts: [b2b.example]
 `)})
-		wantProxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")}
+		wantProxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"),
+			netip.MustParsePrefix("2001:db8::/32")}
 		if diff := cmp.Diff(wantProxies, c.Server.TrustedProxies, equal); diff != "" {
 			t.Errorf("trusted proxies (-want +got):\n%s", diff)
 		}
 		want := []configs.Org{
-			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"}, BaseURL: "https://acme.example",
-				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited", WorkspacesBy: "anyone", Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
-			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone", Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
+			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
+				BaseURL:     "https://acme.example",
+				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
+				WorkspacesBy: "anyone", Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
+			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
+				Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
 		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
 			t.Errorf("orgs (-want +got):\n%s", diff)
@@ -152,7 +163,8 @@ orgs:
 
 	t.Run("an empty file, only a comment and an empty section are the defaults", func(t *testing.T) {
 		for _, yaml := range []string{"", "# nothing yet\n", "server:\norgs:\n", "{}"} {
-			if diff := cmp.Diff(load(t, configs.Source{}), load(t, configs.Source{File: file(t, yaml)}), equal); diff != "" {
+			if diff := cmp.Diff(load(t, configs.Source{}), load(t, configs.Source{File: file(t, yaml)}),
+				equal); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", yaml, diff)
 			}
 		}
@@ -160,7 +172,9 @@ orgs:
 }
 
 func TestDirectory(t *testing.T) {
-	c := load(t, configs.Source{File: file(t, "base_domain: example.com\norgs: [{slug: acme, hosts: [acme.test, acme.example.com]}, {slug: b2b}]")})
+	c := load(t, configs.Source{
+		File: file(t, "base_domain: example.com\norgs: [{slug: acme, hosts: [acme.test, acme.example.com]}, {slug: "+
+			"b2b}]")})
 	d := c.Directory(func(slug string) identity.OrgID { return identity.OrgID("org_" + slug) })
 	for host, want := range map[string]identity.OrgID{
 		"acme.test:443": "org_acme", "ACME.example.com": "org_acme", "b2b.example.com": "org_b2b", "c3.example.com": "",
@@ -190,7 +204,9 @@ func TestLinksAreAbsolute(t *testing.T) {
 		"mail: {smtp: {addr: 'mail.test:25', from: a@b.test}}":             "http://127.0.0.1:8080",
 	} {
 		t.Run(yaml+" makes "+want, func(t *testing.T) {
-			orgs := load(t, configs.Source{File: file(t, yaml)}).Directory(func(string) identity.OrgID { return "org_1" }).All()
+			orgs := load(t, configs.Source{File: file(t, yaml)}).Directory(func(string) identity.OrgID {
+				return "org_1"
+			}).All()
 			if len(orgs) != 1 || orgs[0].BaseURL != want {
 				t.Errorf("got %+v", orgs)
 			}

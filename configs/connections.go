@@ -47,7 +47,8 @@ func (c *Config) validateConnections(found *problems) {
 			oneOf(found, key, kind, known...)
 			taken(found, listed, kind, key)
 			if connection.Kind(kind) == connection.SQLite && !c.embedded() {
-				found.add(key, "must not be sqlite: that is for a single org whose own database is SQLite, since its files are every workspace's to read")
+				found.add(key, "must not be sqlite: that is for a single org whose own database is SQLite, since its "+
+					"files are every workspace's to read")
 			}
 		}
 	}

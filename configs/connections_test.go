@@ -14,15 +14,19 @@ func TestWhichKindsAnOrgOffers(t *testing.T) {
 		yaml   string
 		sqlite bool
 	}{
-		"the embedded default has files too":        {"", true},
-		"so has a single org that has a name":       {"orgs: [{slug: acme}]", true},
-		"two orgs would read each other's":          {"orgs: [{slug: a, hosts: [a.test]}, {slug: b, hosts: [b.test]}]", false},
+		"the embedded default has files too":  {"", true},
+		"so has a single org that has a name": {"orgs: [{slug: acme}]", true},
+		"two orgs would read each other's": {"orgs: [{slug: a, hosts: [a.test]}, {slug: b, hosts: [b.test]}]",
+			false},
 		"beside PostgreSQL there may be many nodes": {"database: {url: 'postgres://db/a'}", false},
 		"an org may leave them out":                 {"orgs: [{slug: acme, connection_kinds: [postgres]}]", false},
-		"and it may name them":                      {"orgs: [{slug: acme, connection_kinds: [postgres, sqlite]}]", true},
+		"and it may name them": {"orgs: [{slug: acme, connection_kinds: [postgres, sqlite]}]",
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := load(t, configs.Source{File: file(t, tt.yaml)}).Directory(func(slug string) identity.OrgID { return identity.OrgID(slug) })
+			d := load(t, configs.Source{File: file(t, tt.yaml)}).Directory(func(slug string) identity.OrgID {
+				return identity.OrgID(slug)
+			})
 			kinds := d.All()[0].ConnectionKinds
 			if !slices.Contains(kinds, "postgres") || slices.Contains(kinds, "sqlite") != tt.sqlite {
 				t.Errorf("kinds = %v", kinds)
@@ -34,7 +38,8 @@ func TestWhichKindsAnOrgOffers(t *testing.T) {
 func TestEgressReachesTheDirectory(t *testing.T) {
 	c := load(t, configs.Source{File: file(t, "orgs: [{slug: acme, egress: {allow: [10.1.0.0/16, 127.0.0.1]}}]")})
 	o, ok := c.Directory(func(string) identity.OrgID { return "org_acme" }).ByID("org_acme")
-	if !ok || !slices.Equal(o.Egress.Allow, []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("127.0.0.1/32")}) {
+	if !ok || !slices.Equal(o.Egress.Allow,
+		[]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("127.0.0.1/32")}) {
 		t.Errorf("org %+v", o)
 	}
 }

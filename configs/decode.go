@@ -67,7 +67,8 @@ var readers = map[reflect.Type]reader{
 	reflect.TypeFor[time.Duration](): {wantDuration, func(s string) (any, bool) { return duration(s) }},
 	reflect.TypeFor[netip.Prefix]():  {"must be an IP address or a network such as 10.0.0.0/8", network},
 	reflect.TypeFor[slog.Level]():    {"must be debug, info, warn or error", level},
-	reflect.TypeFor[secret.String](): {"must be a text; quote it", func(s string) (any, bool) { return secret.New(s), true }},
+	reflect.TypeFor[secret.String](): {"must be a text; quote it",
+		func(s string) (any, bool) { return secret.New(s), true }},
 }
 
 // read is called for every value on its way into Config. It is strict about types, since

@@ -20,9 +20,12 @@ func TestWhatDocumentsShowIsValid(t *testing.T) {
 		}
 		return string(text)
 	}
-	shown["deploy/atrium.yaml"] = read("deploy/atrium.yaml")
-	blocks := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/deployment.md", "docs/operating.md"} {
+	for _, file := range []string{"deploy/atrium.yaml", "deploy/package/atrium.yaml"} {
+		shown[file] = read(file)
+	}
+	blocks := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/deployment.md", "docs/install.md",
+		"docs/operating.md"} {
 		for i, block := range blocks.FindAllStringSubmatch(read(page), -1) {
 			shown[fmt.Sprintf("%s block %d", page, i+1)] = block[1]
 		}
@@ -34,7 +37,8 @@ func TestWhatDocumentsShowIsValid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			for _, secret := range []string{"stripe-webhook", "stripe-key"} {
-				if err := os.WriteFile(filepath.Join(folder, secret), []byte("sk_test_0123456789abcdef"), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(folder, secret), []byte("sk_test_0123456789abcdef"),
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

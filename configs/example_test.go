@@ -63,7 +63,8 @@ func TestTheExampleFile(t *testing.T) {
 					t.Errorf("%s: is missing", inner)
 				case isSection(ft):
 					visit(inner, v, ft)
-				case ft.Kind() == reflect.Slice && isSection(ft.Elem()) && len(v.Content) == 0: // an item in the comment above
+				// an item in the comment above
+				case ft.Kind() == reflect.Slice && isSection(ft.Elem()) && len(v.Content) == 0:
 					for field := range fields(ft.Elem()) {
 						if !strings.Contains(n.Content[slices.Index(n.Content, v)-1].HeadComment, field+":") {
 							t.Errorf("%s: its comment shows no %s", inner, field)

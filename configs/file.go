@@ -46,7 +46,8 @@ var position = regexp.MustCompile(`line \d+`)
 // unquoted password that begins with an asterisk.
 func syntax(err error) string {
 	if strings.Contains(err.Error(), "anchor") {
-		return strings.TrimSpace(position.FindString(err.Error()) + " names an anchor; quote a value that begins with * or &")
+		return strings.TrimSpace(position.FindString(err.Error()) + " names an anchor; quote a value that begins " +
+			"with * or &")
 	}
 	return strings.TrimPrefix(err.Error(), "yaml: ")
 }

@@ -2,10 +2,13 @@ package configs
 
 import (
 	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // Issuer is identity.Issuer as it is configured.
@@ -15,7 +18,83 @@ type Issuer struct {
 	TrustEmail   *bool    // nil: true if EmailDomains are listed, or if the issuer is the org's first
 	EmailDomains []string // for which the issuer may vouch; empty: for all, if TrustEmail
 	Require      []RequiredClaim
+	Client       IssuerClient
 }
+
+// IssuerClient is identity.Client as it is configured. Without an ID there is none.
+type IssuerClient struct {
+	ID         string
+	SecretFile string   // a file with the secret; empty: a public client
+	Scopes     []string // empty: openid, email and profile
+	Name       string   // empty: the host of the issuer
+	Title      string   // empty: the name
+}
+
+// client returns c with its defaults filled in, for the issuer at a URL; nil if there is none.
+func (c IssuerClient) client(issuer string) *identity.Client {
+	if c.ID == "" {
+		return nil
+	}
+	out := &identity.Client{Name: c.Name, ID: c.ID, Scopes: c.Scopes}
+	if u, err := url.Parse(issuer); err == nil && out.Name == "" {
+		out.Name = strings.ToLower(u.Hostname())
+	}
+	if out.Title = c.Title; out.Title == "" {
+		out.Title = out.Name
+	}
+	if len(out.Scopes) == 0 {
+		out.Scopes = []string{"openid", "email", "profile"}
+	}
+	out.Secret, _ = c.secret() // Load has validated it
+	return out
+}
+
+// secret reads the secret of c. Its error does not quote the file.
+func (c IssuerClient) secret() (secret.String, error) {
+	if c.SecretFile == "" {
+		return secret.String{}, nil
+	}
+	return SecretRef("file:" + c.SecretFile).Resolve()
+}
+
+var providerName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+
+// validate checks the client of the issuer at a URL, whose key is key.
+func (c IssuerClient) validate(found *problems, key, issuer string, names map[string]string) {
+	if c.ID == "" {
+		if c.SecretFile != "" || c.Name != "" || c.Title != "" || len(c.Scopes) > 0 {
+			found.add(key+".id", "must be the id that the provider gave to Atrium")
+		}
+		return
+	}
+	if _, err := c.secret(); err != nil {
+		found.add(key+".secret_file", "%w", err)
+	}
+	if len(c.Scopes) > 0 && !slices.Contains(c.Scopes, "openid") {
+		found.add(key+".scopes", "must list openid")
+	}
+	for i, scope := range c.Scopes {
+		if !scopeForm.MatchString(scope) {
+			found.add(fmt.Sprintf("%s.scopes[%d]", key, i), "must be one scope: visible ASCII without quotes, "+
+				"backslashes and spaces")
+		}
+	}
+	if len([]rune(c.Title)) > maxName {
+		found.add(key+".title", "must have at most %d characters", maxName)
+	}
+	name := c.client(issuer).Name
+	switch {
+	case !providerName.MatchString(name) || len(name) > maxHost:
+		found.add(key+".name", "must be lower-case letters, digits, dots and hyphens, as in a host name")
+	case name == "callback" || name == "logout":
+		found.add(key+".name", "must not be callback or logout, which are addresses of their own")
+	default:
+		taken(found, names, name, key+".name")
+	}
+}
+
+// scopeForm is a scope-token (RFC 6749, section 3.3).
+var scopeForm = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 
 // RequiredClaim is a claim and the value that it must have.
 type RequiredClaim struct{ Claim, Value string }
@@ -35,7 +114,8 @@ func (i Issuer) trusted(n int) bool {
 func (o Org) issuers() []identity.Issuer {
 	var all []identity.Issuer
 	for n, i := range o.Issuers {
-		issuer := identity.Issuer{URL: i.URL, Audiences: i.Audiences, TrustEmail: i.trusted(n), EmailDomains: i.EmailDomains}
+		issuer := identity.Issuer{URL: i.URL, Audiences: i.Audiences, TrustEmail: i.trusted(n),
+			EmailDomains: i.EmailDomains, Client: i.Client.client(i.URL)}
 		for _, r := range i.Require {
 			issuer.Require = append(issuer.Require, identity.ClaimValue(r))
 		}
@@ -53,7 +133,19 @@ func (o Org) claimRules() []identity.ClaimRule {
 			issuer = o.Issuers[0].URL
 		}
 		all = append(all, identity.ClaimRule{
-			Issuer: issuer, Claim: r.Claim, Value: r.Value, Operator: r.Operator, Workspace: r.Workspace, Role: identity.ParseRole(r.Role),
+			Issuer: issuer, Claim: r.Claim, Value: r.Value, Operator: r.Operator, Workspace: r.Workspace,
+			Role: identity.ParseRole(r.Role),
+		})
+	}
+	return all
+}
+
+// captures returns o's rules about the domains of addresses.
+func (o Org) captures() []identity.Capture {
+	var all []identity.Capture
+	for _, d := range o.EmailDomains {
+		all = append(all, identity.Capture{
+			Domain: d.Domain, Workspace: d.Workspace, Role: identity.ParseRole(d.Role),
 		})
 	}
 	return all
@@ -66,9 +158,12 @@ func (o *Org) completeSignIn() {
 			o.Issuers[i].EmailDomains[j] = strings.ToLower(domain)
 		}
 	}
+	for i := range o.EmailDomains {
+		o.EmailDomains[i].Domain = strings.ToLower(o.EmailDomains[i].Domain)
+	}
 	if o.SignUp == "" {
 		o.SignUp = string(identity.SignUpInvited)
-		if len(o.ClaimRules) > 0 {
+		if len(o.ClaimRules) > 0 || len(o.EmailDomains) > 0 {
 			o.SignUp = string(identity.SignUpClaims)
 		}
 	}
@@ -79,7 +174,7 @@ func (o *Org) completeSignIn() {
 
 // validateIssuers checks whose tokens an org accepts, and what it believes of them.
 func (o Org) validateIssuers(found *problems, key string) {
-	urls := map[string]string{}
+	urls, names := map[string]string{}, map[string]string{}
 	for i, issuer := range o.Issuers {
 		key := fmt.Sprintf("%s.issuers[%d]", key, i)
 		if !isIssuer(issuer.URL) {
@@ -87,16 +182,19 @@ func (o Org) validateIssuers(found *problems, key string) {
 		}
 		taken(found, urls, issuer.URL, key+".url")
 		if len(issuer.Audiences) == 0 || slices.Contains(issuer.Audiences, "") {
-			found.add(key+".audiences", "must list at least one, and none that is empty: tokens for others are not for Atrium")
+			found.add(key+".audiences", "must list at least one, and none that is empty: tokens for others are not "+
+				"for Atrium")
 		}
 		for j, domain := range issuer.EmailDomains {
 			if !isDomain(domain) {
-				found.add(fmt.Sprintf("%s.email_domains[%d]", key, j), "must be a domain, as it stands after the @ of addresses")
+				found.add(fmt.Sprintf("%s.email_domains[%d]", key, j),
+					"must be a domain, as it stands after the @ of addresses")
 			}
 		}
 		if len(issuer.EmailDomains) > 0 && !issuer.trusted(i) {
 			found.add(key+".trust_email", "must not be false where email_domains are listed")
 		}
+		issuer.Client.validate(found, key+".client", issuer.URL, names)
 		for j, r := range issuer.Require {
 			if r.Claim == "" || r.Value == "" {
 				found.add(fmt.Sprintf("%s.require[%d]", key, j), "must name a claim and a value")
@@ -105,7 +203,9 @@ func (o Org) validateIssuers(found *problems, key string) {
 	}
 	for j := 1; j < len(o.Issuers); j++ {
 		if o.Issuers[j].trusted(j) && !o.Issuers[0].stated() {
-			found.add(key+".issuers[0].trust_email", "must be set, or email_domains be listed: issuers[%d] vouches for addresses too, and either could take over accounts of the other", j)
+			found.add(key+".issuers[0].trust_email",
+				"must be set, or email_domains be listed: issuers[%d] vouches for addresses too, and either could "+
+					"take over accounts of the other", j)
 		}
 	}
 }
@@ -122,9 +222,11 @@ func (o Org) validateRuleIssuer(found *problems, key, issuer string) {
 
 // validateEntry checks who may come in, and what they may make.
 func (o Org) validateEntry(found *problems, key string) {
-	oneOf(found, key+".sign_up", o.SignUp, string(identity.SignUpOpen), string(identity.SignUpInvited), string(identity.SignUpClaims))
-	if o.SignUp == string(identity.SignUpClaims) && len(o.ClaimRules) == 0 {
-		found.add(key+".sign_up", "must be open or invited where there are no claim_rules")
+	oneOf(found, key+".sign_up", o.SignUp, string(identity.SignUpOpen), string(identity.SignUpInvited),
+		string(identity.SignUpClaims))
+	if o.SignUp == string(identity.SignUpClaims) && len(o.ClaimRules) == 0 && len(o.EmailDomains) == 0 {
+		found.add(key+".sign_up", "must be open or invited where there are no claim_rules and no email_domains")
 	}
-	oneOf(found, key+".workspaces_by", o.WorkspacesBy, string(identity.WorkspacesByAnyone), string(identity.WorkspacesByOperators))
+	oneOf(found, key+".workspaces_by", o.WorkspacesBy, string(identity.WorkspacesByAnyone),
+		string(identity.WorkspacesByOperators))
 }

@@ -32,7 +32,8 @@ func (c *Config) validateOrgs(found *problems) {
 	for i, o := range c.Orgs {
 		key := fmt.Sprintf("orgs[%d]", i)
 		if !slugForm.MatchString(o.Slug) || len(o.Slug) > maxSlug {
-			found.add(key+".slug", "must be 1 to %d lower-case letters and digits, with single hyphens between them", maxSlug)
+			found.add(key+".slug", "must be 1 to %d lower-case letters and digits, with single hyphens between them",
+				maxSlug)
 		}
 		taken(found, slugs, o.Slug, key+".slug")
 		if c.BaseDomain != "" {
@@ -42,12 +43,14 @@ func (c *Config) validateOrgs(found *problems) {
 			found.add(key+".name", "must have at most %d characters", maxName)
 		}
 		if len(o.Hosts) == 0 && c.BaseDomain == "" && len(c.Orgs) > 1 {
-			found.add(key+".hosts", "must list a host, or base_domain be set: with several orgs nothing else leads to this one")
+			found.add(key+".hosts", "must list a host, or base_domain be set: with several orgs nothing else leads "+
+				"to this one")
 		}
 		for j, origin := range o.CORSOrigins {
 			if !isOrigin(origin) {
 				found.add(fmt.Sprintf("%s.cors_origins[%d]", key, j),
-					"must be exactly what a browser sends: https://host or https://host:port in lower case, http only for localhost, no path, no default port")
+					"must be exactly what a browser sends: https://host or https://host:port in lower case, http "+
+						"only for localhost, no path, no default port")
 			}
 		}
 		for _, q := range []struct {

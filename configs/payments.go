@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -20,7 +21,10 @@ type Payments struct {
 	Gateway        string // stripe or sandbox; empty: the org takes no payments
 	GraceDays      int    // for which a subscription that is past due still entitles
 	WebhookSecrets []SecretRef
+	ReturnOrigins  []string             // of pages to which payers return from those of the gateway
 	MailedNotices  []billing.NoticeKind // mailed to the owners of a workspace; all are events
+	Trials         billing.TrialRules
+	AutomaticTax   bool // the gateway determines the taxes of new subscriptions
 	Stripe         Stripe
 	Plans          []Plan
 }
@@ -45,6 +49,14 @@ type Plan struct {
 	Features      []string
 	Limits        Document // numbers by name
 	GatewayPrice  string   // the price's id at Stripe
+	Metered       Metered
+}
+
+// Metered configures what usage of a feature costs, in addition to the price of its plan.
+type Metered struct {
+	Feature      string // as applications report it; empty: nothing is billed by usage
+	Amount       int    // per unit, in the minor unit of the plan's currency
+	GatewayPrice string // the id of the metered price at Stripe
 }
 
 // Price is an amount in the minor unit of a currency.
@@ -92,11 +104,36 @@ func (p Payments) Terms() (plans billing.Plans, grace time.Duration) {
 	for _, c := range p.Plans {
 		limits, _ := c.limits() // Load has validated them
 		plans = append(plans, billing.Plan{
-			ID: billing.PlanID(c.ID), Name: c.Name, Description: c.Description, Price: billing.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
-			Interval: billing.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays, Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice,
+			ID: billing.PlanID(c.ID), Name: c.Name, Description: c.Description,
+			Price:    billing.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
+			Interval: billing.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
+			Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice, Metered: c.Metered.price(),
 		})
 	}
 	return plans, time.Duration(p.GraceDays) * day
+}
+
+// price returns the metered price, for billing; nil if there is none.
+func (m Metered) price() *billing.MeteredPrice {
+	if m.Feature == "" {
+		return nil
+	}
+	return &billing.MeteredPrice{Feature: m.Feature, Amount: int64(m.Amount), PriceRef: m.GatewayPrice}
+}
+
+func (m Metered) validate(found *problems, key, gateway string) {
+	if m == (Metered{}) {
+		return
+	}
+	if len(m.Feature) > maxPlanID || !planForm.MatchString(m.Feature) ||
+		slices.Contains(quota.Kinds(), quota.Kind(m.Feature)) {
+		found.add(key+".feature",
+			"must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and none that Atrium counts")
+	}
+	within(found, key+".amount", m.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the plan's currency")
+	if gateway == string(billing.Stripe) && m.GatewayPrice == "" {
+		found.add(key+".gateway_price", "must be the id of a metered price at Stripe")
+	}
 }
 
 func (p Plan) limits() (map[string]int64, error) {
@@ -112,6 +149,7 @@ func (c *Config) validatePayments(found *problems) {
 	within(found, "payments.card_limits.setup_intents_per_hour", l.SetupIntentsPerHour, 0, 1000, "0 to 1000")
 	within(found, "payments.card_limits.open_setup_intents", l.OpenSetupIntents, 0, 1000, "0 to 1000")
 	within(found, "payments.card_limits.declines_per_day", l.DeclinesPerDay, 0, 1000, "0 to 1000")
+	within(found, "payments.card_limits.invalid_codes_per_hour", l.InvalidCodesPerHour, 0, 1000, "0 to 1000")
 	for i, o := range c.Orgs {
 		o.Payments.validate(found, fmt.Sprintf("orgs[%d].payments", i))
 	}
@@ -122,9 +160,16 @@ func (p Payments) validate(found *problems, key string) {
 		oneOf(found, key+".gateway", p.Gateway, string(billing.Stripe), string(billing.Sandbox))
 	}
 	within(found, key+".grace_days", p.GraceDays, 0, 90, "0 to 90")
+	for i, origin := range p.ReturnOrigins {
+		if !isOrigin(origin) {
+			found.add(fmt.Sprintf("%s.return_origins[%d]", key, i),
+				"must be https://host or https://host:port in lower case, http only for localhost, without a path")
+		}
+	}
 	for i, n := range p.MailedNotices {
 		if !slices.Contains(billing.NoticeKinds(), n) {
-			found.add(fmt.Sprintf("%s.mailed_notices[%d]", key, i), "must be payment.failed, trial.ending or card.expiring")
+			found.add(fmt.Sprintf("%s.mailed_notices[%d]", key, i),
+				"must be payment.failed, trial.ending or card.expiring")
 		}
 	}
 	resolve := func(key string, r SecretRef) {
@@ -138,14 +183,17 @@ func (p Payments) validate(found *problems, key string) {
 	if p.Gateway == string(billing.Stripe) {
 		resolve(key+".stripe.secret_key", p.Stripe.SecretKey)
 		if len(p.WebhookSecrets) == 0 {
-			found.add(key+".webhook_secrets", "must hold the secret of the endpoint at Stripe, or nothing that happens there is heard of")
+			found.add(key+".webhook_secrets",
+				"must hold the secret of the endpoint at Stripe, or nothing that happens there is heard of")
 		}
 	}
 	if strings.HasPrefix(p.Stripe.PublishableKey, "sk_") || strings.HasPrefix(p.Stripe.PublishableKey, "rk_") {
 		found.add(key+".stripe.publishable_key", "is a secret key: browsers would see it")
 	}
-	if u, err := url.Parse(p.Stripe.BaseURL); p.Stripe.BaseURL != "" && (err != nil || !isBaseURL(p.Stripe.BaseURL) || u.Scheme != "https" && !isLoopback(u.Hostname())) {
-		found.add(key+".stripe.base_url", "must be an https URL; http is only for loopback, since the key is sent there")
+	if u, err := url.Parse(p.Stripe.BaseURL); p.Stripe.BaseURL != "" &&
+		(err != nil || !isBaseURL(p.Stripe.BaseURL) || u.Scheme != "https" && !isLoopback(u.Hostname())) {
+		found.add(key+".stripe.base_url",
+			"must be an https URL; http is only for loopback, since the key is sent there")
 	}
 	ids := map[string]string{}
 	for i, plan := range p.Plans {
@@ -166,7 +214,8 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	if n := len([]rune(p.Name)); n < 1 || n > maxName {
 		found.add(key+".name", "must have 1 to %d characters", maxName)
 	}
-	within(found, key+".price.amount", p.Price.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the currency")
+	within(found, key+".price.amount", p.Price.Amount, 0, 99_999_999,
+		"0 to 99999999, in the minor unit of the currency")
 	if !currencyForm.MatchString(p.Price.Currency) {
 		found.add(key+".price.currency", "must be three lower-case letters, such as usd")
 	}
@@ -176,6 +225,7 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	if _, err := p.limits(); err != nil {
 		found.add(key+".limits", "must be whole numbers by name")
 	}
+	p.Metered.validate(found, key+".metered", gateway)
 	if gateway == string(billing.Stripe) && p.GatewayPrice == "" {
 		found.add(key+".gateway_price", "must be the id of a price at Stripe, such as price_1MoBy5LkdIwHu7ixZhnattbh")
 	}
@@ -185,15 +235,18 @@ func (p Plan) validate(found *problems, key, gateway string) {
 func samplePayments() Payments {
 	return Payments{Gateway: string(billing.Sandbox), GraceDays: 7, Plans: []Plan{
 		{
-			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"}, Interval: "month", IntervalCount: 1, TrialDays: 14,
+			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"},
+			Interval: "month", IntervalCount: 1, TrialDays: 14,
 			Features: []string{"5 chat templates"}, Limits: Document(`{"chat_templates":5,"members":1}`),
 		},
 		{
-			ID: "team", Name: "Team", Description: "For a team that grows.", Price: Price{Amount: 2900, Currency: "usd"}, Interval: "month", IntervalCount: 1,
+			ID: "team", Name: "Team", Description: "For a team that grows.",
+			Price: Price{Amount: 2900, Currency: "usd"}, Interval: "month", IntervalCount: 1,
 			Features: []string{"Unlimited chat templates", "Embedding"}, Limits: Document(`{"members":25}`),
 		},
 		{
-			ID: "team-yearly", Name: "Team, yearly", Description: "Two months less to pay.", Price: Price{Amount: 29000, Currency: "usd"}, Interval: "year", IntervalCount: 1,
+			ID: "team-yearly", Name: "Team, yearly", Description: "Two months less to pay.",
+			Price: Price{Amount: 29000, Currency: "usd"}, Interval: "year", IntervalCount: 1,
 			Features: []string{"Unlimited chat templates", "Embedding"}, Limits: Document(`{"members":25}`),
 		},
 	}}

@@ -13,14 +13,18 @@ import (
 func TestWhatAnOrgSells(t *testing.T) {
 	t.Setenv("TEST_KEY", "sk_test_c4n4ry")
 	key := file(t, "whsec_c4n4ry\n")
-	c := load(t, configs.Source{File: file(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+`'], stripe: {secret_key: 'env:TEST_KEY'},
+	c := load(t, configs.Source{
+		File: file(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
+			`'], stripe: {secret_key: 'env:TEST_KEY'},
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3}, gateway_price: price_1}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
-	if len(plans) != 1 || plans[0].Price != (billing.Money{Amount: 900, Currency: "usd"}) || plans[0].IntervalCount != 1 || plans[0].Limits["members"] != 3 || grace != 72*time.Hour {
+	if len(plans) != 1 || plans[0].Price != (billing.Money{Amount: 900, Currency: "usd"}) ||
+		plans[0].IntervalCount != 1 || plans[0].Limits["members"] != 3 || grace != 72*time.Hour {
 		t.Errorf("%+v, %s", plans, grace)
 	}
-	for ref, want := range map[configs.SecretRef]string{p.Stripe.SecretKey: "sk_test_c4n4ry", p.WebhookSecrets[0]: "whsec_c4n4ry"} {
+	for ref, want := range map[configs.SecretRef]string{p.Stripe.SecretKey: "sk_test_c4n4ry",
+		p.WebhookSecrets[0]: "whsec_c4n4ry"} {
 		if s, err := ref.Resolve(); err != nil || s.Reveal() != want {
 			t.Errorf("%s: %v", ref, err)
 		}
@@ -36,25 +40,42 @@ func TestWhatAnOrgSells(t *testing.T) {
 func TestPaymentsThatAreRefused(t *testing.T) {
 	const plan = `plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, gateway_price: p}]`
 	for name, tt := range map[string]struct{ payments, want string }{
-		"another gateway":                 {`{gateway: paypal}`, "gateway: must be stripe or sandbox"},
-		"a secret in the file itself":     {`{gateway: stripe, stripe: {secret_key: sk_test_c4n4ry}}`, "stripe.secret_key: must be env:NAME or file:PATH"},
-		"a variable that is not set":      {`{gateway: stripe, stripe: {secret_key: 'env:TEST_NOT_SET'}}`, "stripe.secret_key: leads to nothing"},
-		"a file that is not there":        {`{webhook_secrets: ['file:` + filepath.Join(t.TempDir(), "none") + `']}`, "webhook_secrets[0]: the file cannot be read"},
-		"Stripe without webhooks":         {`{gateway: stripe}`, "webhook_secrets: must hold"},
-		"a secret key for browsers":       {`{stripe: {publishable_key: sk_test_c4n4ry}}`, "publishable_key: is a secret key"},
-		"a key sent in the clear":         {`{stripe: {base_url: 'http://stripe.example.com'}}`, "base_url: must be an https URL"},
-		"a plan twice":                    {`{plans: [{id: a, name: A, price: {currency: usd}, interval: day}, {id: a, name: A, price: {currency: usd}, interval: day}]}`, "plans[1].id: is the same as"},
-		"a plan with an id of 65 bytes":   {strings.Replace("{"+plan+"}", "team", strings.Repeat("a", 65), 1), "id: must be 1 to 64"},
-		"a plan without a currency":       {strings.Replace("{"+plan+"}", "currency: usd", "currency: US", 1), "currency: must be three"},
-		"a plan by the hour":              {strings.Replace("{"+plan+"}", "month", "hour", 1), "interval: must be day"},
-		"a plan for less than nothing":    {strings.Replace("{"+plan+"}", "900", "-1", 1), "price.amount: must be 0"},
-		"limits that are no numbers":      {strings.Replace("{"+plan+"}", "interval:", "limits: {a: b}, interval:", 1), "limits: must be whole numbers"},
-		"a plan that Stripe cannot know":  {strings.Replace("{gateway: stripe, "+plan+"}", ", gateway_price: p", "", 1), "gateway_price: must be the id"},
+		"another gateway": {`{gateway: paypal}`, "gateway: must be stripe or sandbox"},
+		"a secret in the file itself": {`{gateway: stripe, stripe: {secret_key: sk_test_c4n4ry}}`,
+			"stripe.secret_key: must be env:NAME or file:PATH"},
+		"a variable that is not set": {`{gateway: stripe, stripe: {secret_key: 'env:TEST_NOT_SET'}}`,
+			"stripe.secret_key: leads to nothing"},
+		"a file that is not there": {`{webhook_secrets: ['file:` + filepath.Join(t.TempDir(), "none") + `']}`,
+			"webhook_secrets[0]: the file cannot be read"},
+		"Stripe without webhooks": {`{gateway: stripe}`, "webhook_secrets: must hold"},
+		"a secret key for browsers": {`{stripe: {publishable_key: sk_test_c4n4ry}}`,
+			"publishable_key: is a secret key"},
+		"a key sent in the clear": {`{stripe: {base_url: 'http://stripe.example.com'}}`,
+			"base_url: must be an https URL"},
+		"a plan twice": {
+			`{plans: [{id: a, name: A, price: {currency: usd}, interval: day}, {id: a, name: A, price: {currency: usd}, interval: day}]}`, "plans[1].id: is the same as"},
+		"a plan with an id of 65 bytes": {strings.Replace("{"+plan+"}", "team", strings.Repeat("a", 65), 1),
+			"id: must be 1 to 64"},
+		"a plan without a currency": {strings.Replace("{"+plan+"}", "currency: usd", "currency: US", 1),
+			"currency: must be three"},
+		"a plan by the hour":           {strings.Replace("{"+plan+"}", "month", "hour", 1), "interval: must be day"},
+		"a plan for less than nothing": {strings.Replace("{"+plan+"}", "900", "-1", 1), "price.amount: must be 0"},
+		"limits that are no numbers": {strings.Replace("{"+plan+"}", "interval:", "limits: {a: b}, interval:", 1),
+			"limits: must be whole numbers"},
+		"a plan that Stripe cannot know": {strings.Replace("{gateway: stripe, "+plan+"}", ", gateway_price: p", "", 1),
+			"gateway_price: must be the id"},
+		"a metered price of what Atrium counts": {
+			strings.Replace("{"+plan+"}", "interval:", "metered: {feature: members}, interval:", 1),
+			"metered.feature: must be"},
+		"a metered price that Stripe cannot know": {
+			strings.Replace("{gateway: stripe, "+plan+"}", "interval:", "metered: {feature: messages}, interval:", 1),
+			"metered.gateway_price: must be"},
 		"a grace of more than it is good": {`{grace_days: 91}`, "grace_days: must be 0 to 90"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, payments: "+tt.payments+"}]")})
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "orgs[0].payments.") || strings.Contains(err.Error(), "c4n4ry") {
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), "orgs[0].payments.") || strings.Contains(err.Error(), "c4n4ry") {
 				t.Errorf("error = %v, want %s", err, tt.want)
 			}
 		})

@@ -58,14 +58,16 @@ func document(n *yaml.Node) (Document, error) {
 	return text, nil
 }
 
-var errNoDocument = errors.New("must be what JSON can express: keys are texts, and there are no dates and no infinities")
+var errNoDocument = errors.New(
+	"must be what JSON can express: keys are texts, and there are no dates and no infinities")
 
 // domain returns the registry with its schemas compiled, and all that is wrong with it.
 func (r Registry) domain() (*chat.Registry, []error) {
 	configured := func(items []ConfiguredItem) []chat.Item {
 		out := make([]chat.Item, len(items))
 		for i, it := range items {
-			out[i] = RegistryItem{it.ID, it.Name, it.Description, it.Version, it.Status, it.Requires, it.Effects, it.EmbedSafe}.domain()
+			out[i] = RegistryItem{it.ID, it.Name, it.Description, it.Version, it.Status, it.Requires, it.Effects,
+				it.EmbedSafe}.domain()
 			out[i].ConfigSchema = json.RawMessage(it.ConfigSchema)
 		}
 		return out
@@ -78,7 +80,8 @@ func (r Registry) domain() (*chat.Registry, []error) {
 		return out
 	}
 	return chat.NewRegistry(chat.Registry{
-		Agents: configured(r.Agents), Tools: configured(r.Tools), Capabilities: plain(r.Capabilities), Workflows: plain(r.Workflows),
+		Agents: configured(r.Agents), Tools: configured(r.Tools), Capabilities: plain(r.Capabilities),
+		Workflows: plain(r.Workflows),
 	})
 }
 
@@ -107,32 +110,41 @@ func sampleRegistry() Registry {
 	return Registry{
 		Agents: []ConfiguredItem{
 			{
-				ID: "assistant", Name: "Assistant", Description: "Answers questions in a conversation.", Version: "1.0.0", Status: "available", Effects: "read", EmbedSafe: true,
+				ID: "assistant", Name: "Assistant", Description: "Answers questions in a conversation.",
+				Version: "1.0.0", Status: "available", Effects: "read", EmbedSafe: true,
 				ConfigSchema: Document(`{"additionalProperties":false,"properties":{"max_turns":{"maximum":100,"minimum":1,"type":"integer"},"tone":{"enum":["neutral","friendly","formal"]}},"type":"object"}`),
 			},
 			{
-				ID: "researcher", Name: "Researcher", Description: "Reads up before it answers, and cites what it read.", Version: "1.0.0",
+				ID: "researcher", Name: "Researcher",
+				Description: "Reads up before it answers, and cites what it read.", Version: "1.0.0",
 				Requires: []string{"knowledge-search", "citations"},
 			},
 		},
 		Tools: []ConfiguredItem{
 			{
-				ID: "knowledge-search", Name: "Knowledge search", Description: "Searches the workspace's articles.", Version: "1.2.0", Status: "available", Effects: "read", EmbedSafe: true,
+				ID: "knowledge-search", Name: "Knowledge search", Description: "Searches the workspace's articles.",
+				Version: "1.2.0", Status: "available", Effects: "read", EmbedSafe: true,
 				ConfigSchema: Document(`{"additionalProperties":false,"properties":{"collections":{"items":{"maxLength":80,"type":"string"},"maxItems":20,"type":"array"},"max_results":{"maximum":20,"minimum":1,"type":"integer"}},"type":"object"}`),
 			},
 			{
-				ID: "create-ticket", Name: "Create ticket", Description: "Opens a ticket in the help desk.", Version: "1.0.0", Effects: "write",
+				ID: "create-ticket", Name: "Create ticket", Description: "Opens a ticket in the help desk.",
+				Version: "1.0.0", Effects: "write",
 				ConfigSchema: Document(`{"additionalProperties":false,"properties":{"queue":{"maxLength":80,"minLength":1,"type":"string"}},"required":["queue"],"type":"object"}`),
 			},
-			{ID: "web-search", Name: "Web search", Description: "Searches the public web.", Version: "1.0.0", Effects: "external"},
+			{ID: "web-search", Name: "Web search", Description: "Searches the public web.", Version: "1.0.0",
+				Effects: "external"},
 		},
 		Capabilities: []RegistryItem{
-			{ID: "citations", Name: "Citations", Description: "Answers name their sources.", Version: "1.0.0", Status: "available", Effects: "read", EmbedSafe: true},
-			{ID: "file-upload", Name: "File upload", Description: "People may add files to a chat.", Version: "1.0.0", Effects: "write"},
+			{ID: "citations", Name: "Citations", Description: "Answers name their sources.", Version: "1.0.0",
+				Status: "available", Effects: "read", EmbedSafe: true},
+			{ID: "file-upload", Name: "File upload", Description: "People may add files to a chat.", Version: "1.0.0",
+				Effects: "write"},
 		},
 		Workflows: []RegistryItem{
-			{ID: "hand-over", Name: "Hand over", Description: "Brings a colleague into the chat.", Version: "1.0.0", Status: "available", Effects: "write", EmbedSafe: true},
-			{ID: "weekly-digest", Name: "Weekly digest", Description: "Mails the week's open questions.", Version: "1.0.0", Effects: "external"},
+			{ID: "hand-over", Name: "Hand over", Description: "Brings a colleague into the chat.", Version: "1.0.0",
+				Status: "available", Effects: "write", EmbedSafe: true},
+			{ID: "weekly-digest", Name: "Weekly digest", Description: "Mails the week's open questions.",
+				Version: "1.0.0", Effects: "external"},
 		},
 	}
 }

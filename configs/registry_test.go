@@ -30,7 +30,8 @@ func registries(t *testing.T, yaml string) map[identity.OrgID]*chat.Registry {
 func TestRegistries(t *testing.T) {
 	t.Run("the embedded default offers something of every kind", func(t *testing.T) {
 		r := registries(t, "")["org_default"]
-		if len(r.Agents) == 0 || len(r.Tools) == 0 || len(r.Capabilities) == 0 || len(r.Workflows) == 0 || r.Revision == "" {
+		if len(r.Agents) == 0 || len(r.Tools) == 0 || len(r.Capabilities) == 0 || len(r.Workflows) == 0 ||
+			r.Revision == "" {
 			t.Errorf("registry %+v", r)
 		}
 	})
@@ -45,12 +46,15 @@ orgs:
       capabilities: [{id: citations}]
   - {slug: bare, hosts: [bare.test]}
 `)
-		if bare := all["org_bare"]; len(all) != 2 || len(bare.Tools)+len(bare.Agents)+len(bare.Workflows)+len(bare.Capabilities) != 0 {
+		if bare := all["org_bare"]; len(all) != 2 || len(bare.Tools)+len(bare.Agents)+len(bare.Workflows)+
+			len(bare.Capabilities) != 0 {
 			t.Errorf("registries %+v", all)
 		}
 		got := all["org_acme"].Tools[0]
-		if got.ID != "search" || got.Name != "Search" || got.Description != "d" || got.Version != "2" || got.Status != chat.ItemDeprecated || !slices.Equal(got.Requires, []string{"citations"}) ||
-			got.Effects != chat.EffectsExternal || !got.EmbedSafe || string(got.ConfigSchema) != `{"properties":{"n":{"minimum":1.5,"type":"integer"}},"required":["n"],"type":"object"}` {
+		if got.ID != "search" || got.Name != "Search" || got.Description != "d" || got.Version != "2" ||
+			got.Status != chat.ItemDeprecated || !slices.Equal(got.Requires, []string{"citations"}) ||
+			got.Effects != chat.EffectsExternal || !got.EmbedSafe ||
+			string(got.ConfigSchema) != `{"properties":{"n":{"minimum":1.5,"type":"integer"}},"required":["n"],"type":"object"}` {
 			t.Errorf("item %+v", got)
 		}
 	})

@@ -21,9 +21,13 @@ func TestNeedRestart(t *testing.T) {
 		change func(*configs.Config)
 		want   []string
 	}{
-		"nothing":                      {func(*configs.Config) {}, nil},
-		"orgs and their domain":        {func(c *configs.Config) { c.Orgs = nil; c.BaseDomain = "example.com" }, nil},
-		"settings of several sections": {func(c *configs.Config) { c.Data = "x"; c.Log.Format = "json"; c.Server.RateLimit.Burst++ }, []string{"data", "server.rate_limit.burst", "log.format"}},
+		"nothing":               {func(*configs.Config) {}, nil},
+		"orgs and their domain": {func(c *configs.Config) { c.Orgs = nil; c.BaseDomain = "example.com" }, nil},
+		"settings of several sections": {func(c *configs.Config) {
+			c.Data = "x"
+			c.Log.Format = "json"
+			c.Server.RateLimit.Burst++
+		}, []string{"data", "server.rate_limit.burst", "log.format"}},
 		"a list": {func(c *configs.Config) {
 			c.Server.TrustedProxies = append(c.Server.TrustedProxies, c.Server.TrustedProxies...)
 		}, nil},

@@ -22,18 +22,67 @@ func (o Org) validateSignIn(found *problems, key string) {
 		r.validate(found, rule)
 		o.validateRuleIssuer(found, rule, r.Issuer)
 	}
+	o.validateCaptures(found, key)
+	o.boundRules(found, key)
 	if o.AcceptURL != "" && !isAcceptURL(o.AcceptURL) {
-		found.add(key+".accept_url", "must be an absolute http or https URL without user, and hold %s once after the host", tokenPlace)
+		found.add(key+".accept_url", "must be an absolute http or https URL without user, and hold %s once after the "+
+			"host", tokenPlace)
 	}
 }
+
+// maxRuledWorkspaces is how many workspaces the claim rules of an org can name. A sign-in records an event in each of
+// them that it changes.
+const maxRuledWorkspaces = 100
+
+// boundRules checks that one sign-in can join only so many workspaces.
+func (o Org) boundRules(found *problems, key string) {
+	named := map[string]bool{}
+	for _, r := range o.ClaimRules {
+		named[r.Workspace] = true
+	}
+	for _, d := range o.EmailDomains {
+		named[d.Workspace] = true
+	}
+	if delete(named, ""); len(named) > maxRuledWorkspaces {
+		found.add(key+".claim_rules", "must name at most %d workspaces, together with email_domains",
+			maxRuledWorkspaces)
+	}
+}
+
+// validateCaptures checks the rules about the domains of addresses.
+func (o Org) validateCaptures(found *problems, key string) {
+	for i, d := range o.EmailDomains {
+		key := fmt.Sprintf("%s.email_domains[%d]", key, i)
+		if !isDomain(d.Domain) {
+			found.add(key+".domain", "must be a domain, as it stands after the @ of addresses")
+		}
+		if !slugForm.MatchString(d.Workspace) || len(d.Workspace) > maxSlug {
+			found.add(key+".workspace", slugProblem, maxSlug)
+		}
+		oneOf(found, key+".role", d.Role, "viewer", "member", "admin")
+	}
+	if len(o.EmailDomains) > 0 && len(o.Issuers) == 0 {
+		found.add(key+".email_domains", "must be empty where no issuer is configured: no one verifies addresses")
+	}
+}
+
+const slugProblem = "must be a slug: 1 to %d lower-case letters and digits, with single hyphens between them"
 
 // validateAPIKeys checks what an org allows of API keys.
 func (o Org) validateAPIKeys(found *problems, key string) {
 	if o.APIKeys.MaxLifetime != 0 {
-		within(found, key+".api_keys.max_lifetime", o.APIKeys.MaxLifetime, time.Hour, 3650*day, "1h to 3650d, or 0s for no limit")
+		within(found, key+".api_keys.max_lifetime", o.APIKeys.MaxLifetime, time.Hour, 3650*day,
+			"1h to 3650d, or 0s for no limit")
+	}
+	if usual, longest := o.APIKeys.DefaultLifetime, o.APIKeys.MaxLifetime; usual != 0 {
+		within(found, key+".api_keys.default_lifetime", usual, time.Hour, 3650*day, "1h to 3650d, or 0s for none")
+		if longest != 0 && usual > longest {
+			found.add(key+".api_keys.default_lifetime", "must not be longer than max_lifetime")
+		}
 	}
 	if o.APIKeys.policy().NoPersonal && len(o.Issuers) == 0 {
-		found.add(key+".api_keys.personal", "must be true where no issuer is configured: people could not come in at all")
+		found.add(key+".api_keys.personal", "must be true where no issuer is configured: people could not come in at "+
+			"all")
 	}
 }
 
@@ -49,7 +98,7 @@ func (r ClaimRule) validate(found *problems, key string) {
 		found.add(key+".workspace", "must be set, with a role, or operator be true: the rule grants nothing")
 	case r.Workspace == "" && r.Role == "":
 	case !slugForm.MatchString(r.Workspace) || len(r.Workspace) > maxSlug:
-		found.add(key+".workspace", "must be a slug: 1 to %d lower-case letters and digits, with single hyphens between them", maxSlug)
+		found.add(key+".workspace", slugProblem, maxSlug)
 	case identity.ParseRole(r.Role) == identity.NoRole:
 		found.add(key+".role", "must be viewer, member, admin or owner")
 	}
@@ -71,7 +120,8 @@ func isIssuer(s string) bool {
 // the token is after it.
 func isAcceptURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && isHost(lowered(u)) && strings.Count(s, tokenPlace) == 1
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && isHost(lowered(u)) &&
+		strings.Count(s, tokenPlace) == 1
 }
 
 // lowered is u with its host in the letters that isHost knows.

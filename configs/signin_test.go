@@ -15,20 +15,26 @@ import (
 
 func TestIssuers(t *testing.T) {
 	for issuer, ok := range map[string]bool{
-		"https://login.example.com": true, "https://login.example.com/": true, "https://Login.example.com/realms/Acme": true,
-		"https://login.example.com:8443": true, "https://192.0.2.1": true,
+		"https://login.example.com": true, "https://login.example.com/": true,
+		"https://Login.example.com/realms/Acme": true,
+		"https://login.example.com:8443":        true, "https://192.0.2.1": true,
 		"http://localhost:8080/realms/a": true, "http://127.0.0.2": true, "http://[::1]:8080": true,
-		"http://login.example.com": false, "http://localhost.evil.test": false, "https://": false, "https:///realms": false, "": false,
-		"login.example.com": false, "https://u:p@login.example.com": false, "https://login.example.com?x=1": false, "https://login.example.com?": false,
-		"https://login.example.com#x": false, "https://login.example.com#": false, "https://login.example.com:": false, "ftp://login.example.com": false,
+		"http://login.example.com": false, "http://localhost.evil.test": false, "https://": false,
+		"https:///realms": false, "": false,
+		"login.example.com": false, "https://u:p@login.example.com": false, "https://login.example.com?x=1": false,
+		"https://login.example.com?":  false,
+		"https://login.example.com#x": false, "https://login.example.com#": false, "https://login.example.com:": false,
+		"ftp://login.example.com": false,
 	} {
 		name := issuer + " is refused"
 		if ok {
 			name = issuer + " is accepted"
 		}
 		t.Run(name, func(t *testing.T) {
-			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, issuers: [{url: '"+issuer+"', audiences: [atrium]}]}]")})
-			if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "orgs[0].issuers[0].url: must be an https URL") {
+			_, err := configs.Load(configs.Source{
+				File: file(t, "orgs: [{slug: a, issuers: [{url: '"+issuer+"', audiences: [atrium]}]}]")})
+			if ok != (err == nil) || err != nil &&
+				!strings.Contains(err.Error(), "orgs[0].issuers[0].url: must be an https URL") {
 				t.Errorf("error = %v", err)
 			}
 		})
@@ -36,11 +42,13 @@ func TestIssuers(t *testing.T) {
 
 	t.Run("two orgs may share one", func(t *testing.T) {
 		const issuers = "issuers: [{url: 'https://login.example.com', audiences: [atrium]}]"
-		load(t, configs.Source{File: file(t, "orgs: [{slug: a, hosts: [a.test], "+issuers+"}, {slug: b, hosts: [b.test], "+issuers+"}]")})
+		load(t, configs.Source{
+			File: file(t, "orgs: [{slug: a, hosts: [a.test], "+issuers+"}, {slug: b, hosts: [b.test], "+issuers+"}]")})
 	})
 
 	t.Run("no audience is empty", func(t *testing.T) {
-		_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, issuers: [{url: 'https://login.example.com', audiences: [atrium, '']}]}]")})
+		_, err := configs.Load(configs.Source{
+			File: file(t, "orgs: [{slug: a, issuers: [{url: 'https://login.example.com', audiences: [atrium, '']}]}]")})
 		if err == nil || !strings.Contains(err.Error(), "orgs[0].issuers[0].audiences: must list at least one") {
 			t.Errorf("error = %v", err)
 		}
@@ -48,7 +56,8 @@ func TestIssuers(t *testing.T) {
 }
 
 func TestClaimRules(t *testing.T) {
-	const workspace, role = "orgs[0].claim_rules[0].workspace: must be a slug", "orgs[0].claim_rules[0].role: must be viewer"
+	const workspace, role = "orgs[0].claim_rules[0].workspace: must be a slug",
+		"orgs[0].claim_rules[0].role: must be viewer"
 	for grant, want := range map[string]string{
 		"operator: true":                                             "",
 		"workspace: research, role: owner":                           "",
@@ -68,8 +77,10 @@ func TestClaimRules(t *testing.T) {
 			name = grant + " is accepted"
 		}
 		t.Run(name, func(t *testing.T) {
-			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, claim_rules: [{claim: groups, value: x, "+grant+"}]}]")})
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
+			_, err := configs.Load(configs.Source{
+				File: file(t, "orgs: [{slug: a, claim_rules: [{claim: groups, value: x, "+grant+"}]}]")})
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
+				strings.Contains(err.Error(), "\n")) {
 				t.Errorf("error = %v\nwant … %s …, and no other line", err, want)
 			}
 		})
@@ -78,11 +89,15 @@ func TestClaimRules(t *testing.T) {
 
 func TestAcceptURL(t *testing.T) {
 	for url, ok := range map[string]bool{
-		"https://app.example.com/invitations/{token}": true, "https://App.example.com/?invitation={token}": true, "https://app.example.com/#/join/{token}": true,
-		"http://localhost:3000/{token}": true, "http://intranet.example/{token}": true,
-		"https://app.example.com/invitations": false, "https://app.example.com/{Token}": false, "https://app.example.com/{token}/{token}": false,
-		"/invitations/{token}": false, "app.example.com/{token}": false, "https://{token}/": false, "https://{token}.example.com/": false,
-		"https://app{token}": false, "https://{token}@app.example.com/": false, "https://:443/{token}": false, "javascript:alert('{token}')": false,
+		"https://app.example.com/invitations/{token}": true, "https://App.example.com/?invitation={token}": true,
+		"https://app.example.com/#/join/{token}": true,
+		"http://localhost:3000/{token}":          true, "http://intranet.example/{token}": true,
+		"https://app.example.com/invitations": false, "https://app.example.com/{Token}": false,
+		"https://app.example.com/{token}/{token}": false,
+		"/invitations/{token}":                    false, "app.example.com/{token}": false, "https://{token}/": false,
+		"https://{token}.example.com/": false,
+		"https://app{token}":           false, "https://{token}@app.example.com/": false, "https://:443/{token}": false,
+		"javascript:alert('{token}')": false,
 	} {
 		name := url + " is refused"
 		if ok {
@@ -90,7 +105,8 @@ func TestAcceptURL(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{File: file(t, `orgs: [{slug: a, accept_url: "`+url+`"}]`)})
-			if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "orgs[0].accept_url: must be an absolute") {
+			if ok != (err == nil) || err != nil &&
+				!strings.Contains(err.Error(), "orgs[0].accept_url: must be an absolute") {
 				t.Errorf("error = %v", err)
 			}
 		})
@@ -120,15 +136,18 @@ orgs:
 	want := identity.Org{
 		ID: "org_1", Slug: "acme", Name: "acme", BaseURL: "http://127.0.0.1:8080",
 		Issuers: []identity.Issuer{
-			{URL: "https://login.example.com/", Audiences: []string{"atrium", "https://api.example.com"}, TrustEmail: true},
+			{URL: "https://login.example.com/", Audiences: []string{"atrium", "https://api.example.com"},
+				TrustEmail: true},
 			{
-				URL: "http://localhost:8080", Audiences: []string{"atrium"}, TrustEmail: true, EmailDomains: []string{"partner.example"},
-				Require: []identity.ClaimValue{{Claim: "hd", Value: "partner.example"}},
+				URL: "http://localhost:8080", Audiences: []string{"atrium"}, TrustEmail: true,
+				EmailDomains: []string{"partner.example"},
+				Require:      []identity.ClaimValue{{Claim: "hd", Value: "partner.example"}},
 			},
 			{URL: "http://localhost:8081", Audiences: []string{"atrium"}},
 		},
 		ClaimRules: []identity.ClaimRule{
-			{Issuer: "https://login.example.com/", Claim: "realm_access.roles", Value: "staff", Workspace: "research", Role: identity.Admin},
+			{Issuer: "https://login.example.com/", Claim: "realm_access.roles", Value: "staff", Workspace: "research",
+				Role: identity.Admin},
 			{Issuer: "http://localhost:8080", Claim: "email_verified", Value: "true", Operator: true},
 		},
 		SignUp: identity.SignUpClaims, WorkspacesBy: identity.WorkspacesByOperators,
@@ -141,11 +160,14 @@ orgs:
 }
 
 func TestMail(t *testing.T) {
-	const settings = "mail:\n  smtp: {addr: 'smtp.example.com:587', user: atrium, from: 'Atrium <atrium@example.com>'}\norgs: [{slug: a, base_url: 'https://a.test'}]\n"
+	const settings = "mail:\n  smtp: {addr: 'smtp.example.com:587', user: atrium, from: 'Atrium " +
+		"<atrium@example.com>'}\norgs: [{slug: a, base_url: 'https://a.test'}]\n"
 
 	t.Run("its password may lie in a file of its own", func(t *testing.T) {
-		c := load(t, configs.Source{File: file(t, settings), Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD_FILE=" + file(t, canary+"\n")}})
-		if s := c.Mail.SMTP; s.Password.Reveal() != canary || s.Addr != "smtp.example.com:587" || s.User != "atrium" || s.From != "Atrium <atrium@example.com>" || s.TLS != "starttls" {
+		c := load(t, configs.Source{File: file(t, settings),
+			Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD_FILE=" + file(t, canary+"\n")}})
+		if s := c.Mail.SMTP; s.Password.Reveal() != canary || s.Addr != "smtp.example.com:587" || s.User != "atrium" ||
+			s.From != "Atrium <atrium@example.com>" || s.TLS != "starttls" {
 			t.Errorf("got %+v", s)
 		}
 		if _, err := mail.New(c.Mail, slog.New(slog.DiscardHandler)); err != nil {
@@ -154,8 +176,10 @@ func TestMail(t *testing.T) {
 	})
 
 	t.Run("or come from a variable, which is found where it is wrong", func(t *testing.T) {
-		_, err := configs.Load(configs.Source{Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD=" + canary, "ATRIUM_MAIL_SMTP_TLS=none"}})
-		if err == nil || !strings.Contains(err.Error(), "mail.smtp.addr: must be set") || strings.Contains(err.Error(), canary) {
+		_, err := configs.Load(configs.Source{Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD=" + canary,
+			"ATRIUM_MAIL_SMTP_TLS=none"}})
+		if err == nil || !strings.Contains(err.Error(), "mail.smtp.addr: must be set") ||
+			strings.Contains(err.Error(), canary) {
 			t.Errorf("error = %v", err)
 		}
 	})

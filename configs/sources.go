@@ -59,7 +59,8 @@ func (o Org) sourceTypes() []source.Type {
 		}
 		for _, f := range t.Fields {
 			types[i].Fields = append(types[i].Fields, column.Field{
-				Key: f.Key, Title: f.Title, Type: column.Type(f.Type), Required: f.Required, Unique: f.Unique, Synonyms: f.Synonyms, Enum: f.Enum, Example: f.Example,
+				Key: f.Key, Title: f.Title, Type: column.Type(f.Type), Required: f.Required, Unique: f.Unique,
+				Synonyms: f.Synonyms, Enum: f.Enum, Example: f.Example,
 			})
 		}
 	}

@@ -54,10 +54,12 @@ orgs:
 `)["org_acme"]
 		want := []source.Type{
 			{Key: "machines", Title: "Machines", Accepts: []source.Backend{source.SheetBackend}, Fields: []column.Field{
-				{Key: "serial", Title: "Serial number", Type: column.String, Required: true, Unique: true, Synonyms: []string{"sn"}, Example: "A1"},
+				{Key: "serial", Title: "Serial number", Type: column.String, Required: true, Unique: true,
+					Synonyms: []string{"sn"}, Example: "A1"},
 				{Key: "state", Title: "State", Type: column.Enum, Enum: []string{"running", "idle"}},
 			}},
-			{Key: "sites", Title: "Sites", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{{Key: "name", Title: "Name", Type: column.String}}},
+			{Key: "sites", Title: "Sites", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend},
+				Fields: []column.Field{{Key: "name", Title: "Name", Type: column.String}}},
 		}
 		if diff := cmp.Diff(want, o.Types); diff != "" || o.GoogleAPIKey.Reveal() != canary {
 			t.Error(diff)

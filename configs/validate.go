@@ -51,10 +51,21 @@ func (c *Config) validateServer(found *problems) {
 	} {
 		within(found, "server."+t.key, t.d, time.Second, time.Hour, "1s to 1h")
 	}
+	within(found, "server.drain", s.Drain, 0, 5*time.Minute, "0s to 5m")
 	if s.WriteTimeout <= s.RequestTimeout {
-		found.add("server.write_timeout", "must be longer than server.request_timeout, or a request that times out gets no answer")
+		found.add("server.write_timeout", "must be longer than server.request_timeout, or a request that times out "+
+			"gets no answer")
 	}
 	validateLimits(found, s)
+	for i, k := range s.LeakedKeys.PublicKeys {
+		key := fmt.Sprintf("server.leaked_keys.public_keys[%d]", i)
+		if k.ID == "" {
+			found.add(key+".id", "must not be empty")
+		}
+		if _, err := k.Parse(); err != nil {
+			found.add(key+".pem", "must be a public key for ECDSA in PEM")
+		}
+	}
 }
 
 func validateLimits(found *problems, s rest.Config) {
@@ -69,6 +80,7 @@ func validateLimits(found *problems, s rest.Config) {
 		{"rate_limit.workspace_per_minute", s.RateLimit.WorkspacePerMinute, 0},
 		{"rate_limit.workspace_burst", s.RateLimit.WorkspaceBurst, 0},
 		{"rate_limit.unauthenticated_per_minute", s.RateLimit.UnauthenticatedPerMinute, 1},
+		{"rate_limit.sign_ins_per_minute", s.RateLimit.SignInsPerMinute, 1},
 		{"rate_limit.downloads_per_minute", s.RateLimit.DownloadsPerMinute, 1},
 		{"concurrency.per_caller", s.Concurrency.PerCaller, 1},
 		{"concurrency.per_workspace", s.Concurrency.PerWorkspace, 1},
@@ -95,7 +107,8 @@ func (c *Config) validateDatabase(found *problems) {
 		found.add("database.synchronous", "is SQLite's alone; leave it out for PostgreSQL")
 	}
 	within(found, "database.max_conns", d.MaxConns, 1, 1000, "1 to 1000")
-	within(found, "database.statement_timeout", d.StatementTimeout, 100*time.Millisecond, 10*time.Minute, "100ms to 10m")
+	within(found, "database.statement_timeout", d.StatementTimeout, 100*time.Millisecond, 10*time.Minute,
+		"100ms to 10m")
 	oneOf(found, "database.synchronous", d.Synchronous, "full", "normal")
 }
 

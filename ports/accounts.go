@@ -40,26 +40,75 @@ type Users interface {
 	// transaction. If one subject signs in twice for the first time at once, the second call finds the
 	// account that the first one created. The link records the time of the newest token that was
 	// settled.
-	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)
+	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn,
+		settle func(*account.SignIn) error) (*account.Person, error)
 
 	// Link loads the user of by's org with that e-mail address (account.ErrUserNotFound if there is
 	// none) and the user that the issuer's subject is linked to (nil if there is none). It calls
 	// change, links the subject to the first user only, and saves what both recorded, all in one
 	// transaction.
-	Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error
+	Link(ctx context.Context, by identity.Actor, email, issuer, subject string,
+		change func(to, from *account.Person) error) error
 
 	// Update loads a user, calls change and saves what it recorded in one transaction, as
 	// Prompts.Update does.
-	Update(ctx context.Context, org identity.OrgID, id identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error)
+	Update(ctx context.Context, org identity.OrgID, id identity.UserID,
+		change func(*account.User, []account.Membership) error) (*account.User, error)
 }
 
 // People stores the accounts of an org's people for operators, who enable and disable them.
 type People interface {
+	// Memberships lists by's memberships in workspaces that are not deleted, newest workspaces first; with an API key,
+	// only that in the key's workspace.
+	Memberships(ctx context.Context, by identity.Actor, q page.Query) (account.MembershipPage, error)
+
+	// List lists the people of org by e-mail address, without the bearers of service keys.
+	List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error)
+
+	// Search lists the people of org that f matches, newest first, with what is counted as of now. Up to 500 people
+	// that
+	// an older release has written are found once it was called.
+	Search(
+		ctx context.Context, org identity.OrgID, f account.PeopleFilter, now time.Time, q page.Query,
+	) (account.PersonPage, error)
+
+	// Person returns one person as Search does, or account.ErrUserNotFound.
+	Person(
+		ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
+	) (*account.PersonSummary, error)
+
 	// ChangeAccess loads the account of a person of by's org as account.Access. It locks out other such
 	// changes in the org, so that two operators cannot disable each other at once. It calls change, and
 	// saves what the user and the keys recorded, all in one transaction. account.ErrUserNotFound if the
 	// org has no such user.
 	ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error
+}
+
+// Erasures exports and erases what is stored about people.
+type Erasures interface {
+	// Export calls emit with everything that is stored about a person, in sections of at most account.MaxExported rows.
+	// A section can come in several parts. It ends with the first error of emit. account.ErrUserNotFound if the org
+	// has no
+	// such person.
+	Export(
+		ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error,
+	) error
+
+	// Erase loads the account of a person of by's org as account.Leaver, locked as in ChangeAccess. It calls change,
+	// saves
+	// what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's sessions,
+	// sign-ins, links, tickets, shares and invitations, which it counts in the erasure's report, all in one
+	// transaction. account.ErrUserNotFound if the org has no such user.
+	Erase(ctx context.Context, by identity.Actor, id identity.UserID,
+		change func(*account.Leaver) (*account.Erasure, error)) error
+
+	// Erasure returns the erasure of a person, or account.ErrErasureNotFound.
+	Erasure(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Erasure, error)
+
+	// CompleteErasure redacts the events of the org, and removes the stored responses, that name the erased person. It
+	// works in small transactions, and can be called again. It then stores the report without the terms.
+	// account.ErrErasureNotFound if the person was not erased.
+	CompleteErasure(ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time) error
 }
 
 // Workspaces stores workspaces and their members. Find, Get, Lock and Update return
@@ -69,6 +118,9 @@ type Workspaces interface {
 	// the org, deleted ones included, has its slug. account.ErrTooManyWorkspaces if its creator has
 	// created account.MaxWorkspaces already; concurrent calls cannot exceed the limit.
 	Add(ctx context.Context, w *account.Workspace) error
+
+	// List lists the workspaces of org by slug, deleted ones included, without members.
+	List(ctx context.Context, org identity.OrgID, q page.Query) (account.WorkspacePage, error)
 
 	// Find returns the workspace of org with that id or slug, without members.
 	Find(ctx context.Context, org identity.OrgID, idOrSlug string) (*account.Workspace, error)
@@ -80,7 +132,9 @@ type Workspaces interface {
 	Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error)
 
 	// Member returns one member, or account.ErrMemberNotFound.
-	Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error)
+	Member(
+		ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID,
+	) (account.Member, error)
 
 	// Lock locks a workspace of org until the transaction ends: until then every change of the
 	// workspace, its memberships and its invitations waits. Outside a transaction the lock ends at once.
@@ -93,7 +147,8 @@ type Workspaces interface {
 	// Prompts.Update does. If change removed a member, that user's shares in the workspace are deleted.
 	// Stored responses that showed a key that change ended are deleted too. account.ErrSlugTaken as in
 	// Add.
-	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error)
+	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID,
+		change func(*account.Workspace) error) (*account.Workspace, error)
 }
 
 // Invitations stores invitations into workspaces. It calls change functions as Workspaces.Update does.
@@ -102,25 +157,36 @@ type Invitations interface {
 	List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error)
 
 	// Get returns one invitation, or account.ErrInvitationNotFound.
-	Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error)
+	Get(
+		ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID,
+	) (*account.Invitation, error)
 
 	// Workspace returns the workspace of the open invitation whose token has that hash.
 	// account.ErrInvitationNotFound if the org has none.
 	Workspace(ctx context.Context, org identity.OrgID, h account.Hash) (identity.WorkspaceID, error)
 
+	// Find returns the open invitation whose token has that hash, and what its bearer may see of it.
+	// account.ErrInvitationNotFound if the org has none, or if its inviter may no longer invite.
+	Find(
+		ctx context.Context, org identity.OrgID, h account.Hash,
+	) (*account.Invitation, *account.InvitationPreview, error)
+
 	// Invite stores the invitation that change returns for an address. The workspace is loaded with the
 	// mails that it has sent, as of by's time. member is the member with that address, empty if there
 	// is none. pending is the open invitation to that address, nil if there is none.
 	Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
-		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error)) error
+		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
+			error)) error
 
 	// Update changes an invitation of a workspace. change gets nil if there is none with that id.
-	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error
+	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
+		change func(*account.Workspace, *account.Invitation) error) error
 
 	// Accept changes the invitation whose token has that hash. It also loads its workspace, with the
 	// memberships of by and of the inviter, and the user by. The invitation is nil if a concurrent call
 	// has just ended it. account.ErrInvitationNotFound if by's org has no such open invitation.
-	Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error
+	Accept(ctx context.Context, by identity.Actor, h account.Hash,
+		change func(*account.User, *account.Workspace, *account.Invitation) error) error
 }
 
 // Keys stores API keys. Methods that name a key return account.ErrKeyNotFound if the workspace has none
@@ -130,21 +196,25 @@ type Keys interface {
 	// membership if they are new. It loads and locks the workspace as Workspaces.Update does, with the
 	// memberships of by and user and the keys that are live at by's time. So a member who is removed at
 	// the same time creates no key. identity.ErrWorkspaceNotFound if by's org never had that workspace.
-	Add(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (bearer *account.User, k *account.Key, err error)) error
+	Add(ctx context.Context, by identity.Actor, user identity.UserID,
+		change func(*account.Workspace) (bearer *account.User, k *account.Key, err error)) error
 
 	// Get returns a live or revoked key.
 	Get(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID) (*account.Key, error)
 
 	// List lists the workspace's live keys, newest first; only user's unless that is empty.
-	List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time, q page.Query) (account.KeyPage, error)
+	List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time,
+		q page.Query) (account.KeyPage, error)
 
 	// Update loads a key of by's workspace and, recursively, the keys created with it that are not
 	// revoked. It calls change and saves what any of them recorded, as Prompts.Update does. The
 	// workspace is loaded and locked as in Add.
-	Update(ctx context.Context, by identity.Actor, id identity.KeyID, change func(w *account.Workspace, k *account.Key, made []*account.Key) error) (*account.Key, error)
+	Update(ctx context.Context, by identity.Actor, id identity.KeyID,
+		change func(w *account.Workspace, k *account.Key, made []*account.Key) error) (*account.Key, error)
 
 	// Rotate is Update for a key that gets a successor, which is stored with it.
-	Rotate(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) error
+	Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
+		change func(*account.Workspace, *account.Key) (*account.Key, error)) error
 
 	// Principal returns the user that a token of org authenticates, also if the key is revoked or
 	// expired: the caller must check account.Key.Live. identity.ErrUnauthenticated if there is no such
@@ -152,9 +222,13 @@ type Keys interface {
 	// adapter.
 	Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error)
 
-	// Used records when keys of org were last used, at most once a minute per key. It ignores keys that
-	// do not exist. It does not change a key's revision. After an error some uses may be recorded.
-	Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error
+	// Holder returns the org, the workspace and the id of the key with a token, live or revoked, in any org.
+	// account.ErrKeyNotFound if there is none.
+	Holder(ctx context.Context, h account.Hash) (identity.OrgID, identity.WorkspaceID, identity.KeyID, error)
+
+	// Used records when keys of org were last used, and by which address, at most once a minute per key. It
+	// ignores keys that do not exist. It does not change a key's revision. After an error some uses may be recorded.
+	Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error
 }
 
 // Events reads the audit trail.

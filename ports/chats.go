@@ -22,7 +22,8 @@ type Chats interface {
 
 	// Update loads a template, locks it, calls change and saves what it recorded, with ChangedMembers,
 	// all in one transaction, as Prompts.Update does.
-	Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template, error)
+	Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template,
+		error)
 
 	// UpdateFor is Update for a change that names users, who are passed in their order. Until the
 	// transaction ends, their memberships of the workspace cannot change.

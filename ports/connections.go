@@ -41,11 +41,13 @@ type Connections interface {
 	// sets Sealed, it replaces the stored credential. If change revokes the connection, its credential
 	// is erased. Both also erase what Idempotency stored of the requests that brought earlier
 	// credentials (Answer.Brought).
-	Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(c *connection.Connection, others int) error) (*connection.Connection, error)
+	Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+		change func(c *connection.Connection, others int) error) (*connection.Connection, error)
 
 	// Attempt loads the recent efforts of by's workspace, and those of by's org at target, calls admit
 	// and saves the result. If admit fails, nothing is saved. Each kind of effort is counted
 	// separately. Calls for the same workspace or target run one after another. Efforts without an
 	// attempt for an hour may be forgotten.
-	Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(workspace, at *connection.Attempts) error) error
+	Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
+		admit func(workspace, at *connection.Attempts) error) error
 }

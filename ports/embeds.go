@@ -20,16 +20,20 @@ type Embeds interface {
 	List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.EmbedTokenPage, error)
 
 	// Get returns a template with one of its tokens, nil if it has none with that id.
-	Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error)
+	Get(
+		ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+	) (*chat.Template, *chat.EmbedToken, error)
 
 	// Add stores the token that change returns for a template. The template is locked and has have
 	// tokens, so that concurrent calls cannot exceed the limit that change enforces.
-	Add(ctx context.Context, by identity.Actor, of chat.ID, change func(t *chat.Template, have int) (*chat.EmbedToken, error)) error
+	Add(ctx context.Context, by identity.Actor, of chat.ID, change func(t *chat.Template, have int) (*chat.EmbedToken,
+		error)) error
 
 	// Update loads a template and a token as Get does, locks the template, calls change and saves what
 	// the token recorded, all in one transaction, as Prompts.Update does. If change deleted the token
 	// or replaced its secret, stored responses that showed the earlier secret are deleted.
-	Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error
+	Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+		change func(*chat.Template, *chat.EmbedToken) error) error
 
 	// BySecret returns the embed that a secret of org belongs to: a token's current secret or the
 	// previous one. The caller must check whether it still opens anything. chat.ErrEmbedTokenInvalid if

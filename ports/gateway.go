@@ -15,15 +15,20 @@ import (
 // outcome of the first. A key that was used for a different request is refused. A call repeated with
 // its key after an unknown outcome returns the outcome, within 24 hours.
 //
-// Errors: *billing.DeclinedError, and the sentinels named at each method, mean that nothing was done.
-// So does a *billing.Rejection, which is an error on Atrium's side, and billing.ErrCustomerGone if the
-// gateway has no such customer, and a *billing.LimitedError. A *billing.KeptFailure had no visible
-// effect, and its key is used up. After billing.ErrGateway, ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it is
-// unknown whether something was done (billing.OutcomeUnknown). A gateway does not retry a call by
-// itself, and stops when its context ends.
+// Errors: *billing.DeclinedError, and the sentinels named at each method, mean that nothing was done. So does a
+// *billing.Rejection, which is an error on Atrium's side, and billing.ErrCustomerGone if the gateway has no such
+// customer, and a *billing.LimitedError. A *billing.KeptFailure had no visible effect, and its key is used up. After
+// billing.ErrGateway, ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it
+// is unknown whether something was done (billing.OutcomeUnknown). A gateway does not retry a call by itself, and stops
+// when its context ends.
 type Gateway interface {
 	GatewayCustomers
+	GatewayDetails
 	GatewaySubscriptions
+	GatewayPreviews
+	GatewayPromotions
+	GatewayPages
+	GatewayMeters
 }
 
 // GatewayCustomers is the part of a Gateway for customers and their payment methods.
@@ -32,7 +37,9 @@ type GatewayCustomers interface {
 	CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error)
 
 	// CreateSetupIntent lets the payer add one payment method.
-	CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error)
+	CreateSetupIntent(
+		ctx context.Context, key string, c billing.CustomerID, u billing.Usage,
+	) (billing.SetupIntent, error)
 
 	// CancelSetupIntents cancels the customer's setup intents that are not confirmed. Their client
 	// secrets stop working.
@@ -60,12 +67,15 @@ type GatewaySubscriptions interface {
 	// Subscribe creates a subscription and charges the default method. A declined charge creates no
 	// subscription. A charge that needs the payer's authentication leaves the subscription incomplete,
 	// with the action that the payer must take.
-	Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error)
+	Subscribe(
+		ctx context.Context, key string, c billing.CustomerID, o billing.Order,
+	) (billing.GatewaySubscription, error)
 
 	// Amend changes a subscription. If the additional cost cannot be charged, nothing changes. A change
 	// that takes effect now, and a cancellation at the end of the period, replace a change that was
-	// scheduled for renewal.
-	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error)
+	// scheduled for renewal, and so does a pause.
+	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
+		a billing.Amendment) (billing.GatewaySubscription, error)
 
 	// GiveUp cancels a subscription whose first payment waits for the payer, and voids its invoice, so
 	// that it can no longer be paid. billing.ErrSubscriptionExists, and no change, if it was paid in
@@ -74,8 +84,10 @@ type GatewaySubscriptions interface {
 
 	// Cancel ends a subscription immediately, whatever its status. It returns no error if the
 	// subscription has ended. The invoice of a subscription whose first payment waits for the payer is
-	// voided; other open invoices stay.
-	Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
+	// voided; other open invoices stay. why is stored with the subscription.
+	Cancel(
+		ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation,
+	) error
 
 	// Pay charges the default method for an invoice, while the payer is present. A draft is finalized
 	// first. It returns no error if the invoice is paid already. If the payer must authenticate, the
@@ -85,11 +97,33 @@ type GatewaySubscriptions interface {
 	Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error)
 
 	// Subscriptions returns the live subscriptions and at least the last one that ended, with the
-	// payer's required action for incomplete ones.
+	// payer's required action for incomplete ones, and for past due ones whose bank wants authentication.
 	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error)
 
 	// Invoices returns the newest billing.MirroredInvoices invoices.
 	Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error)
+}
+
+// GatewayPreviews is the part of a Gateway that computes without an effect.
+type GatewayPreviews interface {
+	// Preview returns what Amend would charge, as if every charge succeeded. Amend costs the same with the same
+	// ProrateAt, as long as the subscription, its prices and the credit stay as they are.
+	Preview(ctx context.Context, c billing.CustomerID, s billing.SubscriptionID,
+		a billing.Amendment) (billing.Preview, error)
+}
+
+// GatewayPages is the part of a Gateway for its own pages, to which applications send payers.
+type GatewayPages interface {
+	// Portal returns the address of a page where the payer manages payment methods and the subscription, and from
+	// which the payer goes back to an address.
+	Portal(ctx context.Context, c billing.CustomerID, back string) (url string, err error)
+
+	// Checkout returns the address of a page where the payer starts a subscription, which is open for
+	// billing.CheckoutLasts.
+	Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (url string, err error)
+
+	// EndCheckouts ends the open checkout pages of a customer: no payer can start a subscription there any more.
+	EndCheckouts(ctx context.Context, c billing.CustomerID) error
 }
 
 // SandboxPayer does what a payer's browser does with a real gateway.
@@ -98,9 +132,23 @@ type SandboxPayer interface {
 	// number is not examined any further. billing.ErrMethodExpired, *billing.DeclinedError.
 	// billing.ErrIntentNotFound unless intent and secret belong together, and to the customer.
 	// billing.ErrIntentState if the intent was confirmed before.
-	Confirm(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, card billing.Card) (billing.SetupIntent, error)
+	Confirm(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String,
+		card billing.Card) (billing.SetupIntent, error)
 
 	// Authenticate completes, as the payer, the bank's authentication that a setup intent or a payment
 	// intent waits for. Errors as for Confirm.
-	Authenticate(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error)
+	Authenticate(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String,
+		success bool) (billing.SetupIntent, error)
+
+	// Page returns a page of the sandbox. billing.ErrPageNotFound if there is none, or it has ended.
+	Page(ctx context.Context, l billing.SandboxLink) (*billing.SandboxPage, error)
+
+	// Complete starts the subscription of a checkout page with a card, and returns the page. It returns no error if
+	// that was done before. Errors as for Page, and billing.ErrTestCardsOnly, billing.ErrMethodExpired,
+	// *billing.DeclinedError, billing.ErrSubscriptionExists.
+	Complete(ctx context.Context, l billing.SandboxLink, card billing.Card) (*billing.SandboxPage, error)
+
+	// EndAtPeriodEnd ends the subscription of a portal page when its period ends, or undoes that, and returns the
+	// page. Errors as for Page.
+	EndAtPeriodEnd(ctx context.Context, l billing.SandboxLink, ends bool) (*billing.SandboxPage, error)
 }

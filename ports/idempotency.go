@@ -13,9 +13,12 @@ import (
 
 // Errors about an Idempotency-Key.
 var (
-	ErrKeyReused    = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused", Detail: "This Idempotency-Key was used for another request."}
-	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased", Detail: "The request was carried out, but its stored response has been erased."}
-	ErrKeyInFlight  = &fault.Error{Kind: fault.Conflict, Code: "idempotency_in_flight", Detail: "A request with this Idempotency-Key is still running."}
+	ErrKeyReused = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused",
+		Detail: "This Idempotency-Key was used for another request."}
+	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased",
+		Detail: "The request was carried out, but its stored response has been erased."}
+	ErrKeyInFlight = &fault.Error{Kind: fault.Conflict, Code: "idempotency_in_flight",
+		Detail: "A request with this Idempotency-Key is still running.", RetryAfter: 2 * time.Second}
 )
 
 // IdempotencyKey is an Idempotency-Key within its scope, and the request that it was sent with.
@@ -77,7 +80,7 @@ type Idempotency interface {
 	//
 	// ErrKeyReused if key was used with a different request. ErrAnswerErased if the stored response
 	// showed a secret and has expired, or if what was stored of the request is erased. ErrKeyInFlight
-	// while the first request runs, for 30 seconds at most: after that, a key left by a process that
-	// died can be used again.
-	Once(ctx context.Context, key IdempotencyKey, before func(context.Context) error, fn func(Stores) (Answer, error), keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
+	// while the first request runs. A key left by a process that died can be used again after 10 seconds.
+	Once(ctx context.Context, key IdempotencyKey, before func(context.Context) error, fn func(Stores) (Answer, error),
+		keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
 }

@@ -24,14 +24,18 @@ type Payments interface {
 	// Update changes a customer under its lock, and stores it with its Invoices, the subscription in
 	// Ended, and what it recorded. billing.ErrNoCustomer if there is none,
 	// identity.ErrWorkspaceNotFound if the workspace is deleted. change may run again after a conflict.
-	Update(ctx context.Context, by identity.Actor, account string, change func(*billing.Customer) error) (*billing.Customer, error)
+	Update(ctx context.Context, by identity.Actor, account string,
+		change func(*billing.Customer) error) (*billing.Customer, error)
 
 	// Invoices lists the invoices of a workspace at an account, newest first, those of one status if
 	// status is not empty.
-	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error)
+	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus,
+		q page.Query) (billing.InvoicePage, error)
 
 	// Invoice returns an invoice of a workspace at an account, or billing.ErrInvoiceNotFound.
-	Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID) (*billing.Invoice, error)
+	Invoice(
+		ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID,
+	) (*billing.Invoice, error)
 
 	// Find returns the workspace of an org whose customer c is, or billing.ErrNoCustomer.
 	Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error)
@@ -50,14 +54,17 @@ type PaymentOverview interface {
 
 	// Duplicates returns the workspaces of an org that had several live subscriptions when last seen,
 	// with the Surplus of each.
-	Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error)
+	Duplicates(ctx context.Context, org identity.OrgID,
+		account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error)
 
 	// Paused returns the workspaces of an org whose payments at an account are paused, ordered by
 	// identifier.
 	Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error)
 
 	// Customers lists the workspaces of an org that are customers at an account, ordered by identifier.
-	Customers(ctx context.Context, org identity.OrgID, account string, q page.Query) (page.Of[identity.WorkspaceID], error)
+	Customers(
+		ctx context.Context, org identity.OrgID, account string, q page.Query,
+	) (page.Of[identity.WorkspaceID], error)
 }
 
 // Inbox stores the events that gateways sent.
@@ -73,7 +80,9 @@ type Inbox interface {
 	Save(ctx context.Context, org identity.OrgID, events ...billing.Event) error
 
 	// List lists an org's events, last received first. If state is not empty, only those in that state.
-	List(ctx context.Context, org identity.OrgID, state billing.EventState, q page.Query) (page.Of[billing.Event], error)
+	List(
+		ctx context.Context, org identity.OrgID, state billing.EventState, q page.Query,
+	) (page.Of[billing.Event], error)
 
 	// Get returns an event of an org, or billing.ErrEventNotFound.
 	Get(ctx context.Context, org identity.OrgID, account, id string) (*billing.Event, error)

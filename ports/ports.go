@@ -13,7 +13,8 @@ import (
 
 // ErrUnavailable says that a system that Atrium depends on cannot be reached at the moment. An error
 // that wraps it has details that are only for the log.
-var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "Atrium cannot serve this request at the moment. Try again soon."}
+var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable",
+	Detail: "Atrium cannot serve this request at the moment. Try again soon."}
 
 // Atomic is for the few use cases that span aggregates.
 type Atomic interface {
@@ -38,6 +39,7 @@ type Stores struct {
 	Embeds      Embeds
 	Users       Users
 	People      People
+	Erasures    Erasures
 	Workspaces  Workspaces
 	Invitations Invitations
 	Keys        Keys
@@ -48,8 +50,15 @@ type Stores struct {
 	Payments    Payments
 	Inbox       Inbox
 	Tickets     Tickets
+	Sessions    Sessions
+	Passkeys    Passkeys
 	Presences   Presences
 	Usage       Usage
 	Meters      Meters
+	Trials      Trials
 	StreamSeats StreamSeats
+	Groups      Groups
+
+	ProviderSessions ProviderSessions
+	Captures         Captures
 }

@@ -27,7 +27,8 @@ type Presences interface {
 	// transactions commit: a reader who has read up to one has missed none below it. If change fails,
 	// nothing is saved. change may run again after a conflict, so it does no I/O. Update returns the
 	// records as they are now, in the order of users.
-	Update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error)
+	Update(ctx context.Context, org identity.OrgID, users []identity.UserID,
+		change func(*presence.Record) error) ([]*presence.Record, error)
 
 	// List lists the org's live records, newest ids first, so that a record keeps its place when it
 	// changes. The status filter compares Shown. by's own record passes any status filter, because its
@@ -40,16 +41,20 @@ type Presences interface {
 
 	// Due returns the records of org that are due at a time, those that have been due longest first,
 	// then in the order of users. With after, only those that come after it.
-	Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int) ([]presence.DueEntry, error)
+	Due(
+		ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int,
+	) ([]presence.DueEntry, error)
 
 	// Changes returns the records of org whose Seq is above a number, in the order of Seq, deleted ones
 	// included; with users, only theirs. A reader who always continues with the last Seq sees the
 	// current state of every record at least once, and never an older state after a newer one.
-	Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error)
+	Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
+		limit int) ([]presence.Record, error)
 
 	// Workspaces returns, by user id, the workspaces of org that each of users is in, without deleted
 	// ones. Users in no workspace are omitted. It runs a few statements, however many users there are.
-	Workspaces(ctx context.Context, org identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error)
+	Workspaces(ctx context.Context, org identity.OrgID,
+		users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error)
 }
 
 // PresenceSignals sends signals between nodes that share a store. A signal may be lost or arrive twice:

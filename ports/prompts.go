@@ -25,7 +25,8 @@ type Prompts interface {
 	Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error)
 
 	// Update changes a template, and saves its ChangedShares. prompt.ErrNameTaken as in Add.
-	Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error)
+	Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template,
+		error)
 
 	// UpdateFor is Update for a change that names a user. Until the transaction ends, the user's
 	// membership of the workspace cannot change.
@@ -35,7 +36,9 @@ type Prompts interface {
 	// Lock locks a template until the transaction ends, and returns it with the version that ref names,
 	// nil if ref names none. Until then every change of the template, its versions and its shares
 	// waits. Outside a transaction the lock ends at once.
-	Lock(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error)
+	Lock(
+		ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	) (*prompt.Template, *prompt.VersionInfo, error)
 
 	PromptVersions
 }
@@ -45,15 +48,20 @@ type PromptVersions interface {
 	// GetVersion returns a nil version if ref names none. If by may not see the template, it returns no
 	// version and does not look for one: the response time must not tell by that there is such a
 	// template.
-	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error)
+	GetVersion(
+		ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	) (*prompt.Reading, *prompt.Version, error)
 
 	// GetVersionByName is GetVersion of the live template with that name (prompt.NameKey);
 	// prompt.ErrNotFound if by's workspace has none.
-	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error)
+	GetVersionByName(
+		ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
+	) (*prompt.Reading, *prompt.Version, error)
 
 	// UpdateVersion changes a template and one of its versions, nil if ref names none. It reads and
 	// writes no content of the version, and it does not save Labels.
-	UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error)
+	UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+		change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error)
 
 	// EditVersion is UpdateVersion for a change of the version's content and labels. used are the
 	// labels of the template. Labels that change gave to the version are removed from all others of the
@@ -63,7 +71,8 @@ type PromptVersions interface {
 		change func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error) (*prompt.Template, error)
 
 	// AddVersion stores the version that change returns, with labels as in EditVersion.
-	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error)) error
+	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
+		change func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error)) error
 }
 
 // PromptLists reads the lists of prompt templates and of what belongs to one.
@@ -75,7 +84,9 @@ type PromptLists interface {
 	// Versions lists a template's versions, highest number first, without text, messages, tools and
 	// response format. It includes drafts only if drafts is true. A page ends early, but never before
 	// its first item, if its versions would take more than about 1 MiB.
-	Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query) (prompt.VersionPage, error)
+	Versions(
+		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query,
+	) (prompt.VersionPage, error)
 
 	// Shares lists a template's shares by user id, expired ones included.
 	Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error)
@@ -84,5 +95,7 @@ type PromptLists interface {
 	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
 
 	// Activations lists the ledger, latest first.
-	Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error)
+	Activations(
+		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query,
+	) (page.Of[prompt.Activation], error)
 }

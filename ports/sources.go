@@ -40,10 +40,12 @@ type Sources interface {
 	// Update changes a source and saves it, with the events that change recorded and its Learnt, all in
 	// one transaction, as Prompts.Update does. A source that change Detached is removed.
 	// source.ErrAlreadyAttached as in Add.
-	Update(ctx context.Context, ws identity.WorkspaceID, id source.ID, change func(*source.Source) error) (*source.Source, error)
+	Update(ctx context.Context, ws identity.WorkspaceID, id source.ID,
+		change func(*source.Source) error) (*source.Source, error)
 
 	// UpdateThrough changes all sources that read through a connection, as Update does, oldest first.
-	UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID, change func(*source.Source) error) error
+	UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+		change func(*source.Source) error) error
 
 	// Memory returns what the workspace has taught for a type. If it has taught more than 2000 column
 	// names, only the latest 2000.

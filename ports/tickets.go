@@ -15,9 +15,13 @@ type Tickets interface {
 	// Add stores a ticket.
 	Add(ctx context.Context, t account.Ticket) error
 
-	// Take returns a ticket of org and removes it, so that only one of several concurrent calls gets
+	// Take returns a ticket of org and marks it as used, so that only one of several concurrent calls gets
 	// it. identity.ErrUnauthenticated if there is none, or if it has expired at now.
 	Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error)
+
+	// Resume returns a ticket of org that Take returned, any number of times until account.ResumeWithin after the
+	// last call of either. identity.ErrUnauthenticated if there is none, or if that time is over at now.
+	Resume(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error)
 
 	// Proven returns the principal behind each proof in org, in order. For a key, revoked and expired
 	// ones included, it is the key's user with its membership. For a sign-in, it has no key and no

@@ -15,14 +15,18 @@ import (
 // Usage counts what workspaces have stored.
 type Usage interface {
 	// Of returns what a workspace uses. Invitations that have expired at the time at do not count, nor do
-	// the streams of nodes that are not alive. In a transaction that has added to it, the addition
-	// counts, and every other transaction that adds waits until this one ends: if several compete for
-	// the last free place, only one succeeds.
+	// the streams of nodes that are not alive. In a transaction, its own additions count, and those of
+	// transactions that have ended.
 	Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error)
+
+	// Lock makes every other transaction that calls Lock for the workspace wait until this one ends. Without a
+	// transaction it has no effect.
+	Lock(ctx context.Context, ws identity.WorkspaceID) error
 }
 
 // CheckUsage returns a *quota.LimitError if the workspace that by acts in uses more than limits allow, in
-// one of kinds. In a transaction, the result counts what the transaction has added.
+// one of kinds. In a transaction, the result counts what the transaction has added. Near a limit transactions wait
+// for each other here until they end: if several compete for the last free place, only one succeeds.
 func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.Limits, kinds ...quota.Kind) error {
 	if !slices.ContainsFunc(kinds, limits.Bounds) {
 		return nil
@@ -30,6 +34,14 @@ func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.
 	used, err := s.Usage.Of(ctx, by.Workspace, by.At)
 	if err != nil {
 		return err
+	}
+	if limits.Near(used, kinds...) {
+		if err := s.Usage.Lock(ctx, by.Workspace); err != nil {
+			return err
+		}
+		if used, err = s.Usage.Of(ctx, by.Workspace, by.At); err != nil {
+			return err
+		}
 	}
 	return limits.Check(used, kinds...)
 }
@@ -40,7 +52,8 @@ type StreamSeats interface {
 	// Take counts one more stream of a workspace on a node, unless check fails for the usage with it.
 	// Concurrent calls for a workspace wait for each other. identity.ErrWorkspaceNotFound if the
 	// workspace does not exist.
-	Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(used quota.Amounts) error) error
+	Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time,
+		check func(used quota.Amounts) error) error
 
 	// Free counts one stream less. It never counts below zero.
 	Free(ctx context.Context, ws identity.WorkspaceID, node string) error
@@ -55,10 +68,12 @@ type Quotas func(ctx context.Context, by identity.Actor) (quota.Limits, error)
 
 // Meters stores the usage that applications report.
 type Meters interface {
-	// Add adds a report to the sum of its feature and period in by's workspace, and returns the sum. A
-	// report whose Key the workspace has had within billing.UsageKeyLasts is not added: then repeated is
-	// true. billing.ErrUsageKeyReused if the first one had another feature or quantity. A sum beyond billing.MaxUsageSum stays at it. Concurrent reports
-	// all count.
+	UsageOutbox
+
+	// Add adds a report to the sum of its feature and period in by's workspace, and returns the sum. A report whose Key
+	// the workspace has had within billing.UsageKeyLasts is not added: then repeated is true. billing.ErrUsageKeyReused
+	// if the first one had another feature or quantity. A sum beyond billing.MaxUsageSum stays at it. Concurrent
+	// reports all count.
 	Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (sum int64, repeated bool, err error)
 
 	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.

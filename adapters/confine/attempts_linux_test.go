@@ -135,8 +135,10 @@ var attempts = append([]attempt{
 	{name: "list the data directory", part: partFiles, try: read(data("."))},
 	{name: "read files of other jobs", part: partFiles, try: read(data("sheets/theirs.csv"))},
 	{name: "read the key file by a link", part: partFiles, try: read(data("warehouses/link.db"))},
-	{name: "read the key file by way of the own folder", part: partFiles, try: read(data("warehouses/../keyring.json"))},
-	{name: "read the key file through /proc/self/root", part: partFiles, try: read(func(w world) string { return "/proc/self/root" + w.at("keyring.json") })},
+	{name: "read the key file by way of the own folder", part: partFiles,
+		try: read(data("warehouses/../keyring.json"))},
+	{name: "read the key file through /proc/self/root", part: partFiles,
+		try: read(func(w world) string { return "/proc/self/root" + w.at("keyring.json") })},
 	{name: "read the parent's memory", part: partFiles, try: read(ofParent("mem"))},
 	{name: "read the parent's environment", part: partFiles, try: read(ofParent("environ"))},
 	{name: "read the parent's memory map", part: partFiles, try: read(ofParent("maps"))},
@@ -149,36 +151,50 @@ var attempts = append([]attempt{
 	{name: "read a disk", part: partFiles, try: read(fixed("/dev/null"))},
 
 	{name: "make a file", part: partFilter, try: func(w world) error { return os.WriteFile(w.at("made"), nil, 0o600) }},
-	{name: "make a file in its own folder", part: partFilter, try: func(w world) error { return os.WriteFile(w.at("warehouses/made"), nil, 0o600) }},
-	{name: "write to the database", part: partFilter, try: func(w world) error { return open(w.at("atrium.db"), unix.O_WRONLY) }},
-	{name: "empty a file by opening it", part: partFilter, try: func(w world) error { return open(w.at("warehouses/mine.db"), unix.O_RDONLY|unix.O_TRUNC) }},
-	{name: "open an unnamed file", part: partFilter, try: func(w world) error { return open(w.at("warehouses"), unix.O_TMPFILE|unix.O_RDWR) }},
+	{name: "make a file in its own folder", part: partFilter,
+		try: func(w world) error { return os.WriteFile(w.at("warehouses/made"), nil, 0o600) }},
+	{name: "write to the database", part: partFilter,
+		try: func(w world) error { return open(w.at("atrium.db"), unix.O_WRONLY) }},
+	{name: "empty a file by opening it", part: partFilter,
+		try: func(w world) error { return open(w.at("warehouses/mine.db"), unix.O_RDONLY|unix.O_TRUNC) }},
+	{name: "open an unnamed file", part: partFilter,
+		try: func(w world) error { return open(w.at("warehouses"), unix.O_TMPFILE|unix.O_RDWR) }},
 	{name: "open by openat2", part: partFilter, try: func(w world) error {
 		_, err := unix.Openat2(unix.AT_FDCWD, w.at("warehouses/mine.db"), &unix.OpenHow{Flags: unix.O_RDONLY})
 		return err
 	}},
 	{name: "truncate", part: partFilter, try: func(w world) error { return unix.Truncate(w.at("atrium.db"), 0) }},
 	{name: "delete the database", part: partFilter, try: func(w world) error { return unix.Unlink(w.at("atrium.db")) }},
-	{name: "delete a file of its own folder", part: partFilter, try: func(w world) error { return unix.Unlink(w.at("warehouses/mine.db")) }},
-	{name: "rename the key file", part: partFilter, try: func(w world) error { return unix.Rename(w.at("keyring.json"), w.at("other.json")) }},
+	{name: "delete a file of its own folder", part: partFilter,
+		try: func(w world) error { return unix.Unlink(w.at("warehouses/mine.db")) }},
+	{name: "rename the key file", part: partFilter,
+		try: func(w world) error { return unix.Rename(w.at("keyring.json"), w.at("other.json")) }},
 	{name: "rename with flags", part: partFilter, try: func(w world) error {
-		return unix.Renameat2(unix.AT_FDCWD, w.at("keyring.json"), unix.AT_FDCWD, w.at("other.json"), unix.RENAME_NOREPLACE)
+		return unix.Renameat2(unix.AT_FDCWD, w.at("keyring.json"), unix.AT_FDCWD, w.at("other.json"),
+			unix.RENAME_NOREPLACE)
 	}},
-	{name: "chmod", part: partFilter, try: func(w world) error { return unix.Fchmodat(unix.AT_FDCWD, w.at("keyring.json"), 0o666, 0) }},
-	{name: "chown", part: partFilter, try: func(w world) error { return unix.Fchownat(unix.AT_FDCWD, w.at("keyring.json"), -1, -1, 0) }},
+	{name: "chmod", part: partFilter,
+		try: func(w world) error { return unix.Fchmodat(unix.AT_FDCWD, w.at("keyring.json"), 0o666, 0) }},
+	{name: "chown", part: partFilter,
+		try: func(w world) error { return unix.Fchownat(unix.AT_FDCWD, w.at("keyring.json"), -1, -1, 0) }},
 	{name: "make a folder", part: partFilter, try: func(w world) error { return unix.Mkdir(w.at("folder"), 0o700) }},
 	{name: "remove a folder", part: partFilter, try: func(w world) error { return unix.Rmdir(w.at("empty")) }},
-	{name: "make a symbolic link", part: partFilter, try: func(w world) error { return unix.Symlink("x", w.at("symlink")) }},
-	{name: "make a hard link", part: partFilter, try: func(w world) error { return unix.Link(w.at("keyring.json"), w.at("warehouses/hard")) }},
-	{name: "make a pipe with a name", part: partFilter, try: func(w world) error { return unix.Mkfifo(w.at("pipe"), 0o600) }},
+	{name: "make a symbolic link", part: partFilter,
+		try: func(w world) error { return unix.Symlink("x", w.at("symlink")) }},
+	{name: "make a hard link", part: partFilter,
+		try: func(w world) error { return unix.Link(w.at("keyring.json"), w.at("warehouses/hard")) }},
+	{name: "make a pipe with a name", part: partFilter,
+		try: func(w world) error { return unix.Mkfifo(w.at("pipe"), 0o600) }},
 	{name: "change a file's times", part: partFilter, try: func(w world) error {
 		return unix.UtimesNanoAt(unix.AT_FDCWD, w.at("atrium.db"), []unix.Timespec{{}, {}}, 0)
 	}},
-	{name: "set an extended attribute", part: partFilter, try: func(w world) error { return unix.Setxattr(w.at("atrium.db"), "user.a", []byte("b"), 0) }},
+	{name: "set an extended attribute", part: partFilter,
+		try: func(w world) error { return unix.Setxattr(w.at("atrium.db"), "user.a", []byte("b"), 0) }},
 	{name: "change the folder", part: partFilter, try: func(world) error { return unix.Chdir("/") }},
 	{name: "watch files", part: partFilter, try: func(world) error { return descriptor(unix.InotifyInit1(0)) }},
 
-	{name: "run a shell", part: partFilter, try: func(world) error { return unix.Exec("/bin/sh/not", []string{"sh"}, nil) }},
+	{name: "run a shell", part: partFilter,
+		try: func(world) error { return unix.Exec("/bin/sh/not", []string{"sh"}, nil) }},
 	{name: "run a program by execveat", part: partFilter, try: raw(unix.SYS_EXECVEAT, 0, text("/nothing"), 0, 0, 0)},
 	{name: "start a process", part: partFilter, try: func(world) error {
 		p, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{})
@@ -189,35 +205,47 @@ var attempts = append([]attempt{
 	}},
 	{name: "fork", part: partFilter, try: raw(unix.SYS_CLONE, uintptr(unix.CLONE_SIGHAND))}, // no kernel does that
 	{name: "fork by clone3", part: partFilter, try: raw(unix.SYS_CLONE3, 0, 0)},
-	{name: "a thread in other namespaces", part: partFilter, try: raw(unix.SYS_CLONE, unix.CLONE_THREAD|unix.CLONE_NEWNET)},
+	{name: "a thread in other namespaces", part: partFilter,
+		try: raw(unix.SYS_CLONE, unix.CLONE_THREAD|unix.CLONE_NEWNET)},
 
-	{name: "trace the parent", part: partFilter, try: func(w world) error { return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(w.Parent)) }},
+	{name: "trace the parent", part: partFilter,
+		try: func(w world) error { return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(w.Parent)) }},
 	{name: "be traced", part: partFilter, try: raw(unix.SYS_PTRACE, 0xffff)},
-	{name: "read the parent's memory by a call", part: partFilter, try: func(w world) error { return across(unix.SYS_PROCESS_VM_READV, w) }},
-	{name: "write to the parent's memory by a call", part: partFilter, try: func(w world) error { return across(unix.SYS_PROCESS_VM_WRITEV, w) }},
-	{name: "take the parent's open files", part: partFilter, try: func(w world) error { return call(unix.SYS_PIDFD_OPEN, uintptr(w.Parent)) }},
+	{name: "read the parent's memory by a call", part: partFilter,
+		try: func(w world) error { return across(unix.SYS_PROCESS_VM_READV, w) }},
+	{name: "write to the parent's memory by a call", part: partFilter,
+		try: func(w world) error { return across(unix.SYS_PROCESS_VM_WRITEV, w) }},
+	{name: "take the parent's open files", part: partFilter,
+		try: func(w world) error { return call(unix.SYS_PIDFD_OPEN, uintptr(w.Parent)) }},
 	{name: "signal the parent", part: partFilter, try: func(w world) error { return unix.Kill(w.Parent, 0) }},
-	{name: "signal the parent's thread", part: partFilter, try: func(w world) error { return unix.Tgkill(w.Parent, w.Parent, 0) }},
-	{name: "signal any thread", part: partFilter, try: func(w world) error { return call(unix.SYS_TKILL, uintptr(w.Parent)) }},
-	{name: "queue a signal for the parent", part: partFilter, try: func(w world) error { return call(unix.SYS_RT_SIGQUEUEINFO, uintptr(w.Parent), 0, 0) }},
+	{name: "signal the parent's thread", part: partFilter,
+		try: func(w world) error { return unix.Tgkill(w.Parent, w.Parent, 0) }},
+	{name: "signal any thread", part: partFilter,
+		try: func(w world) error { return call(unix.SYS_TKILL, uintptr(w.Parent)) }},
+	{name: "queue a signal for the parent", part: partFilter,
+		try: func(w world) error { return call(unix.SYS_RT_SIGQUEUEINFO, uintptr(w.Parent), 0, 0) }},
 	{name: "have the kernel signal the parent", part: partFilter, try: func(w world) error {
 		_, err := unix.FcntlInt(0, unix.F_SETOWN, w.Parent)
 		return err
 	}},
 	{name: "have the kernel signal the parent by ioctl", part: partFilter, try: raw(unix.SYS_IOCTL, 0, 0x8901, 0)},
-	{name: "take other priorities", part: partFilter, try: func(w world) error { return unix.Setpriority(unix.PRIO_PROCESS, w.Parent, 19) }},
+	{name: "take other priorities", part: partFilter,
+		try: func(w world) error { return unix.Setpriority(unix.PRIO_PROCESS, w.Parent, 19) }},
 	{name: "limit the parent", part: partFilter, try: func(w world) error {
 		return unix.Prlimit(w.Parent, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
 	}},
-	{name: "outlive the parent's death", part: partFilter, try: func(world) error { return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) }},
+	{name: "outlive the parent's death", part: partFilter,
+		try: func(world) error { return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) }},
 	{name: "begin a session", part: partFilter, try: func(world) error { return sessionOf() }},
 	{name: "leave the process group", part: partFilter, try: func(world) error { return unix.Setpgid(0, 0) }},
 
 	{name: "512 MiB of memory", part: partLimits, try: memory(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)},
 	{name: "512 MiB of shared memory", part: partFilter, try: memory(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)},
-	{name: "512 MiB of a stack", part: partFilter, try: memory(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_GROWSDOWN)},
+	{name: "512 MiB of a stack", part: partFilter,
+		try: memory(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_GROWSDOWN)},
 	{name: "memory that is a program", part: partFilter, try: memory(unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)},
-	{name: "a file in memory", part: partFilter, try: func(world) error { return descriptor(unix.MemfdCreate("x", 0)) }},
+	{name: "a file in memory", part: partFilter,
+		try: func(world) error { return descriptor(unix.MemfdCreate("x", 0)) }},
 	{name: "System V shared memory", part: partFilter, try: func(world) error {
 		_, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
 		return err
@@ -228,7 +256,8 @@ var attempts = append([]attempt{
 		return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1024, Max: 1024})
 	}},
 
-	{name: "be readable to others again", part: partFilter, try: func(world) error { return unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) }},
+	{name: "be readable to others again", part: partFilter,
+		try: func(world) error { return unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) }},
 	{name: "another filter", part: partFilter, try: raw(unix.SYS_SECCOMP, 1, 0, 0)},
 	{name: "other namespaces", part: partFilter, try: func(world) error { return unix.Unshare(unix.CLONE_NEWUSER) }},
 	{name: "the namespaces of another", part: partFilter, try: raw(unix.SYS_SETNS, 0, 0)},
@@ -246,12 +275,17 @@ var attempts = append([]attempt{
 	{name: "make a kernel key", part: partFilter, try: raw(unix.SYS_ADD_KEY, 0, 0, 0, 0, 0)},
 	{name: "load a module", part: partFilter, try: raw(unix.SYS_INIT_MODULE, 0, 0, 0)},
 
-	{name: "listen on all addresses", part: partFilter, whole: true, try: onTCP(func(fd int, _ world) error { return unix.Listen(fd, 1) })},
-	{name: "bind to loopback", part: partFilter, whole: true, try: onTCP(func(fd int, _ world) error { return unix.Bind(fd, &unix.SockaddrInet4{Addr: loopback4}) })},
-	{name: "connect to where it may", part: partNothing, whole: true, try: dial("tcp", func(w world) uint16 { return w.Open })},
-	{name: "connect past the guard", part: partTCP, whole: true, try: dial("tcp", func(w world) uint16 { return w.Closed })},
+	{name: "listen on all addresses", part: partFilter, whole: true,
+		try: onTCP(func(fd int, _ world) error { return unix.Listen(fd, 1) })},
+	{name: "bind to loopback", part: partFilter, whole: true,
+		try: onTCP(func(fd int, _ world) error { return unix.Bind(fd, &unix.SockaddrInet4{Addr: loopback4}) })},
+	{name: "connect to where it may", part: partNothing, whole: true,
+		try: dial("tcp", func(w world) uint16 { return w.Open })},
+	{name: "connect past the guard", part: partTCP, whole: true,
+		try: dial("tcp", func(w world) uint16 { return w.Closed })},
 	{name: "connect by the first packet", part: partFilter, whole: true, try: onTCP(func(fd int, w world) error {
-		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Addr: loopback4, Port: int(w.Closed)})
+		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN,
+			&unix.SockaddrInet4{Addr: loopback4, Port: int(w.Closed)})
 	})},
 	{name: "transparent sockets", part: partFilter, whole: true, try: onTCP(func(fd int, _ world) error {
 		return unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1)
@@ -275,8 +309,10 @@ var attempts = append([]attempt{
 
 // offline are the attempts of a job without a network, beside those of all jobs.
 var offline = []attempt{
-	{name: "a TCP socket without a network", part: partFilter, try: socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)},
-	{name: "a UDP socket without a network", part: partFilter, try: socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)},
+	{name: "a TCP socket without a network", part: partFilter,
+		try: socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)},
+	{name: "a UDP socket without a network", part: partFilter,
+		try: socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)},
 	{name: "connect without a network", part: partFilter, try: dial("tcp", func(w world) uint16 { return w.Open })},
 }
 

@@ -95,7 +95,8 @@ func (r *Runner) Close() error {
 	return r.folder.Close()
 }
 
-// unlinkedTempDir returns an open folder that is already removed: no file can be created in it, and it needs no cleanup.
+// unlinkedTempDir returns an open folder that is already removed: no file can be created in it, and it needs no
+// cleanup.
 func unlinkedTempDir() (*os.File, error) {
 	path, err := os.MkdirTemp("", "atrium-child-")
 	if err != nil {

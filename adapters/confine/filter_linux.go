@@ -59,7 +59,8 @@ var plainCalls = []string{
 // boundCalls are allowed with some arguments. If a call has several entries, one of them must match.
 func boundCalls(pid int) []seccomp.NameWithConditions {
 	const (
-		notRead  = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | unix.O_TMPFILE&^unix.O_DIRECTORY
+		notRead = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
+			unix.O_TMPFILE&^unix.O_DIRECTORY
 		unshared = unix.MAP_SHARED | unix.MAP_GROWSDOWN | unix.MAP_HUGETLB // MAP_SHARED is a bit of all that is shared
 		spaces   = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 			unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
@@ -85,7 +86,8 @@ func boundCalls(pid int) []seccomp.NameWithConditions {
 		unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
 		unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW,
 	} {
-		calls = append(calls, seccomp.NameWithConditions{Name: "fcntl", Conditions: seccomp.ArgumentConditions{is(1, command)}})
+		calls = append(calls, seccomp.NameWithConditions{Name: "fcntl",
+			Conditions: seccomp.ArgumentConditions{is(1, command)}})
 	}
 	return calls
 }
@@ -97,7 +99,8 @@ var socketCalls = []string{"connect", "getsockname", "getpeername", "getsockopt"
 // boundSocketCalls are those that are allowed with some arguments: what Go's net package makes, TCP and UDP only.
 func boundSocketCalls() (calls []seccomp.NameWithConditions) {
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		for _, kind := range []struct{ socket, protocol int }{{unix.SOCK_STREAM, unix.IPPROTO_TCP}, {unix.SOCK_DGRAM, unix.IPPROTO_UDP}} {
+		for _, kind := range []struct{ socket, protocol int }{{unix.SOCK_STREAM, unix.IPPROTO_TCP},
+			{unix.SOCK_DGRAM, unix.IPPROTO_UDP}} {
 			for _, protocol := range []int{0, kind.protocol} {
 				calls = append(calls, seccomp.NameWithConditions{Name: "socket", Conditions: seccomp.ArgumentConditions{
 					is(0, family), is(1, kind.socket|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC), is(2, protocol),
@@ -111,7 +114,8 @@ func boundSocketCalls() (calls []seccomp.NameWithConditions) {
 		unix.IPPROTO_IPV6: {unix.IPV6_V6ONLY},
 	} {
 		for _, option := range options {
-			calls = append(calls, seccomp.NameWithConditions{Name: "setsockopt", Conditions: seccomp.ArgumentConditions{is(1, level), is(2, option)}})
+			calls = append(calls, seccomp.NameWithConditions{Name: "setsockopt",
+				Conditions: seccomp.ArgumentConditions{is(1, level), is(2, option)}})
 		}
 	}
 	return calls

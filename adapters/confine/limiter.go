@@ -59,7 +59,8 @@ type slot struct {
 }
 
 func newTenantLimiter(most int) *tenantLimiter {
-	return &tenantLimiter{most: most, perOrg: max(1, most-most/4), perTenant: max(1, most/2), served: map[Tenant]uint64{}}
+	return &tenantLimiter{most: most, perOrg: max(1, most-most/4), perTenant: max(1, most/2),
+		served: map[Tenant]uint64{}}
 }
 
 // acquire waits until a job of t may run. The job ends with the context that acquire returns, which ends with
@@ -99,7 +100,8 @@ func (s *tenantLimiter) enqueue(p *slot, wait bool) bool {
 	if !slices.Contains(s.waiting, p) {
 		return true
 	}
-	if wait && count(s.waiting, isTenant(p.tenant)) <= maxWaiting && count(s.waiting, isOrg(p.tenant)) <= maxWaitingOrg {
+	if wait && count(s.waiting, isTenant(p.tenant)) <= maxWaiting &&
+		count(s.waiting, isOrg(p.tenant)) <= maxWaitingOrg {
 		return true
 	}
 	s.refused++
@@ -145,7 +147,8 @@ func (s *tenantLimiter) grant() {
 
 // hasRoom reports whether one more job of t may run.
 func (s *tenantLimiter) hasRoom(t Tenant) bool {
-	return len(s.running) < s.most && count(s.running, isOrg(t)) < s.perOrg && count(s.running, isTenant(t)) < s.perTenant
+	return len(s.running) < s.most && count(s.running, isOrg(t)) < s.perOrg &&
+		count(s.running, isTenant(t)) < s.perTenant
 }
 
 // isServedBefore reports whether a is to be served before b, who came earlier.
@@ -171,7 +174,8 @@ func (s *tenantLimiter) evictFor(p *slot) {
 	orgFull := count(s.running, isOrg(p.tenant)) >= s.perOrg
 	var victim *slot
 	for _, r := range s.running { // the oldest first
-		if r.evicted || time.Since(r.begun) < evictAfter || orgFull && r.tenant.Org != p.tenant.Org || count(s.running, isTenant(r.tenant)) <= own {
+		if r.evicted || time.Since(r.begun) < evictAfter || orgFull && r.tenant.Org != p.tenant.Org ||
+			count(s.running, isTenant(r.tenant)) <= own {
 			continue
 		}
 		if victim == nil || s.isServedBefore(victim.tenant, r.tenant) {

@@ -35,7 +35,8 @@ func simulate(t *testing.T, most int, test func(c *simulation)) {
 		ctx, stop := context.WithCancel(t.Context())
 		c := &simulation{
 			t: t, tenantLimiter: newTenantLimiter(most), ctx: ctx, stop: stop,
-			ended: map[string]func(){}, ends: map[string]error{}, since: map[string]time.Duration{}, held: map[string]context.Context{},
+			ended: map[string]func(){}, ends: map[string]error{}, since: map[string]time.Duration{},
+			held: map[string]context.Context{},
 		}
 		test(c)
 		stop()

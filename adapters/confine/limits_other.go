@@ -13,7 +13,8 @@ import (
 
 // A child without limits that the kernel enforces is no protection, so none is claimed here.
 func supported() error {
-	return fmt.Errorf("%w: connections to warehouses and sheets need Linux, whose kernel confines the processes that read them; elsewhere run Atrium in a container", errors.ErrUnsupported)
+	return fmt.Errorf("%w: connections to warehouses and sheets need Linux, whose kernel confines the processes that "+
+		"read them; elsewhere run Atrium in a container", errors.ErrUnsupported)
 }
 
 // Missing lists the parts of the confinement that this system lacks.

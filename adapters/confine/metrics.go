@@ -16,16 +16,19 @@ func (r *Runner) Metrics(pool string) []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read(value))
 	}
 	counter := func(name, help string, value func(*tenantLimiter) uint64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read(value))
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+			read(value))
 	}
 	return []prometheus.Collector{
 		gauge("atrium_children_running", "How many calls run in child processes.",
 			func(s *tenantLimiter) uint64 { return uint64(len(s.running)) }),
 		gauge("atrium_children_waiting", "How many calls wait for a child process.",
 			func(s *tenantLimiter) uint64 { return uint64(len(s.waiting)) }),
-		counter("atrium_children_refused_total", "Calls that were refused because too many of their tenant's waited, and jobs that were postponed.",
+		counter("atrium_children_refused_total", "Calls that were refused because too many of their tenant's waited, "+
+			"and jobs that were postponed.",
 			func(s *tenantLimiter) uint64 { return s.refused }),
-		counter("atrium_children_evicted_total", "Calls that were ended before their time because other tenants waited.",
+		counter("atrium_children_evicted_total",
+			"Calls that were ended before their time because other tenants waited.",
 			func(s *tenantLimiter) uint64 { return s.evicted }),
 	}
 }

@@ -67,7 +67,8 @@ func restrictAccess(needs ports.JobNeeds) error {
 	folders, files := append([]string{}, needs.Folders...), append([]string{}, zoneFiles...)
 	folders = append(folders, zoneFolders...)
 	if needs.Network {
-		folders, files = append(folders, authorityFolders...), append(append(files, resolverFiles...), authorityFiles...)
+		folders, files = append(folders, authorityFolders...),
+			append(append(files, resolverFiles...), authorityFiles...)
 	}
 	rules := []landlock.Rule{
 		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir, present(folders, true)...).IgnoreIfMissing(),

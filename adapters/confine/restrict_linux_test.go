@@ -23,6 +23,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // serverMode is the argument that makes this binary a server whose child is hostile; what follows says how.
@@ -88,7 +89,8 @@ type outcome struct {
 // outlive ignores every signal, starts a process that would live on where it can, and never returns.
 func outlive(context.Context, json.RawMessage) (any, error) {
 	signal.Ignore()
-	_, _ = os.StartProcess("/bin/sleep", []string{sleeper(os.Getppid()), "600"}, &os.ProcAttr{Files: []*os.File{nil, os.Stdout}})
+	_, _ = os.StartProcess("/bin/sleep", []string{sleeper(os.Getppid()), "600"},
+		&os.ProcAttr{Files: []*os.File{nil, os.Stdout}})
 	time.Sleep(time.Hour)
 	return nil, nil
 }
@@ -188,7 +190,8 @@ func serve(t *testing.T, uid uint32, kernel, job string) (serverReport, *os.Proc
 	}))
 	cmd := exec.Command(copied, serverMode, kernel, job, folder)
 	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"SECRET=c4n4ry"}, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, NoSetGroups: os.Getuid() != 0}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid,
+		NoSetGroups: os.Getuid() != 0}}
 	in, err := cmd.StdinPipe()
 	must(t, err)
 	out, err := cmd.StdoutPipe()
@@ -325,7 +328,8 @@ func untouched(t *testing.T, folder string) {
 // attempts would be refused for some other reason. The server says what it lacks.
 func TestWithoutConfinementTheAttemptsSucceed(t *testing.T) {
 	if lacking()[partFilter] {
-		t.Log("this kernel has no filters, so that nothing can be kept from a test: the other test has shown what happens")
+		t.Log("this kernel has no filters, so that nothing can be kept from a test: the other test has shown what " +
+			"happens")
 		return
 	}
 	report, _, _ := serve(t, uint32(os.Getuid()), "old", "attack online")
@@ -333,16 +337,21 @@ func TestWithoutConfinementTheAttemptsSucceed(t *testing.T) {
 		t.Fatalf("%q, missing %q", report.Error, report.Missing)
 	}
 	for _, name := range []string{
-		"read the key file", "read the database", "read the parent's arguments", "read /etc/passwd", "write to the database",
-		"delete the database", "rename the key file", "chmod", "make a folder", "make a hard link", "start a process", "signal the parent",
-		"512 MiB of shared memory", "512 MiB of a stack", "memory that is a program", "a file in memory", "System V shared memory",
-		"listen on all addresses", "bind to loopback", "connect past the guard", "Unix sockets", "netlink", "a pair of sockets",
+		"read the key file", "read the database", "read the parent's arguments", "read /etc/passwd",
+		"write to the database",
+		"delete the database", "rename the key file", "chmod", "make a folder", "make a hard link", "start a process",
+		"signal the parent",
+		"512 MiB of shared memory", "512 MiB of a stack", "memory that is a program", "a file in memory",
+		"System V shared memory",
+		"listen on all addresses", "bind to loopback", "connect past the guard", "Unix sockets", "netlink",
+		"a pair of sockets",
 	} {
 		if o := report.Came[name]; o.Refused {
 			t.Errorf("%s: %s", name, o.Error)
 		}
 	}
-	for _, name := range []string{"512 MiB of memory", "read the parent's memory", "trace the parent", "read the parent's memory by a call"} {
+	for _, name := range []string{"512 MiB of memory", "read the parent's memory", "trace the parent",
+		"read the parent's memory by a call"} {
 		if o := report.Came[name]; !o.Refused && os.Getuid() != 0 {
 			t.Errorf("%s: not refused, with confinement or without", name)
 		}
@@ -362,7 +371,7 @@ func TestNothingOutlivesAJob(t *testing.T) {
 				if len(left) == 0 {
 					break
 				}
-				if time.Since(begun) > 10*time.Second {
+				if time.Since(begun) > proof.Patience {
 					t.Fatalf("%v live on", left)
 				}
 			}

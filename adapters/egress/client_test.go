@@ -68,11 +68,14 @@ func TestClient(t *testing.T) {
 	reached := false
 	forbidden := start(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { reached = true })
 	for name, location := range map[string]string{
-		"a forbidden address": forbidden.String(), "a name that leads to one": "https://db.example.com:" + forbidden.Port() + "/",
+		"a forbidden address": forbidden.String(), "a name that leads to one": "https://db.example.com:" +
+			forbidden.Port() + "/",
 		"http": "http://127.0.0.1:1/", "a file": "file:///etc/passwd",
 	} {
 		t.Run("it is not redirected to "+name, func(t *testing.T) {
-			u := start(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, location, http.StatusFound) })
+			u := start(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, location, http.StatusFound)
+			})
 			r := rules()
 			r.Resolve = to(netip.MustParseAddr("127.0.0.2"))
 			if _, err := get(t, New(r), u.String()); !errors.Is(err, connection.NetworkNotAllowed) || reached {

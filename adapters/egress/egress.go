@@ -140,7 +140,8 @@ func (d *Dialer) dial(ctx context.Context, a netip.AddrPort, within time.Duratio
 // control is called with the address that the socket is about to connect to.
 func (d *Dialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp4" && network != "tcp6" || !d.rules.Port(a.Port()) || !d.listed(a.Addr()) && !public(a.Addr()) {
+	if err != nil || network != "tcp4" && network != "tcp6" || !d.rules.Port(a.Port()) || !d.listed(a.Addr()) &&
+		!public(a.Addr()) {
 		return connection.NetworkNotAllowed
 	}
 	if d.dialed != nil {

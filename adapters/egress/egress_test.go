@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"strings"
@@ -16,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +25,7 @@ func anyPort(uint16) bool { return true }
 func rules() Rules {
 	return Rules{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Port: anyPort,
-		Connect: time.Second, Deadline: time.Now().Add(5 * time.Second), Bytes: 1 << 20,
+		Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience), Bytes: 1 << 20,
 	}
 }
 
@@ -72,7 +70,7 @@ func last(p netip.Prefix) netip.Addr {
 }
 
 func TestSpecialAddressesAreRefused(t *testing.T) {
-	noRules := Rules{Port: anyPort, Connect: time.Second, Deadline: time.Now().Add(time.Minute), Bytes: 1}
+	noRules := Rules{Port: anyPort, Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience), Bytes: 1}
 	for _, row := range special {
 		for _, a := range []netip.Addr{row.prefix.Addr(), last(row.prefix)} {
 			t.Run(fmt.Sprintf("%s of %s, %s", a, row.prefix, row.why), func(t *testing.T) {
@@ -80,20 +78,24 @@ func TestSpecialAddressesAreRefused(t *testing.T) {
 				r.Resolve = to(a)
 				d := New(r)
 				d.dialed = func(a netip.AddrPort) { t.Errorf("%s was let pass", a) }
-				if _, err := d.Lookup(t.Context(), "db.example.com", 5432); !errors.Is(err, connection.NetworkNotAllowed) {
+				if _, err := d.Lookup(t.Context(), "db.example.com", 5432); !errors.Is(err,
+					connection.NetworkNotAllowed) {
 					t.Errorf("Lookup: %v", err)
 				}
 				// What Lookup lets pass is checked again by the hook: here it is all that checks.
-				if _, err := d.Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(a, 5432)}); !errors.Is(err, connection.NetworkNotAllowed) {
+				if _, err := d.Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(a, 5432)}); !errors.Is(err,
+					connection.NetworkNotAllowed) {
 					t.Errorf("Dial: %v", err)
 				}
 				if a.Is4() {
 					mapped := netip.AddrFrom16(a.As16())
-					if _, err := d.Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(mapped, 5432)}); !errors.Is(err, connection.NetworkNotAllowed) {
+					if _, err := d.Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(mapped, 5432)}); !errors.Is(
+						err, connection.NetworkNotAllowed) {
 						t.Errorf("Dial of %s: %v", mapped, err)
 					}
 				}
-				if _, err := d.DialContext(t.Context(), "tcp", netip.AddrPortFrom(a, 5432).String()); !errors.Is(err, connection.NetworkNotAllowed) {
+				if _, err := d.DialContext(t.Context(), "tcp", netip.AddrPortFrom(a, 5432).String()); !errors.Is(err,
+					connection.NetworkNotAllowed) {
 					t.Errorf("DialContext: %v", err)
 				}
 				response, err := d.Client(nil).Get("https://db.example.com/")
@@ -111,12 +113,17 @@ func TestSpecialAddressesAreRefused(t *testing.T) {
 // TestKnownAddressesAreRefused does not depend on the table: a row that is lost shows here.
 func TestKnownAddressesAreRefused(t *testing.T) {
 	for _, a := range []string{
-		"0.0.0.0", "0.1.2.3", "10.1.2.3", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254", "172.16.0.1",
-		"172.31.255.255", "192.0.0.1", "192.0.0.192", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.168.0.1", "192.175.48.1", "198.18.0.1",
+		"0.0.0.0", "0.1.2.3", "10.1.2.3", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254",
+		"168.63.129.16", "169.254.169.254", "172.16.0.1",
+		"172.31.255.255", "192.0.0.1", "192.0.0.192", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1",
+		"192.168.0.1", "192.175.48.1", "198.18.0.1",
 		"198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
-		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1", "100::1", "100:0:0:1::1",
-		"2001::1", "2001:2::1", "2001:10::1", "2001:20::1", "2001:db8::1", "2002:7f00:1::", "2620:4f:8000::1", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254",
-		"fe80::1", "fe80::1%eth0", "febf::1", "fec0::1", "ff02::1", "1::1", "4000::1", "8000::1", "fe00::1", "2606:4700::1%eth0",
+		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1",
+		"64:ff9b:1::1", "100::1", "100:0:0:1::1",
+		"2001::1", "2001:2::1", "2001:10::1", "2001:20::1", "2001:db8::1", "2002:7f00:1::", "2620:4f:8000::1",
+		"3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254",
+		"fe80::1", "fe80::1%eth0", "febf::1", "fec0::1", "ff02::1", "1::1", "4000::1", "8000::1", "fe00::1",
+		"2606:4700::1%eth0",
 	} {
 		if public(netip.MustParseAddr(a)) {
 			t.Errorf("%s is public", a)
@@ -129,10 +136,13 @@ func TestKnownAddressesAreRefused(t *testing.T) {
 
 func TestPublicAddressesAreNotSpecial(t *testing.T) {
 	for _, a := range []string{
-		"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "168.63.129.15", "168.63.129.17",
-		"169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.0.3.0", "192.167.255.255", "192.169.0.0", "198.17.255.255",
+		"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
+		"128.0.0.0", "168.63.129.15", "168.63.129.17",
+		"169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.0.3.0", "192.167.255.255",
+		"192.169.0.0", "198.17.255.255",
 		"198.20.0.0", "198.51.99.255", "198.51.101.0", "203.0.112.255", "203.0.114.0", "223.255.255.255",
-		"2001:200::1", "2001:db7:ffff::1", "2001:db9::1", "2003::1", "2606:4700:4700::1111", "2a00:1450:4001::1", "3ffe:ffff::1", "2620:4f:7fff::1",
+		"2001:200::1", "2001:db7:ffff::1", "2001:db9::1", "2003::1", "2606:4700:4700::1111", "2a00:1450:4001::1",
+		"3ffe:ffff::1", "2620:4f:7fff::1",
 	} {
 		if !public(netip.MustParseAddr(a)) {
 			t.Errorf("%s is refused", a)
@@ -144,7 +154,8 @@ func TestLookup(t *testing.T) {
 	public, private := netip.MustParseAddr("1.2.3.4"), netip.MustParseAddr("10.0.0.1")
 	lookup := func(t *testing.T, change func(*Rules), name string, port uint16) ([]netip.AddrPort, error) {
 		t.Helper()
-		r := Rules{Port: anyPort, Connect: time.Second, Deadline: time.Now().Add(time.Minute), Resolve: to(public)}
+		r := Rules{Port: anyPort, Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience),
+			Resolve: to(public)}
 		if change != nil {
 			change(&r)
 		}
@@ -152,25 +163,34 @@ func TestLookup(t *testing.T) {
 	}
 	allowed := func(r *Rules) { r.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }
 
-	for _, name := range []string{"db.example.com", "DB.Example.COM.", "_x.y-z.example.com", "xn--bcher-kva.example", "127.0.0.1.nip.example.com", "1.example.com", "a.b.c.d.e.f"} {
+	for _, name := range []string{"db.example.com", "DB.Example.COM.", "_x.y-z.example.com", "xn--bcher-kva.example",
+		"127.0.0.1.nip.example.com", "1.example.com", "a.b.c.d.e.f"} {
 		t.Run(name+" is looked up", func(t *testing.T) {
-			if got, err := lookup(t, nil, name, 5432); err != nil || len(got) != 1 || got[0] != netip.AddrPortFrom(public, 5432) {
+			if got, err := lookup(t, nil, name, 5432); err != nil || len(got) != 1 ||
+				got[0] != netip.AddrPortFrom(public, 5432) {
 				t.Errorf("%v, %v", got, err)
 			}
 		})
 	}
 
 	for _, name := range []string{
-		"", ".", "..", "a..b", "localhost", "db", "db.localhost", "db.local", "db.internal", "a.home.arpa", "x.onion", "x.test", "x.invalid", "x.lan", "x.corp",
-		"1.2.3.4", "2606:4700:4700::1111", "[2606:4700:4700::1111]", "1.2.3.4.", "1.2.3.0x4", "0x1.example.0x2", "127.1", "2130706433", "0x7f000001", "0177.0.0.1",
-		"-a.example.com", "a-.example.com", "a b.example.com", "a.example.com:80", "a.example.com,b.example.com", "u@a.example.com", "a.example.com/x",
-		"a.example.com\x00", "a.example.com\n", "/tmp", "@x", "bücher.example", "example.\u212aom", "example.com%00", strings.Repeat("a", 64) + ".example.com",
+		"", ".", "..", "a..b", "localhost", "db", "db.localhost", "db.local", "db.internal", "a.home.arpa", "x.onion",
+		"x.test", "x.invalid", "x.lan", "x.corp",
+		"1.2.3.4", "2606:4700:4700::1111", "[2606:4700:4700::1111]", "1.2.3.4.", "1.2.3.0x4", "0x1.example.0x2",
+		"127.1", "2130706433", "0x7f000001", "0177.0.0.1",
+		"-a.example.com", "a-.example.com", "a b.example.com", "a.example.com:80", "a.example.com,b.example.com",
+		"u@a.example.com", "a.example.com/x",
+		"a.example.com\x00", "a.example.com\n", "/tmp", "@x", "bücher.example", "example.\u212aom", "example.com%00",
+		strings.Repeat("a", 64) + ".example.com",
 		strings.Repeat("a.", 130) + "com", "::ffff:1.2.3.4", "fe80::1%lo",
 	} {
 		t.Run(fmt.Sprintf("%q is refused before anything is looked up", name), func(t *testing.T) {
 			asked := false
 			_, err := lookup(t, func(r *Rules) {
-				r.Resolve = func(context.Context, string) ([]netip.Addr, error) { asked = true; return []netip.Addr{public}, nil }
+				r.Resolve = func(context.Context, string) ([]netip.Addr, error) {
+					asked = true
+					return []netip.Addr{public}, nil
+				}
 			}, name, 5432)
 			if !errors.Is(err, connection.NetworkNotAllowed) || asked {
 				t.Errorf("error = %v, asked %v", err, asked)
@@ -190,7 +210,10 @@ func TestLookup(t *testing.T) {
 
 	t.Run("what is not there is told for public names", func(t *testing.T) {
 		_, err := lookup(t, func(r *Rules) {
-			r.Resolve = func(context.Context, string) ([]netip.Addr, error) { return nil, &net.DNSError{IsNotFound: true} }
+			r.Resolve = func(context.Context, string) ([]netip.Addr, error) {
+				return nil,
+					&net.DNSError{IsNotFound: true}
+			}
 		}, "db.example.com", 5432)
 		if _, ok := errors.AsType[*net.DNSError](err); !ok {
 			t.Errorf("error = %v", err)
@@ -198,7 +221,9 @@ func TestLookup(t *testing.T) {
 	})
 
 	t.Run("of a name's addresses the forbidden ones are left out", func(t *testing.T) {
-		got, err := lookup(t, func(r *Rules) { r.Resolve = to(private, public, netip.MustParseAddr("::ffff:127.0.0.1")) }, "db.example.com", 1)
+		got, err := lookup(t, func(r *Rules) {
+			r.Resolve = to(private, public, netip.MustParseAddr("::ffff:127.0.0.1"))
+		}, "db.example.com", 1)
 		if err != nil || len(got) != 1 || got[0].Addr() != public {
 			t.Errorf("%v, %v", got, err)
 		}
@@ -214,7 +239,8 @@ func TestLookup(t *testing.T) {
 	})
 
 	t.Run("a port that the kind does not use is refused", func(t *testing.T) {
-		if _, err := lookup(t, func(r *Rules) { r.Port = func(p uint16) bool { return p == 5432 } }, "db.example.com", 25); !errors.Is(err, connection.NetworkNotAllowed) {
+		if _, err := lookup(t, func(r *Rules) { r.Port = func(p uint16) bool { return p == 5432 } }, "db.example.com",
+			25); !errors.Is(err, connection.NetworkNotAllowed) {
 			t.Errorf("error = %v", err)
 		}
 	})
@@ -227,169 +253,32 @@ func TestLookup(t *testing.T) {
 			change func(*Rules)
 			ok     bool
 		}{
-			"may name an address of them":                       {"10.1.2.3", nothing, true},
-			"may not name one of other networks":                {"192.168.1.1", nothing, false},
-			"may not name a public address":                     {"1.2.3.4", nothing, false},
-			"may use an internal name that leads to them":       {"db.internal", func(r *Rules) { r.Resolve = to(private) }, true},
-			"may use a single label that leads to them":         {"db", func(r *Rules) { r.Resolve = to(private) }, true},
-			"may not use an internal name that leads elsewhere": {"db.internal", func(r *Rules) { r.Resolve = to(netip.MustParseAddr("127.0.0.1")) }, false},
+			"may name an address of them":        {"10.1.2.3", nothing, true},
+			"may not name one of other networks": {"192.168.1.1", nothing, false},
+			"may not name a public address":      {"1.2.3.4", nothing, false},
+			"may use an internal name that leads to them": {"db.internal", func(r *Rules) { r.Resolve = to(private) },
+				true},
+			"may use a single label that leads to them": {"db", func(r *Rules) { r.Resolve = to(private) },
+				true},
+			"may not use an internal name that leads elsewhere": {"db.internal",
+				func(r *Rules) { r.Resolve = to(netip.MustParseAddr("127.0.0.1")) }, false},
 			"may not use an internal name for a public address": {"db.internal", nothing, false},
 			"is not told that an internal name does not exist": {"db.internal", func(r *Rules) {
 				r.Resolve = func(context.Context, string) ([]netip.Addr, error) { return nil, &net.DNSError{} }
 			}, false},
-			"may use a public name that leads to them":           {"db.example.com", func(r *Rules) { r.Resolve = to(private) }, true},
-			"may use other public names":                         {"db.example.com", nothing, true},
-			"may not spell an address of them in another way":    {"0x0a010203", nothing, false},
-			"may not use a public name that leads to other such": {"db.example.com", func(r *Rules) { r.Resolve = to(netip.MustParseAddr("192.168.1.1")) }, false},
+			"may use a public name that leads to them": {"db.example.com",
+				func(r *Rules) { r.Resolve = to(private) }, true},
+			"may use other public names":                      {"db.example.com", nothing, true},
+			"may not spell an address of them in another way": {"0x0a010203", nothing, false},
+			"may not use a public name that leads to other such": {"db.example.com",
+				func(r *Rules) { r.Resolve = to(netip.MustParseAddr("192.168.1.1")) }, false},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if _, err := lookup(t, own(tt.change), tt.name, 5432); (err == nil) != tt.ok || err != nil && !errors.Is(err, connection.NetworkNotAllowed) {
+				if _, err := lookup(t, own(tt.change), tt.name, 5432); (err == nil) != tt.ok || err != nil &&
+					!errors.Is(err, connection.NetworkNotAllowed) {
 					t.Errorf("error = %v", err)
 				}
 			})
 		}
 	})
-}
-
-func TestDial(t *testing.T) {
-	t.Run("networks other than tcp are refused", func(t *testing.T) {
-		for _, network := range []string{"unix", "udp", "tcp4", "ip", ""} {
-			if _, err := New(rules()).DialContext(t.Context(), network, "127.0.0.1:1"); !errors.Is(err, connection.NetworkNotAllowed) {
-				t.Errorf("%s: %v", network, err)
-			}
-		}
-	})
-	t.Run("ports are numbers", func(t *testing.T) {
-		for _, address := range []string{"127.0.0.1:http", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1", "/tmp/x"} {
-			if _, err := New(rules()).DialContext(t.Context(), "tcp", address); !errors.Is(err, connection.NetworkNotAllowed) {
-				t.Errorf("%s: %v", address, err)
-			}
-		}
-	})
-	t.Run("the next address is tried when one does not accept", func(t *testing.T) {
-		port, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
-		closed := freed(t)
-		c, err := New(rules()).Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closed), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Close()
-		for begun := time.Now(); accepted.Load() != 1; time.Sleep(time.Millisecond) {
-			if time.Since(begun) > 5*time.Second {
-				t.Fatal("no connection came")
-			}
-		}
-	})
-	t.Run("a context that has ended ends it", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		port, _ := listen(t, "127.0.0.1:0", func(net.Conn) {})
-		if _, err := New(rules()).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			t.Error("it connected")
-		}
-	})
-}
-
-func freed(t *testing.T) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-func TestConnectionsAreBounded(t *testing.T) {
-	flood := func(c net.Conn) {
-		for b := make([]byte, 4096); ; {
-			if _, err := c.Write(b); err != nil {
-				return
-			}
-		}
-	}
-	t.Run("to their bytes, all together", func(t *testing.T) {
-		port, _ := listen(t, "127.0.0.1:0", flood)
-		r := rules()
-		r.Bytes = 10_000
-		d := New(r)
-		read := int64(0)
-		var err error
-		for range 2 {
-			var c net.Conn
-			if c, err = d.DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err != nil {
-				t.Fatal(err)
-			}
-			var n int64
-			n, err = io.CopyN(io.Discard, c, 6000)
-			read += n
-			c.Close()
-		}
-		if !errors.Is(err, connection.ResponseTooLarge) || read > 10_000 {
-			t.Errorf("%d bytes, %v", read, err)
-		}
-	})
-	t.Run("but may use all of them", func(t *testing.T) {
-		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write(make([]byte, 10_000)) })
-		r := rules()
-		r.Bytes = 10_000
-		c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if n, err := io.Copy(io.Discard, c); n != 10_000 || err != nil {
-			t.Errorf("%d bytes, %v", n, err)
-		}
-	})
-	t.Run("to their end, even if later deadlines are set", func(t *testing.T) {
-		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-		for name, set := range map[string]func(net.Conn) error{
-			"none":          func(net.Conn) error { return nil },
-			"a later one":   func(c net.Conn) error { return c.SetDeadline(time.Now().Add(time.Hour)) },
-			"none any more": func(c net.Conn) error { return c.SetReadDeadline(time.Time{}) },
-		} {
-			r := rules()
-			r.Deadline = time.Now().Add(100 * time.Millisecond)
-			c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := set(c); err != nil {
-				t.Fatal(err)
-			}
-			begun := time.Now()
-			if _, err := c.Read(make([]byte, 1)); err == nil || time.Since(begun) > 2*time.Second {
-				t.Errorf("%s: %v after %v", name, err, time.Since(begun))
-			}
-			c.Close()
-		}
-	})
-}
-
-// TestNoTrickOpensASocket throws ten thousand hosts at the dialer, with a DNS that answers every name
-// by a forbidden address.
-func TestNoTrickOpensASocket(t *testing.T) {
-	r := rand.New(rand.NewPCG(20260101, 5))
-	port, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
-	hit := 0
-	for i := range 10_000 {
-		d := New(Rules{
-			Port: anyPort, Connect: time.Second, Deadline: time.Now().Add(time.Second), Bytes: 1 << 10,
-			Resolve: func(context.Context, string) ([]netip.Addr, error) {
-				return []netip.Addr{contract.ForbiddenAddress(r), netip.AddrFrom16(contract.ForbiddenAddress(r).As16())}, nil
-			},
-		})
-		d.dialed = func(a netip.AddrPort) { hit++ }
-		host := contract.HostTrick(r, port)
-		if _, err := d.Lookup(t.Context(), host, port); !errors.Is(err, connection.NetworkNotAllowed) {
-			t.Errorf("%d: Lookup of %q: %v", i, host, err)
-		}
-		if c, err := d.DialContext(t.Context(), "tcp", net.JoinHostPort(host, fmt.Sprint(port))); err == nil {
-			t.Errorf("%d: %q was reached", i, host)
-			c.Close()
-		}
-	}
-	if hit != 0 || accepted.Load() != 0 {
-		t.Errorf("%d addresses passed the hook, %d connections were accepted", hit, accepted.Load())
-	}
 }

@@ -36,7 +36,8 @@ const maxMails = 10_000
 func (c Config) Check(wrong func(key, reason string)) {
 	s := c.SMTP
 	for key, n := range map[string]int{
-		"workspace_per_day": c.Limits.WorkspacePerDay, "user_per_hour": c.Limits.UserPerHour, "address_per_day": c.Limits.AddressPerDay,
+		"workspace_per_day": c.Limits.WorkspacePerDay, "user_per_hour": c.Limits.UserPerHour,
+		"address_per_day": c.Limits.AddressPerDay,
 	} {
 		if n < 0 || n > maxMails {
 			wrong("limits."+key, "must be 0 to 10000")

@@ -43,10 +43,12 @@ func logged(t *testing.T) (ports.Mailer, *bytes.Buffer) {
 }
 
 func TestWithoutAServer(t *testing.T) {
-	for address, want := range map[string]string{"ada@example.com": "a***@example.com", "a@example.com": "a***@example.com", "élan@example.com": "é***@example.com"} {
+	for address, want := range map[string]string{"ada@example.com": "a***@example.com",
+		"a@example.com": "a***@example.com", "élan@example.com": "é***@example.com"} {
 		t.Run(address+" is logged as "+want, func(t *testing.T) {
 			m, out := logged(t)
-			if err := m.Send(t.Context(), ports.Mail{To: address, Subject: "You are invited", Text: "c4n4ry"}); err != nil {
+			if err := m.Send(t.Context(), ports.Mail{To: address, Subject: "You are invited",
+				Text: "c4n4ry"}); err != nil {
 				t.Fatal(err)
 			}
 			var line map[string]any
@@ -61,7 +63,8 @@ func TestWithoutAServer(t *testing.T) {
 
 	t.Run("neither the text nor the whole address is logged", func(t *testing.T) {
 		m, out := logged(t)
-		if err := m.Send(t.Context(), ports.Mail{To: "ada.lovelace@example.com", Subject: "Hello", Text: "c4n4ry"}); err != nil {
+		if err := m.Send(t.Context(), ports.Mail{To: "ada.lovelace@example.com", Subject: "Hello",
+			Text: "c4n4ry"}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "c4n4ry") || strings.Contains(out.String(), "lovelace") {
@@ -71,30 +74,37 @@ func TestWithoutAServer(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	good := mail.SMTP{Addr: "smtp.example.com:587", User: "atrium", Password: secret.New("c4n4ry"), From: "Atrium <atrium@example.com>"}
+	good := mail.SMTP{Addr: "smtp.example.com:587", User: "atrium", Password: secret.New("c4n4ry"),
+		From: "Atrium <atrium@example.com>"}
 	for name, tt := range map[string]struct {
 		change func(*mail.SMTP)
 		want   string
 	}{
-		"an address is enough beside a sender":  {func(c *mail.SMTP) { c.User, c.Password = "", secret.String{} }, ""},
-		"the sender may be only an address":     {func(c *mail.SMTP) { c.From = "atrium@example.com" }, ""},
-		"starttls can be said":                  {func(c *mail.SMTP) { c.TLS = "starttls" }, ""},
-		"implicit TLS is a choice":              {func(c *mail.SMTP) { c.TLS = "implicit" }, ""},
-		"loopback needs no TLS":                 {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "127.0.0.1:25" }, ""},
-		"nor does it on IPv6":                   {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "[::1]:25" }, ""},
-		"nor by its name":                       {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "localhost:25" }, ""},
-		"everywhere else needs TLS":             {func(c *mail.SMTP) { c.TLS = "none" }, "mail.smtp.tls: must be starttls or implicit"},
+		"an address is enough beside a sender": {func(c *mail.SMTP) { c.User, c.Password = "", secret.String{} }, ""},
+		"the sender may be only an address":    {func(c *mail.SMTP) { c.From = "atrium@example.com" }, ""},
+		"starttls can be said":                 {func(c *mail.SMTP) { c.TLS = "starttls" }, ""},
+		"implicit TLS is a choice":             {func(c *mail.SMTP) { c.TLS = "implicit" }, ""},
+		"loopback needs no TLS":                {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "127.0.0.1:25" }, ""},
+		"nor does it on IPv6":                  {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "[::1]:25" }, ""},
+		"nor by its name":                      {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "localhost:25" }, ""},
+		"everywhere else needs TLS": {func(c *mail.SMTP) { c.TLS = "none" },
+			"mail.smtp.tls: must be starttls or implicit"},
 		"a name that only begins like loopback": {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "localhost.evil.test:25" }, "mail.smtp.tls: must be starttls or implicit"},
 		"an unknown kind of TLS":                {func(c *mail.SMTP) { c.TLS = "opportunistic" }, "mail.smtp.tls: must be starttls, implicit or none"},
 		"a server without a port":               {func(c *mail.SMTP) { c.Addr = "smtp.example.com" }, "mail.smtp.addr: must be host:port"},
-		"a server without a host":               {func(c *mail.SMTP) { c.Addr = ":587" }, "mail.smtp.addr: must be host:port"},
-		"port 0":                                {func(c *mail.SMTP) { c.Addr = "smtp.example.com:0" }, "mail.smtp.addr: must be host:port"},
-		"settings without a server":             {func(c *mail.SMTP) { c.Addr = "" }, "mail.smtp.addr: must be set"},
-		"no sender":                             {func(c *mail.SMTP) { c.From = "" }, "mail.smtp.from: must be an address"},
-		"a sender that is a name":               {func(c *mail.SMTP) { c.From = "Atrium" }, "mail.smtp.from: must be an address"},
-		"a sender that adds a header":           {func(c *mail.SMTP) { c.From = "Atrium\r\n <atrium@example.com>" }, "mail.smtp.from: must be an address"},
-		"a user without a password":             {func(c *mail.SMTP) { c.Password = secret.String{} }, "mail.smtp.password: must be set"},
-		"a password without a user":             {func(c *mail.SMTP) { c.User = "" }, "mail.smtp.user: must be set"},
+		"a server without a host": {func(c *mail.SMTP) { c.Addr = ":587" },
+			"mail.smtp.addr: must be host:port"},
+		"port 0": {func(c *mail.SMTP) { c.Addr = "smtp.example.com:0" },
+			"mail.smtp.addr: must be host:port"},
+		"settings without a server": {func(c *mail.SMTP) { c.Addr = "" }, "mail.smtp.addr: must be set"},
+		"no sender": {func(c *mail.SMTP) { c.From = "" },
+			"mail.smtp.from: must be an address"},
+		"a sender that is a name": {func(c *mail.SMTP) { c.From = "Atrium" }, "mail.smtp.from: must be an address"},
+		"a sender that adds a header": {func(c *mail.SMTP) { c.From = "Atrium\r\n <atrium@example.com>" },
+			"mail.smtp.from: must be an address"},
+		"a user without a password": {func(c *mail.SMTP) { c.Password = secret.String{} },
+			"mail.smtp.password: must be set"},
+		"a password without a user": {func(c *mail.SMTP) { c.User = "" }, "mail.smtp.user: must be set"},
 	} {
 		if tt.want != "" {
 			name += " is refused"

@@ -21,7 +21,8 @@ func (n noServer) Send(ctx context.Context, m ports.Mail) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
-	n.log.InfoContext(ctx, "a mail was not sent: no SMTP server is configured", "to", masked(m.To), "subject", m.Subject)
+	n.log.InfoContext(ctx, "a mail was not sent: no SMTP server is configured", "to", masked(m.To),
+		"subject", m.Subject)
 	return nil
 }
 

@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	longest    = 10 * time.Second // that one mail may take, connecting included
-	maxAnswers = 256 << 10        // bytes that a server may send for one mail; an honest one sends about 10 KiB, mostly certificates
+	longest = 10 * time.Second // that one mail may take, connecting included
+	// bytes that a server may send for one mail; an honest one sends about 10 KiB, mostly certificates
+	maxAnswers = 256 << 10
 )
 
 var errTooMuch = errors.New("it sent more than any SMTP server needs to")
@@ -83,8 +84,10 @@ func (s *smtp) message(m ports.Mail) (*gomail.Msg, error) {
 	}
 	msg.Subject(m.Subject)
 	domain := s.from.Address[strings.LastIndex(s.from.Address, "@"):]
-	msg.SetMessageIDWithValue(rand.Text() + domain)                     // go-mail's own would tell the name of this machine
-	msg.SetGenHeader(gomail.Header("Auto-Submitted"), "auto-generated") // keeps absence notes from being answered to it (RFC 3834)
+	// go-mail's own would tell the name of this machine
+	msg.SetMessageIDWithValue(rand.Text() + domain)
+	// keeps absence notes from being answered to it (RFC 3834)
+	msg.SetGenHeader(gomail.Header("Auto-Submitted"), "auto-generated")
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	return msg, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -11,14 +13,14 @@ import (
 
 // Finding is the result of one check of an issuer.
 type Finding struct {
-	Check string // issuer, audiences, discovery or keys
+	Check string // issuer, audiences, discovery, client or keys
 	OK    bool
 	Note  string // one line for the operator of the deployment; no secret
 }
 
 // Diagnose runs checks in order, until one fails that the next depends on. It always asks the issuer itself,
-// never the cache of Verify, and takes at most 5 s.
-func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer) []Finding {
+// never the cache of Verify, and takes at most 5 s. redirect is the redirect URI of the issuer's client.
+func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer, redirect string) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	findings := []Finding{finding("audiences", checkAudiences(issuer), strings.Join(issuer.Audiences, ", "))}
@@ -26,15 +28,51 @@ func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer) []Findi
 	if findings = append(findings, finding("issuer", err, issuer.URL)); err != nil {
 		return findings
 	}
-	at, err := v.provider.discover(ctx, issuer.URL)
-	if findings = append(findings, finding("discovery", err, "keys are at "+at)); err != nil {
-		return findings
+	d, err := v.provider.discover(ctx, issuer.URL)
+	if err != nil {
+		return append(findings, finding("discovery", err, ""))
 	}
-	set, err := v.provider.keySet(ctx, at)
+	findings = append(findings, finding("discovery", nil, "keys are at "+d.JWKSURI))
+	if issuer.Client != nil {
+		findings = append(findings, d.finding(issuer.Client, redirect))
+	}
+	set, err := v.provider.keySet(ctx, d.JWKSURI)
 	if err != nil {
 		return append(findings, finding("keys", err, ""))
 	}
 	return append(findings, set.finding())
+}
+
+// finding says whether people can sign in with a browser by a client, and what must be registered for it.
+func (d *document) finding(client *identity.Client, redirect string) Finding {
+	err := d.checkFlow()
+	if err == nil {
+		_, err = d.authStyle(client)
+	}
+	for _, scope := range client.Scopes {
+		if err == nil && len(d.flow.Scopes) > 0 && !slices.Contains(d.flow.Scopes, scope) {
+			err = fmt.Errorf("scopes_supported does not list %s", scope)
+		}
+	}
+	if err == nil {
+		err = checkRedirect(redirect)
+	}
+	note := "register the redirect URI " + redirect
+	if len(d.flow.Challenges) == 0 {
+		note += "; the provider does not say that it supports PKCE (S256)"
+	}
+	if d.flow.LogsOut {
+		note += "; it supports back-channel logout: register " + strings.TrimSuffix(redirect, "callback") + "logout"
+	}
+	return finding("client "+client.Name, err, note)
+}
+
+// checkRedirect returns an error if no browser can have a session at the address of a redirect URI.
+func checkRedirect(redirect string) error {
+	if u, err := url.Parse(redirect); err != nil || !safe(u) {
+		return fmt.Errorf("the redirect URI %s is not https: set base_url of the org", redirect)
+	}
+	return nil
 }
 
 func finding(check string, err error, note string) Finding {

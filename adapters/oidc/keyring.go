@@ -79,7 +79,8 @@ func (r *keyring) begin(ctx context.Context, interval time.Duration, now time.Ti
 		return
 	}
 	r.attempted, r.refreshing = now, make(chan struct{})
-	go r.refresh(context.WithoutCancel(ctx), now) // others wait for it too: it outlives the caller, though not its own deadline
+	// others wait for it too: it outlives the caller, though not its own deadline
+	go r.refresh(context.WithoutCancel(ctx), now)
 }
 
 func (r *keyring) refresh(ctx context.Context, now time.Time) {

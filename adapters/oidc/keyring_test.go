@@ -2,18 +2,15 @@ package oidc_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
@@ -75,7 +72,9 @@ func TestRotation(t *testing.T) {
 	if err := verify(oldToken, noon.Add(time.Minute)); !errors.Is(err, identity.ErrUnauthenticated) {
 		t.Errorf("a key that vanished verified a token that it had verified before: %v", err)
 	}
-	if err := verify(fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1"}, issuer.Claims(app, noon.Add(time.Second)), old.Private), noon.Add(time.Minute)); !errors.Is(err, identity.ErrUnauthenticated) {
+	if err := verify(fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1"},
+		issuer.Claims(app, noon.Add(time.Second)), old.Private), noon.Add(time.Minute)); !errors.Is(err,
+		identity.ErrUnauthenticated) {
 		t.Errorf("a key that vanished verified a token: %v", err)
 	}
 
@@ -87,7 +86,8 @@ func TestRotation(t *testing.T) {
 		t.Errorf("a key that vanished was accepted after five minutes: %v", err)
 	}
 	issuer.Publish()
-	if err := verify(issuer.Token(issuer.Claims(app, noon)), noon.Add(12*time.Minute)); !errors.Is(err, identity.ErrUnauthenticated) {
+	if err := verify(issuer.Token(issuer.Claims(app, noon)), noon.Add(12*time.Minute)); !errors.Is(err,
+		identity.ErrUnauthenticated) {
 		t.Errorf("a key of an issuer that withdrew all was accepted: %v", err)
 	}
 }
@@ -116,7 +116,8 @@ func TestRefreshes(t *testing.T) {
 		all.Wait()
 	}
 	unknown := func(i int) string {
-		return fixture.SignToken(t, map[string]any{"alg": "EdDSA", "kid": fmt.Sprint("unknown-", i)}, issuer.Claims(app, noon), stranger.Private)
+		return fixture.SignToken(t, map[string]any{"alg": "EdDSA", "kid": fmt.Sprint("unknown-", i)},
+			issuer.Claims(app, noon), stranger.Private)
 	}
 
 	together(100, noon, func(int) string { return good }, nil)
@@ -147,7 +148,9 @@ func TestOutage(t *testing.T) {
 		"redirects":            func(i *fixture.Issuer) { i.Answer(redirects(i)) },
 		"publishes no keys":    func(i *fixture.Issuer) { i.Answer(keysAnswer(i, `{"error":"later"}`)) },
 		"publishes half of it": func(i *fixture.Issuer) { i.Answer(keysAnswer(i, `{"keys":[{"kty":"EC",`)) },
-		"publishes too many":   func(i *fixture.Issuer) { i.Answer(keysAnswer(i, `{"keys":[{}`+strings.Repeat(",{}", 100)+`]}`)) },
+		"publishes too many": func(i *fixture.Issuer) {
+			i.Answer(keysAnswer(i, `{"keys":[{}`+strings.Repeat(",{}", 100)+`]}`))
+		},
 		"answers huge keys": func(i *fixture.Issuer) {
 			good, _ := json.Marshal(map[string]any{"keys": []any{i.Key().JWK()}})
 			i.Answer(keysAnswer(i, string(good)+strings.Repeat(" ", 1<<20)))
@@ -182,7 +185,8 @@ func TestOutage(t *testing.T) {
 
 func TestOldKeysEnd(t *testing.T) {
 	const sixHours = 6 * time.Hour
-	for name, asked := range map[string]time.Duration{"asked all the while": time.Hour, "asked again only then": sixHours} {
+	for name, asked := range map[string]time.Duration{"asked all the while": time.Hour,
+		"asked again only then": sixHours} {
 		t.Run("six hours after the issuer was last heard, "+name, func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, "ES256")
 			verifier := newVerifier()
@@ -224,133 +228,6 @@ func TestOutageIsLogged(t *testing.T) {
 	}
 	if all := log.String() + err.Error(); strings.Contains(all, token) || strings.Contains(all, "ann-1") {
 		t.Error("the token, or what it says, was told")
-	}
-}
-
-func TestSlowIssuer(t *testing.T) {
-	t.Run("a caller waits no longer than its context", func(t *testing.T) {
-		issuer := fixture.NewIssuer(t, "ES256")
-		token := issuer.Token(issuer.Claims(app, noon))
-		synctest.Test(t, func(t *testing.T) {
-			issuer.Answer(fixture.Silent)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			began := time.Now()
-			_, err := directly(issuer).Verify(ctx, issuers(issuer), token, noon)
-			unavailable(t, err)
-			if took := time.Since(began); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("it took %v: %v", took, err)
-			}
-			time.Sleep(5 * time.Second) // the fetch goes on without the caller
-		})
-	})
-
-	t.Run("nor longer than five seconds", func(t *testing.T) {
-		issuer := fixture.NewIssuer(t, "ES256")
-		token := issuer.Token(issuer.Claims(app, noon))
-		synctest.Test(t, func(t *testing.T) {
-			issuer.Answer(fixture.Silent)
-			began := time.Now()
-			_, err := directly(issuer).Verify(t.Context(), issuers(issuer), token, noon)
-			unavailable(t, err)
-			if took := time.Since(began); took != 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
-		})
-	})
-
-	t.Run("one that gave up does not spoil it for the others", func(t *testing.T) {
-		issuer := fixture.NewIssuer(t, "ES256")
-		token := issuer.Token(issuer.Claims(app, noon))
-		synctest.Test(t, func(t *testing.T) {
-			issuer.Answer(func(w http.ResponseWriter, r *http.Request) {
-				time.Sleep(2 * time.Second)
-				issuer.Answer(nil)
-				issuer.ServeHTTP(w, r)
-			})
-			verifier := directly(issuer)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			var both sync.WaitGroup
-			both.Go(func() {
-				_, err := verifier.Verify(ctx, issuers(issuer), token, noon)
-				unavailable(t, err)
-			})
-			synctest.Wait()
-			both.Go(func() {
-				got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
-				accepted(t, got, err)
-			})
-			both.Wait()
-			if n := issuer.Requests(fixture.KeysPath); n != 1 {
-				t.Errorf("the keys were fetched %d times", n)
-			}
-		})
-	})
-
-	t.Run("a token with a known key does not wait for unknown ones", func(t *testing.T) {
-		issuer := fixture.NewIssuer(t, "ES256")
-		token := issuer.Token(issuer.Claims(app, noon))
-		unknown := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-2"}, issuer.Claims(app, noon), issuer.Key().Private)
-		synctest.Test(t, func(t *testing.T) {
-			verifier := directly(issuer)
-			got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
-			accepted(t, got, err)
-			issuer.Answer(fixture.Silent)
-			var waiting sync.WaitGroup
-			waiting.Go(func() {
-				got, err := verifier.Verify(t.Context(), issuers(issuer), unknown, noon.Add(2*time.Minute))
-				refused(t, got, err)
-			})
-			synctest.Wait()
-			began := time.Now()
-			got, err = verifier.Verify(t.Context(), issuers(issuer), token, noon.Add(2*time.Minute))
-			accepted(t, got, err)
-			if took := time.Since(began); took != 0 {
-				t.Errorf("it waited for %v", took)
-			}
-			waiting.Wait()
-		})
-	})
-
-	t.Run("in a long outage only those wait who came before its first sign", func(t *testing.T) {
-		issuer := fixture.NewIssuer(t, "ES256")
-		token := issuer.Token(issuer.Claims(app, noon))
-		synctest.Test(t, func(t *testing.T) {
-			verifier := directly(issuer)
-			got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
-			accepted(t, got, err)
-			issuer.Answer(fixture.Silent)
-			for minute := 5; minute < 60; minute++ {
-				began := time.Now()
-				got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon.Add(time.Duration(minute)*time.Minute))
-				accepted(t, got, err)
-				want := time.Duration(0)
-				if minute == 5 {
-					want = 5 * time.Second
-				}
-				if took := time.Since(began); took != want {
-					t.Errorf("in minute %d it waited for %v", minute, took)
-				}
-				time.Sleep(time.Minute)
-			}
-			if n := issuer.Requests(fixture.DiscoveryPath); n != 56 {
-				t.Errorf("the issuer was asked %d times, not once a minute", n)
-			}
-		})
-	})
-}
-
-func TestHugeAnswersTakeNoMemory(t *testing.T) {
-	issuer := fixture.NewIssuer(t, "ES256")
-	issuer.Answer(fixture.Huge)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := newVerifier().Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
-	runtime.ReadMemStats(&after)
-	unavailable(t, err)
-	if grew := after.TotalAlloc - before.TotalAlloc; grew > 16<<20 {
-		t.Errorf("%d MiB were allocated", grew>>20)
 	}
 }
 

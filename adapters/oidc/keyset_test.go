@@ -77,7 +77,8 @@ func TestKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			issuer.Publish(tt.published, good)
 			verifier := newVerifier()
-			token := fixture.SignToken(t, map[string]any{"alg": tt.by.Alg, "kid": "odd"}, issuer.Claims(app, noon), tt.by.Private)
+			token := fixture.SignToken(t, map[string]any{"alg": tt.by.Alg, "kid": "odd"}, issuer.Claims(app, noon),
+				tt.by.Private)
 			got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
 			if tt.ok {
 				accepted(t, got, err)
@@ -87,8 +88,9 @@ func TestKeys(t *testing.T) {
 			got, err = verifier.Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
 			accepted(t, got, err)
 
-			found := verifier.Diagnose(t.Context(), identity.Issuer{URL: issuer.URL, Audiences: []string{app}})
-			if last := found[len(found)-1]; last.Check != "keys" || !last.OK || !strings.Contains(last.Note, tt.why) || strings.Contains(last.Note, "not used") != (tt.why != "") {
+			found := verifier.Diagnose(t.Context(), identity.Issuer{URL: issuer.URL, Audiences: []string{app}}, "")
+			if last := found[len(found)-1]; last.Check != "keys" || !last.OK || !strings.Contains(last.Note, tt.why) ||
+				strings.Contains(last.Note, "not used") != (tt.why != "") {
 				t.Errorf("finding = %+v, want %q in it", last, tt.why)
 			}
 		})

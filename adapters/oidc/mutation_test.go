@@ -24,7 +24,8 @@ func TestMutations(t *testing.T) {
 			got, err := verifier.Verify(t.Context(), issuers(issuer), genuine, noon)
 			accepted(t, got, err)
 			refuse := func(t interface{ Fatalf(string, ...any) }, token string) {
-				if c, err := verifier.Verify(ctx, issuers(issuer), token, noon); c != nil || !errors.Is(err, identity.ErrUnauthenticated) {
+				if c, err := verifier.Verify(ctx, issuers(issuer), token, noon); c != nil ||
+					!errors.Is(err, identity.ErrUnauthenticated) {
 					t.Fatalf("%q was answered %+v, %v", token, c, err)
 				}
 			}
@@ -77,8 +78,10 @@ func FuzzVerify(f *testing.F) {
 		return fixture.SignToken(f, h, issuer.Claims(app, noon), stranger)
 	}
 	for _, seed := range []string{
-		genuine, "", "..", "e30.e30.", "e30.e30.e30", genuine[:len(genuine)-1], genuine + ".", strings.Repeat("a.", 8<<10),
-		header(map[string]any{"alg": "none"}), header(map[string]any{"alg": "EdDSA", "kid": "key-1"}), header(map[string]any{"alg": "EdDSA"}),
+		genuine, "", "..", "e30.e30.", "e30.e30.e30", genuine[:len(genuine)-1], genuine + ".",
+		strings.Repeat("a.", 8<<10),
+		header(map[string]any{"alg": "none"}), header(map[string]any{"alg": "EdDSA", "kid": "key-1"}),
+		header(map[string]any{"alg": "EdDSA"}),
 	} {
 		f.Add(seed)
 	}

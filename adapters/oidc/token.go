@@ -54,9 +54,9 @@ type claims struct {
 	notBefore time.Time // zero: not given
 }
 
-// parse reads a token strictly: each token has exactly one accepted text, and JSON objects with duplicate
-// members are refused.
-func parse(text string) (t token, err error) {
+// parse reads a token of one of types strictly: each token has exactly one accepted text, and JSON objects with
+// duplicate members are refused. read extracts its claims.
+func parse(text string, types []string, read func(raw map[string]any) (claims, error)) (t token, err error) {
 	segments := strings.Split(text, ".")
 	if len(segments) != 3 {
 		return t, refused("it is no JWT: that has three parts with dots between them, and this has %d", len(segments))
@@ -69,7 +69,7 @@ func parse(text string) (t token, err error) {
 	if !unmarshal(segments[0], &t.header) {
 		return t, refused("it is no JWT: its header is not JSON in base64url")
 	}
-	if err := t.header.acceptable(); err != nil {
+	if err := t.header.acceptable(types); err != nil {
 		return t, err
 	}
 	var raw map[string]any
@@ -80,13 +80,13 @@ func parse(text string) (t token, err error) {
 	return t, err
 }
 
-func (h header) acceptable() error {
+func (h header) acceptable(types []string) error {
 	typ := strings.TrimPrefix(strings.ToLower(h.Type), "application/")
 	switch {
 	case !slices.Contains(algorithms, h.Algorithm):
 		return refused("its algorithm (alg) is %.20q; accepted are %s", h.Algorithm, strings.Join(algorithms, ", "))
 	case !slices.Contains(types, typ):
-		return refused("its type (typ) is %.40q, which is no access or identity token", h.Type)
+		return refused("its type (typ) is %.40q, which is not accepted here", h.Type)
 	case h.Critical != nil:
 		return refused("it has critical extensions (crit), which Atrium does not know")
 	}
@@ -178,7 +178,8 @@ func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Clai
 	case !slices.ContainsFunc(c.audiences, meant):
 		return nil, refused("it is for the audiences (aud) %.200q; configured are %q", c.audiences, issuer.Audiences)
 	case len(c.audiences) > 1 && !meant(c.party): // OpenID Connect Core, section 3.1.3.7
-		return nil, refused("it has several audiences (aud), and its authorized party (azp) %.200q is none of those configured: %q", c.party, issuer.Audiences)
+		return nil, refused("it has several audiences (aud), and its authorized party (azp) %.200q is none of those "+
+			"configured: %q", c.party, issuer.Audiences)
 	case !now.Before(c.ExpiresAt.Add(skew)):
 		return nil, refused("it expired (exp) at %s; now is %s", at(c.ExpiresAt), at(now))
 	case now.Before(c.notBefore.Add(-skew)):

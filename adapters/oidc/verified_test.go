@@ -22,7 +22,8 @@ func TestVerified(t *testing.T) {
 	t.Run("a verification is remembered for a minute", func(t *testing.T) {
 		var v verified
 		v.put(keyOf(1), verification{until: until(lasting, now)}, now)
-		for after, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false, -time.Second: false, -time.Hour: false} {
+		for after, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false,
+			-time.Second: false, -time.Hour: false} {
 			if _, got := v.get(keyOf(1), now.Add(after)); got != want {
 				t.Errorf("remembered after %v = %v", after, got)
 			}
@@ -31,7 +32,8 @@ func TestVerified(t *testing.T) {
 
 	t.Run("never past the end of its token", func(t *testing.T) {
 		var v verified
-		v.put(keyOf(1), verification{until: until(claims{Claims: account.Claims{ExpiresAt: now.Add(time.Second)}}, now)}, now)
+		v.put(keyOf(1), verification{until: until(claims{Claims: account.Claims{ExpiresAt: now.Add(time.Second)}},
+			now)}, now)
 		if _, ok := v.get(keyOf(1), now.Add(time.Second-1)); !ok {
 			t.Error("it was forgotten before")
 		}

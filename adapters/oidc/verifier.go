@@ -59,7 +59,7 @@ func (v *Verifier) Verify(
 			return c.acceptedBy(issuer, now)
 		}
 	}
-	t, err := parse(token)
+	t, err := parse(token, types, read)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,18 @@ func (v *Verifier) Verify(
 	if err != nil {
 		return nil, err
 	}
-	set, key, err := v.keyring(issuers[i].URL).find(ctx, t.header, now)
+	set, err := v.verifySignature(ctx, issuers[i].URL, t, now)
+	if err != nil {
+		return nil, err
+	}
+	v.verified.put(verifiedKey{issuers[i].URL, sum},
+		verification{claims: t.claims, keys: set, until: until(t.claims, now)}, now)
+	return accepted, nil
+}
+
+// verifySignature returns the keys of an issuer, one of which signed t.
+func (v *Verifier) verifySignature(ctx context.Context, issuer string, t token, now time.Time) (*keySet, error) {
+	set, key, err := v.keyring(issuer).find(ctx, t.header, now)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +92,7 @@ func (v *Verifier) Verify(
 	if jwsbb.Verify(key.public, key.alg, []byte(t.signed), t.signature) != nil {
 		return nil, refused("its signature is not by the issuer's key %.100q", t.header.KeyID)
 	}
-	v.verified.put(verifiedKey{issuers[i].URL, sum}, verification{claims: t.claims, keys: set, until: until(t.claims, now)}, now)
-	return accepted, nil
+	return set, nil
 }
 
 // recall returns the claims of a token whose signature was verified before with the issuer's current

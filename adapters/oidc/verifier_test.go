@@ -91,13 +91,19 @@ func TestAccepted(t *testing.T) {
 		"not valid before the skew is over":     {"nbf", noon.Add(time.Minute).Unix(), nil},
 		"issued within the skew":                {"iat", noon.Add(time.Minute).Unix(), nil},
 		"without iat":                           {"iat", nil, nil},
-		"e-mail verified, written as a string":  {"email_verified", "true", func(c *account.Claims) bool { return c.EmailVerified }},
-		"e-mail not verified":                   {"email_verified", false, func(c *account.Claims) bool { return !c.EmailVerified && c.Email != "" }},
-		"nor by another string":                 {"email_verified", "yes", func(c *account.Claims) bool { return !c.EmailVerified }},
-		"nor by a number":                       {"email_verified", 1, func(c *account.Claims) bool { return !c.EmailVerified }},
-		"nor if nothing is said":                {"email_verified", nil, func(c *account.Claims) bool { return !c.EmailVerified }},
-		"nor if there is no e-mail":             {"email", nil, func(c *account.Claims) bool { return !c.EmailVerified && c.Email == "" }},
-		"nor if it is none":                     {"email", []string{"a@b"}, func(c *account.Claims) bool { return !c.EmailVerified && c.Email == "" }},
+		"e-mail verified, written as a string": {"email_verified", "true",
+			func(c *account.Claims) bool { return c.EmailVerified }},
+		"e-mail not verified": {"email_verified", false,
+			func(c *account.Claims) bool { return !c.EmailVerified && c.Email != "" }},
+		"nor by another string": {"email_verified", "yes",
+			func(c *account.Claims) bool { return !c.EmailVerified }},
+		"nor by a number": {"email_verified", 1, func(c *account.Claims) bool { return !c.EmailVerified }},
+		"nor if nothing is said": {"email_verified", nil,
+			func(c *account.Claims) bool { return !c.EmailVerified }},
+		"nor if there is no e-mail": {"email", nil,
+			func(c *account.Claims) bool { return !c.EmailVerified && c.Email == "" }},
+		"nor if it is none": {"email", []string{"a@b"},
+			func(c *account.Claims) bool { return !c.EmailVerified && c.Email == "" }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +259,8 @@ func TestRefusedUnasked(t *testing.T) {
 // TestRefusedByKeys has tokens that are valid except for their signer.
 func TestRefusedByKeys(t *testing.T) {
 	issuer, other := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
-	rsaKey, edKey, stranger := fixture.NewSigningKey(t, "RS256", "rsa"), fixture.NewSigningKey(t, "EdDSA", "ed"), fixture.NewSigningKey(t, "ES256", "key-1")
+	rsaKey, edKey, stranger := fixture.NewSigningKey(t, "RS256", "rsa"), fixture.NewSigningKey(t, "EdDSA", "ed"),
+		fixture.NewSigningKey(t, "ES256", "key-1")
 	foreign := fixture.NewSigningKey(t, "ES256", "foreign")
 	own := issuer.Key()
 	issuer.Publish(own.JWK(), rsaKey.JWK(), edKey.JWK(), fixture.NewSigningKey(t, "ES256", "key-2").JWK())
@@ -262,8 +269,11 @@ func TestRefusedByKeys(t *testing.T) {
 	signed := func(alg, kid string, by fixture.SigningKey) string {
 		return fixture.SignToken(t, map[string]any{"alg": alg, "kid": kid}, issuer.Claims(app, noon), by.Private)
 	}
-	embedded := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1", "jwk": stranger.JWK()}, issuer.Claims(app, noon), stranger.Private)
-	linked := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "foreign", "jku": other.URL + fixture.KeysPath}, issuer.Claims(app, noon), foreign.Private)
+	embedded := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1", "jwk": stranger.JWK()},
+		issuer.Claims(app, noon), stranger.Private)
+	linked := fixture.SignToken(t,
+		map[string]any{"alg": "ES256", "kid": "foreign", "jku": other.URL + fixture.KeysPath}, issuer.Claims(app, noon),
+		foreign.Private)
 	whole := signed("ES256", "key-1", own)
 	unsigned := whole[:strings.LastIndexByte(whole, '.')]
 	confused := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "ed"}, issuer.Claims(app, noon), own.Private)
@@ -272,7 +282,8 @@ func TestRefusedByKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	otherToken := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1"}, issuer.Claims("other", noon), own.Private)
+	otherToken := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1"}, issuer.Claims("other", noon),
+		own.Private)
 	otherSignature := otherToken[strings.LastIndexByte(otherToken, '.')+1:]
 	tests := map[string]string{
 		"a stranger's key under a known id":        signed("ES256", "key-1", stranger),

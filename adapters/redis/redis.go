@@ -26,7 +26,8 @@ func (c Config) Check(wrong func(key, reason string)) {
 		return
 	}
 	if _, err := redis.ParseURL(c.URL.Reveal()); err != nil { // which quotes the URL
-		wrong("url", "must be redis://user:password@host:port/database, or rediss:// for TLS; percent-encode special characters of the password")
+		wrong("url", "must be redis://user:password@host:port/database, or rediss:// for TLS; percent-encode special "+
+			"characters of the password")
 	}
 }
 

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -9,22 +10,27 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
+
+func (r *request) user(u *account.User) openapi.User {
+	return openapi.User{
+		ID:                 string(u.ID),
+		Email:              openapi.OrNull(u.Email),
+		Name:               u.Name,
+		Operator:           u.Operator,
+		DefaultWorkspaceID: openapi.OrNull(string(u.VisibleDefault(r.by))),
+	}
+}
 
 func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
 	org := observation(r.Request).org
 	me := openapi.Me{
-		User: openapi.User{
-			ID:                 string(u.ID),
-			Email:              openapi.OrNull(u.Email),
-			Name:               u.Name,
-			Operator:           u.Operator,
-			DefaultWorkspaceID: openapi.OrNull(string(u.VisibleDefault(r.by))),
-		},
+		User:        r.user(u),
 		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:   nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:  mapSlice(memberships, r.membership),
+		Workspaces:  mapSlice(newest(memberships, maxWorkspacesOfMe), r.membership),
 		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
 		Permissions: account.Permissions(r.by),
 		Limits: openapi.Limits{
@@ -35,12 +41,22 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 		CreatedAt: openapi.Time(u.CreatedAt),
 		UpdatedAt: openapi.Time(u.UpdatedAt),
 	}
-	for _, ws := range me.Workspaces {
-		if ws.ID == string(r.by.Workspace) {
-			me.Workspace = nullable.NewNullableWithValue(ws)
+	for i := range memberships {
+		if m := &memberships[i]; m.Workspace.ID == r.by.Workspace {
+			me.Workspace = nullable.NewNullableWithValue(r.membership(m))
 		}
 	}
 	return me
+}
+
+// maxWorkspacesOfMe is how many workspaces the caller's profile contains; GET /api/workspaces lists all.
+const maxWorkspacesOfMe = 100
+
+// newest returns at most n of memberships that are sorted oldest first, newest first.
+func newest(memberships []account.Membership, n int) []account.Membership {
+	last := slices.Clone(memberships[max(0, len(memberships)-n):])
+	slices.Reverse(last)
+	return last
 }
 
 func toKey(k *account.Key, now time.Time) openapi.APIKey {
@@ -61,16 +77,44 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 		Name:        k.Name,
 		UserID:      string(k.User),
 		RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()),
+		Scopes:      toScopes(k.Scopes),
 		Hint:        k.Hint,
 		Status:      status,
 		ExpiresAt:   orNullTime(k.ExpiresAt),
 		LastUsedAt:  orNullTime(k.LastUsedAt),
 		RevokedAt:   orNullTime(k.RevokedAt),
-		CreatedBy:   string(k.CreatedBy),
-		Revision:    k.Revision,
-		CreatedAt:   openapi.Time(k.CreatedAt),
-		UpdatedAt:   openapi.Time(k.UpdatedAt),
+
+		AllowedAddresses: append([]string{}, k.Networks.List()...),
+		LastUsedAddress:  openapi.OrNull(k.LastUsedBy),
+		CreatedBy:        string(k.CreatedBy),
+		Revision:         k.Revision,
+		CreatedAt:        openapi.Time(k.CreatedAt),
+		UpdatedAt:        openapi.Time(k.UpdatedAt),
 	}
+}
+
+func toScopes(s identity.Scopes) []openapi.APIKeyScope {
+	names := s.Names()
+	out := make([]openapi.APIKeyScope, len(names))
+	for i, name := range names {
+		out[i] = openapi.APIKeyScope(name)
+	}
+	return out
+}
+
+// keyLimits returns the scopes and the networks of a new key.
+func keyLimits(in *openapi.APIKeyCreate) (identity.Scopes, identity.Networks, error) {
+	names := make([]string, len(in.Scopes))
+	for i, name := range in.Scopes {
+		names[i] = string(name)
+	}
+	scopes, _ := identity.NewScopes(names) // the contract has let only names of scopes through
+	networks, ok := identity.NewNetworks(in.AllowedAddresses)
+	if !ok {
+		return "", "", fault.InField("/allowed_addresses", "invalid_format",
+			"Must be IP addresses, or networks such as 203.0.113.0/24.")
+	}
+	return scopes, networks, nil
 }
 
 func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.APIKeyCreated {
@@ -81,6 +125,7 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 		Name:        s.Name,
 		UserID:      s.UserID,
 		RoleCeiling: s.RoleCeiling,
+		Scopes:      s.Scopes,
 		Hint:        s.Hint,
 		Status:      s.Status,
 		ExpiresAt:   s.ExpiresAt,
@@ -91,6 +136,9 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 		CreatedAt:   s.CreatedAt,
 		UpdatedAt:   s.UpdatedAt,
 		Token:       token.Reveal(),
+
+		AllowedAddresses: s.AllowedAddresses,
+		LastUsedAddress:  s.LastUsedAddress,
 	}
 }
 
@@ -104,6 +152,7 @@ func toEvent(e *event.Event) openapi.Event {
 		Type:      e.Type,
 		Actor:     openapi.OrNull(string(e.Actor)),
 		APIKeyID:  openapi.OrNull(string(e.Key)),
+		SessionID: openapi.OrNull(string(e.Session)),
 		Subject:   e.Subject,
 		Data:      data,
 		RequestID: e.Request.ID,

@@ -64,6 +64,10 @@ func (a *API) createKey(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	scopes, networks, err := keyLimits(&in)
+	if err != nil {
+		return reply{}, err
+	}
 	create := r.Accounts.CreateKey
 	if in.Kind == openapi.APIKeyKindService {
 		create = r.Accounts.CreateServiceKey
@@ -71,6 +75,8 @@ func (a *API) createKey(r *request) (reply, error) {
 	k, token, err := create(r.Context(), r.by, observation(r.Request).org, account.KeyDraft{
 		Name:      in.Name,
 		Ceiling:   identity.ParseRole(string(in.RoleCeiling)),
+		Scopes:    scopes,
+		Networks:  networks,
 		ExpiresAt: time.Time(in.ExpiresAt),
 	})
 	return r.newKey(k, token, err)

@@ -114,7 +114,7 @@ func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 // there have been too many.
 func (a *API) mayDownload(w http.ResponseWriter, r *http.Request, size int) bool {
 	units := min(1+size/downloadUnit, a.downloads.burst)
-	if takeAll(w.Header(), now(), units, allowance{a.downloads, addressGroup(observation(r).address)}) == nil {
+	if takeAll(w.Header(), a.now(), units, allowance{a.downloads, addressGroup(observation(r).address)}) == nil {
 		return true
 	}
 	a.problem(w, r, a.refuse("download_rate", errRateLimited))

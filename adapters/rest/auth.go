@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -21,22 +22,26 @@ var errRateLimited = &fault.Error{
 // authenticate returns the caller of a request. It verifies the credential, then applies the rate limits,
 // then selects the workspace. If workspaceOptional is true, the request need not name a workspace.
 func (a *API) authenticate(
-	w http.ResponseWriter, r *http.Request, obs *observed, workspaceOptional bool,
+	w http.ResponseWriter, r *http.Request, obs *observed, op *openapi.Operation, workspaceOptional bool,
 ) (identity.Actor, *account.Person, error) {
-	at := now()
-	token := bearer(r.Header.Get("Authorization"))
-	prove := a.byToken
-	if strings.HasPrefix(token, account.KeyTokenPrefix) {
-		prove = a.byKey
+	at := a.now()
+	token, prove, stored := a.credential(r, obs.org)
+	if stored {
 		if err := a.limitFailedAuth(w.Header(), obs, token, at); err != nil {
 			return identity.Actor{}, nil, err
 		}
 	}
 	by, person, selectMembership, err := prove(r, obs, token, at)
+	if token != "" {
+		a.measures.authenticated(credentialKind(token, stored), err)
+	}
 	if err != nil {
+		if errors.Is(err, identity.ErrAddressNotAllowed) {
+			a.Services.Accounts.NoteRefusal(r.Context(), by, op.ID, r.Method == http.MethodDelete, err)
+		}
 		return identity.Actor{}, nil, a.countFailedAuth(w.Header(), obs, token, err)
 	}
-	obs.user, obs.key = by.User, by.Key
+	obs.user, obs.key, obs.session = by.User, by.Key, by.Session
 	m, err := selectMembership(r.Header.Get("Workspace-Id"))
 	if refused := a.admit(w.Header(), by, m.Workspace.ID, at); refused != nil {
 		return identity.Actor{}, nil, refused
@@ -44,11 +49,33 @@ func (a *API) authenticate(
 	if err != nil && !(workspaceOptional && errors.Is(err, identity.ErrWorkspaceRequired)) {
 		return identity.Actor{}, nil, err
 	}
-	by.Workspace, by.Role = m.Workspace.ID, min(m.Role, by.Ceiling)
+	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
 	if by.Workspace != "" {
 		w.Header().Set("Workspace-Id", string(by.Workspace))
+		obs.workspace = by.Workspace
 	}
 	return by, person, nil
+}
+
+// prover proves a caller by a credential of one kind.
+type prover func(
+	r *http.Request, obs *observed, token string, at time.Time,
+) (identity.Actor, *account.Person, selectMembership, error)
+
+// credential returns the credential of a request and what proves its caller. A cookie counts only if there is no
+// Authorization. stored reports whether proving it takes a look-up.
+func (a *API) credential(r *http.Request, org *identity.Org) (token string, prove prover, stored bool) {
+	authorization := r.Header.Get("Authorization")
+	if authorization == "" {
+		if cookie := a.cookieOf(r, org); cookie != "" {
+			return cookie, a.bySession, true
+		}
+	}
+	token = bearer(authorization)
+	if strings.HasPrefix(token, account.KeyTokenPrefix) {
+		return token, a.byKey, true
+	}
+	return token, a.byToken, false
 }
 
 // admit counts a request against the rate limits of its credential, its user and, if any, its workspace.
@@ -89,11 +116,43 @@ func (a *API) byKey(
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	a.knownTokens.remember(token, at)
-	a.Services.KeyUsage.Record(p.Key, at)
 	by := keyActor(p, obs, at)
+	by.Workspace = p.Membership.Workspace.ID
+	if err := by.CheckAddress(); err != nil {
+		return by, nil, nil, err
+	}
+	a.knownTokens.remember(token, at)
+	a.Services.KeyUsage.Record(p.Key, at, obs.address)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }
+
+// bySession proves a caller by the cookie and the proof of a session. A request of another origin's page proves none.
+func (a *API) bySession(
+	r *http.Request, obs *observed, cookie string, at time.Time,
+) (identity.Actor, *account.Person, selectMembership, error) {
+	if !a.sameOrigin(r) {
+		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
+	}
+	p, err := a.Services.Sessions.Authenticate(r.Context(), obs.org, cookie, r.Header.Get(proofHeader), at)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	by := sessionActor(p.Principal(), obs, at)
+	if err := by.CheckAddress(); err != nil {
+		by.Workspace = p.Session.Workspace
+		return by, nil, nil, err
+	}
+	a.knownTokens.remember(cookie, at)
+	a.Services.SessionUsage.Record(&p.Session, at)
+	if p.Key.ID != "" {
+		a.Services.KeyUsage.Record(p.Key, at, obs.address)
+	}
+	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
+	return by, &p.Person, selected, nil
+}
+
+// isSafe reports whether a request changes nothing (RFC 9110, section 9.2.1).
+func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // byToken proves a caller by a token that one of the org's issuers signed.
 func (a *API) byToken(
@@ -108,21 +167,27 @@ func (a *API) byToken(
 	}
 	by := identity.System(obs.org.ID, "", "sign-in", at)
 	by.Request = identity.Request{ID: obs.id, Address: obs.address}
-	p, apart, err := a.Services.Accounts.SignIn(r.Context(), by, obs.org, *claims)
+	p, err := a.signIn(r.Context(), by, obs.org, claims)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	if apart != nil {
+	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
+	return userActor(&p.User, obs, at), p, selected, nil
+}
+
+// signIn returns the person of verified claims. by is the system, in the request of the sign-in.
+func (a *API) signIn(
+	ctx context.Context, by identity.Actor, org *identity.Org, claims *account.Claims,
+) (*account.Person, error) {
+	p, apart, err := a.Services.Accounts.SignIn(ctx, by, org, *claims)
+	if err == nil && apart != nil {
 		a.Log.WarnContext(
-			r.Context(),
-			"a user signed in with the e-mail address of an account that could not be joined, "+
+			ctx, "a user signed in with the e-mail address of an account that could not be joined, "+
 				"and got a separate account",
 			"issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID,
 		)
 	}
-	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
-	selected := func(named string) (account.Membership, error) { return p.Select(named, safe) }
-	return userActor(&p.User, obs, at), p, selected, nil
+	return p, err
 }
 
 // userActor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
@@ -142,16 +207,31 @@ func userActor(u *account.User, obs *observed, at time.Time) identity.Actor {
 func keyActor(p *account.Principal, obs *observed, at time.Time) identity.Actor {
 	by := userActor(&p.User, obs, at)
 	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
+	by.Scopes, by.Networks = p.Key.Scopes, p.Key.Networks
+	return by
+}
+
+// sessionActor is the caller that a session makes, with the limits of the key that opened it, if one did.
+func sessionActor(p *account.Principal, obs *observed, at time.Time) identity.Actor {
+	by := userActor(&p.User, obs, at)
+	if p.Key.ID != "" {
+		by = keyActor(p, obs, at)
+	}
+	by.Session, by.SignedInAt = p.Session.ID, p.Session.SignedInAt()
 	return by
 }
 
 // proof is what the credential of a request has shown, which was found to be good.
 func (r *request) proof() (account.Proof, error) {
-	token := bearer(r.Header.Get("Authorization"))
+	org := observation(r.Request).org
+	token, _, _ := r.api.credential(r.Request, org)
 	if key, ok := account.ParseToken(token); ok {
 		return account.Proof{Key: key.Hash()}, nil
 	}
-	c, err := r.api.Verifier.Verify(r.Context(), observation(r.Request).org.Issuers, token, r.by.At)
+	if cookie, ok := account.ParseSessionCookie(token); ok {
+		return account.Proof{Session: cookie.Hash()}, nil
+	}
+	c, err := r.api.Verifier.Verify(r.Context(), org.Issuers, token, r.by.At)
 	if err != nil {
 		return account.Proof{}, err
 	}
@@ -173,10 +253,13 @@ func (a *API) resolveProof(ctx context.Context, obs *observed, p account.Proof, 
 	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
+	by := sessionActor(principal, obs, at)
 	if principal.Key.ID == "" {
-		return userActor(&principal.User, obs, at), nil
+		return by, nil
 	}
-	by := keyActor(principal, obs, at)
+	if err := by.CheckAddress(); err != nil {
+		return identity.Actor{}, err
+	}
 	by.Workspace, by.Role = principal.Membership.Workspace.ID, min(principal.Membership.Role, by.Ceiling)
 	return by, nil
 }

@@ -136,7 +136,7 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 
 // chat is a template as this caller sees it.
 func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
-	out := r.chatSummary(t)
+	out := r.chatSummary(new(t.Summary()))
 	if !t.SeesInside(r.by) {
 		return out
 	}
@@ -153,22 +153,22 @@ func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	return out
 }
 
-// chatSummary returns a template without its content.
-func (r *request) chatSummary(t *chat.Template) openapi.ChatTemplate {
+// chatSummary is what a list shows of a template.
+func (r *request) chatSummary(t *chat.Summary) openapi.ChatTemplate {
 	issues := r.Chats.Registry(r.by).Issues(t)
 	health := openapi.ChatHealthOk
 	if len(issues) > 0 {
 		health = openapi.ChatHealthDegraded
 	}
-	id := func(s *chat.Selected) openapi.ChatItem { return openapi.ChatItem{ID: s.ID} }
+	item := func(id *string) openapi.ChatItem { return openapi.ChatItem{ID: *id} }
 	return openapi.ChatTemplate{
 		ID:                   string(t.ID),
 		Name:                 t.Name,
 		Description:          t.Description,
 		AvatarURL:            openapi.OrNull(t.AvatarURL),
 		Status:               openapi.ChatStatus(t.Status),
-		Agents:               mapSlice(t.Agents, id),
-		Tools:                mapSlice(t.Tools, id),
+		Agents:               mapSlice(t.Agents, item),
+		Tools:                mapSlice(t.Tools, item),
 		Capabilities:         nonNil(t.Capabilities),
 		Greeting:             t.Greeting,
 		ConversationStarters: nonNil(t.Starters),

@@ -40,7 +40,7 @@ func (a *API) updateChatMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m, err := r.Chats.ChangeMember(r.Context(), r.by, chatID(r), memberID(r), r.match, access.Parse(string(in.Role)))
+	m, err := r.Chats.ChangeMember(r.Context(), r.by, chatID(r), granteeID(r), r.match, access.Parse(string(in.Role)))
 	if err != nil {
 		return reply{}, err
 	}
@@ -48,5 +48,5 @@ func (a *API) updateChatMember(r *request) (reply, error) {
 }
 
 func (a *API) deleteChatMember(r *request) (reply, error) {
-	return noContent, r.Chats.RemoveMember(r.Context(), r.by, chatID(r), memberID(r), r.match)
+	return noContent, r.Chats.RemoveMember(r.Context(), r.by, chatID(r), granteeID(r), r.match)
 }

@@ -15,7 +15,8 @@ type Config struct {
 	ReadTimeout       time.Duration // until its body is in
 	WriteTimeout      time.Duration // from the header to the end of the response; above RequestTimeout, for its 504
 	IdleTimeout       time.Duration // of a kept-alive connection between two requests
-	ShutdownTimeout   time.Duration // for running requests when the program is told to stop
+	Drain             time.Duration // for proxies to notice that the server stops, while it still serves; 0: none
+	ShutdownTimeout   time.Duration // for running requests when the program is told to stop, after Drain
 
 	// TrustedProxies are the networks whose X-Forwarded-* headers count. From elsewhere
 	// they are ignored, since any client can send them.
@@ -24,6 +25,7 @@ type Config struct {
 	RateLimit   RateLimit
 	Concurrency Concurrency
 	Streams     Streams
+	LeakedKeys  LeakedKeys
 }
 
 // RateLimit limits how many requests each caller may send; more get a 429. Each node counts separately.
@@ -35,6 +37,7 @@ type RateLimit struct {
 	WorkspacePerMinute       int // in one workspace by all of its callers; 0: five times PerMinute
 	WorkspaceBurst           int // of the same at once; 0: five times Burst
 	UnauthenticatedPerMinute int // of one address that shows no valid credential
+	SignInsPerMinute         int // of one address that tries to open a session
 	DownloadsPerMinute       int // of one address: begun 64 KiB of documentation and scripts
 }
 

@@ -38,10 +38,12 @@ func (h *env) expectProbe(r connection.Report) {
 
 // expectAdd stores the connection in stores.
 func expectAdd(atomic *mocks.MockAtomic, stores *mocks.MockConnections, jobs *mocks.MockJobs) {
-	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	atomic.EXPECT().Atomically(gomock.Any(),
+		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Connections: stores, Jobs: jobs})
 	})
-	stores.EXPECT().Add(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor, make func(int) (*connection.Connection, error)) error {
+	stores.EXPECT().Add(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor,
+		make func(int) (*connection.Connection, error)) error {
 		_, err := make(0)
 		return err
 	})
@@ -70,7 +72,8 @@ func TestCreateConnection(t *testing.T) {
 		expectAdd(h.atomic, h.connections, h.jobs)
 		w := h.call("POST", connectionsPath, newConnection)
 		got := body(t, h, w)
-		if w.Code != 201 || w.Header().Get("Location") != connectionsPath+"/"+got["id"].(string) || got["status"] != "active" || got["name"] != "The shop" {
+		if w.Code != 201 || w.Header().Get("Location") != connectionsPath+"/"+got["id"].(string) ||
+			got["status"] != "active" || got["name"] != "The shop" {
 			t.Errorf("%d %v", w.Code, got)
 		}
 	})
@@ -79,7 +82,9 @@ func TestCreateConnection(t *testing.T) {
 		c := gomock.NewController(t)
 		atomic, stores, jobs := mocks.NewMockAtomic(c), mocks.NewMockConnections(c), mocks.NewMockJobs(c)
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error,
+				fn func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer,
+				bool, error) {
 				h.expectProbe(fixture.Passed())
 				if err := before(ctx); err != nil {
 					return ports.Answer{}, false, err
@@ -104,14 +109,17 @@ func TestCreateConnection(t *testing.T) {
 		w := h.call("POST", connectionsPath, newConnection)
 		got := body(t, h, w)
 		failure, _ := got["failure"].(map[string]any)
-		if w.Code != 422 || got["code"] != "probe_failed" || failure["code"] != "auth_failed" || len(got["checks"].([]any)) != len(connection.Steps()) {
+		if w.Code != 422 || got["code"] != "probe_failed" || failure["code"] != "auth_failed" ||
+			len(got["checks"].([]any)) != len(connection.Steps()) {
 			t.Errorf("%d %v", w.Code, got)
 		}
 	})
 	t.Run("and is kept under its key", func(t *testing.T) {
 		h := newEnv(t)
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error,
+				_ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer,
+				bool, error) {
 				h.expectProbe(authFailed)
 				a, kept := keep(before(ctx))
 				if !kept || !strings.Contains(string(a.Body), `"auth_failed"`) {
@@ -127,7 +135,8 @@ func TestCreateConnection(t *testing.T) {
 		h := newEnv(t)
 		h.expectProbe(fixture.Passed())
 		w := h.call("POST", connectionsPath+"?dry_run=true", newConnection)
-		if got := body(t, h, w); w.Code != 200 || got["id"] != nil || len(got["checks"].([]any)) != len(connection.Steps()) {
+		if got := body(t, h, w); w.Code != 200 || got["id"] != nil ||
+			len(got["checks"].([]any)) != len(connection.Steps()) {
 			t.Errorf("%d %v", w.Code, got)
 		}
 	})
@@ -142,7 +151,8 @@ func TestCreateConnection(t *testing.T) {
 	t.Run("who tries too often is told how long to wait, in whole seconds", func(t *testing.T) {
 		h := newEnv(t)
 		h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
-		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
+		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
 		w := h.call("POST", connectionsPath, newConnection)
 		if w.Code != 429 || body(t, h, w)["code"] != "probe_rate_limited" || w.Header().Get("Retry-After") != "6" {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
@@ -150,7 +160,8 @@ func TestCreateConnection(t *testing.T) {
 	})
 	t.Run("what is wrong with a credential is told by its pointer, and never what it was", func(t *testing.T) {
 		h := newEnv(t)
-		w := h.call("POST", connectionsPath, `{"kind": "postgres", "credential": {"host": "`+fixture.Canary+` ", "dsn": "`+fixture.Canary+`"}}`)
+		w := h.call("POST", connectionsPath, `{"kind": "postgres", "credential": {"host": "`+fixture.Canary+
+			` ", "dsn": "`+fixture.Canary+`"}}`)
 		got := body(t, h, w)
 		if w.Code != 422 || got["code"] != "invalid_fields" || !strings.Contains(w.Body.String(), `"/credential/dsn"`) {
 			t.Errorf("%d %v", w.Code, got)
@@ -159,10 +170,12 @@ func TestCreateConnection(t *testing.T) {
 }
 
 func TestARetryAfterIsNeverLessThanItSays(t *testing.T) {
-	for wait, want := range map[time.Duration]string{time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2"} {
+	for wait, want := range map[time.Duration]string{time.Millisecond: "1", time.Second: "1",
+		1001 * time.Millisecond: "2"} {
 		h := newEnv(t)
 		h.unchecked = true
-		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, (&fault.Error{Kind: fault.RateLimited, Code: "rate_limited"}).After(wait))
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{},
+			(&fault.Error{Kind: fault.RateLimited, Code: "rate_limited"}).After(wait))
 		if w := h.call("GET", promptsPath, ""); w.Header().Get("Retry-After") != want {
 			t.Errorf("%s: Retry-After: %s, want %s", wait, w.Header().Get("Retry-After"), want)
 		}
@@ -187,23 +200,31 @@ func TestVerifyConnection(t *testing.T) {
 	}
 	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(stored(t), nil)
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
-	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
+	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"),
+		connection.ID(id)).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 	h.seals.EXPECT().Open([]byte("sealed"), place).Return(plain, nil)
-	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(connection.FailedAt(connection.Connect, connection.PortClosed))
-	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(connection.FailedAt(connection.Connect,
+		connection.PortClosed))
+	h.atomic.EXPECT().Atomically(gomock.Any(),
+		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Connections: h.connections, Jobs: h.jobs})
 	})
-	h.connections.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+	h.connections.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id),
+		gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID,
+			change func(*connection.Connection, int) error) (*connection.Connection, error) {
 			c := stored(t)
 			return c, change(c, 0)
 		})
 	h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
-	h.sources.EXPECT().Through(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return([]source.Source{{ID: "src_1", Workspace: "wsp_1", Name: "People", Location: source.Location{Connection: id}}}, nil)
+	h.sources.EXPECT().Through(gomock.Any(), identity.WorkspaceID("wsp_1"),
+		connection.ID(id)).Return([]source.Source{{ID: "src_1", Workspace: "wsp_1", Name: "People",
+		Location: source.Location{Connection: id}}}, nil)
 	w := h.call("POST", connectionsPath+"/"+id+"/verify", "")
 	got := body(t, h, w)
 	failure, _ := got["failure"].(map[string]any)
-	if read, _ := got["sources"].([]any); len(read) != 1 || fmt.Sprint(read[0]) != "map[id:src_1 name:People status:unmapped]" {
+	if read, _ := got["sources"].([]any); len(read) != 1 || fmt.Sprint(read[0]) != "map[id:src_1 name:People "+
+		"status:unmapped]" {
 		t.Errorf("sources %v", read)
 	}
 	if w.Code != 200 || got["status"] != "failing" || failure["code"] != "port_closed" || failure["hint"] == "" {
@@ -213,16 +234,20 @@ func TestVerifyConnection(t *testing.T) {
 
 func TestRevokeConnection(t *testing.T) {
 	h := newEnv(t)
-	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	h.atomic.EXPECT().Atomically(gomock.Any(),
+		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Connections: h.connections, Sources: h.sources, Jobs: h.jobs})
 	})
 	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
 	h.connections.EXPECT().Update(gomock.Any(), gomock.Any(), connection.ID(id), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID,
+			change func(*connection.Connection, int) error) (*connection.Connection, error) {
 			c, err := connection.New(identity.System("org_1", "wsp_1", "test", fixture.At), fixture.Trial(t, id, 0), 0)
 			return c, errors.Join(err, change(c, 0))
 		})
-	h.sources.EXPECT().UpdateThrough(gomock.Any(), gomock.Any(), connection.ID(id), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
+	h.sources.EXPECT().UpdateThrough(gomock.Any(), gomock.Any(), connection.ID(id),
+		gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID,
+		change func(*source.Source) error) error {
 		return change(&source.Source{ID: "src_1", Name: "People", Location: source.Location{Connection: id}})
 	})
 	for _, subject := range []string{id, "src_1"} {
@@ -231,7 +256,8 @@ func TestRevokeConnection(t *testing.T) {
 	w := h.call("DELETE", connectionsPath+"/"+id, "")
 	got := body(t, h, w)
 	c, _ := got["connection"].(map[string]any)
-	if w.Code != 200 || got["cancelled_jobs"] != 2.0 || fmt.Sprint(got["paused_sources"]) != "[map[id:src_1 name:People status:paused]]" || c["status"] != "revoked" || c["revoked_at"] == nil {
+	if w.Code != 200 || got["cancelled_jobs"] != 2.0 || fmt.Sprint(got["paused_sources"]) != "[map[id:src_1 "+
+		"name:People status:paused]]" || c["status"] != "revoked" || c["revoked_at"] == nil {
 		t.Errorf("%d %v", w.Code, got)
 	}
 }

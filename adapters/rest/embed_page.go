@@ -60,9 +60,11 @@ type embedView struct {
 }
 
 // Traceable reports whether a request may be traced: the path of a page for frames contains an
-// embed token, and spans hold the path. Nor does one of a stream, which may last for days.
+// embed token, that of a page of the sandbox its secret, and spans hold the path. Nor does one of a stream, which may
+// last for days.
 func Traceable(r *http.Request) bool {
-	return !strings.HasPrefix(r.URL.Path, "/embed/") && r.URL.Path != streamPath
+	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
+		r.URL.Path != streamPath
 }
 
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
@@ -103,17 +105,8 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 		a.problem(w, r, err)
 		return
 	}
-	write(w, r, ports.Answer{
-		Status: status,
-		Body:   page.Bytes(),
-		Header: map[string]string{
-			"Content-Type":    "text/html; charset=utf-8",
-			"Cache-Control":   "no-store",
-			"Referrer-Policy": "no-referrer",
-			"Vary":            "Referer",
-			"Content-Security-Policy": "default-src 'none'; script-src 'nonce-" + view.Nonce + "'; " +
-				"style-src 'nonce-" + view.Nonce + "'; img-src https:; connect-src 'self'; base-uri 'none'; " +
-				"form-action 'none'; frame-ancestors " + ancestors,
-		},
-	})
+	header := pageHeaders("script-src 'nonce-" + view.Nonce + "'; style-src 'nonce-" + view.Nonce +
+		"'; img-src https:; connect-src 'self'; form-action 'none'; frame-ancestors " + ancestors)
+	header["Vary"] = "Referer"
+	write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: header})
 }

@@ -67,7 +67,7 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 }
 
 func (a *API) newVisit(r *http.Request) chats.Visit {
-	v := chats.Visit{Org: observation(r).org.ID, At: now()}
+	v := chats.Visit{Org: observation(r).org.ID, At: a.now()}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
 		v.Origin = chat.NoOrigin
@@ -213,7 +213,7 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	observation(r).route = visitPaths
-	if !a.visitors.tokens.allow(w, "preflight "+addressGroup(observation(r).address), now()) {
+	if !a.visitors.tokens.allow(w, "preflight "+addressGroup(observation(r).address), a.now()) {
 		a.problem(w, r, a.refuse("embed_address_rate", errRateLimited))
 		return true
 	}

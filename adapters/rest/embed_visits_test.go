@@ -20,7 +20,8 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	const shop = "https://shop.example"
 	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	token := func(id chat.EmbedTokenID, perMinute int) *chat.EmbedToken {
-		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute, Origins: []chat.OriginPattern{shop}}}
+		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute,
+			Origins: []chat.OriginPattern{shop}}}
 	}
 	visit := func(h *env, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
@@ -38,7 +39,8 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}{
 			{a, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "POST", false},
 			{a, "192.0.2.2", "POST", true}, {b, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "page", true},
-			{a, "2001:db8::1", "POST", true}, {a, "2001:db8::2", "POST", true}, {a, "2001:db8::3", "POST", false}, // one network
+			// one network
+			{a, "2001:db8::1", "POST", true}, {a, "2001:db8::2", "POST", true}, {a, "2001:db8::3", "POST", false},
 		} {
 			if _, got := visit(h, tt.of, tt.address, shop, tt.what); got != tt.want {
 				t.Errorf("call %d: %v", i, got)
@@ -55,22 +57,24 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			t.Error("the new limit does not hold")
 		}
 	})
-	t.Run("all addresses together have 600 calls a minute, and one that asks too much takes none of them", func(t *testing.T) {
-		h := newEnv(t)
-		a := token("a", 1)
-		for range 1000 {
-			visit(h, a, "192.0.2.1", shop, "POST")
-		}
-		for i := range 599 {
-			if _, ok := visit(h, a, fmt.Sprintf("198.51.%d.%d", i/250, i%250), shop, "POST"); !ok {
-				t.Fatalf("call %d is refused", i+2)
+	t.Run("all addresses together have 600 calls a minute, and one that asks too much takes none of them",
+		func(t *testing.T) {
+			h := newEnv(t)
+			a := token("a", 1)
+			for range 1000 {
+				visit(h, a, "192.0.2.1", shop, "POST")
 			}
-		}
-		w, ok := visit(h, a, "203.0.113.1", shop, "POST")
-		if ok || w.Header().Get("Retry-After") != "1" || w.Header().Get("Ratelimit-Policy") != `"default";q=600;w=60` {
-			t.Errorf("the 601st: %v, %v", ok, w.Header())
-		}
-	})
+			for i := range 599 {
+				if _, ok := visit(h, a, fmt.Sprintf("198.51.%d.%d", i/250, i%250), shop, "POST"); !ok {
+					t.Fatalf("call %d is refused", i+2)
+				}
+			}
+			w, ok := visit(h, a, "203.0.113.1", shop, "POST")
+			if ok || w.Header().Get("Retry-After") != "1" ||
+				w.Header().Get("Ratelimit-Policy") != `"default";q=600;w=60` {
+				t.Errorf("the 601st: %v, %v", ok, w.Header())
+			}
+		})
 	t.Run("only scripts of listed sites can read the answer, refused or not", func(t *testing.T) {
 		h := newEnv(t)
 		for range 2 {

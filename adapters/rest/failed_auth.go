@@ -50,15 +50,15 @@ func (a *API) countFailedAuth(h http.Header, obs *observed, token string, err er
 	return a.countUnauthenticated(h, obs, err)
 }
 
-// hasNoAccount reports whether err means that the caller has no account here.
+// hasNoAccount reports whether err means that the caller has no account here, or none that works at its address.
 func hasNoAccount(err error) bool {
 	return publicError(err).Kind == fault.Unauthenticated || errors.Is(err, account.ErrSignUpClosed) ||
-		errors.Is(err, account.ErrClaimMissing)
+		errors.Is(err, account.ErrClaimMissing) || errors.Is(err, identity.ErrAddressNotAllowed)
 }
 
 // countUnauthenticated counts a request that shows no valid credential against its address.
 func (a *API) countUnauthenticated(h http.Header, obs *observed, err error) error {
-	if !a.unauthenticated.take(h, obs.address, now()) {
+	if !a.unauthenticated.take(h, obs.address, a.now()) {
 		return a.refuse("address_rate", errRateLimited)
 	}
 	return err
@@ -87,7 +87,7 @@ func (p *knownTokens) has(token string, now time.Time) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	at, ok := p.seenAt[maphash.String(p.seed, token)]
-	return ok && now.Sub(at) < knownFor
+	return ok && now.Sub(at).Abs() < knownFor
 }
 
 func (p *knownTokens) remember(token string, now time.Time) {
@@ -95,7 +95,7 @@ func (p *knownTokens) remember(token string, now time.Time) {
 	p.mu.RLock()
 	at, ok := p.seenAt[h]
 	p.mu.RUnlock()
-	if ok && now.Sub(at) < knownRefresh {
+	if ok && now.Sub(at).Abs() < knownRefresh { // the clock may have been set back
 		return
 	}
 	p.mu.Lock()

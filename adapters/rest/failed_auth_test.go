@@ -16,7 +16,8 @@ import (
 )
 
 func TestGuesses(t *testing.T) {
-	a := &API{unauthenticated: newLimiter(2, 2), knownTokens: newKnownTokens(), measures: newMeasures(prometheus.NewRegistry())}
+	a := &API{now: now, unauthenticated: newLimiter(2, 2), knownTokens: newKnownTokens(),
+		measures: newMeasures(prometheus.NewRegistry(), &openStreams{})}
 	obs, at := &observed{address: "192.0.2.1"}, now()
 	may := func(token string) error { return a.limitFailedAuth(http.Header{}, obs, token, at) }
 	a.knownTokens.remember("proven", at)
@@ -24,12 +25,14 @@ func TestGuesses(t *testing.T) {
 		if err := may("unknown"); err != nil {
 			t.Fatalf("refused with guesses left: %v", err)
 		}
-		if err := a.countFailedAuth(http.Header{}, obs, "unknown", identity.ErrUnauthenticated); publicError(err).Code != "unauthenticated" {
+		if err := a.countFailedAuth(http.Header{}, obs, "unknown",
+			identity.ErrUnauthenticated); publicError(err).Code != "unauthenticated" {
 			t.Fatalf("a guess within the limit: %v", err)
 		}
 	}
 	h := http.Header{}
-	if err := a.limitFailedAuth(h, obs, "unknown", at); err != errRateLimited || h.Get("Retry-After") == "" || h.Get("Ratelimit") == "" {
+	if err := a.limitFailedAuth(h, obs, "unknown", at); err != errRateLimited || h.Get("Retry-After") == "" ||
+		h.Get("Ratelimit") == "" {
 		t.Errorf("with no guesses left: %v, %v", err, h)
 	}
 	if err := may("proven"); err != nil {
@@ -83,7 +86,8 @@ func TestTakeAll(t *testing.T) {
 		{"k3", user, `"user";r=0;t=4`},
 	} {
 		refused, h := take(want.key)
-		if refused != want.refused || h.Get("Ratelimit") != want.ratelimit || (h.Get("Retry-After") != "") != (refused != nil) {
+		if refused != want.refused || h.Get("Ratelimit") != want.ratelimit ||
+			(h.Get("Retry-After") != "") != (refused != nil) {
 			t.Errorf("%d. refused by %v, %v; want %v %s", i, refused, h, want.refused, want.ratelimit)
 		}
 	}
@@ -91,7 +95,7 @@ func TestTakeAll(t *testing.T) {
 
 // BenchmarkAdmit is what the limits of key, user and workspace, and the memory of tokens cost a request.
 func BenchmarkAdmit(b *testing.B) {
-	a := &API{knownTokens: newKnownTokens(), unauthenticated: newLimiter(60, 60)}
+	a := &API{now: now, knownTokens: newKnownTokens(), unauthenticated: newLimiter(60, 60)}
 	a.callers, a.users, a.workspaces = RateLimit{PerMinute: 1_000_000, Burst: 1_000_000}.limiters()
 	by := identity.Actor{User: "usr_01jb4rqnx1e5btz2s1v2j9k3mn", Key: "key_01jb4rqnx1e5btz2s1v2j9k3mn"}
 	obs, token := &observed{address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"

@@ -50,19 +50,22 @@ func (s sealer) Open(sealed, associated []byte) ([]byte, error) {
 // FuzzCursor looks for forged cursors that a list accepts. It also checks that a list accepts the cursors
 // that it made, and that no other list does.
 func FuzzCursor(f *testing.F) {
-	a := &API{Deps: Deps{Sealer: newSealer(f)}}
+	a := &API{now: now, Deps: Deps{Sealer: newSealer(f)}}
 	list := func(workspace identity.WorkspaceID, query url.Values) *request {
-		return &request{Request: httptest.NewRequest(http.MethodGet, "/api/events", nil), api: a, by: identity.Actor{Org: "org_1", Workspace: workspace}, query: query}
+		return &request{Request: httptest.NewRequest(http.MethodGet, "/api/events", nil), api: a,
+			by: identity.Actor{Org: "org_1", Workspace: workspace}, query: query}
 	}
 	made, err := list("wsp_1", nil).next("position")
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, cursor := range []string{made.MustGet(), "", "A", "AAAA", made.MustGet() + "A", made.MustGet()[1:], "....", "\x00", "a=b&c"} {
+	for _, cursor := range []string{made.MustGet(), "", "A", "AAAA", made.MustGet() + "A", made.MustGet()[1:], "....",
+		"\x00", "a=b&c"} {
 		f.Add(cursor, "position", "type", "x")
 	}
 	f.Fuzz(func(t *testing.T, cursor, position, name, value string) {
-		if _, err := list("wsp_1", url.Values{"cursor": {cursor}}).page(); cursor != "" && cursor != made.MustGet() && err == nil {
+		if _, err := list("wsp_1", url.Values{"cursor": {cursor}}).page(); cursor != "" && cursor != made.MustGet() &&
+			err == nil {
 			t.Errorf("%q, which no list has made, is taken", cursor)
 		} else if err != nil && !errors.Is(err, openapi.ErrInvalidCursor) {
 			t.Errorf("%q: %v", cursor, err)
@@ -79,7 +82,8 @@ func FuzzCursor(f *testing.F) {
 		if q, err := list("wsp_1", own).page(); err != nil || q.After != position {
 			t.Errorf("its own list reads %q as %q, %v", position, q.After, err)
 		}
-		for _, other := range []*request{list("wsp_2", own), list("wsp_1", url.Values{"cursor": {sealed.MustGet()}}), list("wsp_1", url.Values{name: {value + "x"}, "cursor": {sealed.MustGet()}})} {
+		for _, other := range []*request{list("wsp_2", own), list("wsp_1", url.Values{"cursor": {sealed.MustGet()}}),
+			list("wsp_1", url.Values{name: {value + "x"}, "cursor": {sealed.MustGet()}})} {
 			if q, err := other.page(); err == nil {
 				t.Errorf("another list takes it: %+v", q)
 			}
@@ -91,7 +95,8 @@ func FuzzCursor(f *testing.F) {
 // stay as they are written in both.
 func FuzzMergePatch(f *testing.F) {
 	for _, seed := range [][2]string{
-		{`{"a":"b"}`, `{"a":"c"}`}, {`{"a":{"b":"c"}}`, `{"a":{"b":null}}`}, {`[1]`, `{"a":{"b":null}}`}, {``, `{}`}, {`{"a":1.50}`, `{"a":1.5}`}, {`{}`, `null`}, {`{"a":null}`, `{"b":{"c":null}}`}, {`{"a":1,"a":2}`, `{"a":{}}`},
+		{`{"a":"b"}`, `{"a":"c"}`}, {`{"a":{"b":"c"}}`, `{"a":{"b":null}}`}, {`[1]`, `{"a":{"b":null}}`}, {``, `{}`},
+		{`{"a":1.50}`, `{"a":1.5}`}, {`{}`, `null`}, {`{"a":null}`, `{"b":{"c":null}}`}, {`{"a":1,"a":2}`, `{"a":{}}`},
 		{`{"n":12345678901234567890}`, `{"m":1e400}`}, {`x`, `{"`},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -71,6 +72,8 @@ type request struct {
 
 	produces string      // the media type that is returned instead of JSON, if any
 	answer   http.Header // of the response, errors included
+
+	stream func(io.Writer) error // writes the body of a download; set by the operation
 }
 
 // withStores returns r with the use cases on given stores, such as those of a transaction.
@@ -105,7 +108,10 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 			answer:            w.Header(),
 		}
 		var err error
-		if r.by, r.person, err = a.authenticate(w, hr, obs, workspaceOptional); err == nil {
+		if r.by, r.person, err = a.authenticate(w, hr, obs, op, workspaceOptional); err == nil {
+			if named := workspaceID(r); named != "" {
+				obs.workspace = named
+			}
 			err = r.parse(w)
 		}
 		var answer ports.Answer
@@ -122,6 +128,9 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 			w.Header().Set("Idempotency-Replayed", "true")
 		}
 		write(w, hr, answer)
+		if r.stream != nil && hr.Method == http.MethodGet {
+			a.download(w, r)
+		}
 	})
 }
 
@@ -156,8 +165,11 @@ func (r *request) runWithinLimits(gates *gates, run perform) (answer ports.Answe
 	return answer, replayed, err
 }
 
-// parse checks the request against the contract.
+// parse checks the scopes of the caller's API key, and the request against the contract.
 func (r *request) parse(w http.ResponseWriter) error {
+	if err := r.by.RequireScope(r.op.Scope); err != nil {
+		return err
+	}
 	if !accepts(r.Header.Get("Accept"), r.produces) {
 		return errNotAcceptable
 	}
@@ -196,7 +208,33 @@ func (r *request) parse(w http.ResponseWriter) error {
 			"The Content-Type of the body must be " + strings.Join(r.op.MediaTypes, " or ") + ".",
 		)
 	}
+	if media == formType {
+		r.body = formAsJSON(r.body)
+	}
 	return r.op.CheckBody(r.body)
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// formField is the only field of a form that Atrium reads. Others must be ignored (OpenID Connect Back-Channel Logout
+// 1.0, section 2.5).
+const formField = "logout_token"
+
+// formAsJSON returns the JSON object of a form. A form that cannot be parsed has no field, and a field that is given
+// twice is a list.
+func formAsJSON(form []byte) []byte {
+	fields, _ := url.ParseQuery(string(form))
+	object := map[string]any{}
+	if values := fields[formField]; len(values) == 1 {
+		object[formField] = values[0]
+	} else if len(values) > 1 {
+		object[formField] = values
+	}
+	text, err := json.Marshal(object)
+	if err != nil { // texts always encode
+		panic(err)
+	}
+	return text
 }
 
 // isPrintable reports whether s is some visible ASCII.

@@ -13,7 +13,8 @@ func TestMergePatch(t *testing.T) {
 		"null removes the last member":            {`{"a":"b"}`, `{"a":null}`, `{}`},
 		"null for what is not there does nothing": {`{"e":null}`, `{"a":null}`, `{"e":null}`},
 		"an array is replaced":                    {`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
-		"objects merge inside":                    {`{"a":{"b":"c","d":"e"}}`, `{"a":{"b":"f","d":null}}`, `{"a":{"b":"f"}}`},
+		"objects merge inside": {`{"a":{"b":"c","d":"e"}}`, `{"a":{"b":"f","d":null}}`,
+			`{"a":{"b":"f"}}`},
 		"an object takes the place of a text":     {`{"a":"foo"}`, `{"a":{"b":"c","d":null}}`, `{"a":{"b":"c"}}`},
 		"nulls in an added object are gone":       {`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 		"what was not there begins empty":         {``, `{"a":1,"b":null}`, `{"a":1}`},
@@ -23,7 +24,8 @@ func TestMergePatch(t *testing.T) {
 		"a patch without members changes nothing": {`{"b": 1, "a": 1.50}`, `{}`, `{"b": 1, "a": 1.50}`},
 		"nor does one with the same values":       {`{"b": 1, "a": 1.50}`, `{"a":1.50}`, `{"b": 1, "a": 1.50}`},
 		"an empty object is an object":            {``, `{}`, `{}`},
-		"numbers and letters stay as they are":    {`{"n":12345678901234567890,"t":"<&>"}`, `{"m":1.50}`, `{"m":1.50,"n":12345678901234567890,"t":"<&>"}`},
+		"numbers and letters stay as they are": {`{"n":12345678901234567890,"t":"<&>"}`, `{"m":1.50}`,
+			`{"m":1.50,"n":12345678901234567890,"t":"<&>"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := mergePatch(json.RawMessage(tt.old), json.RawMessage(tt.patch)); string(got) != tt.want {

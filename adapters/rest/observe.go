@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/atrium-hq/atrium/domain/id"
@@ -24,8 +24,14 @@ type observed struct {
 	org     *identity.Org
 	user    identity.UserID
 	key     identity.KeyID
+	session identity.SessionID
 	status  int
 	bytes   int
+
+	workspace identity.WorkspaceID
+	code      string // of the problem that was returned; empty for none
+	trace     string // the id of the client's trace, or of the server's own; empty for none
+	lasting   bool   // a stream, whose duration says nothing about the server
 }
 
 type observedKey struct{}
@@ -42,9 +48,13 @@ func observation(r *http.Request) *observed {
 func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	o := &observed{id: requestID(r.Header.Get("Request-Id")), address: a.address(r), route: "unmatched"}
+	o.trace = traceID(r)
 	r = r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
 	w.Header().Set("Request-Id", o.id)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if a.draining.Load() { // a proxy must not use the connection at the moment at which the server closes it
+		w.Header().Set("Connection", "close")
+	}
 	rec := &recorder{ResponseWriter: w, obs: o}
 	defer func() {
 		if p := recover(); p != nil {
@@ -101,7 +111,13 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
-	a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, strconv.Itoa(o.status)).Observe(took.Seconds())
+	if !o.lasting {
+		durations := a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, strconv.Itoa(o.status))
+		durations.Observe(took.Seconds())
+	}
+	if o.code != "" {
+		a.measures.problems.WithLabelValues(o.code).Inc()
+	}
 	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
 		span.SetName(r.Method + " " + o.route)
 	}
@@ -123,7 +139,32 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 	if o.user != "" {
 		attrs = append(attrs, slog.String("user_id", string(o.user)), slog.String("api_key_id", string(o.key)))
 	}
+	if o.session != "" {
+		attrs = append(attrs, slog.String("session_id", string(o.session)))
+	}
+	if o.workspace != "" {
+		attrs = append(attrs, slog.String("workspace_id", string(o.workspace)))
+	}
+	if o.code != "" {
+		attrs = append(attrs, slog.String("code", o.code))
+	}
+	if o.trace != "" {
+		attrs = append(attrs, slog.String("trace_id", o.trace))
+	}
 	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// traceID returns the id of the trace that a request belongs to: of the server's span, or, if the server sends no
+// traces, of the client's (W3C Trace Context).
+func traceID(r *http.Request) string {
+	ctx := r.Context()
+	if !trace.SpanContextFromContext(ctx).IsValid() && r.Header.Get("traceparent") != "" {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		return span.TraceID().String()
+	}
+	return ""
 }
 
 // methodLabel limits the values that clients can give to a label.
@@ -168,25 +209,3 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 // Unwrap serves http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// measures are the metrics of the API for Prometheus: rate, errors and duration by route template.
-type measures struct {
-	requests *prometheus.HistogramVec
-	refusals *prometheus.CounterVec
-}
-
-func newMeasures(reg prometheus.Registerer) *measures {
-	m := &measures{
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "atrium_refusals_total",
-			Help: "Requests that a limit refused, by the limit.",
-		}, []string{"reason"}),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "http_server_request_duration_seconds",
-			Help:    "How long requests took, by method, route template and status.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, []string{"method", "route", "status"}),
-	}
-	reg.MustRegister(m.requests, m.refusals)
-	return m
-}

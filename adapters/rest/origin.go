@@ -34,7 +34,7 @@ func (a *API) host(r *http.Request) string {
 }
 
 // address is the client's, without a port: the last one in X-Forwarded-For that no trusted proxy
-// has, as long as each one on the way is trusted.
+// has, as long as each one on the way is trusted. Some proxies write it with the client's port.
 func (a *API) address(r *http.Request) string {
 	addr := withoutPort(r.RemoteAddr)
 	if !a.trusted(r.RemoteAddr) {
@@ -42,7 +42,7 @@ func (a *API) address(r *http.Request) string {
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		parsed, err := netip.ParseAddr(strings.TrimSpace(hop))
+		parsed, err := netip.ParseAddr(strings.Trim(withoutPort(strings.TrimSpace(hop)), "[]"))
 		if err != nil {
 			break
 		}

@@ -31,7 +31,10 @@ func TestAddress(t *testing.T) {
 		"IPv6 through a trusted IPv6 proxy":               {"[fd00::1]:80", []string{"2001:db8::1"}, "2001:db8::1"},
 		"IPv4 in IPv6 is IPv4":                            {proxy, []string{"::ffff:203.0.113.9"}, client},
 		"a proxy that comes as IPv4 in IPv6":              {"[::ffff:10.1.2.3]:80", []string{client}, client},
-		"an address with a port is none":                  {proxy, []string{client + ":77"}, "10.1.2.3"},
+		"with the client's port":                          {proxy, []string{client + ":77"}, client},
+		"with the ports of two hops":                      {proxy, []string{client + ":77, 10.9.9.9:1"}, client},
+		"IPv6 with a port":                                {proxy, []string{"[2001:db8::1]:77"}, "2001:db8::1"},
+		"IPv6 in brackets":                                {proxy, []string{"[2001:db8::1]"}, "2001:db8::1"},
 		"a remote address without a port, as in a socket": {"@", []string{client}, "@"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,13 +60,15 @@ func TestAddress(t *testing.T) {
 
 func TestTwoForwardedHostsAreRefusedFromTrustedProxies(t *testing.T) {
 	h := newEnv(t)
-	for remote, want := range map[string]int{"10.1.2.3:1": http.StatusMisdirectedRequest, "203.0.113.9:1": http.StatusUnauthorized} {
+	for remote, want := range map[string]int{"10.1.2.3:1": http.StatusMisdirectedRequest,
+		"203.0.113.9:1": http.StatusUnauthorized} {
 		r := httptest.NewRequest("GET", "http://direct.example.com/api/me", nil)
 		r.RemoteAddr = remote
 		r.Header["X-Forwarded-Host"] = []string{"evil.example.com", "forwarded.example.com"}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != want || want == http.StatusMisdirectedRequest && !strings.Contains(w.Body.String(), `"ambiguous_host"`) {
+		if w.Code != want || want == http.StatusMisdirectedRequest &&
+			!strings.Contains(w.Body.String(), `"ambiguous_host"`) {
 			t.Errorf("from %s: %d %s", remote, w.Code, w.Body)
 		}
 	}
@@ -71,7 +76,8 @@ func TestTwoForwardedHostsAreRefusedFromTrustedProxies(t *testing.T) {
 
 func TestHost(t *testing.T) {
 	h := newEnv(t)
-	for remote, want := range map[string]string{"10.1.2.3:1": "forwarded.example.com", "203.0.113.9:1": "direct.example.com"} {
+	for remote, want := range map[string]string{"10.1.2.3:1": "forwarded.example.com",
+		"203.0.113.9:1": "direct.example.com"} {
 		r := httptest.NewRequest("GET", "http://direct.example.com/", nil)
 		r.RemoteAddr = remote
 		r.Header.Set("X-Forwarded-Host", "forwarded.example.com")
@@ -79,7 +85,8 @@ func TestHost(t *testing.T) {
 			t.Errorf("from %s: host = %s, want %s", remote, got, want)
 		}
 	}
-	if got := printableHost("a\x00\r\n<b>é" + strings.Repeat("x", 300)); len(got) != 255 || !strings.HasPrefix(got, "a<b>x") {
+	if got := printableHost("a\x00\r\n<b>é" + strings.Repeat("x", 300)); len(got) != 255 ||
+		!strings.HasPrefix(got, "a<b>x") {
 		t.Errorf("printableHost = %q", got)
 	}
 }
@@ -118,7 +125,8 @@ func TestCORS(t *testing.T) {
 			if tt.allowed {
 				want = ours
 			}
-			if done != tt.done || h.Get("Access-Control-Allow-Origin") != want || slices.Contains(h.Values("Vary"), "Origin") != tt.vary {
+			if done != tt.done || h.Get("Access-Control-Allow-Origin") != want ||
+				slices.Contains(h.Values("Vary"), "Origin") != tt.vary {
 				t.Errorf("done %v, headers %v", done, h)
 			}
 			if done && w.Code != http.StatusNoContent || h.Get("Access-Control-Allow-Credentials") != "" {

@@ -19,7 +19,13 @@ func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
 	for name, n := range p.Limits {
 		limits[name] = n
 	}
+	metered := nullable.NewNullNullable[openapi.MeteredPrice]()
+	if m := p.Metered; m != nil {
+		unit := toMoney(billing.Money{Amount: m.Amount, Currency: p.Price.Currency})
+		metered.Set(openapi.MeteredPrice{Feature: m.Feature, UnitPrice: unit})
+	}
 	return openapi.Plan{
+		MeteredPrice:  metered,
 		ID:            string(p.ID),
 		Key:           string(p.ID),
 		Name:          p.Name,
@@ -53,21 +59,30 @@ func toPaymentMethod(now time.Time, m *billing.Method, def billing.MethodID) ope
 func toInvoice(i *billing.Invoice) openapi.Invoice {
 	money := func(amount int64) openapi.Money { return toMoney(i.Money(amount)) }
 	return openapi.Invoice{
-		ID:          string(i.ID),
-		Number:      openapi.OrNull(i.Number),
-		Status:      openapi.InvoiceStatus(i.Status),
-		Subtotal:    money(i.Subtotal),
-		Tax:         money(i.Tax),
-		Total:       money(i.Total),
-		AmountDue:   money(i.AmountDue),
-		AmountPaid:  money(i.AmountPaid),
-		PeriodStart: openapi.Time(i.PeriodStart),
-		PeriodEnd:   openapi.Time(i.PeriodEnd),
-		DueAt:       orNullTime(i.DueAt),
-		PaidAt:      orNullTime(i.PaidAt),
-		HostedURL:   openapi.OrNull(i.HostedURL),
-		PdfURL:      openapi.OrNull(i.PDFURL),
-		CreatedAt:   openapi.Time(i.CreatedAt),
+		ID:         string(i.ID),
+		Number:     openapi.OrNull(i.Number),
+		Status:     openapi.InvoiceStatus(i.Status),
+		Subtotal:   money(i.Subtotal),
+		Discount:   money(i.Discount),
+		Discounts:  mapSlice(i.Discounts, toDiscount),
+		Tax:        money(i.Tax),
+		Total:      money(i.Total),
+		AmountDue:  money(i.AmountDue),
+		AmountPaid: money(i.AmountPaid),
+		Lines: mapSlice(i.Lines, func(l *billing.InvoiceLine) openapi.InvoiceLine {
+			return openapi.InvoiceLine{
+				Description: l.Description, Quantity: l.Quantity, Amount: money(l.Amount),
+				PeriodStart: orNullTime(l.Start), PeriodEnd: orNullTime(l.End),
+			}
+		}),
+		PeriodStart:    openapi.Time(i.PeriodStart),
+		PeriodEnd:      openapi.Time(i.PeriodEnd),
+		DueAt:          orNullTime(i.DueAt),
+		PaidAt:         orNullTime(i.PaidAt),
+		HostedURL:      openapi.OrNull(i.HostedURL),
+		PdfURL:         openapi.OrNull(i.PDFURL),
+		BillingDetails: toBilledTo(i.BilledTo),
+		CreatedAt:      openapi.Time(i.CreatedAt),
 	}
 }
 
@@ -82,9 +97,14 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		CurrentPeriodEnd:       openapi.Time(v.PeriodEnd),
 		TrialEnd:               orNullTime(v.TrialEnd),
 		CancelAtPeriodEnd:      v.CancelAtPeriodEnd,
+		CancellationFeedback:   openapi.OrNull(string(v.Cancellation.Feedback)),
+		CancellationComment:    openapi.OrNull(v.Cancellation.Comment),
+		Paused:                 v.Paused,
+		PaidUntil:              orNullTime(v.PaidUntil),
 		PendingChange:          nullable.NewNullNullable[openapi.SubscriptionPendingChange](),
 		DefaultPaymentMethodID: openapi.OrNull(string(v.Default)),
 		Action:                 toAction(v.Action),
+		Discount:               nullable.NewNullNullable[openapi.Discount](),
 		Credit:                 nullable.NewNullNullable[openapi.Money](),
 		Stale:                  v.Stale,
 		Gateway:                openapi.PaymentGateway(v.Gateway),
@@ -95,6 +115,9 @@ func toSubscription(v *payments.View) openapi.Subscription {
 	out.Plan = nullable.NewNullNullable[openapi.Plan]()
 	if v.Sold != nil {
 		out.Plan = nullable.NewNullableWithValue(toPlan(v.Sold, v.Plan))
+	}
+	if v.Discount != nil {
+		out.Discount = nullable.NewNullableWithValue(toDiscount(v.Discount))
 	}
 	if v.Credit.Amount > 0 {
 		out.Credit = nullable.NewNullableWithValue(toMoney(v.Credit))

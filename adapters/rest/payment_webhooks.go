@@ -52,6 +52,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 		return errBodyUnreadable
 	}
 	return a.Services.Payments.Receive(
-		r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"), now(),
+		r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"),
+		a.now(),
 	)
 }

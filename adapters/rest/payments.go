@@ -31,9 +31,14 @@ func (a *API) paymentOperations() []operation {
 		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", command(a.setDefaultPaymentMethod)},
 		{http.MethodGet, paymentPaths + "/invoices", query(a.listInvoices)},
 		{http.MethodPost, paymentPaths + "/invoices/{invoice_id}/pay", outbound(a.payInvoice)},
+		{http.MethodGet, paymentPaths + "/details", query(a.getBillingDetails)},
+		{http.MethodPut, paymentPaths + "/details", command(a.replaceBillingDetails)},
+		{http.MethodPost, paymentPaths + "/portal-session", outbound(a.createPortalSession)},
+		{http.MethodPost, paymentPaths + "/checkout-session", outbound(a.createCheckoutSession)},
 		{http.MethodPost, subscriptionPath, outbound(a.createSubscription)},
 		{http.MethodGet, mySubscription, query(a.getSubscription)},
 		{http.MethodPatch, mySubscription, command(a.updateSubscription)},
+		{http.MethodPost, mySubscription + "/preview", query(a.previewSubscriptionChange)},
 		{http.MethodDelete, mySubscription, command(a.cancelSubscription)},
 		{http.MethodGet, paymentPaths + "/entitlements", query(a.getEntitlements)},
 		{http.MethodPost, paymentPaths + "/usage", command(a.reportUsage)},
@@ -172,6 +177,8 @@ func (a *API) createSubscription(r *request) (command, error) {
 		Plan:     billing.PlanID(in.PlanID),
 		Method:   billing.MethodID(in.PaymentMethodID),
 		Quantity: max(in.Quantity, 1),
+		Code:     in.PromotionCode,
+		NoTrial:  in.Trial != nil && !*in.Trial,
 	}
 	v, err := r.Payments.Subscribe(r.Context(), r.by, r.gatewayKey(), w)
 	if err != nil {
@@ -198,12 +205,21 @@ func (a *API) updateSubscription(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, billing.Changes{
+	changes := billing.Changes{
 		Plan:              (*billing.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
-	})
-	return subscriptionReply(v, err)
+		Pause:             in.Paused,
+		Feedback:          (*billing.Feedback)(in.CancellationFeedback),
+		Comment:           in.CancellationComment,
+		Code:              in.PromotionCode,
+	}
+	if in.Preview != "" {
+		return subscriptionReply(
+			r.Payments.ChangeAsPreviewed(r.Context(), r.by, r.gatewayKey(), r.match, changes, in.Preview),
+		)
+	}
+	return subscriptionReply(r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, changes))
 }
 
 func subscriptionReply(v *payments.View, err error) (reply, error) {
@@ -218,5 +234,8 @@ func subscriptionReply(v *payments.View, err error) (reply, error) {
 }
 
 func (a *API) cancelSubscription(r *request) (reply, error) {
-	return noContent, r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match)
+	why := billing.Cancellation{
+		Feedback: billing.Feedback(r.query.Get("cancellation_feedback")), Comment: r.query.Get("cancellation_comment"),
+	}
+	return noContent, r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match, why)
 }

@@ -53,13 +53,20 @@ func (a *API) recheckLoop() {
 		if byOrg == nil {
 			return
 		}
-		if err := a.Services.Seats.Keep(a.streams, now()); err != nil && a.streams.Err() == nil {
+		if err := a.Services.Seats.Keep(a.streams, a.now()); err != nil && a.streams.Err() == nil {
 			a.Log.WarnContext(a.streams, "the node could not store that it is alive; it tries again", "error", err)
 		}
 		for org, streams := range byOrg {
 			a.recheckOrg(org, streams)
 		}
 	}
+}
+
+// count returns how many streams are open.
+func (o *openStreams) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.all)
 }
 
 // byOrg returns the open streams by org. It returns nil if there is none; the caller must then stop checking.
@@ -88,7 +95,7 @@ func (a *API) recheckOrg(id identity.OrgID, streams []*stream) {
 			proofs[i] = s.proof
 		}
 		var err error
-		if principals, err = a.Services.Tickets.ResolveProofs(ctx, org, proofs, now()); err != nil {
+		if principals, err = a.Services.Tickets.ResolveProofs(ctx, org, proofs, a.now()); err != nil {
 			if a.streams.Err() == nil {
 				a.Log.WarnContext(
 					ctx, "the callers of streams were not asked for; it is tried again", "streams", len(streams),

@@ -44,6 +44,7 @@ type streamEnv struct {
 	records    map[identity.UserID]*presence.Record
 	seq        int64
 	resolved   int   // how often proofs were resolved
+	called     int   // how often the store of presences was called
 	fails      error // the error of resolving proofs, if any
 }
 
@@ -52,10 +53,12 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		mock := gomock.NewController(t)
-		h := &streamEnv{t: t, log: new(bytes.Buffer), principals: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
+		h := &streamEnv{t: t, log: new(bytes.Buffer), principals: map[account.Hash]*account.Principal{},
+			tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
 		notes := mocks.NewMockNotes(mock)
 		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
-		stores := ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock), Presences: h.presences(mock)}
+		stores := ports.Stores{Keys: h.keys(mock), Sessions: mocks.NewMockSessions(mock), Tickets: h.proofs(mock),
+			Presences: calls{h.presences(mock), h}}
 		bind := application.NewBind(stores, application.External{
 			Notes: notes, Clock: now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
@@ -63,11 +66,16 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 		api, err := New(Config{
-			RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
-			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second}, Streams: Streams{PerWorkspace: 1000, PerAddress: 1000},
+			RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6,
+				UnauthenticatedPerMinute: 1e6},
+			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
+			Streams:     Streams{PerWorkspace: 1000, PerAddress: 1000},
 		}, Deps{
-			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Services: services, Bind: bind,
-			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
+			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
+			Services: services, Bind: bind,
+			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock),
+			Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
+			Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -76,10 +84,11 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		ctx, end := context.WithCancel(t.Context())
 		var kept sync.WaitGroup
 		kept.Go(func() {
-			services.Presences.Run(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} }, func(err error) { t.Error(err) })
+			services.Presences.Run(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} },
+				func(err error) { t.Error(err) })
 		})
 		defer func() {
-			api.EndStreams()
+			api.Drain()
 			end()
 			kept.Wait()
 			synctest.Wait()
@@ -90,7 +99,9 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 
 func (h *streamEnv) keys(mock *gomock.Controller) ports.Keys {
 	keys := mocks.NewMockKeys(mock)
-	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash) (*account.Principal, error) {
+	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"),
+		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID,
+		hash account.Hash) (*account.Principal, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if person := h.principals[hash]; person != nil {
@@ -104,7 +115,8 @@ func (h *streamEnv) keys(mock *gomock.Controller) ports.Keys {
 func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 	tickets := mocks.NewMockTickets(mock)
 	at := tickets.EXPECT()
-	at.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+	at.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		_ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.resolved++
@@ -122,7 +134,9 @@ func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 		h.tickets[t.Hash] = t
 		return nil
 	})
-	at.Take(gomock.Any(), identity.OrgID("org_1"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash, _ time.Time) (*account.Ticket, error) {
+	at.Take(gomock.Any(), identity.OrgID("org_1"), gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash,
+		_ time.Time) (*account.Ticket, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		t, ok := h.tickets[hash]
@@ -138,19 +152,23 @@ func (h *streamEnv) presences(mock *gomock.Controller) ports.Presences {
 	store := mocks.NewMockPresences(mock)
 	at := store.EXPECT()
 	at.Due(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
-	at.Counts(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID) (presence.Counts, int64, error) {
+	at.Counts(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID) (presence.Counts,
+		int64, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return nil, h.seq, nil
 	})
-	at.Workspaces(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+	at.Workspaces(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		_ identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
 		out := map[identity.UserID][]identity.WorkspaceID{}
 		for _, u := range users {
 			out[u] = []identity.WorkspaceID{"wsp_1"}
 		}
 		return out, nil
 	})
-	at.Update(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) (out []*presence.Record, err error) {
+	at.Update(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) (out []*presence.Record,
+		err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, u := range users {
@@ -168,10 +186,13 @@ func (h *streamEnv) presences(mock *gomock.Controller) ports.Presences {
 		}
 		return out, nil
 	})
-	at.Changes(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID, limit int) (out []presence.Record, err error) {
+	at.Changes(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, above int64,
+		users []identity.UserID, limit int) (out []presence.Record, err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		for _, r := range slices.SortedFunc(maps.Values(h.records), func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
+		for _, r := range slices.SortedFunc(maps.Values(h.records),
+			func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
 			if r.Seq > above && len(out) < limit && (users == nil || slices.Contains(users, r.User)) {
 				out = append(out, *r.Copy())
 			}
@@ -187,8 +208,11 @@ func (h *streamEnv) caller(n int) (user identity.UserID, token account.Token) {
 	defer h.mu.Unlock()
 	user, token = identity.UserID(fmt.Sprintf("usr_%026d", n)), account.NewToken()
 	h.principals[token.Hash()] = &account.Principal{
-		User: account.User{ID: user, Org: "org_1"}, Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Member},
-		Key: account.Key{ID: identity.KeyID("key_" + user), Org: "org_1", Workspace: "wsp_1", User: user, Ceiling: identity.Owner, LastUsedAt: time.Now()},
+		User: account.User{ID: user, Org: "org_1"},
+		Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"},
+			Role: identity.Member},
+		Key: account.Key{ID: identity.KeyID("key_" + user), Org: "org_1", Workspace: "wsp_1", User: user,
+			Ceiling: identity.Owner, LastUsedAt: time.Now()},
 	}
 	return user, token
 }
@@ -198,12 +222,6 @@ func (h *streamEnv) change(token account.Token, how func(*account.Principal)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	how(h.principals[token.Hash()])
-}
-
-func (h *streamEnv) resolutions() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.resolved
 }
 
 func (h *streamEnv) post(token account.Token, body string) {

@@ -3,11 +3,8 @@ package rest
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,12 +17,10 @@ import (
 const (
 	streamPath    = "/api/presence/stream"
 	eventStream   = "text/event-stream"
-	streamWrite   = 10 * time.Second // a client that reads nothing for so long is disconnected
-	streamComment = 15 * time.Second // between comments, which keep proxies from closing the stream
+	streamWrite   = 10 * time.Second  // a client that reads nothing for so long is disconnected
+	retryStream   = "retry: 1000\n\n" // EventSource reconnects after a second
+	streamComment = 15 * time.Second  // between comments, which keep proxies from closing the stream
 )
-
-// EndStreams ends all open and future streams, so that the server can stop. Clients reconnect to another node.
-func (a *API) EndStreams() { a.endStreams() }
 
 // streamPresences is handle for the stream of presences. It is long-lived, so its caller is checked repeatedly.
 func (a *API) streamPresences(op *openapi.Operation) http.Handler {
@@ -35,6 +30,9 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 		ctx, cancel := context.WithCancel(hr.Context())
 		defer cancel()
 		defer context.AfterFunc(a.streams, cancel)()
+		if a.streams.Err() != nil {
+			cancel()
+		}
 		hr = hr.WithContext(ctx)
 		// The usual request timeout applies until the stream is open.
 		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
@@ -60,10 +58,15 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 			defer done()
 			err = s.openWithinLimits(w)
 		}
+		if errors.Is(err, context.Canceled) && a.streams.Err() != nil {
+			sendAway(w)
+			return
+		}
 		if err != nil {
 			a.problem(w, hr, err)
 			return
 		}
+		obs.lasting = hr.Method == http.MethodGet
 		defer s.watch.Close()
 		defer a.trackStream(s)()
 		r.Request = hr
@@ -74,36 +77,46 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 // stream is one open stream.
 type stream struct {
 	*request
-	obs   *observed
-	proof account.Proof
-	end   context.CancelFunc
-	to    *http.ResponseController
-	watch *presences.Watch
-	reset bool
-	key   string // binds its event ids to the caller and the query
-	out   bytes.Buffer
+	obs       *observed
+	proof     account.Proof
+	end       context.CancelFunc
+	to        *http.ResponseController
+	watch     *presences.Watch
+	reset     bool
+	resumedAt int64  // the Seq up to which the reader knew everything at the beginning
+	key       string // binds its event ids to the caller and the query
+
+	receipt string // binds them to the ticket that opened the stream; empty without a ticket
+
+	out bytes.Buffer
 }
 
 // authenticate sets the caller, from the request's credential or from a ticket.
 func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		if s.by, s.person, err = s.api.authenticate(w, s.Request, s.obs, true); err == nil {
+		if s.by, s.person, err = s.api.authenticate(w, s.Request, s.obs, s.op, true); err == nil {
 			s.proof, err = s.request.proof()
 		}
 		return err
 	}
-	at := now()
+	at := s.api.now()
 	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
 		return err
 	}
-	if s.proof, err = s.Tickets.Redeem(s.Context(), s.obs.org.ID, ticket, at); err == nil {
+	s.receipt = s.api.receiptOf(s.obs.org.ID, ticket, s.URL.Query().Get("user_id"))
+	redeem := s.Tickets.Redeem
+	if s.hasReceived() {
+		redeem = s.Tickets.Resume
+	}
+	if s.proof, err = redeem(s.Context(), s.obs.org.ID, ticket, at); err == nil {
 		s.by, err = s.api.resolveProof(s.Context(), s.obs, s.proof, at)
 	}
+	s.api.measures.authenticated(byTicket, err)
 	if err != nil {
 		return s.api.countFailedAuth(w.Header(), s.obs, ticket, err)
 	}
-	s.obs.user, s.obs.key = s.by.User, s.by.Key
+	s.obs.user, s.obs.key, s.obs.workspace = s.by.User, s.by.Key, s.by.Workspace
 	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
 }
 
@@ -151,17 +164,22 @@ func (s *stream) open(w http.ResponseWriter) error {
 	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.by, users, above); err != nil {
 		return err
 	}
-	s.reset = s.reset || resumes && !known
+	if s.reset = s.reset || resumes && !known; !s.reset {
+		s.resumedAt = above
+	}
 	if err := s.Presences.Attend(s.Context(), s.by, s.device(), true); err != nil {
 		s.watch.Close()
 		return err
 	}
-	h := w.Header()
+	setStreamHeaders(w.Header())
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func setStreamHeaders(h http.Header) {
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
-	w.WriteHeader(http.StatusOK)
-	return nil
 }
 
 func (s *stream) device() string {
@@ -171,40 +189,14 @@ func (s *stream) device() string {
 	return "stream"
 }
 
-// resumePoint reads the id of the last event that the reader has seen. EventSource sends it in a header when it
-// reconnects. A client that opens a new EventSource, since a ticket works only once, sends it in the query.
-// known reports whether the id belongs to the same caller and the same query.
-func (s *stream) resumePoint() (above int64, resumes, known bool) {
-	last := s.Header.Get("Last-Event-ID")
-	if last == "" {
-		last = s.query.Get("last_event_id")
-	}
-	if last == "" {
-		return 0, false, false
-	}
-	key, number, _ := strings.Cut(last, ".")
-	above, err := strconv.ParseInt(number, 10, 64)
-	if known = key == s.key && err == nil && above >= 0; !known {
-		above = 0
-	}
-	return above, true, known
-}
-
-// streamKey identifies a caller and a query: event ids are valid only for the same key.
-func streamKey(by identity.Actor, users string) string {
-	h := sha256.Sum256(
-		[]byte(strings.Join([]string{string(by.Org), string(by.User), strconv.FormatBool(by.Operator), users}, "\x00")),
-	)
-	return base64.RawURLEncoding.EncodeToString(h[:9])
-}
-
 // run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
 func (s *stream) run(w http.ResponseWriter) {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return
 	}
-	s.out.WriteString("retry: 1000\n\n")
+	// A reader that is disconnected before the first event can also resume.
+	s.out.WriteString("id: " + eventID{s.key, s.resumedAt, s.receipt}.String() + "\n" + retryStream)
 	if s.reset {
 		s.out.WriteString("event: reset\ndata: {}\n\n")
 	}
@@ -217,6 +209,7 @@ func (s *stream) run(w http.ResponseWriter) {
 		}
 		select {
 		case <-s.Context().Done():
+			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end, which the last event's would cut off
 			return
 		case <-s.watch.Ready:
 			if !s.next() {
@@ -260,7 +253,8 @@ func (s *stream) next() (goOn bool) {
 	for _, id := range b.Gone {
 		data.Gone = append(data.Gone, string(id))
 	}
-	s.out.WriteString("event: " + kind + "\nid: " + s.key + "." + strconv.FormatInt(b.Seq, 10) + "\ndata: ")
+	id := eventID{s.key, b.Seq, s.receipt}
+	s.out.WriteString("event: " + kind + "\nid: " + id.String() + "\ndata: ")
 	if err := encode(&s.out, data); err != nil { // which ends the line
 		return false
 	}

@@ -98,6 +98,7 @@ func publicError(err error) *fault.Error {
 
 // problemAnswer returns the response for f, the public part of err, with the details that err has.
 func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.Answer {
+	observation(r).code = f.Code
 	status := statuses[f.Kind]
 	title := http.StatusText(status)
 	if declared, ok := a.Contract.Problem(f.Code); ok {

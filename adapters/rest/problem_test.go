@@ -32,24 +32,33 @@ func TestFailures(t *testing.T) {
 		retry   string
 		logged  string // part of the log; nothing is if empty
 	}{
-		"an unexpected error is a 500 and is logged in full": {fmt.Errorf("list: %w", fire), 500, "internal", "", "list: disk on fire at sector 7"},
-		"an outage is 503, and says when to come back":       {fmt.Errorf("%w: %w", ports.ErrUnavailable, fire), 503, "unavailable", "1", "disk on fire"},
-		"a deadline that has passed is 504":                  {fmt.Errorf("%w: %w", context.DeadlineExceeded, fire), 504, "timeout", "1", "disk on fire"},
-		"a client that is gone is no error of ours":          {fmt.Errorf("%w: %w", context.Canceled, fire), 500, "internal", "", ""},
-		"a foreseen failure is told, and no log's business":  {fmt.Errorf("%w: %w", prompt.ErrNameTaken, fire), 409, "name_taken", "", ""},
-		"an error that wraps its kind deeply is still found": {fmt.Errorf("a: %w", fmt.Errorf("b: %w", identity.ErrForbidden)), 403, "forbidden", "", ""},
+		"an unexpected error is a 500 and is logged in full": {fmt.Errorf("list: %w", fire), 500, "internal", "",
+			"list: disk on fire at sector 7"},
+		"an outage is 503, and says when to come back": {fmt.Errorf("%w: %w", ports.ErrUnavailable, fire), 503,
+			"unavailable", "1", "disk on fire"},
+		"a deadline that has passed is 504": {fmt.Errorf("%w: %w", context.DeadlineExceeded, fire),
+			504, "timeout", "1", "disk on fire"},
+		"a client that is gone is no error of ours": {fmt.Errorf("%w: %w", context.Canceled, fire), 500,
+			"internal", "", ""},
+		"a foreseen failure is told, and no log's business": {fmt.Errorf("%w: %w", prompt.ErrNameTaken, fire), 409,
+			"name_taken", "", ""},
+		"an error that wraps its kind deeply is still found": {
+			fmt.Errorf("a: %w", fmt.Errorf("b: %w", identity.ErrForbidden)), 403, "forbidden", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newEnv(t)
 			h.unchecked = true
-			h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, tt.failure)
+			h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{},
+				tt.failure)
 			w := h.call("GET", promptsPath, "", "Request-Id: r-1")
 
 			var p openapi.Problem
-			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Header().Get("Content-Type") != "application/problem+json" {
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil ||
+				w.Header().Get("Content-Type") != "application/problem+json" {
 				t.Fatalf("no problem: %s, %v", w.Body, err)
 			}
-			if w.Code != tt.status || p.Status != tt.status || p.Code != tt.code || p.Type != "/problems/"+tt.code || p.RequestID != "r-1" {
+			if w.Code != tt.status || p.Status != tt.status || p.Code != tt.code || p.Type != "/problems/"+tt.code ||
+				p.RequestID != "r-1" {
 				t.Errorf("got %d %+v, want %d %s", w.Code, p, tt.status, tt.code)
 			}
 			if got := w.Header().Get("Retry-After"); got != tt.retry {
@@ -64,7 +73,8 @@ func TestFailures(t *testing.T) {
 					failed = line
 				}
 			}
-			if tt.logged == "" && failed != "" || !strings.Contains(failed, tt.logged) || tt.logged != "" && !strings.Contains(failed, `"request_id":"r-1"`) {
+			if tt.logged == "" && failed != "" || !strings.Contains(failed, tt.logged) || tt.logged != "" &&
+				!strings.Contains(failed, `"request_id":"r-1"`) {
 				t.Errorf("the log says %q, want %q under the request's id", failed, tt.logged)
 			}
 		})
@@ -72,9 +82,13 @@ func TestFailures(t *testing.T) {
 
 	t.Run("a panic is a 500, logged with its stack", func(t *testing.T) {
 		h := newEnv(t)
-		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic("nil map of secrets") })
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) {
+			panic("nil map of secrets")
+		})
 		w := h.call("GET", promptsPath, "")
-		if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "secrets") {
+		if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) ||
+			strings.Contains(w.Body.String(), "secrets") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		for _, want := range []string{`"panic":"nil map of secrets"`, "problem_test.go", `"status":500`} {
@@ -85,7 +99,10 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("a handler that gives its connection up does so", func(t *testing.T) {
 		h := newEnv(t)
-		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic(http.ErrAbortHandler) })
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) {
+			panic(http.ErrAbortHandler)
+		})
 		defer func() {
 			if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 				t.Errorf("net/http is told %v", err)
@@ -108,7 +125,8 @@ func TestFailures(t *testing.T) {
 		h := newEnv(t)
 		h.readiness.check = func(context.Context) error { return errors.New("disk on fire") }
 		w := h.call("GET", "/api/health/ready", "")
-		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "fire") || !strings.Contains(h.log.String(), "disk on fire") {
+		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "fire") ||
+			!strings.Contains(h.log.String(), "disk on fire") {
 			t.Errorf("%d %s\n%s", w.Code, w.Body, h.log)
 		}
 		if w := h.call("GET", "/api/health/live", ""); w.Code != 200 {
@@ -119,10 +137,12 @@ func TestFailures(t *testing.T) {
 
 func TestStatuses(t *testing.T) {
 	want := map[fault.Kind]int{
-		0: 500, fault.Malformed: 400, fault.Unauthenticated: 401, fault.PaymentRequired: 402, fault.Forbidden: 403, fault.NotFound: 404,
-		fault.MethodNotAllowed: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.PreconditionFailed: 412, fault.TooLarge: 413,
-		fault.UnsupportedMedia: 415, fault.Misdirected: 421, fault.Invalid: 422, fault.RateLimited: 429, fault.Upstream: 502,
-		fault.Unavailable: 503, fault.UpstreamTimeout: 504,
+		0: 500, fault.Malformed: 400, fault.Unauthenticated: 401, fault.PaymentRequired: 402, fault.Forbidden: 403,
+		fault.NotFound:         404,
+		fault.MethodNotAllowed: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.PreconditionFailed: 412,
+		fault.TooLarge:         413,
+		fault.UnsupportedMedia: 415, fault.Misdirected: 421, fault.Invalid: 422, fault.RateLimited: 429,
+		fault.Upstream: 502, fault.Unavailable: 503, fault.UpstreamTimeout: 504,
 	}
 	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
 		if statuses[kind] != want[kind] || statuses[kind] == 0 {
@@ -140,7 +160,8 @@ func TestOutcome(t *testing.T) {
 	h := newEnv(t)
 	r, _ := http.NewRequest("POST", promptsPath, nil)
 	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
-		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid || kind == fault.PaymentRequired
+		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid ||
+			kind == fault.PaymentRequired
 		answer, kept := h.outcome(r, fmt.Errorf("wrapped: %w", &fault.Error{Kind: kind, Code: "x"}))
 		if kept != want || kept && answer.Status != statuses[kind] {
 			t.Errorf("kind %d: kept %v with %d, want %v", kind, kept, answer.Status, want)
@@ -158,14 +179,19 @@ func TestIdempotency(t *testing.T) {
 	var scopes []ports.IdempotencyKey
 	h := newEnv(t)
 	h.unchecked = true
-	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, k ports.IdempotencyKey, _ func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, k ports.IdempotencyKey, _ func(context.Context) error,
+			_ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer,
+			bool, error) {
 			scopes = append(scopes, k)
-			return ports.Answer{Status: 201, Body: []byte(`{}`), Header: map[string]string{"Content-Type": "application/json"}}, true, nil
+			return ports.Answer{Status: 201, Body: []byte(`{}`),
+				Header: map[string]string{"Content-Type": "application/json"}}, true, nil
 		})
 
 	t.Run("a replay says that it is one", func(t *testing.T) {
-		if w := h.call("POST", promptsPath, body, key); w.Code != 201 || w.Header().Get("Idempotency-Replayed") != "true" {
+		if w := h.call("POST", promptsPath, body, key); w.Code != 201 ||
+			w.Header().Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%d %v", w.Code, w.Header())
 		}
 	})
@@ -189,10 +215,12 @@ func TestIdempotency(t *testing.T) {
 		h := newEnv(t)
 		h.unchecked = true
 		kept := ports.Answer{
-			Status: 201, Header: map[string]string{"Location": promptsPath + "/x", "Content-Type": "application/json", "Etag": `"1-a"`},
+			Status: 201, Header: map[string]string{"Location": promptsPath + "/x", "Content-Type": "application/json",
+				"Etag": `"1-a"`},
 			Shows: promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn",
 		}
-		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Times(2).Return(kept, true, nil)
+		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Times(2).Return(kept, true, nil)
 		stored := &prompt.Template{
 			Resource: access.Resource{Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}, Revision: 7},
 			ID:       "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Name: "now",
@@ -205,19 +233,23 @@ func TestIdempotency(t *testing.T) {
 				return stored, nil
 			})
 		w := h.call("POST", promptsPath, body, key)
-		if w.Code != 201 || w.Header().Get("Location") != promptsPath+"/x" || w.Header().Get("Idempotency-Replayed") != "true" ||
+		if w.Code != 201 || w.Header().Get("Location") != promptsPath+"/x" ||
+			w.Header().Get("Idempotency-Replayed") != "true" ||
 			!strings.HasPrefix(w.Header().Get("Etag"), `"7-`) || !strings.Contains(w.Body.String(), `"name":"now"`) {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
 		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), stored.ID).Return(nil, prompt.ErrNotFound)
-		if w := h.call("POST", promptsPath, body, key); w.Code != 409 || !strings.Contains(w.Body.String(), "idempotency_answer_erased") {
+		if w := h.call("POST", promptsPath, body, key); w.Code != 409 ||
+			!strings.Contains(w.Body.String(), "idempotency_answer_erased") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})
 	t.Run("a POST that changes nothing takes no key", func(t *testing.T) {
 		scopes = nil
-		h.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), "x", gomock.Any()).Return(nil, nil, prompt.ErrNotFound)
-		if w := h.call("POST", promptsPath+"/resolve", `{"refs":[{"name":"x"}]}`, key); w.Code != 200 || len(scopes) != 0 {
+		h.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), "x", gomock.Any()).Return(nil, nil,
+			prompt.ErrNotFound)
+		if w := h.call("POST", promptsPath+"/resolve", `{"refs":[{"name":"x"}]}`, key); w.Code != 200 ||
+			len(scopes) != 0 {
 			t.Errorf("%d %s, and %d calls reached the port", w.Code, w.Body, len(scopes))
 		}
 	})

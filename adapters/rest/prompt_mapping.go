@@ -194,7 +194,7 @@ func toVersionRef(v *prompt.Version) openapi.PromptVersionRef {
 }
 
 func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
-	s, c := toVersionSummary(t, v), v.Content
+	s, c := toVersionSummary(t, new(v.Summary())), v.Content
 	out := openapi.PromptVersion{
 		ID:               s.ID,
 		PromptTemplateID: s.PromptTemplateID,
@@ -223,7 +223,7 @@ func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 	return out
 }
 
-func toVersionSummary(t *prompt.Reading, v *prompt.Version) openapi.PromptVersionSummary {
+func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.PromptVersionSummary {
 	state := openapi.VersionStateDraft
 	if v.Frozen {
 		state = openapi.VersionStateFrozen
@@ -232,9 +232,9 @@ func toVersionSummary(t *prompt.Reading, v *prompt.Version) openapi.PromptVersio
 		ID:               string(v.ID),
 		PromptTemplateID: string(v.Template),
 		Number:           v.Number,
-		Format:           openapi.PromptFormat(v.Content.Format),
-		Variables:        fromVariables(v.Content.Variables),
-		ModelConfig:      fromModel(v.Content.Model),
+		Format:           openapi.PromptFormat(v.Format),
+		Variables:        fromVariables(v.Variables),
+		ModelConfig:      fromModel(v.Model),
 		Labels:           nonNil(v.Labels),
 		CommitMessage:    v.CommitMessage,
 		State:            state,

@@ -11,7 +11,7 @@ import (
 )
 
 func sharedWith(r *request) identity.UserID {
-	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
+	return granteeID(r)
 }
 
 func (a *API) listShares(r *request) (reply, error) {

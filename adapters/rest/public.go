@@ -21,6 +21,10 @@ func (a *API) publicOperations() ([]publicOperation, error) {
 	register(a.router, http.MethodGet, "/", withRoute("/", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/api/docs", http.StatusSeeOther)
 	}))
+	a.registerSandboxPages()
+	if err := a.registerConsole(); err != nil {
+		return nil, err
+	}
 	operations := []publicOperation{
 		{http.MethodGet, "/api/health/live", withRoute("/api/health/live", a.live)},
 		{http.MethodGet, "/api/health/ready", withRoute("/api/health/ready", a.ready)},

@@ -20,9 +20,19 @@ type limiter struct {
 	policy, item     string // of header fields
 
 	mu      sync.Mutex
-	buckets map[string]*rate.Limiter
+	buckets map[string]*bucket
 	swept   time.Time
 }
+
+// bucket is the tokens of one caller.
+type bucket struct {
+	*rate.Limiter
+	seen time.Time // of the latest request
+}
+
+// setBack is how much earlier than the request before it a request is if the clock was set back. Requests that run at
+// the same time differ by less.
+const setBack = time.Second
 
 func newLimiter(perMinute, burst int) *limiter { return newNamedLimiter("default", perMinute, burst) }
 
@@ -32,7 +42,7 @@ func newNamedLimiter(name string, perMinute, burst int) *limiter {
 		name:      name,
 		perMinute: perMinute,
 		burst:     burst,
-		buckets:   map[string]*rate.Limiter{},
+		buckets:   map[string]*bucket{},
 		policy:    fmt.Sprintf(`"%s";q=%d;w=60`, name, perMinute),
 		item:      `"` + name + `";r=`,
 	}
@@ -73,7 +83,7 @@ func atLeast(n int) float64 { return float64(n) - 1e-6 }
 // refused. The header describes the allowance with the fewest tokens left. A race between two requests can cost
 // a token of an allowance that did not refuse.
 func takeAll(h http.Header, now time.Time, n int, allowances ...allowance) (refused *limiter) {
-	var buckets [3]*rate.Limiter
+	var buckets [3]*bucket
 	for i, s := range allowances {
 		buckets[i] = s.bucket(s.caller, now)
 		if buckets[i].TokensAt(now) < atLeast(n) {
@@ -112,10 +122,12 @@ func (l *limiter) setHeaders(h http.Header, left float64, n int) {
 	}
 }
 
-func (l *limiter) bucket(caller string, now time.Time) *rate.Limiter {
+// bucket returns the bucket of a caller. If the clock was set back, the bucket continues with the tokens that it has:
+// otherwise an empty one would get none until the clock shows the earlier time again.
+func (l *limiter) bucket(caller string, now time.Time) *bucket {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.swept) > time.Minute {
+	if now.Sub(l.swept).Abs() > time.Minute { // the clock may have been put back
 		for k, b := range l.buckets { // a full bucket is as good as none
 			if b.TokensAt(now) >= float64(l.burst) {
 				delete(l.buckets, k)
@@ -125,9 +137,13 @@ func (l *limiter) bucket(caller string, now time.Time) *rate.Limiter {
 	}
 	b := l.buckets[caller]
 	if b == nil {
-		b = rate.NewLimiter(rate.Limit(float64(l.perMinute)/60), l.burst)
+		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(float64(l.perMinute)/60), l.burst)}
 		l.buckets[caller] = b
 	}
+	if b.seen.Sub(now) > setBack {
+		b.SetLimitAt(now, b.Limit())
+	}
+	b.seen = now
 	return b
 }
 

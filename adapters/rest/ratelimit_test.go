@@ -27,16 +27,20 @@ func TestLimiter(t *testing.T) {
 			{10 * time.Second, "a", true, `"default";r=2;t=1`, ""},
 		},
 		"callers do not share": {
-			{0, "a", true, `"default";r=2;t=1`, ""}, {0, "a", true, `"default";r=1;t=1`, ""}, {0, "a", true, `"default";r=0;t=2`, ""}, {0, "a", false, `"default";r=0;t=2`, "1"},
+			{0, "a", true, `"default";r=2;t=1`, ""}, {0, "a", true, `"default";r=1;t=1`, ""},
+			{0, "a", true, `"default";r=0;t=2`, ""}, {0, "a", false, `"default";r=0;t=2`, "1"},
 			{0, "b", true, `"default";r=2;t=1`, ""},
 		},
 		"the addresses of one IPv6 network do": {
-			{0, "2001:db8::1", true, `"default";r=2;t=1`, ""}, {0, "2001:db8::2", true, `"default";r=1;t=1`, ""}, {0, "2001:db8:0:0:ffff::3", true, `"default";r=0;t=2`, ""},
+			{0, "2001:db8::1", true, `"default";r=2;t=1`, ""}, {0, "2001:db8::2", true, `"default";r=1;t=1`, ""},
+			{0, "2001:db8:0:0:ffff::3", true, `"default";r=0;t=2`, ""},
 			{0, "2001:db8::4", false, `"default";r=0;t=2`, "1"}, {0, "2001:db8:0:1::1", true, `"default";r=2;t=1`, ""},
 		},
 		"what is refused costs nothing": {
-			{0, "a", true, `"default";r=2;t=1`, ""}, {0, "a", true, `"default";r=1;t=1`, ""}, {0, "a", true, `"default";r=0;t=2`, ""},
-			{1, "a", false, `"default";r=0;t=2`, "1"}, {2, "a", false, `"default";r=0;t=2`, "1"}, {3, "a", false, `"default";r=0;t=2`, "1"},
+			{0, "a", true, `"default";r=2;t=1`, ""}, {0, "a", true, `"default";r=1;t=1`, ""},
+			{0, "a", true, `"default";r=0;t=2`, ""},
+			{1, "a", false, `"default";r=0;t=2`, "1"}, {2, "a", false, `"default";r=0;t=2`, "1"},
+			{3, "a", false, `"default";r=0;t=2`, "1"},
 			{500 * time.Millisecond, "a", true, `"default";r=0;t=2`, ""},
 		},
 	} {
@@ -45,7 +49,8 @@ func TestLimiter(t *testing.T) {
 			for i, r := range requests {
 				w := httptest.NewRecorder()
 				allowed := l.allow(w, r.caller, start.Add(r.after))
-				if allowed != r.allowed || w.Header().Get("Ratelimit") != r.limit || w.Header().Get("Retry-After") != r.retry {
+				if allowed != r.allowed || w.Header().Get("Ratelimit") != r.limit ||
+					w.Header().Get("Retry-After") != r.retry {
 					t.Errorf("request %d: allowed %v, %v; want %+v", i, allowed, w.Header(), r)
 				}
 				if got := w.Header().Get("Ratelimit-Policy"); got != `"default";q=120;w=60` {
@@ -82,7 +87,8 @@ func TestLimiter(t *testing.T) {
 
 func TestGroup(t *testing.T) {
 	for caller, want := range map[string]string{
-		"key_1": "key_1", "203.0.113.9": "203.0.113.9", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
+		"key_1": "key_1", "203.0.113.9": "203.0.113.9", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+		"fe80::1%eth0":       "fe80::/64",
 		"::ffff:203.0.113.9": "::ffff:203.0.113.9", "": "",
 	} {
 		if got := addressGroup(caller); got != want {

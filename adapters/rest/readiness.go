@@ -61,9 +61,13 @@ func (r *readiness) record(ctx context.Context, err error) {
 }
 
 // ready reports whether this node should get requests: 503 while the database cannot be reached or
-// has an older schema than this node. A node that is stopping accepts no new connections, to the same effect.
+// has an older schema than this node, and while the node drains.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) {
-	if err := a.readiness.isReady(r.Context()); err != nil {
+	err := errDraining
+	if !a.draining.Load() {
+		err = a.readiness.isReady(r.Context())
+	}
+	if err != nil {
 		w.Header().Set("Retry-After", "1")
 		write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log each
 		return

@@ -34,7 +34,8 @@ func TestIfMatch(t *testing.T) {
 			}
 		})
 	}
-	for _, header := range []string{"", "2", `"2"`, "1-a", `"1-a`, `1-a"`, `"abc"`, `""`, `"-1"`, `"0-a"`, `"99999999999999999999-a"`, `"1-a",`, `"1-a", abc`, `w/"1-a"`, "W/"} {
+	for _, header := range []string{"", "2", `"2"`, "1-a", `"1-a`, `1-a"`, `"abc"`, `""`, `"-1"`, `"0-a"`,
+		`"99999999999999999999-a"`, `"1-a",`, `"1-a", abc`, `w/"1-a"`, "W/"} {
 		t.Run("refused is "+header, func(t *testing.T) {
 			if got, _, err := ifMatch([]string{header}); !errors.Is(err, openapi.ErrInvalidParameter) {
 				t.Errorf("ifMatch = %v, %v", got, err)
@@ -80,7 +81,8 @@ func TestEncode(t *testing.T) {
 		h, _ := encode(t, ok("a").withRevision(7))
 		same, _ := encode(t, ok("a").withRevision(7))
 		other, _ := encode(t, ok("b").withRevision(7))
-		if !strings.HasPrefix(h["Etag"], `"7-`) || !strings.HasSuffix(h["Etag"], `"`) || h["Etag"] != same["Etag"] || h["Etag"] == other["Etag"] {
+		if !strings.HasPrefix(h["Etag"], `"7-`) || !strings.HasSuffix(h["Etag"], `"`) || h["Etag"] != same["Etag"] ||
+			h["Etag"] == other["Etag"] {
 			t.Errorf("tags are %s, %s and %s", h["Etag"], same["Etag"], other["Etag"])
 		}
 		if got, _, _ := ifMatch([]string{h["Etag"]}); !slices.Equal(got, revision.Match{7}) {
@@ -142,7 +144,8 @@ func TestAccepts(t *testing.T) {
 
 func TestBearer(t *testing.T) {
 	for header, want := range map[string]string{
-		"Bearer t": "t", "bearer t": "t", "BEARER t": "t", "": "", "t": "", "Bearer": "", "Basic t": "", "Bearer  t": " t", "Bearer t u": "t u", " Bearer t": "",
+		"Bearer t": "t", "bearer t": "t", "BEARER t": "t", "": "", "t": "", "Bearer": "", "Basic t": "",
+		"Bearer  t": " t", "Bearer t u": "t u", " Bearer t": "",
 	} {
 		t.Run("Authorization: "+header, func(t *testing.T) {
 			if got := bearer(header); got != want {
@@ -153,7 +156,8 @@ func TestBearer(t *testing.T) {
 }
 
 func TestRequestID(t *testing.T) {
-	for given, kept := range map[string]bool{"a": true, "a b-c": true, strings.Repeat("a", 128): true, "": false, strings.Repeat("a", 129): false, "a\nb": false, "é": false, "\x7f": false} {
+	for given, kept := range map[string]bool{"a": true, "a b-c": true, strings.Repeat("a", 128): true, "": false,
+		strings.Repeat("a", 129): false, "a\nb": false, "é": false, "\x7f": false} {
 		if got := requestID(given); (got == given) != kept {
 			t.Errorf("%q became %q", given, got)
 		}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -28,8 +29,10 @@ type Deps struct {
 	Services    application.Services       // on the stores of the pool
 	Bind        application.Bind
 	Idempotency ports.Idempotency
-	Verifier    ports.Verifier              // of tokens that an org's issuers signed
+	Verifier    ports.Verifier // of tokens that an org's issuers signed
+	OpenID      ports.OpenIDClient
 	Sealer      ports.Sealer                // of cursors
+	SignIns     ports.Sealer                // of sign-ins at providers, in cookies
 	Digester    ports.Digester              // of requests that are stored
 	Ready       func(context.Context) error // an error if the node should get no requests now
 	Metrics     prometheus.Registerer
@@ -40,13 +43,16 @@ type Deps struct {
 type API struct {
 	Deps
 	config          Config
+	now             func() time.Time // by the clock of this machine, and its corrections
 	router          *mux.Router
 	reads           map[string]readOperation // by path template
 	callers         *limiter                 // by API key, or by user for those who signed in
 	users           *limiter
 	workspaces      *limiter
-	unauthenticated *limiter // by address, for requests without a valid credential
-	downloads       *limiter // by address, of files that need no credential
+	unauthenticated *limiter      // by address, for requests without a valid credential
+	signIns         *limiter      // by address, for tokens that shall open a session
+	downloads       *limiter      // by address, of files that need no credential
+	mailings        chan struct{} // sign-in links that are being mailed
 	knownTokens     *knownTokens
 	gates           *gates // for operations that only need the database
 	outbound        *gates // for those that reach another system
@@ -57,6 +63,7 @@ type API struct {
 
 	openStreams  openStreams
 	streamCounts *streamCounts
+	draining     atomic.Bool
 	streams      context.Context // ends when streams have to
 	endStreams   context.CancelFunc
 }
@@ -66,18 +73,21 @@ func New(c Config, d Deps) (*API, error) {
 	a := &API{
 		Deps:            d,
 		config:          c,
+		now:             now,
 		unauthenticated: newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		downloads:       newLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute),
+		signIns:         newLimiter(c.RateLimit.SignInsPerMinute, c.RateLimit.SignInsPerMinute),
+		mailings:        make(chan struct{}, mailingsAtOnce),
 		knownTokens:     newKnownTokens(),
 		gates:           newGates(c.Concurrency, 1),
 		outbound:        newGates(c.Concurrency, outboundFactor),
 		streamCounts:    newStreamCounts(c.Streams),
 		visitors:        newVisitLimits(),
 		heartbeats:      newLimiter(beatsPerMinute, beatsAtOnce),
-		measures:        newMeasures(d.Metrics),
 		readiness:       readiness{check: d.Ready, log: d.Log},
 	}
 	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
+	a.measures = newMeasures(d.Metrics, &a.openStreams)
 	a.streams, a.endStreams = context.WithCancel(context.Background())
 	return a, a.route([]area{
 		{"/api/prompt-templates", a.promptOperations()},
@@ -86,7 +96,10 @@ func New(c Config, d Deps) (*API, error) {
 		{"/api/datasources", a.sourceOperations()},
 		{paymentPaths, a.paymentOperations()},
 		{"/api/presence", a.presenceOperations()},
-		{"/api/", slices.Concat(a.accountOperations(), a.workspaceOperations(), a.peopleOperations())},
+		{"/api/", slices.Concat(
+			a.accountOperations(), a.workspaceOperations(), a.peopleOperations(), a.sessionOperations(),
+			a.passkeyOperations(), a.groupOperations(),
+		)},
 	})
 }
 
@@ -137,7 +150,8 @@ func (a *API) route(areas []area) error {
 	if err != nil {
 		return err
 	}
-	for _, op := range slices.Concat(public, a.visitOperations(), a.webhookOperations()) {
+	for _, op := range slices.Concat(public, a.signInOperations(), a.providerOperations(), a.visitOperations(),
+		a.webhookOperations()) {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

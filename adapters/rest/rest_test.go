@@ -46,14 +46,18 @@ type env struct {
 	seals       *mocks.MockCredentialSealer
 	warehouse   *mocks.MockWarehouse
 	idempotency *mocks.MockIdempotency
+	sessions    *mocks.MockSessions
 	log         *bytes.Buffer // as JSON, from level info on
 }
 
 func newEnv(t *testing.T, change ...func(*Config)) *env {
 	t.Helper()
 	c := Config{
-		RequestTimeout: time.Second, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
-		RateLimit:   RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, DownloadsPerMinute: 300},
+		RequestTimeout: time.Minute, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"),
+			netip.MustParsePrefix("fd00::/8")},
+		RateLimit: RateLimit{
+			PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, SignInsPerMinute: 10, DownloadsPerMinute: 300,
+		},
 		Concurrency: Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second},
 		Streams:     Streams{PerWorkspace: 200, PerAddress: 1000},
 	}
@@ -64,26 +68,31 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 	token := account.NewToken()
 	keys := mocks.NewMockKeys(mock)
 	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), token.Hash()).AnyTimes().Return(&account.Principal{
-		User:       account.User{ID: "usr_1", Org: "org_1"},
-		Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Owner},
-		Key:        account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner, LastUsedAt: time.Now()},
+		User: account.User{ID: "usr_1", Org: "org_1"},
+		Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"},
+			Role: identity.Owner},
+		Key: account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner,
+			LastUsedAt: time.Now()},
 	}, nil)
 	h := &env{
 		t: t, token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
-		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock), sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
+		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock),
+		sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
-		idempotency: mocks.NewMockIdempotency(mock), log: new(bytes.Buffer),
+		idempotency: mocks.NewMockIdempotency(mock), sessions: mocks.NewMockSessions(mock), log: new(bytes.Buffer),
 	}
 	notes := mocks.NewMockNotes(mock)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Digest("probe target", gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Compatible().AnyTimes()
-	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(), gomock.Any()).AnyTimes()
+	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(),
+		gomock.Any()).AnyTimes()
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	stores := ports.Stores{
 		Prompts:     h.prompts,
 		PromptLists: h.lists,
 		Keys:        keys,
+		Sessions:    h.sessions,
 		Connections: h.connections,
 		Sources:     h.sources,
 		Atomic:      h.atomic,
@@ -107,9 +116,10 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		Clock: now,
 	})
 	api, err := New(c, Deps{
-		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Services: bind(stores), Bind: bind,
-		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
-		Log: slog.New(slog.NewJSONHandler(h.log, nil)),
+		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
+		Services: bind(stores), Bind: bind,
+		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
+		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +152,8 @@ func TestRoutesAndContract(t *testing.T) {
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := h.route([]area{{"/api/", append(h.accountOperations(), operation{http.MethodGet, "/api/secret", query(h.getMe)})}})
+		err := h.route([]area{
+			{"/api/", append(h.accountOperations(), operation{http.MethodGet, "/api/secret", query(h.getMe)})}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
@@ -178,7 +189,8 @@ func TestRoutesAndContract(t *testing.T) {
 func TestServer(t *testing.T) {
 	c := Config{Addr: "127.0.0.1:1", ReadHeaderTimeout: 1, ReadTimeout: 2, WriteTimeout: 3, IdleTimeout: 4}
 	srv := Server(c, http.NotFoundHandler(), slog.New(slog.DiscardHandler))
-	if srv.Addr != c.Addr || srv.ReadHeaderTimeout != 1 || srv.ReadTimeout != 2 || srv.WriteTimeout != 3 || srv.IdleTimeout != 4 {
+	if srv.Addr != c.Addr || srv.ReadHeaderTimeout != 1 || srv.ReadTimeout != 2 || srv.WriteTimeout != 3 ||
+		srv.IdleTimeout != 4 {
 		t.Errorf("a timeout is not the configured one: %+v", srv)
 	}
 	if srv.MaxHeaderBytes+4<<10 != maxHeader {

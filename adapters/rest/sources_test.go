@@ -42,7 +42,8 @@ func (h *env) expectSheet(sheet source.Sheet, err error) {
 func peopleSheet() source.Sheet {
 	tab := source.Tab{ID: "0", Title: "People", Rows: -1, Columns: 2}
 	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Preview{
-		HeaderRow: 1, Confidence: 1, Headers: []column.Header{{Name: "Mail", Column: "A", Type: column.Email}, {Name: "Age", Column: "B", Type: column.Integer}},
+		HeaderRow: 1, Confidence: 1, Headers: []column.Header{{Name: "Mail", Column: "A", Type: column.Email},
+			{Name: "Age", Column: "B", Type: column.Integer}},
 		Rows: [][]*string{{new("ann@example.com"), nil}},
 	}}
 }
@@ -50,15 +51,20 @@ func peopleSheet() source.Sheet {
 func TestSourcesAreShownAsTheContractSays(t *testing.T) {
 	plain, broken := madeSource(t), madeSource(t)
 	system := identity.System("org_1", "wsp_1", "test", fixture.At)
-	broken.Refreshed(system, nil, source.Outcome{Of: 1, Reading: source.Reading{Columns: []column.Header{{Name: "Contact"}, {Name: "Age"}, {Name: "x"}}, RowEstimate: -1}}, 0)
-	broken.Refreshed(system, nil, source.Outcome{Of: broken.Revision, Failure: &source.Failure{Code: "sheet_not_shared", Hint: "Share it.", At: fixture.At}}, 0)
+	broken.Refreshed(system, nil, source.Outcome{Of: 1,
+		Reading: source.Reading{Columns: []column.Header{{Name: "Contact"}, {Name: "Age"}, {Name: "x"}},
+			RowEstimate: -1}}, 0)
+	broken.Refreshed(system, nil, source.Outcome{Of: broken.Revision,
+		Failure: &source.Failure{Code: "sheet_not_shared", Hint: "Share it.", At: fixture.At}}, 0)
 	broken.RowEstimate = -1
 	broken.Pause(system, source.ConnectionChanged)
 	h := newEnv(t)
-	h.sources.EXPECT().List(gomock.Any(), identity.WorkspaceID("wsp_1"), page.Query{Limit: 20}).Return(page.Of[source.Source]{Items: []source.Source{*plain, *broken}}, nil)
+	h.sources.EXPECT().List(gomock.Any(), identity.WorkspaceID("wsp_1"),
+		page.Query{Limit: 20}).Return(page.Of[source.Source]{Items: []source.Source{*plain, *broken}}, nil)
 	got := body(t, h, h.call("GET", sourcesPath, ""))
 	for i, want := range []map[string]string{
-		{"status": "active", "pause_reason": "<nil>", "failure": "<nil>", "row_estimate": "0", "drift": "map[columns:[] level:none]", "last_refreshed_at": "<nil>"},
+		{"status": "active", "pause_reason": "<nil>", "failure": "<nil>", "row_estimate": "0",
+			"drift": "map[columns:[] level:none]", "last_refreshed_at": "<nil>"},
 		{"status": "paused", "pause_reason": "connection_changed", "row_estimate": "<nil>", "next_refresh_at": "<nil>"},
 	} {
 		shown, _ := got["data"].([]any)[i].(map[string]any)
@@ -73,10 +79,13 @@ func TestSourcesAreShownAsTheContractSays(t *testing.T) {
 func TestAttachSource(t *testing.T) {
 	const attach = `{"type": "people", "location": {"url": "https://files.example.com/people.csv"}, "mapping": [{"field": "email", "column": "Mail"}]}`
 	store := func(h *env, err error) {
-		h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		h.atomic.EXPECT().Atomically(gomock.Any(),
+			gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{Sources: h.sources, Jobs: h.jobs})
 		})
-		h.sources.EXPECT().Add(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor, make func(int) (*source.Source, error)) error {
+		h.sources.EXPECT().Add(gomock.Any(), gomock.Any(),
+			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor,
+			make func(int) (*source.Source, error)) error {
 			if err != nil {
 				return err
 			}
@@ -91,7 +100,8 @@ func TestAttachSource(t *testing.T) {
 		h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
 		w := h.call("POST", sourcesPath, attach)
 		got := body(t, h, w)
-		if w.Code != 201 || w.Header().Get("Location") != fmt.Sprint(sourcesPath, "/", got["id"]) || got["name"] != "people.csv" || w.Header().Get("Etag") == "" {
+		if w.Code != 201 || w.Header().Get("Location") != fmt.Sprint(sourcesPath, "/", got["id"]) ||
+			got["name"] != "people.csv" || w.Header().Get("Etag") == "" {
 			t.Errorf("%d %v %v", w.Code, w.Header(), got)
 		}
 	})
@@ -110,9 +120,11 @@ func TestAttachSource(t *testing.T) {
 		"a host that fails":           {attach, source.ErrSheetFailed, nil, 502, "upstream_failed"},
 		"a host that is slow":         {attach, source.ErrSheetTimeout, nil, 504, "upstream_timeout"},
 		"the same again":              {attach, nil, source.ErrAlreadyAttached, 409, "already_attached"},
-		"an unknown type":             {strings.Replace(attach, "people", "animals", 1), nil, nil, 422, "unknown_source_type"},
-		"an unknown column":           {strings.Replace(attach, "Mail", "mail", 1), nil, nil, 422, "mapping_invalid"},
-		"a table without a schema":    {`{"type": "people", "location": {"connection_id": "con_x", "table": "t"}}`, nil, nil, 422, "invalid_fields"},
+		"an unknown type": {strings.Replace(attach, "people", "animals", 1), nil, nil, 422,
+			"unknown_source_type"},
+		"an unknown column": {strings.Replace(attach, "Mail", "mail", 1), nil, nil, 422, "mapping_invalid"},
+		"a table without a schema": {`{"type": "people", "location": {"connection_id": "con_x", "table": "t"}}`, nil,
+			nil, 422, "invalid_fields"},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			h := newEnv(t)
@@ -134,10 +146,13 @@ func TestPreviewOfASheet(t *testing.T) {
 	t.Run("tells tabs, header, rows and suggestions", func(t *testing.T) {
 		h := newEnv(t)
 		h.expectSheet(peopleSheet(), nil)
-		h.sources.EXPECT().Memory(gomock.Any(), identity.WorkspaceID("wsp_1"), source.TypeKey("people")).Return(nil, nil)
-		w := h.call("GET", sourcesPath+"/sheet-preview?url=https://files.example.com/people.csv&header_row=1&type=people", "")
+		h.sources.EXPECT().Memory(gomock.Any(), identity.WorkspaceID("wsp_1"), source.TypeKey("people")).Return(nil,
+			nil)
+		w := h.call("GET", sourcesPath+
+			"/sheet-preview?url=https://files.example.com/people.csv&header_row=1&type=people", "")
 		got := body(t, h, w)
-		if w.Code != 200 || fmt.Sprint(got["rows"]) != "[[ann@example.com <nil>]]" || len(got["suggestions"].([]any)) != 2 {
+		if w.Code != 200 || fmt.Sprint(got["rows"]) != "[[ann@example.com <nil>]]" ||
+			len(got["suggestions"].([]any)) != 2 {
 			t.Errorf("%d %v", w.Code, got)
 		}
 	})
@@ -157,8 +172,10 @@ func TestPreviewOfASheet(t *testing.T) {
 	}
 	t.Run("a source that cannot be one is not found", func(t *testing.T) {
 		h := newEnv(t)
-		h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), source.ID("src")).Return(nil, source.ErrNotFound)
-		if got := body(t, h, h.call("GET", sourcesPath+"/sheet-preview?source_id=y", "")); got["code"] != "source_not_found" {
+		h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), source.ID("src")).Return(nil,
+			source.ErrNotFound)
+		if got := body(t, h, h.call("GET", sourcesPath+"/sheet-preview?source_id=y",
+			"")); got["code"] != "source_not_found" {
 			t.Errorf("%v", got)
 		}
 	})
@@ -176,8 +193,10 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(c, nil).MinTimes(1)
-		h.connections.EXPECT().Sealed(gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
+		h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(c,
+			nil).MinTimes(1)
+		h.connections.EXPECT().Sealed(gomock.Any(), gomock.Any(),
+			gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 		h.seals.EXPECT().Open(gomock.Any(), gomock.Any()).Return(plain, nil)
 		return h
 	}
@@ -187,26 +206,34 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 	t.Run("lists tables page by page", func(t *testing.T) {
 		h := reach(t)
 		h.Sealer = plainSealer{}
-		tables := []connection.Table{{TableRef: connection.TableRef{Schema: "a", Name: "b"}, Kind: connection.BaseTable, RowEstimate: -1}, {TableRef: connection.TableRef{Schema: "a", Name: "c"}, Kind: connection.View}}
+		tables := []connection.Table{{TableRef: connection.TableRef{Schema: "a", Name: "b"}, Kind: connection.BaseTable,
+			RowEstimate: -1}, {TableRef: connection.TableRef{Schema: "a", Name: "c"}, Kind: connection.View}}
 		h.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), connection.TableQuery{Limit: 2}).Return(tables, nil)
 		got := body(t, h, get(h, "&limit=1"))
-		if fmt.Sprint(got["data"]) != "[map[kind:table name:b row_estimate:<nil> schema:a]]" || got["next_cursor"] == nil {
+		if fmt.Sprint(got["data"]) != "[map[kind:table name:b row_estimate:<nil> schema:a]]" ||
+			got["next_cursor"] == nil {
 			t.Fatalf("%v", got)
 		}
 		next := reach(t)
 		next.Sealer = plainSealer{}
-		next.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), connection.TableQuery{After: tables[0].TableRef, Limit: 2}).Return(tables[1:], nil)
-		if got := body(t, next, get(next, fmt.Sprint("&limit=1&cursor=", got["next_cursor"]))); got["next_cursor"] != nil {
+		next.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(),
+			connection.TableQuery{After: tables[0].TableRef, Limit: 2}).Return(tables[1:], nil)
+		if got := body(t, next, get(next,
+			fmt.Sprint("&limit=1&cursor=", got["next_cursor"]))); got["next_cursor"] != nil {
 			t.Errorf("%v", got)
 		}
 	})
 	t.Run("shows a table", func(t *testing.T) {
 		h := reach(t)
-		h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.PreviewQuery{Table: connection.TableRef{Schema: `a"b`, Name: "c d"}, Rows: 3}).Return(connection.Preview{
-			Columns: []connection.Column{{Name: "Mail", DatabaseType: "varchar(255)", Type: connection.Text, Nullable: true}}, Rows: [][]*string{{new("ann@example.com")}, {nil}},
-		}, nil)
+		h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(),
+			connection.PreviewQuery{Table: connection.TableRef{Schema: `a"b`, Name: "c d"}, Rows: 3}).Return(
+			connection.Preview{
+				Columns: []connection.Column{{Name: "Mail", DatabaseType: "varchar(255)", Type: connection.Text,
+					Nullable: true}}, Rows: [][]*string{{new("ann@example.com")}, {nil}},
+			}, nil)
 		got := body(t, h, get(h, "&schema=a%22b&table=c+d"))
-		if fmt.Sprint(got["columns"], got["rows"]) != "[map[database_type:varchar(255) inferred_type:email name:Mail nullable:true]] [[ann@example.com] [<nil>]]" {
+		if fmt.Sprint(got["columns"], got["rows"]) != "[map[database_type:varchar(255) inferred_type:email name:Mail "+
+			"nullable:true]] [[ann@example.com] [<nil>]]" {
 			t.Errorf("%v", got)
 		}
 	})
@@ -223,10 +250,12 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 			}
 		})
 	}
-	for _, query := range []string{"", "?connection_id=" + id + "&table=x", "?connection_id=" + id + "&schema=x", "?connection_id=" + id + "&schema=x&table=y&sample_rows=6"} {
+	for _, query := range []string{"", "?connection_id=" + id + "&table=x", "?connection_id=" + id + "&schema=x",
+		"?connection_id=" + id + "&schema=x&table=y&sample_rows=6"} {
 		t.Run("refuses "+query, func(t *testing.T) {
 			h := newEnv(t)
-			if got := body(t, h, h.call("GET", sourcesPath+"/warehouse-preview"+query, "")); got["code"] != "invalid_parameter" {
+			if got := body(t, h, h.call("GET", sourcesPath+"/warehouse-preview"+query,
+				"")); got["code"] != "invalid_parameter" {
 				t.Errorf("%v", got)
 			}
 		})
@@ -242,10 +271,13 @@ func (plainSealer) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
 func TestChangesOfASource(t *testing.T) {
 	change := func(t *testing.T, s *source.Source) *env {
 		h := newEnv(t)
-		h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		h.atomic.EXPECT().Atomically(gomock.Any(),
+			gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{Sources: h.sources, Jobs: h.jobs})
 		})
-		h.sources.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Source) error) (*source.Source, error) {
+		h.sources.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID,
+			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ source.ID,
+			change func(*source.Source) error) (*source.Source, error) {
 			return s, change(s)
 		})
 		return h
@@ -256,9 +288,12 @@ func TestChangesOfASource(t *testing.T) {
 		h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID).Return(s, nil)
 		h.expectSheet(peopleSheet(), nil)
 		h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
-		w := h.call("PUT", sourcesPath+"/"+string(s.ID), `{"mapping": [{"field": "email", "column": "Mail"}, {"field": "age", "column": "Age"}], "header_row": 1}`, `If-Match: "1-x"`)
+		w := h.call("PUT", sourcesPath+"/"+string(s.ID),
+			`{"mapping": [{"field": "email", "column": "Mail"}, {"field": "age", "column": "Age"}], "header_row": 1}`,
+			`If-Match: "1-x"`)
 		got := body(t, h, w)
-		if w.Code != 200 || fmt.Sprint(got["rows"]) != "[map[age:<nil> email:ann@example.com]]" || !strings.HasPrefix(w.Header().Get("Etag"), `"2-`) {
+		if w.Code != 200 || fmt.Sprint(got["rows"]) != "[map[age:<nil> email:ann@example.com]]" ||
+			!strings.HasPrefix(w.Header().Get("Etag"), `"2-`) {
 			t.Errorf("%d %v", w.Code, got)
 		}
 	})
@@ -293,18 +328,23 @@ func TestJobsOfASource(t *testing.T) {
 	h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID).Return(s, nil)
 	at := fixture.At
 	entry := func(state job.State, failure string, started, ended time.Time) job.Entry {
-		return job.Entry{Job: job.Job{ID: "job_1", Kind: source.RefreshJob, Due: at, CreatedAt: at, Attempt: 1}, State: state, Failure: failure, StartedAt: started, EndedAt: ended}
+		return job.Entry{Job: job.Job{ID: "job_1", Kind: source.RefreshJob, Due: at, CreatedAt: at, Attempt: 1},
+			State: state, Failure: failure, StartedAt: started, EndedAt: ended}
 	}
-	h.jobs.EXPECT().History(gomock.Any(), identity.WorkspaceID("wsp_1"), string(s.ID), page.Query{Limit: 20}).Return(page.Of[job.Entry]{Items: []job.Entry{
-		entry(job.Queued, "", time.Time{}, time.Time{}), entry(job.Running, "", at, time.Time{}), entry(job.Failed, "auth_failed", at, at),
+	h.jobs.EXPECT().History(gomock.Any(), identity.WorkspaceID("wsp_1"), string(s.ID),
+		page.Query{Limit: 20}).Return(page.Of[job.Entry]{Items: []job.Entry{
+		entry(job.Queued, "", time.Time{}, time.Time{}), entry(job.Running, "", at, time.Time{}),
+		entry(job.Failed, "auth_failed", at, at),
 	}}, nil)
 	got := body(t, h, h.call("GET", sourcesPath+"/"+string(s.ID)+"/jobs", ""))
 	var shown []string
 	for _, j := range got["data"].([]any) {
 		j, _ := j.(map[string]any)
-		shown = append(shown, fmt.Sprint(j["state"], " ", j["failure"], " ", j["due_at"] != nil, " ", j["started_at"] != nil, " ", j["ended_at"] != nil))
+		shown = append(shown, fmt.Sprint(j["state"], " ", j["failure"], " ", j["due_at"] != nil, " ",
+			j["started_at"] != nil, " ", j["ended_at"] != nil))
 	}
-	if want := "queued <nil> true false false, running <nil> false true false, failed auth_failed false true true"; strings.Join(shown, ", ") != want {
+	want := "queued <nil> true false false, running <nil> false true false, failed auth_failed false true true"
+	if strings.Join(shown, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(shown, ", "), want)
 	}
 }

@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"github.com/oapi-codegen/nullable"
+	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -19,6 +19,7 @@ func (a *API) workspaceOperations() []operation {
 		{http.MethodGet, workspace, query(a.getWorkspace)},
 		{http.MethodPatch, workspace, command(a.updateWorkspace)},
 		{http.MethodDelete, workspace, command(a.deleteWorkspace)},
+		{http.MethodPost, workspace + "/transfer", command(a.transferWorkspace)},
 		{http.MethodGet, workspace + "/members", query(a.listMembers)},
 		{http.MethodGet, workspace + "/members/{user_id}", query(a.getMember)},
 		{http.MethodPatch, workspace + "/members/{user_id}", command(a.updateMember)},
@@ -31,24 +32,29 @@ func (a *API) workspaceOperations() []operation {
 	}
 }
 
+// workspaceID returns the workspace that the path names, by id or slug as the Workspace-Id header does. It is empty if
+// the path names none, or by a slug that no workspace of the caller has.
 func workspaceID(r *request) identity.WorkspaceID {
-	return pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix)
+	if id := pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix); id != "" || r.person == nil {
+		return id
+	}
+	slug := mux.Vars(r.Request)["workspace_id"]
+	for i := range r.person.Memberships {
+		if w := &r.person.Memberships[i].Workspace; w.Slug == slug {
+			return w.ID
+		}
+	}
+	return ""
 }
 
 func memberID(r *request) identity.UserID {
 	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
 }
 
-// listWorkspaces returns all workspaces in one page: no user is in so many that paging would help.
 func (a *API) listWorkspaces(r *request) (reply, error) {
-	_, memberships, err := r.Accounts.Me(r.Context(), r.by)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(openapi.WorkspaceList{
-		Data:       mapSlice(memberships, r.membership),
-		NextCursor: nullable.NewNullNullable[string](),
-	}), nil
+	return listing(r, r.membership, func(q page.Query) (account.MembershipPage, error) {
+		return r.Accounts.Memberships(r.Context(), r.by, q)
+	})
 }
 
 func (a *API) createWorkspace(r *request) (reply, error) {
@@ -82,6 +88,19 @@ func (a *API) updateWorkspace(r *request) (reply, error) {
 
 func (a *API) deleteWorkspace(r *request) (reply, error) {
 	return noContent, r.Accounts.DeleteWorkspace(r.Context(), r.by, workspaceID(r), r.match)
+}
+
+func (a *API) transferWorkspace(r *request) (reply, error) {
+	in, err := decode[openapi.WorkspaceTransfer](r)
+	if err != nil {
+		return reply{}, err
+	}
+	to := identity.UserID(in.UserID)
+	m, err := r.Accounts.TransferWorkspace(r.Context(), r.by, workspaceID(r), r.match, to)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toMember(&m)).withRevision(m.Revision), nil
 }
 
 func (r *request) workspaceReply(w *account.Workspace, err error) (reply, error) {
@@ -137,7 +156,7 @@ func (a *API) createInvitation(r *request) (reply, error) {
 		return reply{}, err
 	}
 	org, role := observation(r.Request).org, identity.ParseRole(string(in.Role))
-	made, err := r.Accounts.Invite(r.Context(), r.by, org, workspaceID(r), in.Email, role)
+	made, err := r.Accounts.Invite(r.Context(), r.by, org, workspaceID(r), in.Email, role, toGroupIDs(in.GroupIds)...)
 	if err != nil {
 		return reply{}, err
 	}
@@ -173,8 +192,8 @@ func (a *API) acceptInvitation(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if len(observation(r.Request).org.Issuers) == 0 {
-		return reply{}, account.ErrSignInMissing
+	if err := r.mayAccept(); err != nil {
+		return reply{}, err
 	}
 	w, err := r.Accounts.AcceptInvitation(r.Context(), r.by, in.Token)
 	return r.workspaceReply(w, err)

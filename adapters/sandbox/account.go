@@ -13,6 +13,8 @@ type account struct {
 	ID            billing.CustomerID `json:"id"`
 	Name          string             `json:"name"`
 	Email         string             `json:"email"`
+	Address       billing.Address    `json:"address,omitzero"`
+	TaxIDs        []billing.TaxID    `json:"tax_ids,omitempty"`
 	CreatedAt     time.Time          `json:"created_at"`
 	Methods       []*method          `json:"methods"`
 	Default       billing.MethodID   `json:"default"`
@@ -20,6 +22,8 @@ type account struct {
 	Intents       []*intent          `json:"intents"`
 	Subscriptions []*subscription    `json:"subscriptions"`
 	Invoices      []*invoice         `json:"invoices"`
+	Sessions      []*session         `json:"sessions,omitempty"`
+	Usage         []usage            `json:"usage,omitempty"`
 
 	Answers    map[string]answer `json:"answers"` // to calls, by key
 	EventCount int               `json:"told"`    // how many events there have been
@@ -46,10 +50,13 @@ type method struct {
 	ExpYear   int              `json:"exp_year"`
 	Behaviour behaviour        `json:"behaviour"`
 	CreatedAt time.Time        `json:"created_at"`
+
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 func (m *method) shown() billing.Method {
-	return billing.Method{ID: m.ID, Type: "card", Brand: m.Brand, Last4: m.Last4, ExpMonth: m.ExpMonth, ExpYear: m.ExpYear, Country: "US", CreatedAt: m.CreatedAt}
+	return billing.Method{ID: m.ID, Type: "card", Brand: m.Brand, Last4: m.Last4, ExpMonth: m.ExpMonth,
+		ExpYear: m.ExpYear, Country: "US", CreatedAt: m.CreatedAt, Fingerprint: m.Fingerprint}
 }
 
 // The statuses of intents.
@@ -82,12 +89,21 @@ type subscription struct {
 	TrialEnd          time.Time              `json:"trial_end"`
 	TrialTold         bool                   `json:"trial_told,omitempty"` // an event has told that the trial ends soon
 	CancelAtPeriodEnd bool                   `json:"cancel_at_period_end"`
-	Next              *sale                  `json:"next,omitempty"` // at renewal
+	Cancellation      billing.Cancellation   `json:"cancellation,omitzero"`
+	Paused            bool                   `json:"paused,omitempty"`
+	PaidUntil         time.Time              `json:"paid_until,omitzero"` // of a paused subscription
+	Next              *sale                  `json:"next,omitempty"`      // at renewal
 	Change            *change                `json:"change,omitempty"`
 	Retries           int                    `json:"retries"`
 	RetryAt           time.Time              `json:"retry_at"`
 	Intent            billing.IntentID       `json:"intent,omitempty"` // what the payer has to do
+	Discount          *billing.Discount      `json:"discount,omitempty"`
+	Code              string                 `json:"code,omitempty"` // the promotion code that was used last
+	Off               int64                  `json:"off,omitempty"`  // deducted from the price of the current period
 	CreatedAt         time.Time              `json:"created_at"`
+	AutomaticTax      bool                   `json:"automatic_tax,omitempty"`
+
+	unbilled *billing.InvoiceLine // what was used, while the invoice of the next period is written
 }
 
 // change is a change that waits for the payer to authenticate its payment: a pending update
@@ -97,6 +113,7 @@ type change struct {
 	Anchor      int               `json:"anchor"`
 	PeriodStart time.Time         `json:"period_start"`
 	PeriodEnd   time.Time         `json:"period_end"`
+	Off         int64             `json:"off,omitempty"`
 	Invoice     billing.InvoiceID `json:"invoice"`
 	Intent      billing.IntentID  `json:"intent"`
 	Until       time.Time         `json:"until"`
@@ -106,6 +123,8 @@ type change struct {
 type sale struct {
 	Plan     billing.Plan `json:"plan"`
 	Quantity int          `json:"quantity"`
+
+	Promotion *billing.Promotion `json:"promotion,omitempty"`
 }
 
 type invoice struct {
@@ -157,16 +176,23 @@ func (b *account) intent(id billing.IntentID) *intent {
 // emit queues an event about an object.
 func (b *account) emit(kind, object, about string, now time.Time) {
 	b.EventCount++
-	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.EventCount)), Type: kind, Object: object, About: about, At: now})
+	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.EventCount)), Type: kind,
+		Object: object, About: about, At: now})
 }
 
 // held returns s as a gateway shows it, without the action that the payer must take.
 func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
 	h := billing.GatewaySubscription{
-		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity, Status: s.Status, Key: s.Key,
-		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, TrialEnd: s.TrialEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt,
+		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity,
+		Status: s.Status, Key: s.Key, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, TrialEnd: s.TrialEnd,
+		CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt, Cancellation: s.Cancellation,
+		Paused: s.Paused, PaidUntil: s.PaidUntil,
 	}
-	h.Confirming = s.Change != nil
+	h.Confirming, h.Code = s.Change != nil, s.Code
+	if s.Discount != nil {
+		d := *s.Discount
+		h.Discount = &d
+	}
 	if s.Next != nil {
 		h.Pending = &billing.PendingChange{Plan: s.Next.Plan.ID, Quantity: s.Next.Quantity, At: s.PeriodEnd}
 	}

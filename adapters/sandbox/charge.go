@@ -14,6 +14,9 @@ type outcome struct {
 	decline string // why not
 }
 
+// wantsPayer is why a card whose bank asks the payer is declined while the payer is absent.
+const wantsPayer = "authentication_required"
+
 // due returns what the customer's credit does not cover of an amount.
 func (b *account) due(amount int64) int64 { return max(amount-b.Credit, 0) }
 
@@ -35,7 +38,7 @@ func (b *account) charge(amount int64, present bool, now time.Time) outcome {
 	case m.Behaviour == wantsBank && present:
 		return outcome{asks: true}
 	case m.Behaviour == wantsBank:
-		return outcome{decline: "authentication_required"}
+		return outcome{decline: wantsPayer}
 	}
 	return outcome{paid: true}
 }
@@ -51,8 +54,11 @@ func (b *account) bill(s *subscription, amount int64, paid bool, now time.Time) 
 
 func (b *account) write(s *subscription, amount int64, status billing.InvoiceStatus, now time.Time) *invoice {
 	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
-		ID: billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))), Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
-		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Total: amount, AmountDue: amount,
+		ID:     billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))),
+		Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
+		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Tax: b.tax(s, amount),
+		Total: b.taxed(s, amount), AmountDue: b.taxed(s, amount), BilledTo: b.details(),
+		Lines:       []billing.InvoiceLine{s.line(amount)},
 		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
 	}}
 	if status == billing.Open {
@@ -237,18 +243,26 @@ func (b *account) step(s *subscription, now time.Time) bool {
 
 func (b *account) renew(s *subscription, at time.Time) {
 	if s.CancelAtPeriodEnd {
+		b.billUsage(s, at)
 		b.end(s, billing.Canceled, at)
 		return
 	}
+	s.unbilled = b.used(s, s.PeriodStart, at)
 	if s.Next != nil {
+		s.redeem(s.Next.Promotion, at)
 		s.Plan, s.Quantity, s.Next = s.Next.Plan, s.Next.Quantity, nil
 	}
 	if s.Status == billing.Trialing {
 		s.Anchor = at.Day()
 	}
-	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	got := b.charge(b.due(s.price()), false, at)
-	b.bill(s, s.price(), got.paid, at)
+	if s.Paused {
+		s.Status = billing.Active
+		b.skip(s, at)
+		return
+	}
+	s.PeriodStart, s.PeriodEnd, s.Intent = at, s.next(at), ""
+	got := b.charge(b.due(b.taxed(s, s.cost(at)+s.usageCost(at))), false, at)
+	b.billPeriod(s, got.paid, at)
 	was := s.Status
 	s.Status = billing.Active
 	if !got.paid {
@@ -257,6 +271,9 @@ func (b *account) renew(s *subscription, at time.Time) {
 			s.Retries, s.RetryAt = 0, at.Add(retryEvery)
 		}
 		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
+	}
+	if got.decline == wantsPayer {
+		s.Intent = b.askPayer(b.open(s.ID), at)
 	}
 	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
 }
@@ -268,8 +285,9 @@ func (b *account) draft(s *subscription, at time.Time) {
 		b.end(s, billing.Canceled, at)
 		return
 	}
+	s.unbilled = b.used(s, s.PeriodStart, at)
 	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	b.write(s, s.price(), billing.Draft, at)
+	b.discounted(s, b.write(s, s.cost(at)+s.usageCost(at), billing.Draft, at), at)
 }
 
 func (b *account) retry(s *subscription, at time.Time) {
@@ -279,9 +297,9 @@ func (b *account) retry(s *subscription, at time.Time) {
 		if i != nil {
 			b.pay(i, at)
 		}
-		s.Status, s.Retries = billing.Active, 0
+		s.Status, s.Retries, s.Intent = billing.Active, 0, ""
 	case s.Retries+1 >= maxRetries:
-		s.Status = billing.Unpaid
+		s.Status, s.Intent = billing.Unpaid, ""
 	default:
 		s.Retries++
 		s.RetryAt = at.Add(retryEvery)

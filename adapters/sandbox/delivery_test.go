@@ -21,13 +21,14 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var delivered []string
-		g := sandbox.New("org", fixture.NewSandboxAccounts(), time.Now, mac, func(_ context.Context, _ identity.OrgID, body []byte, _ string) error {
-			time.Sleep(time.Second)
-			mu.Lock()
-			defer mu.Unlock()
-			delivered = append(delivered, string(body))
-			return nil
-		})
+		g := sandbox.New("org", fixture.NewSandboxAccounts(), time.Now, mac,
+			func(_ context.Context, _ identity.OrgID, body []byte, _ string) error {
+				time.Sleep(time.Second)
+				mu.Lock()
+				defer mu.Unlock()
+				delivered = append(delivered, string(body))
+				return nil
+			})
 		c, err := g.CreateCustomer(t.Context(), "key", billing.Details{})
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +42,8 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if !slices.ContainsFunc(delivered, func(body string) bool { return strings.Contains(body, string(i.ID)) }) {
+				if !slices.ContainsFunc(delivered,
+					func(body string) bool { return strings.Contains(body, string(i.ID)) }) {
 					t.Errorf("a call has returned before its event was delivered")
 				}
 			})

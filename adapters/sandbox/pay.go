@@ -14,7 +14,8 @@ type paying struct {
 }
 
 // Pay implements ports.GatewaySubscriptions.
-func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id billing.InvoiceID) (billing.InvoicePayment, error) {
+func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
+	id billing.InvoiceID) (billing.InvoicePayment, error) {
 	var invoice billing.Invoice
 	p, err := keyed(ctx, g, c, key, "pay "+string(id), func(b *account, now time.Time) (paying, error) {
 		i := b.invoice(id)
@@ -25,7 +26,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id 
 		case billing.Paid:
 			return paying{Invoice: id}, nil
 		case billing.Draft:
-			i.Status = billing.Open
+			i.Status, i.BilledTo = billing.Open, b.details()
 			b.deduct(i)
 		case billing.Open:
 		default:
@@ -62,7 +63,8 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id 
 // askPayer returns the intent by which the payer authenticates the payment of an invoice.
 func (b *account) askPayer(i *invoice, now time.Time) billing.IntentID {
 	for _, n := range b.Intents {
-		if n.Status == wantsAction && (n.Invoice == i.ID || n.Invoice == "" && n.Subscription == i.Subscription && n.Subscription != "") {
+		if n.Status == wantsAction && (n.Invoice == i.ID || n.Invoice == "" && n.Subscription == i.Subscription &&
+			n.Subscription != "") {
 			return n.ID
 		}
 	}

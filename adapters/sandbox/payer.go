@@ -27,21 +27,19 @@ var cards = map[string]struct {
 }
 
 // Confirm implements ports.SandboxPayer. The number goes no further than the table above.
-func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, card billing.Card) (billing.SetupIntent, error) {
-	number := strings.NewReplacer(" ", "", "-", "").Replace(card.Number.Reveal())
-	known, is := cards[number]
-	if !is {
+func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String,
+	card billing.Card) (billing.SetupIntent, error) {
+	if _, is := cards[digits(card)]; !is {
 		return billing.SetupIntent{}, billing.ErrTestCardsOnly
 	}
 	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
 		if n.Subscription != "" || n.Status != wantsMethod {
 			return billing.ErrIntentState
 		}
-		m := &method{Brand: known.brand, Last4: number[len(number)-4:], ExpMonth: card.ExpMonth, ExpYear: card.ExpYear, Behaviour: known.does, CreatedAt: now}
-		shown := m.shown()
+		m, err := g.newMethod(card, now)
 		switch {
-		case shown.Expired(now):
-			return billing.ErrMethodExpired
+		case err != nil:
+			return err
 		case m.Behaviour == declined, m.Behaviour == noFunds:
 			b.emit("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
 			return &billing.DeclinedError{DeclineCode: string(m.Behaviour)}
@@ -53,6 +51,28 @@ func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.
 		b.attach(n, m, now)
 		return nil
 	})
+}
+
+// digits returns the number of a card without spaces and hyphens.
+func digits(card billing.Card) string {
+	return strings.NewReplacer(" ", "", "-", "").Replace(card.Number.Reveal())
+}
+
+// newMethod returns the payment method of a test card. billing.ErrTestCardsOnly, billing.ErrMethodExpired.
+func (g *Gateway) newMethod(card billing.Card, now time.Time) (*method, error) {
+	number := digits(card)
+	known, is := cards[number]
+	if !is {
+		return nil, billing.ErrTestCardsOnly
+	}
+	m := &method{
+		Brand: known.brand, Last4: number[len(number)-4:], ExpMonth: card.ExpMonth, ExpYear: card.ExpYear,
+		Behaviour: known.does, CreatedAt: now, Fingerprint: g.mac("sandbox card\x00" + number),
+	}
+	if shown := m.shown(); shown.Expired(now) {
+		return nil, billing.ErrMethodExpired
+	}
+	return m, nil
 }
 
 // attach adds a card by an intent.
@@ -86,7 +106,8 @@ func (b *account) cancelIntents(now time.Time) {
 }
 
 // Authenticate implements ports.SandboxPayer.
-func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error) {
+func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id billing.IntentID,
+	clientSecret secret.String, success bool) (billing.SetupIntent, error) {
 	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
 		if n.Status != wantsAction {
 			return billing.ErrIntentState
@@ -129,7 +150,8 @@ func (b *account) authenticatePayment(n *intent, success bool, now time.Time) {
 
 // payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event
 // reports a declined card.
-func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, act func(*account, *intent, time.Time) error) (billing.SetupIntent, error) {
+func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String,
+	act func(*account, *intent, time.Time) error) (billing.SetupIntent, error) {
 	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(g.clientSecret(id).Reveal())) != 1 {
 		return billing.SetupIntent{}, billing.ErrIntentNotFound
 	}

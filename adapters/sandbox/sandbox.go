@@ -43,8 +43,10 @@ var (
 )
 
 // New returns the sandbox of an org. Secrets are made by mac, and are kept nowhere.
-func New(org identity.OrgID, accounts ports.SandboxAccounts, clock func() time.Time, mac func(text string) string, deliver Deliver) *Gateway {
-	return &Gateway{org: org, accounts: accounts, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]*delivery{}}}
+func New(org identity.OrgID, accounts ports.SandboxAccounts, clock func() time.Time, mac func(text string) string,
+	deliver Deliver) *Gateway {
+	return &Gateway{org: org, accounts: accounts, clock: clock, mac: mac, deliver: deliver,
+		post: &post{busy: map[billing.CustomerID]*delivery{}}}
 }
 
 // WebhookKey signs the events.
@@ -71,7 +73,8 @@ var (
 
 // keyed runs act under an idempotency key, or returns the result of the key's first call. call names the
 // operation, so that one key is not used for two.
-func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string, act func(b *account, now time.Time) (T, error)) (T, error) {
+func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string,
+	act func(b *account, now time.Time) (T, error)) (T, error) {
 	var out T
 	ctx, fail, err := g.begin(ctx, call, key)
 	if err != nil {
@@ -219,9 +222,11 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 }
 
 // CreateSetupIntent implements ports.GatewayCustomers.
-func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
+func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID,
+	u billing.Usage) (billing.SetupIntent, error) {
 	n, err := keyed(ctx, g, c, key, "create setup intent "+string(u), func(b *account, now time.Time) (intent, error) {
-		n := &intent{ID: billing.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod, CreatedAt: now}
+		n := &intent{ID: billing.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod,
+			CreatedAt: now}
 		b.Intents = append(b.Intents, n)
 		b.emit("setup_intent.created", "setup_intent", string(n.ID), now)
 		return *n, nil

@@ -72,15 +72,20 @@ var plans = billing.Plans{
 	{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
 	{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
 	{ID: "year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year, IntervalCount: 1},
+	{ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 1900, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1,
+		Metered: &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
 }
 
 var numbers = map[string]string{
-	"4242": "4242 4242 4242 4242", "4444": "5555-5555-5555-4444", "0002": "4000000000000002", "9995": "4000000000009995",
+	"4242": "4242 4242 4242 4242", "4444": "5555-5555-5555-4444", "0002": "4000000000000002",
+	"9995": "4000000000009995",
 	"0341": "4000000000000341", "3155": "4000002500003155",
 }
 
 func card(last4 string) billing.Card {
-	return billing.Card{Number: secret.New(numbers[last4]), CVC: secret.New("123"), ExpMonth: 12, ExpYear: time.Now().Year() + 9}
+	return billing.Card{Number: secret.New(numbers[last4]), CVC: secret.New("123"), ExpMonth: 12,
+		ExpYear: time.Now().Year() + 9}
 }
 
 func open(t *testing.T) contract.GatewayStage {
@@ -119,6 +124,13 @@ func open(t *testing.T) contract.GatewayStage {
 			if _, _, err := g.Advance(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
+		},
+		CheckOut: func(t *testing.T, url, last4 string) bool {
+			rest, _ := strings.CutPrefix(url, sandbox.PagePath)
+			c, text, _ := strings.Cut(rest, "/")
+			l := billing.SandboxLink{Customer: billing.CustomerID(c), Secret: secret.New(text)}
+			p, err := g.Complete(t.Context(), l, card(last4))
+			return err == nil && p.Done
 		},
 		Lose: func(n int) { lost = n },
 		Keep: func(*testing.T) { keep = true },
@@ -183,13 +195,14 @@ func TestCards(t *testing.T) {
 		card   billing.Card
 		want   error
 	}{
-		"a real one is refused":        {intent.ClientSecret, real, billing.ErrTestCardsOnly},
-		"even with a wrong secret":     {secret.New("x"), real, billing.ErrTestCardsOnly},
-		"a declined one is":            {intent.ClientSecret, card("0002"), billing.ErrCardDeclined},
-		"one without funds is":         {intent.ClientSecret, card("9995"), billing.ErrCardDeclined},
-		"an expired one is":            {intent.ClientSecret, expired, billing.ErrMethodExpired},
-		"a wrong secret finds nothing": {secret.New(string(intent.ID) + "_secret_x"), card("4242"), billing.ErrIntentNotFound},
-		"nor does none":                {secret.String{}, card("4242"), billing.ErrIntentNotFound},
+		"a real one is refused":    {intent.ClientSecret, real, billing.ErrTestCardsOnly},
+		"even with a wrong secret": {secret.New("x"), real, billing.ErrTestCardsOnly},
+		"a declined one is":        {intent.ClientSecret, card("0002"), billing.ErrCardDeclined},
+		"one without funds is":     {intent.ClientSecret, card("9995"), billing.ErrCardDeclined},
+		"an expired one is":        {intent.ClientSecret, expired, billing.ErrMethodExpired},
+		"a wrong secret finds nothing": {secret.New(string(intent.ID) + "_secret_x"), card("4242"),
+			billing.ErrIntentNotFound},
+		"nor does none": {secret.String{}, card("4242"), billing.ErrIntentNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := g.Confirm(ctx, c, intent.ID, tt.secret, tt.card); !errors.Is(err, tt.want) {
@@ -201,22 +214,27 @@ func TestCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err, billing.ErrIntentNotFound) {
+	if _, err := g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
+		billing.ErrIntentNotFound) {
 		t.Errorf("by another customer: %v", err)
 	}
 	if w, err := g.Wallet(ctx, c); err != nil || len(w.Methods) != 0 {
 		t.Fatalf("%+v, %v", w, err)
 	}
-	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("3155")); err != nil || done.Status != "requires_action" {
+	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("3155")); err != nil ||
+		done.Status != "requires_action" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if done, err := g.Authenticate(ctx, c, intent.ID, intent.ClientSecret, false); err != nil || done.Status != "requires_payment_method" {
+	if done, err := g.Authenticate(ctx, c, intent.ID, intent.ClientSecret, false); err != nil ||
+		done.Status != "requires_payment_method" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); err != nil || done.Status != "succeeded" {
+	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); err != nil ||
+		done.Status != "succeeded" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if _, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err, billing.ErrIntentState) {
+	if _, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
+		billing.ErrIntentState) {
 		t.Errorf("a second time: %v", err)
 	}
 	book, err := accounts.Read(ctx, "org", string(c))
@@ -246,7 +264,8 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded", "customer.updated", "customer.subscription.created", "invoice.created", "invoice.paid"}
+	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded",
+		"customer.updated", "customer.subscription.created", "invoice.created", "invoice.paid"}
 	if got := p.types(t); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("delivered %v", got)
 	}
@@ -254,11 +273,12 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.bodies = nil
-	if err := g.Cancel(ctx, "x", c, "sub_none"); err != nil {
+	if err := g.Cancel(ctx, "x", c, "sub_none", billing.Cancellation{}); err != nil {
 		t.Fatal(err)
 	}
 	addCard(t, g, c, "4242")
-	if got := strings.Join(p.types(t), " "); got != "setup_intent.created setup_intent.created setup_intent.succeeded payment_method.attached setup_intent.succeeded payment_method.attached" {
+	if got := strings.Join(p.types(t), " "); got != "setup_intent.created setup_intent.created "+
+		"setup_intent.succeeded payment_method.attached setup_intent.succeeded payment_method.attached" {
 		t.Errorf("delivered %s", got)
 	}
 }
@@ -267,7 +287,8 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 	at := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
 	play := func(org identity.OrgID) string {
 		accounts := fixture.NewSandboxAccounts()
-		g := sandbox.New(org, accounts, func() time.Time { return at }, mac, func(context.Context, identity.OrgID, []byte, string) error { return nil })
+		g := sandbox.New(org, accounts, func() time.Time { return at }, mac,
+			func(context.Context, identity.OrgID, []byte, string) error { return nil })
 		ctx := t.Context()
 		c, err := g.CreateCustomer(ctx, "c", billing.Details{Name: "Acme"})
 		if err != nil {
@@ -308,7 +329,8 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 			PeriodStart time.Time `json:"period_start"`
 		} `json:"subscriptions"`
 	}
-	if err := json.Unmarshal([]byte(one), &b); err != nil || b.Subscriptions[0].PeriodStart != time.Date(2027, 4, 30, 10, 0, 0, 0, time.UTC) {
+	if err := json.Unmarshal([]byte(one), &b); err != nil || b.Subscriptions[0].PeriodStart != time.Date(2027, 4, 30,
+		10, 0, 0, 0, time.UTC) {
 		t.Errorf("after 90 days: %+v, %v", b, err)
 	}
 	if play("another") == one {
@@ -323,7 +345,8 @@ func TestTroublesComeOnceEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range sandbox.Kinds() {
-		if _, err := g.CreateCustomer(ctx, string(kind), billing.Details{}); billing.OutcomeUnknown(err) == (kind == sandbox.Limited) {
+		_, err := g.CreateCustomer(ctx, string(kind), billing.Details{})
+		if billing.OutcomeUnknown(err) == (kind == sandbox.Limited) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -343,7 +366,8 @@ func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 	slow := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) { return sandbox.None, time.Hour })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := slow.CreateCustomer(ctx, "c", billing.Details{}); !errors.Is(err, billing.ErrGatewayTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := slow.CreateCustomer(ctx, "c", billing.Details{}); !errors.Is(err, billing.ErrGatewayTimeout) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -165,7 +165,8 @@ func (g *Gateway) begin(ctx context.Context, call, key string) (_ context.Contex
 	case Limited:
 		return ctx, nil, &billing.LimitedError{Wait: time.Second, Reason: "provoked"}
 	}
-	after := map[Kind]error{TimeoutAfter: billing.ErrGatewayTimeout, FailureAfter: billing.ErrGatewayUnavailable, Reset: billing.ErrGatewayUnavailable, Garbage: billing.ErrGateway}[kind]
+	after := map[Kind]error{TimeoutAfter: billing.ErrGatewayTimeout, FailureAfter: billing.ErrGatewayUnavailable,
+		Reset: billing.ErrGatewayUnavailable, Garbage: billing.ErrGateway}[kind]
 	return ctx, func() error { return after }, nil
 }
 

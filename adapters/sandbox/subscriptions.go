@@ -9,41 +9,59 @@ import (
 )
 
 // Subscribe implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
-	s, err := keyed(ctx, g, c, key, "subscribe "+string(o.Plan.ID)+" "+itoa(o.Quantity), func(b *account, now time.Time) (subscription, error) {
-		for _, s := range b.Subscriptions { // of a key whose answer is forgotten
-			if s.Key == key {
+func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID,
+	o billing.Order) (billing.GatewaySubscription, error) {
+	s, err := keyed(ctx, g, c, key, subscribing(o),
+		func(b *account, now time.Time) (subscription, error) {
+			for _, s := range b.Subscriptions { // of a key whose answer is forgotten
+				if s.Key == key {
+					return *s, nil
+				}
+			}
+			if o.AutomaticTax && !taxable(b.Address) {
+				return subscription{}, billing.ErrAddressInvalid
+			}
+			s := b.newSubscription(key, o, now)
+			if err := b.promote(s, o.Promotion, now); err != nil {
+				return subscription{}, err
+			}
+			if o.TrialDays > 0 {
+				b.tryOut(s, o.TrialDays)
+				b.add(s, now)
+				b.bill(s, 0, true, now)
 				return *s, nil
 			}
-		}
-		s := &subscription{
-			ID: billing.SubscriptionID("sub_" + name(string(b.ID), key)), Plan: o.Plan, Quantity: o.Quantity, Key: key,
-			Status: billing.Active, Anchor: now.Day(), PeriodStart: now, CreatedAt: now,
-		}
-		s.PeriodEnd = s.next(now)
-		if o.TrialDays > 0 {
-			b.tryOut(s, o.TrialDays)
-			b.add(s, 0, true, now)
+			switch got := b.charge(b.due(b.taxed(s, s.cost(now))), true, now); {
+			case got.decline != "":
+				b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
+				return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
+			case got.asks:
+				n := &intent{ID: billing.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction,
+					Subscription: s.ID, CreatedAt: now}
+				b.Intents = append(b.Intents, n)
+				s.Status, s.Intent = billing.Incomplete, n.ID
+				b.add(s, now)
+				b.billPeriod(s, false, now)
+			default:
+				b.add(s, now)
+				b.billPeriod(s, true, now)
+			}
 			return *s, nil
-		}
-		switch got := b.charge(b.due(s.price()), true, now); {
-		case got.decline != "":
-			b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
-			return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
-		case got.asks:
-			n := &intent{ID: billing.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction, Subscription: s.ID, CreatedAt: now}
-			b.Intents = append(b.Intents, n)
-			s.Status, s.Intent = billing.Incomplete, n.ID
-			b.add(s, s.price(), false, now)
-		default:
-			b.add(s, s.price(), true, now)
-		}
-		return *s, nil
-	})
+		})
 	if err != nil {
 		return billing.GatewaySubscription{}, err
 	}
 	return g.held(c, &s), nil
+}
+
+// newSubscription returns an active subscription that b does not have yet.
+func (b *account) newSubscription(key string, o billing.Order, now time.Time) *subscription {
+	s := &subscription{
+		ID: billing.SubscriptionID("sub_" + name(string(b.ID), key)), Plan: o.Plan, Quantity: o.Quantity, Key: key,
+		Status: billing.Active, Anchor: now.Day(), PeriodStart: now, CreatedAt: now, AutomaticTax: o.AutomaticTax,
+	}
+	s.PeriodEnd = s.next(now)
+	return s
 }
 
 // tryOut begins a trial. Who has nothing to be charged to is asked for it.
@@ -51,16 +69,16 @@ func (b *account) tryOut(s *subscription, days int) {
 	s.Status, s.TrialEnd = billing.Trialing, s.PeriodStart.AddDate(0, 0, days)
 	s.PeriodEnd = s.TrialEnd
 	if b.method(b.Default) == nil {
-		n := &intent{ID: billing.IntentID("seti_" + name(string(s.ID), "setup")), Usage: billing.OffSession, Status: wantsMethod, CreatedAt: s.CreatedAt}
+		n := &intent{ID: billing.IntentID("seti_" + name(string(s.ID), "setup")), Usage: billing.OffSession,
+			Status: wantsMethod, CreatedAt: s.CreatedAt}
 		b.Intents = append(b.Intents, n)
 		s.Intent = n.ID
 	}
 }
 
-func (b *account) add(s *subscription, amount int64, paid bool, now time.Time) {
+func (b *account) add(s *subscription, now time.Time) {
 	b.Subscriptions = append(b.Subscriptions, s)
 	b.emit("customer.subscription.created", "subscription", string(s.ID), now)
-	b.bill(s, amount, paid, now)
 }
 
 // held is s with what the payer has to do.
@@ -79,26 +97,15 @@ func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.GatewaySub
 }
 
 // Amend implements ports.GatewaySubscriptions.
-func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID,
+	a billing.Amendment) (billing.GatewaySubscription, error) {
 	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *account, now time.Time) (subscription, error) {
 		s := b.subscription(id)
 		if s == nil || !s.Status.Live() {
 			return subscription{}, errNoSuchSubscription
 		}
-		b.drop(s)
-		if a.Resell {
-			if err := b.resell(s, a, now); err != nil {
-				return subscription{}, err
-			}
-		}
-		if a.CancelAtPeriodEnd != nil {
-			s.CancelAtPeriodEnd = *a.CancelAtPeriodEnd
-			if s.CancelAtPeriodEnd {
-				s.Next = nil
-			}
-		}
-		b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
-		return *s, nil
+		err := b.amend(s, a, now)
+		return *s, err
 	})
 	if err != nil {
 		return billing.GatewaySubscription{}, err
@@ -106,43 +113,81 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 	return g.held(c, &s), nil
 }
 
+func (b *account) amend(s *subscription, a billing.Amendment, now time.Time) error {
+	b.drop(s)
+	if a.Pause != nil {
+		if err := b.pause(s, a, now); err != nil {
+			return err
+		}
+	} else if a.Resell {
+		if err := b.resell(s, a, now); err != nil {
+			return err
+		}
+	} else if err := b.promote(s, a.Promotion, now); err != nil {
+		return err
+	}
+	if a.CancelAtPeriodEnd != nil {
+		s.CancelAtPeriodEnd = *a.CancelAtPeriodEnd
+		if s.CancelAtPeriodEnd {
+			s.Next = nil
+		}
+	}
+	if a.Cancellation != nil {
+		s.Cancellation = *a.Cancellation
+	}
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
+	return nil
+}
+
 // resell changes the plan, at renewal or now. If now, the unused part of the payment is credited against the price
 // of the new plan for the same time; another interval starts a new period.
 func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) error {
 	if a.AtRenewal {
-		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity}
+		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity, Promotion: a.Promotion}
 		return nil
 	}
 	was := *s
-	left, whole := s.PeriodEnd.Sub(now), s.PeriodEnd.Sub(s.PeriodStart)
+	at := now
+	if !a.ProrateAt.IsZero() {
+		at = a.ProrateAt
+	}
+	whole := s.PeriodEnd.Sub(s.PeriodStart)
+	left := min(s.PeriodEnd.Sub(at), whole)
 	s.Plan, s.Quantity, s.Next = a.Plan, a.Quantity, nil
+	if err := b.promote(s, a.Promotion, now); err != nil {
+		return err
+	}
 	if s.Status == billing.Trialing {
 		return nil
 	}
-	amount := billing.Prorate(s.price(), left, whole) - billing.Prorate(was.price(), left, whole)
+	amount := billing.Prorate(s.cost(now), left, whole) - billing.Prorate(was.bought(), left, whole)
 	if s.Plan.Interval != was.Plan.Interval || s.Plan.IntervalCount != was.Plan.IntervalCount {
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)
-		amount = s.price() - billing.Prorate(was.price(), left, whole)
+		amount = s.cost(now) - billing.Prorate(was.bought(), left, whole)
 	}
 	if amount < 0 {
+		s.spend(now)
 		b.Credit -= amount
 		b.emit("customer.updated", "customer", string(b.ID), now)
 		return nil
 	}
-	got := b.charge(b.due(amount), true, now)
-	if got.asks && a.Keep == nil && a.CancelAtPeriodEnd == nil {
+	got := b.charge(b.due(b.taxed(s, amount)), true, now)
+	if got.asks && a.Keep == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil {
 		b.await(s, &was, amount, now)
 		return nil
 	}
 	if got.asks {
-		got.decline = "authentication_required"
+		got.decline = wantsPayer
 	}
 	if !got.paid {
 		*s = was
 		s.Next = nil // what was to come was let go before
 		if a.Keep != nil {
 			s.Next = &sale{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}
+			if was.Next != nil {
+				s.Next.Promotion = was.Next.Promotion
+			}
 		}
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.EventCount)), now)
 		return &billing.DeclinedError{DeclineCode: got.decline}
@@ -150,12 +195,16 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 	if amount > 0 {
 		b.bill(s, amount, true, now)
 	}
+	s.spend(now)
 	return nil
 }
 
 // await leaves s as it was until the payer has authenticated the payment of its change.
 func (b *account) await(s, was *subscription, amount int64, now time.Time) {
-	c := &change{sale: sale{s.Plan, s.Quantity}, Anchor: s.Anchor, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd}
+	c := &change{
+		sale: sale{Plan: s.Plan, Quantity: s.Quantity}, Anchor: s.Anchor, PeriodStart: s.PeriodStart,
+		PeriodEnd: s.PeriodEnd, Off: s.off(now),
+	}
 	i := b.bill(s, amount, false, now)
 	*s = *was
 	c.Invoice, c.Intent = i.ID, b.askPayer(i, now)
@@ -169,7 +218,10 @@ func (b *account) await(s, was *subscription, amount int64, now time.Time) {
 func (b *account) apply(s *subscription) {
 	c := s.Change
 	s.Plan, s.Quantity, s.Anchor, s.PeriodStart, s.PeriodEnd = c.Plan, c.Quantity, c.Anchor, c.PeriodStart, c.PeriodEnd
-	s.Change, s.Next = nil, nil
+	s.Change, s.Next, s.Off = nil, nil, c.Off
+	if c.Off > 0 {
+		s.endOnce()
+	}
 }
 
 // drop forgets the change of s that waits for the payer, and voids its invoice.
@@ -203,9 +255,15 @@ func (g *Gateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, 
 }
 
 // Cancel implements ports.GatewaySubscriptions.
-func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
+func (g *Gateway) Cancel(
+	ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, why billing.Cancellation,
+) error {
 	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *account, now time.Time) (bool, error) {
 		if s := b.subscription(id); s != nil && s.Status.Live() {
+			if why != (billing.Cancellation{}) {
+				s.Cancellation = why
+			}
+			b.billUsage(s, now)
 			b.end(s, billing.Canceled, now)
 		}
 		return true, nil

@@ -115,7 +115,8 @@ func (g *Gateway) send(ctx context.Context, c billing.CustomerID, n notice) erro
 		object["customer"] = c
 	}
 	body, err := json.Marshal(map[string]any{
-		"id": n.ID, "object": "event", "type": n.Type, "api_version": "sandbox", "created": n.At.Unix(), "livemode": false,
+		"id": n.ID, "object": "event", "type": n.Type, "api_version": "sandbox", "created": n.At.Unix(),
+		"livemode":         false,
 		"pending_webhooks": 1, "data": map[string]any{"object": object},
 	})
 	if err != nil {

@@ -26,8 +26,10 @@ const (
 	Cursors       Purpose = "cursor"
 	EmbedSessions Purpose = "embed session"
 	EmbedTickets  Purpose = "embed ticket"
+	SignIns       Purpose = "sign-in"           // at a provider, in a cookie
 	Answers       Purpose = "idempotent answer" // that show a secret
 	DataKeys      Purpose = "data key"          // of Envelope
+	Challenges    Purpose = "passkey challenge"
 )
 
 // Sealed data begins with a version byte and the id of the key in four bytes, big-endian.

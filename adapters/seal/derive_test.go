@@ -19,7 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/test/contract"
 )
 
-var purposes = []seal.Purpose{seal.Cursors, seal.EmbedSessions, seal.EmbedTickets, seal.Answers, seal.DataKeys}
+var purposes = []seal.Purpose{seal.Cursors, seal.EmbedSessions, seal.EmbedTickets, seal.SignIns,
+	seal.Answers, seal.DataKeys}
 
 // released is how v0.1.0 sealed with a key file: directly under its keys.
 func released(t *testing.T, path string) tink.AEAD {
@@ -84,7 +85,8 @@ func TestTheReleasedVersion(t *testing.T) {
 		k := open(t, path)
 		k.DeriveSince(time.Now().Add(time.Hour))
 		for _, p := range purposes {
-			if got, err := old.Decrypt(sealed(t, k.For(p), "content", []byte("for")), []byte("for")); err != nil || string(got) != "content" {
+			if got, err := old.Decrypt(sealed(t, k.For(p), "content", []byte("for")), []byte("for")); err != nil ||
+				string(got) != "content" {
 				t.Errorf("%s: %q, %v", p, got, err)
 			}
 		}
@@ -132,7 +134,8 @@ func TestTheReleasedVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := newEnvelope(t, open(t, path), kept)
-		if got, err := next.Open(fresh, []byte("place")); err != nil || string(got) != "secret" || next.Fingerprint([]byte("secret"), nil) != fingerprint {
+		if got, err := next.Open(fresh, []byte("place")); err != nil || string(got) != "secret" ||
+			next.Fingerprint([]byte("secret"), nil) != fingerprint {
 			t.Errorf("after a start: %q, %v", got, err)
 		}
 	})
@@ -157,8 +160,9 @@ func TestDerivationNeverChanges(t *testing.T) {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
-	kept, err := hex.DecodeString("000000430200000007f0474d655b805fa62924ee2a863ca5579e8306d69b705b080e591df953300b946354d85d8ac64643e8b029f9432e1cfce6" +
-		"473f4b7fdc16928031a7dfeb675595b82ee6c0a6df347a04047a84491fbf4bebd0480a20bec48d983692ed67617451b09f4c07668d6aeff47899afe4422fe0b7e6f025151c895ab873")
+	kept, err := hex.DecodeString(
+		"000000430200000007f0474d655b805fa62924ee2a863ca5579e8306d69b705b080e591df953300b946354d85d8ac64643e8b029f9432e1cfce6" +
+			"473f4b7fdc16928031a7dfeb675595b82ee6c0a6df347a04047a84491fbf4bebd0480a20bec48d983692ed67617451b09f4c07668d6aeff47899afe4422fe0b7e6f025151c895ab873")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type Envelope struct {
 	keys    purposeSealer // of data keys
 	aead    tink.AEAD
 	root    []byte   // the key of Fingerprint; those of Digest are derived from it
-	digests sync.Map // purpose → key
+	digests sync.Map // purpose → key; to derive one takes six times as long as the digest (BenchmarkDigest)
 }
 
 var _ ports.CredentialSealer = (*Envelope)(nil)

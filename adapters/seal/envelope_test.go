@@ -20,7 +20,7 @@ func (s *shelf) keep(fresh []byte) ([]byte, error) {
 	return s.kept, nil
 }
 
-func newRing(t *testing.T) *seal.Keyring {
+func newRing(t testing.TB) *seal.Keyring {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.json")
 	if err := seal.Create(file); err != nil {
@@ -33,7 +33,7 @@ func newRing(t *testing.T) *seal.Keyring {
 	return ring
 }
 
-func newEnvelope(t *testing.T, ring *seal.Keyring, s *shelf) *seal.Envelope {
+func newEnvelope(t testing.TB, ring *seal.Keyring, s *shelf) *seal.Envelope {
 	t.Helper()
 	e, err := seal.NewEnvelope(ring, s.keep)
 	if err != nil {
@@ -43,7 +43,9 @@ func newEnvelope(t *testing.T, ring *seal.Keyring, s *shelf) *seal.Envelope {
 }
 
 func TestEnvelopeContract(t *testing.T) {
-	contract.CredentialSealer(t, func(t *testing.T) ports.CredentialSealer { return newEnvelope(t, newRing(t), &shelf{}) })
+	contract.CredentialSealer(t, func(t *testing.T) ports.CredentialSealer {
+		return newEnvelope(t, newRing(t), &shelf{})
+	})
 }
 
 func TestEachContentHasAKeyOfItsOwn(t *testing.T) {
@@ -91,7 +93,8 @@ func TestRewrap(t *testing.T) {
 	fresh := rewrap(t, sealed)
 	t.Run("after a rotation the data key is wrapped again and the content is unchanged", func(t *testing.T) {
 		const content = 6 + 12 + 16
-		if bytes.Equal(fresh, sealed) || !bytes.Equal(fresh[len(fresh)-content:], sealed[len(sealed)-content:]) || !bytes.Equal(rewrap(t, fresh), fresh) {
+		if bytes.Equal(fresh, sealed) || !bytes.Equal(fresh[len(fresh)-content:], sealed[len(sealed)-content:]) ||
+			!bytes.Equal(rewrap(t, fresh), fresh) {
 			t.Errorf("sealed %x, then %x", sealed, fresh)
 		}
 	})
@@ -114,8 +117,9 @@ func TestRewrap(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, wrong := range map[string][]byte{
-			"nothing": nil, "too little": {0, 0, 0}, "a length beyond the end": {0, 0, 1, 0, 1}, "the largest length": {255, 255, 255, 255, 1},
-			"another keyring's": foreign,
+			"nothing": nil, "too little": {0, 0, 0}, "a length beyond the end": {0, 0, 1, 0, 1},
+			"the largest length": {255, 255, 255, 255, 1},
+			"another keyring's":  foreign,
 		} {
 			if got, err := e.Rewrap(wrong); err == nil {
 				t.Errorf("%s: %x", name, got)

@@ -22,12 +22,14 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, b := range [][]byte{sealed, nil, sealed[:1], sealed[:len(sealed)-1], append(bytes.Clone(sealed), 0), bytes.Repeat([]byte{1}, 40), make([]byte, 64)} {
+	for _, b := range [][]byte{sealed, nil, sealed[:1], sealed[:len(sealed)-1], append(bytes.Clone(sealed), 0),
+		bytes.Repeat([]byte{1}, 40), make([]byte, 64)} {
 		f.Add(b, []byte("for"))
 		f.Add(b, []byte("else"))
 	}
 	f.Fuzz(func(t *testing.T, b, associated []byte) {
-		if plain, err := k.For(seal.Cursors).Open(b, associated); err == nil && (!bytes.Equal(b, sealed) || string(associated) != "for" || string(plain) != "plain") {
+		if plain, err := k.For(seal.Cursors).Open(b, associated); err == nil &&
+			(!bytes.Equal(b, sealed) || string(associated) != "for" || string(plain) != "plain") {
 			t.Errorf("%x opens for %q", b, associated)
 		}
 	})

@@ -56,7 +56,8 @@ func (k *Keyring) rotate() (id uint32, err error) {
 	next := k.file + ".next"
 	lock, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, fmt.Errorf("%s exists: another rotation is running, or one was interrupted; if none is running, remove that file and try again", next)
+		return 0, fmt.Errorf("%s exists: another rotation is running, or one was interrupted; if none is running, "+
+			"remove that file and try again", next)
 	}
 	if err != nil {
 		return 0, err
@@ -147,7 +148,8 @@ func readFile(path string) (*state, error) {
 		return nil, fmt.Errorf("keyring: key file %s is not a file (%s)", path, info.Mode())
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("keyring: key file %s is open to other users (mode %#o): run chmod 600 %s", path, info.Mode().Perm(), path)
+		return nil, fmt.Errorf("keyring: key file %s is open to other users (mode %#o): run chmod 600 %s", path,
+			info.Mode().Perm(), path)
 	}
 	s, err := parse(io.LimitReader(f, maxKeyFile))
 	if err != nil {

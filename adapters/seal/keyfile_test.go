@@ -81,7 +81,8 @@ func TestCreate(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Run("a missing file is ErrNoKeyFile, and named", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "keys.json")
-		if _, err := seal.Open(seal.Config{KeyFile: path}); !errors.Is(err, seal.ErrNoKeyFile) || !strings.Contains(err.Error(), path) {
+		if _, err := seal.Open(seal.Config{KeyFile: path}); !errors.Is(err, seal.ErrNoKeyFile) ||
+			!strings.Contains(err.Error(), path) {
 			t.Fatalf("error = %v, want ErrNoKeyFile with the path", err)
 		}
 	})
@@ -99,7 +100,8 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := seal.Open(seal.Config{KeyFile: path})
-			if err == nil || !strings.Contains(err.Error(), "chmod 600 "+path) || !strings.Contains(err.Error(), fmt.Sprintf("%#o", mode)) {
+			if err == nil || !strings.Contains(err.Error(), "chmod 600 "+path) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("%#o", mode)) {
 				t.Fatalf("error = %v; want one with the mode and the chmod to run", err)
 			}
 		})
@@ -114,7 +116,8 @@ func TestOpen(t *testing.T) {
 	})
 
 	t.Run("a folder is refused", func(t *testing.T) {
-		if _, err := seal.Open(seal.Config{KeyFile: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "is not a file") {
+		if _, err := seal.Open(seal.Config{KeyFile: t.TempDir()}); err == nil ||
+			!strings.Contains(err.Error(), "is not a file") {
 			t.Fatalf("error = %v", err)
 		}
 	})
@@ -130,7 +133,8 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := seal.Open(seal.Config{KeyFile: path})
-			if err == nil || !strings.Contains(err.Error(), path) || broken != "" && strings.Contains(err.Error(), broken) {
+			if err == nil || !strings.Contains(err.Error(), path) || broken != "" &&
+				strings.Contains(err.Error(), broken) {
 				t.Fatalf("error = %v; want one with the path and without the content", err)
 			}
 		})
@@ -174,7 +178,8 @@ func TestRotate(t *testing.T) {
 		}
 		for _, k := range []*seal.Keyring{k, open(t, path)} {
 			for i, b := range sealed {
-				if got, err := k.For(seal.Cursors).Open(b, nil); err != nil || string(got) != fmt.Sprintf("content %d", i) {
+				if got, err := k.For(seal.Cursors).Open(b, nil); err != nil ||
+					string(got) != fmt.Sprintf("content %d", i) {
 					t.Errorf("Open = %q, %v", got, err)
 				}
 			}

@@ -28,7 +28,8 @@ var (
 	ErrWrongKeyring = errors.New("keyring: this is not the keyring that the data was sealed with")
 
 	// ErrInline is returned by Rotate if the keyring has no file to write to.
-	ErrInline = errors.New("keyring: the keyset was given inline and cannot be rotated in place: rotate it in a key file and hand over the new content")
+	ErrInline = errors.New("keyring: the keyset was given inline and cannot be rotated in place: rotate it in a key " +
+		"file and hand over the new content")
 
 	// errOpen is the one error for all reasons: no caller may learn why sealed bytes do not open.
 	errOpen = errors.New("keyring: the sealed bytes do not open with this keyring and associated data")
@@ -140,7 +141,8 @@ func (k *Keyring) Keys() []KeyInfo {
 		if err != nil {
 			panic(err) // i is within the handle's length
 		}
-		keys = append(keys, KeyInfo{ID: entry.KeyID(), Primary: entry.IsPrimary(), Status: strings.ToLower(entry.KeyStatus().String())})
+		keys = append(keys, KeyInfo{ID: entry.KeyID(), Primary: entry.IsPrimary(),
+			Status: strings.ToLower(entry.KeyStatus().String())})
 	}
 	return keys
 }
@@ -169,7 +171,8 @@ func (k *Keyring) Verify(check []byte) error {
 	if k.file != "" {
 		from = "key file " + k.file
 	}
-	return fmt.Errorf("%w: the data needs %s, and %s holds %s: bring back the key file that belongs to this data, nothing else can open it",
+	return fmt.Errorf("%w: the data needs %s, and %s holds %s: bring back the key file that belongs to this data, "+
+		"nothing else can open it",
 		ErrWrongKeyring, neededKey(check), from, strings.Join(have, ", "))
 }
 

@@ -88,7 +88,8 @@ func TestInlineKeyset(t *testing.T) {
 	})
 
 	t.Run("a broken one is refused without being quoted", func(t *testing.T) {
-		for _, broken := range []string{"hunter2", `{"hunter2":1}`, strings.Replace(inline.Reveal(), "AesGcmKey", "hunter2", 1), `{"key":[]}`} {
+		for _, broken := range []string{"hunter2", `{"hunter2":1}`,
+			strings.Replace(inline.Reveal(), "AesGcmKey", "hunter2", 1), `{"key":[]}`} {
 			_, err := seal.Open(seal.Config{Keyset: secret.New(broken)})
 			if err == nil || !strings.Contains(err.Error(), "the inline keyset") {
 				t.Fatalf("error = %v; want one that names the inline keyset", err)
@@ -166,7 +167,8 @@ func TestKeyMaterialIsNotShown(t *testing.T) {
 	var file struct {
 		Key []struct{ KeyData struct{ Value string } }
 	}
-	if err := json.Unmarshal([]byte(content(t, path)), &file); err != nil || len(file.Key) != 1 || len(file.Key[0].KeyData.Value) < 40 {
+	if err := json.Unmarshal([]byte(content(t, path)), &file); err != nil || len(file.Key) != 1 ||
+		len(file.Key[0].KeyData.Value) < 40 {
 		t.Fatalf("key file = %+v, %v", file, err)
 	}
 	material := file.Key[0].KeyData.Value
@@ -178,7 +180,8 @@ func TestKeyMaterialIsNotShown(t *testing.T) {
 	}
 	shown := log.String()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		shown += fmt.Sprintf(verb, k) + fmt.Sprintf(verb, struct{ K *seal.Keyring }{k}) + fmt.Sprintf(verb, k.Keys()) + fmt.Sprintf(verb, config)
+		shown += fmt.Sprintf(verb, k) + fmt.Sprintf(verb, struct{ K *seal.Keyring }{k}) + fmt.Sprintf(verb, k.Keys()) +
+			fmt.Sprintf(verb, config)
 	}
 	if asJSON, err := json.Marshal([]any{k, k.Keys(), config}); err != nil {
 		t.Error(err)

@@ -64,7 +64,8 @@ func (c *Confined) Preview(
 		return source.Sheet{}, source.ErrTabNotFound
 	}
 	var a answer
-	err := c.run(ctx, workspace, JobName, c.within, request{Location: of.Location, Egress: of.Egress, Files: of.Offer.Files}, &a)
+	err := c.run(ctx, workspace, JobName, c.within,
+		request{Location: of.Location, Egress: of.Egress, Files: of.Offer.Files}, &a)
 	switch {
 	case err == nil && a.Failed == nil:
 		return a.Sheet, nil
@@ -109,7 +110,8 @@ func Job(d *Documents) func(ctx context.Context, input json.RawMessage) (any, er
 		if err := json.Unmarshal(input, &r); err != nil {
 			return nil, errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		s, err := d.Preview(ctx, "", ports.SheetTarget{Location: r.Location, Egress: r.Egress, Offer: ports.SheetOffer{Files: r.Files}})
+		s, err := d.Preview(ctx, "", ports.SheetTarget{Location: r.Location, Egress: r.Egress,
+			Offer: ports.SheetOffer{Files: r.Files}})
 		if err != nil {
 			failed, ok := errors.AsType[*fault.Error](err)
 			if !ok {

@@ -15,11 +15,13 @@ import (
 
 func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
 	var asked identity.WorkspaceID
-	sheets := sheet.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration, _, _ any) error {
+	sheets := sheet.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration, _,
+		_ any) error {
 		asked = tenant
 		return ports.ErrJobTimeout
 	}, time.Second)
-	_, err := sheets.Preview(t.Context(), "wsp_1", ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
+	_, err := sheets.Preview(t.Context(), "wsp_1",
+		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
 	if asked != "wsp_1" || !errors.Is(err, source.ErrSheetTimeout) {
 		t.Errorf("the call is %q's: %v", asked, err)
 	}
@@ -29,7 +31,8 @@ func TestAReadThatWasRefusedIsNoFailureOfTheSheet(t *testing.T) {
 	sheets := sheet.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 		return ports.ErrJobRefused
 	}, time.Second)
-	_, err := sheets.Preview(t.Context(), "wsp_1", ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
+	_, err := sheets.Preview(t.Context(), "wsp_1",
+		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
 	if !errors.Is(err, connection.ErrTooManyReads) {
 		t.Errorf("error = %v", err)
 	}

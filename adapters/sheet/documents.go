@@ -105,7 +105,8 @@ func (d *Documents) read(ctx context.Context, of ports.SheetTarget) (source.Shee
 		return d.file(name, of.Location)
 	}
 	u, err := url.Parse(of.Location.URL)
-	if err != nil || u.Scheme != "https" || u.User != nil || u.Hostname() == "" || len(of.Location.URL) > source.MaxLocation {
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Hostname() == "" ||
+		len(of.Location.URL) > source.MaxLocation {
 		return source.Sheet{}, source.ErrURLNotAllowed
 	}
 	doc, err := d.fetch(ctx, u, of.Egress)
@@ -186,7 +187,8 @@ func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egres
 
 // fileName returns the name of the file from the response, or else from its URL.
 func fileName(r *http.Response) string {
-	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
+	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil &&
+		params["filename"] != "" {
 		return path.Base(params["filename"])
 	}
 	if base := path.Base(r.Request.URL.Path); base != "." && base != "/" {

@@ -14,9 +14,12 @@ import (
 // FuzzDocuments reads arbitrary bytes. The result must be a sheet that can be shown, or an error that a
 // caller may see.
 func FuzzDocuments(f *testing.F) {
-	book := fixture.Workbook{Name: "people", Tabs: []fixture.Tab{{Title: "People", Rows: [][]string{{"Name", "Age"}, {"Ann", "7"}, {"Bob"}}}, {Title: "Empty"}}}
+	book := fixture.Workbook{Name: "people",
+		Tabs: []fixture.Tab{{Title: "People", Rows: [][]string{{"Name", "Age"}, {"Ann", "7"}, {"Bob"}}},
+			{Title: "Empty"}}}
 	for _, content := range [][]byte{
-		book.XLSX(f), book.ODS(f), book.CSV(f), []byte("a;b\n\"1;2\n"), []byte("\xff\xfea\x00,\x00b\x00"), []byte("<html>"), nil,
+		book.XLSX(f), book.ODS(f), book.CSV(f), []byte("a;b\n\"1;2\n"), []byte("\xff\xfea\x00,\x00b\x00"),
+		[]byte("<html>"), nil,
 		fixture.ODSOf(f, `<office:spreadsheet xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"><table:table><table:table-row/></table:table></office:spreadsheet>`),
 	} {
 		f.Add(content, "", 0)
@@ -38,7 +41,8 @@ func FuzzMarkup(f *testing.F) {
 	const book = `<workbook><sheets><sheet name="S" sheetId="1" id="r1"/></sheets></workbook>`
 	f.Fuzz(func(t *testing.T, markup, texts, styles string) {
 		holds(t, fixture.ODSOf(t, markup), source.SheetLocation{})
-		holds(t, fixture.Zipped(t, [2]string{"_rels/.rels", rels}, [2]string{"_rels/w.xml.rels", parts}, [2]string{"w.xml", book},
+		holds(t, fixture.Zipped(t, [2]string{"_rels/.rels", rels}, [2]string{"_rels/w.xml.rels", parts},
+			[2]string{"w.xml", book},
 			[2]string{"s.xml", markup}, [2]string{"t.xml", texts}, [2]string{"y.xml", styles}), source.SheetLocation{})
 	})
 }

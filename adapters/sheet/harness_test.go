@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // childMode is the argument that makes this test binary a child process; the folder of the files
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 			roots.RootCAs.AppendCertsFromPEM([]byte(os.Args[3]))
 		}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			sheet.JobName: {Do: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())), Needs: sheet.Needs(os.Args[2])},
+			sheet.JobName: {Do: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
+				Needs: sheet.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()
@@ -51,10 +53,17 @@ var program string
 var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
 
 func guard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
-	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + 1<<20})
+	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end,
+		Bytes: l.Bytes + 1<<20})
 }
 
-func limits() sheet.Limits { return sheet.DefaultLimits() }
+// limits are those of releases. Only make prove has their durations: what a child may use of the processor bounds it
+// on a busy machine too.
+func limits() sheet.Limits {
+	l := sheet.DefaultLimits()
+	l.Connect, l.Total = proof.Sample(proof.Patience, l.Connect), proof.Sample(proof.Patience, l.Total)
+	return l
+}
 
 // childLimits are those of releases.
 func childLimits() confine.Limits {
@@ -116,7 +125,8 @@ func (h *host) documents(l sheet.Limits) *sheet.Documents {
 }
 
 func file(name string) ports.SheetTarget {
-	return ports.SheetTarget{Location: source.SheetLocation{URL: source.FileScheme + name}, Offer: ports.SheetOffer{Files: true}}
+	return ports.SheetTarget{Location: source.SheetLocation{URL: source.FileScheme + name},
+		Offer: ports.SheetOffer{Files: true}}
 }
 
 // formats are all that documents are written in.

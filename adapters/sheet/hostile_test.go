@@ -32,14 +32,16 @@ func workbookParts() [][2]string {
 		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`},
 		{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
 		{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`},
-		{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`},
+		{"xl/_rels/workbook.xml.rels",
+			`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`},
 	}
 }
 
 // workbook packs a workbook of one sheet, and more parts.
 func workbook(t testing.TB, sheetXML string, more ...[2]string) []byte {
 	t.Helper()
-	return fixture.Zipped(t, append(append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetXML}), more...)...)
+	return fixture.Zipped(t, append(append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetXML}),
+		more...)...)
 }
 
 // bomb packs parts, the last of which is begun and then goes on with 1 GiB of blanks.
@@ -91,7 +93,8 @@ func bombOf(t testing.TB, pieces int, parts ...[2]string) []byte {
 		must(err)
 	}
 	raw, err := archive.CreateRaw(&zip.FileHeader{
-		Name: last[0], Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(packed.Len()), UncompressedSize64: uint64(len(last[1]) + pieces<<20),
+		Name: last[0], Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(packed.Len()),
+		UncompressedSize64: uint64(len(last[1]) + pieces<<20),
 	})
 	must(err)
 	_, err = raw.Write(packed.Bytes())
@@ -136,7 +139,8 @@ func TestLinesWithoutAnEndAreRefused(t *testing.T) {
 		"after a header": "Name,Age\n" + strings.Repeat("a", 2<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := sheets.Preview(t.Context(), "", put(t, folder, "endless.csv", []byte(content))); !errors.Is(err, source.ErrFileTooLarge) {
+			if _, err := sheets.Preview(t.Context(), "", put(t, folder, "endless.csv", []byte(content))); !errors.Is(
+				err, source.ErrFileTooLarge) {
 				t.Errorf("err = %v", err)
 			}
 		})
@@ -179,13 +183,15 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 		content := odsBegin + `<table:table-row><table:table-cell table:number-columns-repeated="16384"><text:p>h</text:p></table:table-cell></table:table-row>` +
 			`<table:table-row table:number-rows-repeated="1048575"><table:table-cell table:number-columns-repeated="16384"><text:p>v</text:p></table:table-cell></table:table-row>` + odsEnd
 		s, err := sheets.Preview(t.Context(), "", put(t, folder, "large.ods", fixture.ODSOf(t, content)))
-		if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != column.MaxColumns || len(s.Preview.Rows) != 2 {
+		if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != column.MaxColumns ||
+			len(s.Preview.Rows) != 2 {
 			t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
 		}
 	})
 	t.Run("as OpenDocument with numbers that are none", func(t *testing.T) {
 		content := odsBegin + `<table:table-row table:number-rows-repeated="99999999999999999999"><table:table-cell table:number-columns-repeated="-5"><text:p>h<text:s text:c="2000000000"/></text:p></table:table-cell></table:table-row>` + odsEnd
-		if s, err := sheets.Preview(t.Context(), "", put(t, folder, "odd.ods", fixture.ODSOf(t, content))); err != nil || len(s.Preview.Headers) != 1 {
+		if s, err := sheets.Preview(t.Context(), "",
+			put(t, folder, "odd.ods", fixture.ODSOf(t, content))); err != nil || len(s.Preview.Headers) != 1 {
 			t.Errorf("%+v, %v", s.Preview, err)
 		}
 	})
@@ -195,11 +201,15 @@ func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
 	asked := make(chan string, 8)
 	h := newHost(t)
 	h.mux.HandleFunc("/other.xlsx", func(http.ResponseWriter, *http.Request) { asked <- "the link" })
-	book := workbook(t, sheetBegin+`<sheetData><row r="1"><c r="A1" t="str"><v>Sum</v></c><c r="B1" t="str"><v>Call</v></c></row>`+
-		`<row r="2"><c r="A2"><f>1+1</f><v>3</v></c><c r="B2" t="str"><f>WEBSERVICE("`+h.URL+`/other.xlsx")</f><v>cached</v></c></row>`+
+	book := workbook(t, sheetBegin+
+		`<sheetData><row r="1"><c r="A1" t="str"><v>Sum</v></c><c r="B1" t="str"><v>Call</v></c></row>`+
+		`<row r="2"><c r="A2"><f>1+1</f><v>3</v></c><c r="B2" t="str"><f>WEBSERVICE("`+h.URL+
+		`/other.xlsx")</f><v>cached</v></c></row>`+
 		`<row r="3"><c r="A3"><f>1+1</f></c><c r="B3"><f>[1]S!A1</f></c></row></sheetData></worksheet>`,
 		[2]string{"xl/externalLinks/externalLink1.xml", `<externalLink/>`},
-		[2]string{"xl/externalLinks/_rels/externalLink1.xml.rels", `<Relationships><Relationship Id="r1" TargetMode="External" Target="` + h.URL + `/other.xlsx"/></Relationships>`})
+		[2]string{"xl/externalLinks/_rels/externalLink1.xml.rels",
+			`<Relationships><Relationship Id="r1" TargetMode="External" Target="` + h.URL +
+				`/other.xlsx"/></Relationships>`})
 	s, err := h.documents(limits()).Preview(t.Context(), "", h.put("/book.xlsx", book))
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +227,8 @@ func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
 func TestHowAWordIsSpokenIsNotPartOfIt(t *testing.T) {
 	folder := t.TempDir()
 	const text = `<t>漢字</t><rPh sb="0" eb="2"><t>かんじ</t></rPh>`
-	book := workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is>`+text+`</is></c><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
+	book := workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is>`+text+
+		`</is></c><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
 		[2]string{"xl/sharedStrings.xml", `<sst><si>` + text + `</si></sst>`})
 	s, err := confined(t, folder).Preview(t.Context(), "", put(t, folder, "words.xlsx", book))
 	if err != nil || s.Preview.Headers[0].Name != "漢字" || s.Preview.Headers[1].Name != "漢字 (2)" {
@@ -230,7 +241,8 @@ func TestOddValuesAreShownAsTheyAre(t *testing.T) {
 	sheets := confined(t, folder)
 	var x strings.Builder
 	x.WriteString(sheetBegin + `<sheetData><row r="1"><c t="str"><v>Value</v></c></row>`)
-	for i, v := range []string{"NaN", "Infinity", "1e400", "-1e400", "2958466", "-1", "0", "1e308", "x", "99999999999999999999999"} {
+	for i, v := range []string{"NaN", "Infinity", "1e400", "-1e400", "2958466", "-1", "0", "1e308", "x",
+		"99999999999999999999999"} {
 		for _, kind := range []string{"", "n", "d", "b", "s", "e", "unknown"} {
 			fmt.Fprintf(&x, `<row r="%d"><c t="%s" s="%d"><v>%s</v></c></row>`, i+2, kind, i, v)
 		}
@@ -274,7 +286,8 @@ func TestWhatIsNoTableIsRefused(t *testing.T) {
 		"an OpenDocument without tables": string(fixture.ODSOf(t, "<a/>")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := sheets.Preview(t.Context(), "", put(t, folder, "odd.csv", []byte(content))); !errors.Is(err, source.ErrUnsupportedFormat) {
+			if _, err := sheets.Preview(t.Context(), "", put(t, folder, "odd.csv", []byte(content))); !errors.Is(err,
+				source.ErrUnsupportedFormat) {
 				t.Errorf("err = %v", err)
 			}
 		})

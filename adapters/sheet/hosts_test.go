@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -48,7 +49,8 @@ func TestFilesAreReadWhereTheyAreAndNowhereElse(t *testing.T) {
 		t.Errorf("a file over the limit: %v", err)
 	}
 	t.Run("a folder that is not there has no files", func(t *testing.T) {
-		if _, err := confined(t, folder+"/none").Preview(t.Context(), "", file("a.csv")); !errors.Is(err, source.ErrSheetNotFound) {
+		if _, err := confined(t, folder+"/none").Preview(t.Context(), "", file("a.csv")); !errors.Is(err,
+			source.ErrSheetNotFound) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -56,8 +58,10 @@ func TestFilesAreReadWhereTheyAreAndNowhereElse(t *testing.T) {
 
 func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 	h := newHost(t)
-	short := limits()
-	short.Total, short.Bytes = 500*time.Millisecond, 1<<20
+	patient := limits()
+	patient.Bytes = 1 << 20
+	short := patient
+	short.Total = 500 * time.Millisecond
 	answer := func(path string, status int, headers ...string) {
 		h.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			for i := 0; i < len(headers); i += 2 {
@@ -107,7 +111,7 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 	})
 	h.mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/good", 302) })
 	h.put("/good", []byte("Name,Age\nAnn,7\n"))
-	sheets := h.documents(short)
+	sheets := map[bool]*sheet.Documents{true: h.documents(short), false: h.documents(patient)} // whether they wait
 	for path, want := range map[string]error{
 		"/page": source.ErrSheetNotShared, "/401": source.ErrSheetNotShared, "/403": source.ErrSheetNotShared,
 		"/404": source.ErrSheetNotFound, "/410": source.ErrSheetNotFound, "/429": source.ErrSheetRateLimited,
@@ -115,11 +119,12 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 		"/private": source.ErrURLNotAllowed, "/metadata": source.ErrURLNotAllowed, "/plain": source.ErrURLNotAllowed,
 		"/elsewhere": source.ErrURLNotAllowed, // another port that is not that of https
 		"/loop":      source.ErrURLNotAllowed, "/file": source.ErrURLNotAllowed,
-		"/slow": source.ErrSheetTimeout, "/trickle": source.ErrSheetTimeout, "/endless": source.ErrFileTooLarge, "/claims": source.ErrFileTooLarge,
-		"/cut": source.ErrSheetFailed, "/moved": nil, "/good": nil,
+		"/slow": source.ErrSheetTimeout, "/trickle": source.ErrSheetTimeout, "/endless": source.ErrFileTooLarge,
+		"/claims": source.ErrFileTooLarge,
+		"/cut":    source.ErrSheetFailed, "/moved": nil, "/good": nil,
 	} {
 		t.Run(path, func(t *testing.T) {
-			_, err := sheets.Preview(t.Context(), "", h.at(path))
+			_, err := sheets[path == "/slow" || path == "/trickle"].Preview(t.Context(), "", h.at(path))
 			if !errors.Is(err, want) {
 				t.Errorf("err = %v, want %v", err, want)
 			}
@@ -134,18 +139,19 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 	t.Run("a host that is not allowed", func(t *testing.T) {
 		to := h.at("/good")
 		to.Egress = identity.Egress{}
-		if _, err := sheets.Preview(t.Context(), "", to); !errors.Is(err, source.ErrURLNotAllowed) {
+		if _, err := sheets[false].Preview(t.Context(), "", to); !errors.Is(err, source.ErrURLNotAllowed) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("a host that does not answer", func(t *testing.T) {
 		to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: "https://127.0.0.1:1024/a.csv"}}
-		if _, err := sheets.Preview(t.Context(), "", to); !errors.Is(err, source.ErrSheetFailed) {
+		if _, err := sheets[false].Preview(t.Context(), "", to); !errors.Is(err, source.ErrSheetFailed) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("an untrusted certificate", func(t *testing.T) {
-		if _, err := confined(t, t.TempDir()).Preview(t.Context(), "", h.at("/good")); !errors.Is(err, source.ErrSheetFailed) {
+		if _, err := confined(t, t.TempDir()).Preview(t.Context(), "", h.at("/good")); !errors.Is(err,
+			source.ErrSheetFailed) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -156,18 +162,22 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 func TestAChildHoldsTheLargestFileThereMayBe(t *testing.T) {
 	noise := make([]byte, source.MaxSheetBytes-(1<<20))
 	rand.NewChaCha8([32]byte{}).Read(noise)
-	content := workbook(t, sheetBegin+`<sheetData><row><c t="str"><v>Name</v></c></row><row><c><v>1.5</v></c></row></sheetData></worksheet>`, [2]string{"xl/media/image1.png", string(noise)})
+	content := workbook(t, sheetBegin+
+		`<sheetData><row><c t="str"><v>Name</v></c></row><row><c><v>1.5</v></c></row></sheetData></worksheet>`,
+		[2]string{"xl/media/image1.png", string(noise)})
 	var lines strings.Builder
 	for lines.Len() < source.MaxSheetBytes-100 {
 		lines.WriteString("Ann,7,“quoted”,ann@example.com\n")
 	}
 	h := newHost(t)
 	sheets := confined(t, t.TempDir(), h.pem())
-	for name, file := range map[string][]byte{"a workbook": content, "a text": []byte("Name,Age,Word,E-mail\n" + lines.String())[:source.MaxSheetBytes]} {
+	for name, file := range map[string][]byte{"a workbook": content,
+		"a text": []byte("Name,Age,Word,E-mail\n" + lines.String())[:source.MaxSheetBytes]} {
 		t.Run(name, func(t *testing.T) {
 			path := strings.ReplaceAll("/"+name, " ", "-")
 			h.put(path, file)
-			if s, err := sheets.Preview(t.Context(), "", h.at(path)); err != nil || s.Preview.Headers[0].Name != "Name" {
+			if s, err := sheets.Preview(t.Context(), "", h.at(path)); err != nil ||
+				s.Preview.Headers[0].Name != "Name" {
 				t.Errorf("%+v, %v", s.Preview, err)
 			}
 		})

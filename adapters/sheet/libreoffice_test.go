@@ -16,7 +16,8 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 	sheets := confined(t, folder)
 	want := column.Preview{
 		Headers: []column.Header{
-			{Name: "Name", Column: "A", Type: column.String}, {Name: "Since", Column: "B", Type: column.Date}, {Name: "Spent", Column: "C", Type: column.Number},
+			{Name: "Name", Column: "A", Type: column.String}, {Name: "Since", Column: "B", Type: column.Date},
+			{Name: "Spent", Column: "C", Type: column.Number},
 			{Name: "Discount", Column: "D", Type: column.Number}, {Name: "Double", Column: "E", Type: column.Number},
 		},
 		HeaderRow: 2,
@@ -34,7 +35,8 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 			}
 			want.Confidence = s.Preview.Confidence
 			if format == "csv" { // in which numbers are written as they are
-				want.Rows[0][2], want.Rows[0][4], want.Rows[1][2], want.Rows[1][4] = new("1234.5"), new("2469"), new("2"), new("4")
+				want.Rows[0][2], want.Rows[0][4], want.Rows[1][2], want.Rows[1][4] = new("1234.5"), new("2469"),
+					new("2"), new("4")
 				want.Headers[4].Type = column.Integer
 			}
 			if diff := cmp.Diff(want, s.Preview); diff != "" {
@@ -43,7 +45,8 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 			if format == "csv" {
 				return
 			}
-			if len(s.Tabs) != 2 || s.Tab.Title != "Customers" || !s.Tabs[1].Hidden || s.Tab.Rows != 4 || s.Tab.Columns != 5 {
+			if len(s.Tabs) != 2 || s.Tab.Title != "Customers" || !s.Tabs[1].Hidden || s.Tab.Rows != 4 ||
+				s.Tab.Columns != 5 {
 				t.Errorf("tabs = %+v", s.Tabs)
 			}
 		})
@@ -53,12 +56,17 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 func TestWhatLibreOfficeMakesOfAnotherProgramsWorkbookIsRead(t *testing.T) {
 	folder := t.TempDir()
 	sheets := confined(t, folder)
-	book := fixture.Workbook{Name: "people", Tabs: []fixture.Tab{{Title: "It's “odd” & <more>", Rows: [][]string{{"Name", "E-mail", "Name"}, {"Ann", "ann@example.com", "Lee"}}}}}
-	s, err := sheets.Preview(t.Context(), "", put(t, folder, "people.ods", services.Convert(t, "people.xlsx", book.XLSX(t), "ods")))
+	book := fixture.Workbook{Name: "people",
+		Tabs: []fixture.Tab{
+			{Title: "It's “odd” & <more>",
+				Rows: [][]string{{"Name", "E-mail", "Name"}, {"Ann", "ann@example.com", "Lee"}}}}}
+	s, err := sheets.Preview(t.Context(), "",
+		put(t, folder, "people.ods", services.Convert(t, "people.xlsx", book.XLSX(t), "ods")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"Name", "E-mail", "Name (2)"}, headerNames(s)); diff != "" || s.Tab.Title != book.Tabs[0].Title {
+	if diff := cmp.Diff([]string{"Name", "E-mail", "Name (2)"}, headerNames(s)); diff != "" ||
+		s.Tab.Title != book.Tabs[0].Title {
 		t.Errorf("tab %q: %s", s.Tab.Title, diff)
 	}
 }

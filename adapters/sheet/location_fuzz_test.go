@@ -41,9 +41,14 @@ func FuzzLocation(f *testing.F) {
 		}
 	}
 	for _, location := range []string{
-		"https://sheets.example/a.csv", "http://sheets.example/a.csv", "https://user:pass@sheets.example/a.csv", "https:///a.csv", "https://", "HTTPS://sheets.example", "https:sheets.example/a.csv", "//sheets.example/a.csv", "ftp://sheets.example/a.csv",
-		"file:a.csv", "file:../secret.csv", "file:.secret.csv", "file:/etc/passwd", "file:///etc/passwd", "file:..\\secret.csv", "file:%2e%2e/secret.csv", "file:a.csv\x00", "FILE:a.csv", "https://[::1]/a.csv", "https://sheets.example:0x50/", "https://a b/", "https://sheets.example/\r\nX: y",
-		"https://sheets.example/" + strings.Repeat("a", 3000), "data:text/csv,a", "https://sheets.example#@evil.example/", "https://sheets.example\\@evil.example/",
+		"https://sheets.example/a.csv", "http://sheets.example/a.csv", "https://user:pass@sheets.example/a.csv",
+		"https:///a.csv", "https://", "HTTPS://sheets.example", "https:sheets.example/a.csv", "//sheets.example/a.csv",
+		"ftp://sheets.example/a.csv",
+		"file:a.csv", "file:../secret.csv", "file:.secret.csv", "file:/etc/passwd", "file:///etc/passwd",
+		"file:..\\secret.csv", "file:%2e%2e/secret.csv", "file:a.csv\x00", "FILE:a.csv", "https://[::1]/a.csv",
+		"https://sheets.example:0x50/", "https://a b/", "https://sheets.example/\r\nX: y",
+		"https://sheets.example/" + strings.Repeat("a", 3000), "data:text/csv,a",
+		"https://sheets.example#@evil.example/", "https://sheets.example\\@evil.example/",
 	} {
 		f.Add(location, true)
 		f.Add(location, false)
@@ -53,14 +58,16 @@ func FuzzLocation(f *testing.F) {
 		d := sheet.NewDocuments(func(identity.Egress, func(uint16) bool, sheet.Limits, time.Time) sheet.Network {
 			return asked{&requests}
 		}, nil, folder, sheet.DefaultLimits())
-		s, err := d.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: location}, Offer: ports.SheetOffer{Files: files}})
+		s, err := d.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: location},
+			Offer: ports.SheetOffer{Files: files}})
 		if err == nil {
 			t.Errorf("%q is read: %+v", location, s)
 		} else if _, ok := errors.AsType[*fault.Error](err); !ok {
 			t.Errorf("%q: an error of another kind: %v", location, err)
 		}
 		for _, r := range requests {
-			if u := r.URL; u.Scheme != "https" || u.User != nil || u.Hostname() == "" || strings.ContainsAny(u.Host, "@/\\ \r\n") || len(location) > source.MaxLocation {
+			if u := r.URL; u.Scheme != "https" || u.User != nil || u.Hostname() == "" ||
+				strings.ContainsAny(u.Host, "@/\\ \r\n") || len(location) > source.MaxLocation {
 				t.Errorf("%q asks for %q", location, u)
 			}
 		}

@@ -28,5 +28,6 @@ func (r *Router) Preview(
 	if google.Owns(of.Location.URL) {
 		return r.google.Preview(ctx, workspace, of)
 	}
-	return r.files.Preview(ctx, workspace, ports.SheetTarget{Location: of.Location, Egress: of.Egress, Offer: ports.SheetOffer{Files: of.Offer.Files}})
+	return r.files.Preview(ctx, workspace, ports.SheetTarget{Location: of.Location, Egress: of.Egress,
+		Offer: ports.SheetOffer{Files: of.Offer.Files}})
 }

@@ -16,8 +16,10 @@ type Embeds struct{ db *DB }
 
 var _ ports.Embeds = (*Embeds)(nil)
 
-var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin", "enabled", "expires_at",
-	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at", "last_used_origin", "created_by", "revision", "created_at", "updated_at"}
+var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin",
+	"enabled", "expires_at",
+	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at",
+	"last_used_origin", "created_by", "revision", "created_at", "updated_at"}
 
 type embedRow struct {
 	ID             chat.EmbedTokenID    `db:"id"`
@@ -50,8 +52,10 @@ func (r *embedRow) token() (chat.EmbedToken, error) {
 			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: fromMicros(r.ExpiresAt),
 			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
 		},
-		Hint: r.Hint, PreviousUntil: fromMicros(r.PreviousUntil), LastUsedAt: fromMicros(r.LastUsedAt), LastUsedOrigin: r.LastUsedOrigin,
-		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		Hint: r.Hint, PreviousUntil: fromMicros(r.PreviousUntil), LastUsedAt: fromMicros(r.LastUsedAt),
+		LastUsedOrigin: r.LastUsedOrigin,
+		CreatedBy:      r.CreatedBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+		UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 	copy(t.Hash[:], r.Hash)
 	copy(t.Previous[:], r.PreviousHash)
@@ -61,11 +65,14 @@ func (r *embedRow) token() (chat.EmbedToken, error) {
 var embedQuery = `SELECT ` + columns(`t.%`, embedColumns) + ` FROM chat_embed_tokens t WHERE `
 
 // List implements ports.Embeds.
-func (s *Embeds) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.EmbedTokenPage, error) {
+func (s *Embeds) List(
+	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
+) (chat.EmbedTokenPage, error) {
 	where := newConditions(`t.template_id = ? AND t.workspace_id = ?`, of, ws)
 	where.when(q.After != "", `t.id < ?`, q.After)
 	var rows []embedRow
-	if err := s.db.list(ctx, &rows, embedQuery+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.list(ctx, &rows, embedQuery+where.sql()+` ORDER BY t.id DESC LIMIT ?`,
+		where.args(q.Limit+1)...); err != nil {
 		return chat.EmbedTokenPage{}, err
 	}
 	tokens := make([]chat.EmbedToken, len(rows))
@@ -79,18 +86,22 @@ func (s *Embeds) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, 
 }
 
 // Get implements ports.Embeds.
-func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {
+func (s *Embeds) Get(
+	ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+) (*chat.Template, *chat.EmbedToken, error) {
 	return s.db.embedToken(ctx, by, of, id, s.db.chatTemplate)
 }
 
 func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
-	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template, *chat.EmbedToken, error) {
+	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
+	*chat.EmbedToken, error) {
 	t, err := read(ctx, by, of)
 	if err != nil {
 		return nil, nil, err
 	}
 	var row embedRow
-	found, err := db.get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, of, by.Workspace)
+	found, err := db.get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, of,
+		by.Workspace)
 	if err != nil || !found {
 		return t, nil, err
 	}
@@ -99,14 +110,16 @@ func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id 
 }
 
 // Add implements ports.Embeds.
-func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
+	change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		t, err := tx.lockedChat(ctx, by, of)
 		if err != nil {
 			return err
 		}
 		var have int
-		if _, err := tx.get(ctx, &have, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`, of); err != nil {
+		if _, err := tx.get(ctx, &have, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`,
+			of); err != nil {
 			return err
 		}
 		token, err := change(t, have)
@@ -125,7 +138,8 @@ func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 	if _, err := db.exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?)`,
 		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt),
-		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision, micros(t.CreatedAt), micros(t.UpdatedAt)); err != nil {
+		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
+		micros(t.CreatedAt), micros(t.UpdatedAt)); err != nil {
 		return err
 	}
 	if err := db.addEmbedOrigins(ctx, t); err != nil {
@@ -136,7 +150,8 @@ func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 
 func (db *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
 	for _, pattern := range t.KnownPatterns() {
-		if _, err := db.exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org, pattern, t.ID); err != nil {
+		if _, err := db.exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org,
+			pattern, t.ID); err != nil {
 			return err
 		}
 	}
@@ -144,7 +159,8 @@ func (db *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
 }
 
 // Update implements ports.Embeds.
-func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
+func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+	change func(*chat.Template, *chat.EmbedToken) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		t, token, err := tx.embedToken(ctx, by, of, id, tx.lockedChat)
 		if err != nil {
@@ -171,7 +187,8 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id c
 
 func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) error {
 	if t.Deleted {
-		if _, err := db.exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID, t.Workspace); err != nil {
+		if _, err := db.exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
+			t.Workspace); err != nil {
 			return err
 		}
 		return db.record(ctx, t.Recorded())
@@ -181,16 +198,20 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 		return err
 	}
 	if _, err := db.exec(ctx, `
-		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?, session_seconds = ?, per_minute = ?,
-			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?,
+		session_seconds = ?, per_minute = ?,
+			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ? WHERE id = ?
+			AND workspace_id = ?`,
 		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
-		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt), t.ID, t.Workspace); err != nil {
+		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt), t.ID,
+		t.Workspace); err != nil {
 		return err
 	}
 	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {
 		return db.record(ctx, t.Recorded())
 	}
-	if _, err := db.exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org, t.ID); err != nil {
+	if _, err := db.exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,
+		t.ID); err != nil {
 		return err
 	}
 	if err := db.addEmbedOrigins(ctx, t); err != nil {

@@ -72,7 +72,8 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.O
 		found, err := s.db.get(ctx, &id, `
 			SELECT t.id FROM chat_embed_origins o JOIN chat_embed_tokens t ON t.id = o.token_id
 			JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
-			WHERE o.org_id = ? AND o.pattern = ? AND t.enabled AND (t.expires_at = 0 OR t.expires_at > ?) AND c.deleted_at = 0 AND w.deleted_at = 0
+			WHERE o.org_id = ? AND o.pattern = ? AND t.enabled AND (t.expires_at = 0 OR t.expires_at > ?)
+			AND c.deleted_at = 0 AND w.deleted_at = 0
 			LIMIT 1`, org, pattern, micros(now))
 		if found || err != nil {
 			return found, err
@@ -82,8 +83,10 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.O
 }
 
 // Used implements ports.Embeds.
-func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time) error {
-	_, err := s.db.exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
+func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin,
+	at time.Time) error {
+	_, err := s.db.exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ?
+		AND org_id = ? AND last_used_at < ?`,
 		micros(at), origin, id, org, micros(at.Add(-time.Minute)))
 	return err
 }

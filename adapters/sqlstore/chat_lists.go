@@ -34,19 +34,29 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	where.when(f.Visibility != "", `t.visibility = ?`, f.Visibility)
 	where.when(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
 	where.when(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
-	where.when(f.Prompt != "" && by.Role < identity.Admin, `(t.owner_id = ? OR t.visibility = 'workspace' OR
-		EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ? AND NOT m.invited))`, by.User, by.User)
+	if f.Prompt != "" && by.Role < identity.Admin {
+		isMember, of := `EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ?
+			AND NOT m.invited)`, []any{by.User, by.User}
+		if by.Grouped {
+			isMember += ` OR EXISTS (SELECT 1 FROM ` + groupMembers + ` WHERE c.template_id = t.id AND p.workspace_id = ?
+				AND p.user_id = ?)`
+			of = append(of, by.Workspace, by.User)
+		}
+		where.when(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, of...)
+	}
 
-	args := []any{by.User}
+	begin, args := chatsFor(by, chatSummaryColumns)
 	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
 		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
 		members.within(`c.template_id`, q.After, floor)
-		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
+		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.sql() +
+			` ORDER BY t.id DESC LIMIT ?) a
 			UNION
-			SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
+			SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.visibility = 'workspace'
+			AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_members c JOIN chat_templates t ON t.id = c.template_id
 				WHERE ` + members.sql() + ` AND NOT c.invited AND ` + where.sql() + ` ORDER BY c.template_id DESC LIMIT ?) c`
@@ -55,20 +65,29 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, members.args()...)
 		args = append(args, where.args(q.Limit+1)...)
+		if by.Grouped {
+			members = membersByGroups(by)
+			members.within(`c.template_id`, q.After, floor)
+			ids += `
+			UNION
+			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupMembers + ` JOIN chat_templates t ON t.id = c.template_id
+				WHERE ` + members.sql() + ` AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) d`
+			args = append(args, members.args()...)
+			args = append(args, where.args(q.Limit+1)...)
+		}
 	}
-	var rows []chatRow
-	if err := l.db.list(ctx, &rows, `SELECT `+chatSummaryColumns+chatTables+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...); err != nil {
+	var rows []chatSummaryRow
+	if err := l.db.list(ctx, &rows, begin+` WHERE t.id IN (`+ids+
+		`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...); err != nil {
 		return chat.Page{}, err
 	}
-	found := make([]chat.Template, len(rows))
+	found := make([]chat.Summary, len(rows))
 	for i := range rows {
-		t, err := rows[i].template(by)
-		if err != nil {
+		if found[i], err = rows[i].summary(by); err != nil {
 			return chat.Page{}, err
 		}
-		found[i] = *t
 	}
-	return endingAt(page.Cut(found, q.Limit, func(t chat.Template) string { return string(t.ID) }), floor), nil
+	return endingAt(page.Cut(found, q.Limit, func(t chat.Summary) string { return string(t.ID) }), floor), nil
 }
 
 // floor returns where a page of templates has to end whose filter no index serves.
@@ -91,7 +110,15 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 	case !admin:
 		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
 		members.within(`c.template_id`, q.After, "")
-		return l.db.floor(ctx, n, of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), branch{`chat_members c`, `c.template_id`, members})
+		branches := []branch{
+			of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {`chat_members c`, `c.template_id`, members},
+		}
+		if by.Grouped {
+			members = membersByGroups(by)
+			members.within(`c.template_id`, q.After, "")
+			branches = append(branches, branch{groupMembers, `c.template_id`, members})
+		}
+		return l.db.floor(ctx, n, branches...)
 	case f.Status != "":
 		return l.db.floor(ctx, n, of(`t.status = ?`, f.Status))
 	case f.Visibility != "":
@@ -101,8 +128,18 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 	}
 }
 
+// groupMembers are the members of chats that are groups, with the people in them.
+const groupMembers = `group_people p JOIN chat_members c ON c.workspace_id = p.workspace_id AND c.user_id = p.group_id`
+
+// membersByGroups selects those of groupMembers that are for by.
+func membersByGroups(by identity.Actor) *conditions {
+	return newConditions(`p.workspace_id = ? AND p.user_id = ?`, by.Workspace, by.User)
+}
+
 // Members implements ports.ChatLists.
-func (l *ChatLists) Members(ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query) (chat.MemberPage, error) {
+func (l *ChatLists) Members(
+	ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query,
+) (chat.MemberPage, error) {
 	var rows []chatMemberRow
 	err := l.db.list(ctx, &rows, `
 		SELECT `+chatMemberColumns+` FROM (

@@ -19,24 +19,46 @@ type Chats struct{ db *DB }
 
 var _ ports.Chats = (*Chats)(nil)
 
-// A template is read together with the membership of the caller that the first ? names. Lists leave
-// out the content.
+// A template is read together with the membership of the caller that the first ? names.
 const (
-	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.prompt_id, t.prompt_ref,
-		t.agents, t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
+	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
+		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
 		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at,
-		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited,
-		NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
+		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + ownerLeftColumn + `,
 		(t.prompt_id <> '' AND NOT EXISTS (
 			SELECT 1 FROM prompt_templates p WHERE p.id = t.prompt_id AND p.deleted_at = 0 AND (
 				t.prompt_ref = 'active' AND p.active_version_id <> '' OR t.prompt_ref = 'latest' AND p.version_count > 0
-				OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.template_id = p.id AND (v.id = t.prompt_ref OR 'v' || v.number = t.prompt_ref))
-				OR EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = p.id AND l.label = t.prompt_ref)))) AS prompt_gone`
-	chatColumns = chatSummaryColumns + `, t.instructions, t.configs, t.model_config`
+				OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.template_id = p.id AND (v.id = t.prompt_ref
+				OR 'v' || v.number = t.prompt_ref))
+				OR EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = p.id
+				AND l.label = t.prompt_ref)))) AS prompt_gone`
+	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config`
 	chatTables  = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
+// groupMemberColumn is the highest role that groups of a caller have on t. Its argument is the caller.
+const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
+	JOIN chat_members g ON g.template_id = t.id AND g.user_id = p.group_id
+	WHERE p.workspace_id = t.workspace_id AND p.user_id = ?), 0) AS group_role`
+
+// chatsFor is templatesFor for chat templates.
+func chatsFor(by identity.Actor, columns string) (statement string, args []any) {
+	if !by.Grouped {
+		return `SELECT ` + columns + chatTables, []any{by.User}
+	}
+	return `SELECT ` + columns + groupMemberColumn + chatTables, []any{by.User, by.User}
+}
+
 type chatRow struct {
+	chatSummaryRow
+	Prompt       prompt.ID `db:"prompt_id"`
+	PromptRef    string    `db:"prompt_ref"`
+	Instructions string    `db:"instructions"`
+	Configs      string    `db:"configs"`
+	ModelConfig  string    `db:"model_config"`
+}
+
+type chatSummaryRow struct {
 	ID            chat.ID              `db:"id"`
 	Workspace     identity.WorkspaceID `db:"workspace_id"`
 	Owner         identity.UserID      `db:"owner_id"`
@@ -44,15 +66,10 @@ type chatRow struct {
 	Name          string               `db:"name"`
 	Description   string               `db:"description"`
 	AvatarURL     string               `db:"avatar_url"`
-	Instructions  string               `db:"instructions"`
-	Prompt        prompt.ID            `db:"prompt_id"`
-	PromptRef     string               `db:"prompt_ref"`
 	PromptGone    bool                 `db:"prompt_gone"`
 	Agents        string               `db:"agents"`
 	Tools         string               `db:"tools"`
 	Capabilities  string               `db:"capabilities"`
-	Configs       string               `db:"configs"`
-	ModelConfig   string               `db:"model_config"`
 	Greeting      string               `db:"greeting"`
 	Starters      string               `db:"starters"`
 	Metadata      string               `db:"metadata"`
@@ -66,34 +83,48 @@ type chatRow struct {
 	DeletedAt     int64                `db:"deleted_at"`
 	MemberRole    access.Role          `db:"member_role"`
 	MemberInvited bool                 `db:"member_invited"`
+	GroupRole     access.Role          `db:"group_role"`
 }
 
-func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
-	t := &chat.Template{
+func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
+	t := chat.Summary{
 		Resource: access.Resource{
 			Subject:   access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
 			OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), CreatedBy: r.CreatedBy,
 			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
 		},
-		ID: r.ID, Status: r.Status, PromptGone: r.PromptGone,
-		Content: chat.Content{
-			Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Instructions: r.Instructions, Greeting: r.Greeting,
-			Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
-		},
+		ID: r.ID, Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Greeting: r.Greeting,
+		Status: r.Status, PromptGone: r.PromptGone,
 	}
 	if r.MemberRole != access.None && !r.MemberInvited {
 		t.Grants = access.Grants{{User: by.User, Role: r.MemberRole}}
 	}
+	if r.GroupRole != access.None {
+		t.Grants = append(t.Grants, access.Grant{User: by.User, ByGroups: true, Role: r.GroupRole})
+	}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
+	return t, errors.Join(
+		fromJSON(r.Agents, &t.Agents), fromJSON(r.Tools, &t.Tools), fromJSON(r.Capabilities, &t.Capabilities),
+		fromJSON(r.Starters, &t.Starters), fromJSON(r.Workflows, &t.Workflows))
+}
+
+func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
+	s, err := r.summary(by)
 	var configs chatConfigs
-	var agents, tools []string
-	err := errors.Join(
-		fromJSON(r.Configs, &configs), fromJSON(r.Agents, &agents), fromJSON(r.Tools, &tools), fromJSON(r.Capabilities, &t.Capabilities),
-		fromJSON(r.ModelConfig, &t.Model), fromJSON(r.Starters, &t.Starters), fromJSON(r.Workflows, &t.Workflows))
-	t.Agents, t.Tools = selected(agents, configs.Agents), selected(tools, configs.Tools)
-	return t, err
+	var model *prompt.ModelConfig
+	err = errors.Join(err, fromJSON(r.Configs, &configs), fromJSON(r.ModelConfig, &model))
+	return &chat.Template{
+		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone,
+		Content: chat.Content{
+			Name: s.Name, Description: s.Description, AvatarURL: s.AvatarURL, Instructions: r.Instructions,
+			Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
+			Agents: selected(s.Agents, configs.Agents), Tools: selected(s.Tools, configs.Tools),
+			Capabilities: s.Capabilities, Model: model, Greeting: s.Greeting, Starters: s.Starters,
+			Metadata: s.Metadata,
+		},
+	}, err
 }
 
 // chatConfigs are kept apart from the ids that they belong to, so that lists need not read them.
@@ -162,7 +193,8 @@ func chatArgs(t *chat.Template) ([]any, error) {
 		return nil, err
 	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
-	return append(args, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt)), nil
+	return append(args, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision,
+		micros(t.UpdatedAt), micros(t.DeletedAt)), nil
 }
 
 // Add implements ports.Chats.
@@ -175,7 +207,8 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 		if _, err := tx.exec(ctx, `
 			INSERT INTO chat_templates (owner_id, name, description, avatar_url, instructions, prompt_id, prompt_ref,
 				agents, tools, capabilities, model_config, starters, workflows,
-				configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id, workspace_id, created_at, created_by)
+				configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id,
+				workspace_id, created_at, created_by)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
@@ -190,7 +223,8 @@ func (s *Chats) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.T
 }
 
 // Update implements ports.Chats.
-func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID,
+	change func(*chat.Template) error) (*chat.Template, error) {
 	return s.UpdateFor(ctx, by, id, nil, func(t *chat.Template, _ []chat.Party) error { return change(t) })
 }
 
@@ -228,7 +262,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 				return err
 			}
 		}
-		return tx.record(ctx, t.Recorded())
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -239,13 +273,15 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 // Invited implements ports.Chats.
 func (s *Chats) Invited(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]chat.ID, error) {
 	var found []chat.ID
-	err := s.db.list(ctx, &found, `SELECT template_id FROM chat_members WHERE workspace_id = ? AND user_id = ? AND invited ORDER BY template_id`, ws, user)
+	err := s.db.list(ctx, &found, `SELECT template_id FROM chat_members WHERE workspace_id = ? AND user_id = ?
+		AND invited ORDER BY template_id`, ws, user)
 	return found, err
 }
 
 func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var row chatRow
-	found, err := db.get(ctx, &row, `SELECT `+chatColumns+chatTables+` WHERE t.id = ? AND t.workspace_id = ?`, by.User, id, by.Workspace)
+	begin, args := chatsFor(by, chatColumns)
+	found, err := db.get(ctx, &row, begin+` WHERE t.id = ? AND t.workspace_id = ?`, append(args, id, by.Workspace)...)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +295,8 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 func (db *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	if db.dialect.Lock != "" {
 		var one int
-		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.Lock, id, by.Workspace); err != nil {
+		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+
+			db.dialect.Lock, id, by.Workspace); err != nil {
 			return nil, err
 		}
 	}
@@ -274,7 +311,8 @@ func (db *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (
 	}
 	var row chatMemberRow
 	found, err := db.get(ctx, &row, `
-		SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id WHERE c.template_id = ? AND c.user_id = ?`, id, user)
+		SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id
+		WHERE c.template_id = ? AND c.user_id = ?`, id, user)
 	if found {
 		m := row.member()
 		p.Member = &m
@@ -282,27 +320,33 @@ func (db *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (
 	return p, err
 }
 
-// saveChat writes a template that was locked, unless its values are the same as before.
+// saveChat writes what a locked template recorded, and its values unless they are the same as before.
 func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	old, err := chatArgs(before)
 	if err != nil {
 		return err
 	}
 	args, err := chatArgs(t)
-	if err != nil || slices.Equal(args, old) {
+	if err != nil {
 		return err
 	}
-	_, err = db.exec(ctx, `
-		UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?, prompt_ref = ?,
-			agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, workflows = ?,
-			configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?, revision = ?, updated_at = ?, deleted_at = ?
-		WHERE id = ? AND workspace_id = ?`,
-		append(args, t.ID, t.Workspace)...)
-	return err
+	writes, err := db.eventWrites(t.Recorded())
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(args, old) {
+		writes = append(writes, write{`
+			UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?,
+				prompt_id = ?, prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?,
+				workflows = ?, configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?,
+				revision = ?, updated_at = ?, deleted_at = ?
+			WHERE id = ? AND workspace_id = ?`, append(args, t.ID, t.Workspace)})
+	}
+	return db.run(ctx, writes...)
 }
 
-const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email, COALESCE(u.name, '') AS name,
-	c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
+const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email,
+	COALESCE(u.name, '') AS name, c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
 
 type chatMemberRow struct {
 	User      identity.UserID `db:"user_id"`
@@ -335,10 +379,12 @@ func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Membe
 		email = m.Email
 	}
 	_, err := db.exec(ctx, `
-		INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision, created_at, updated_at)
+		INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision,
+		created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (template_id, user_id) DO UPDATE SET role = excluded.role, invited_by = excluded.invited_by,
 			revision = excluded.revision, updated_at = excluded.updated_at`,
-		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
+		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, micros(m.CreatedAt),
+		micros(m.UpdatedAt))
 	return err
 }

@@ -11,39 +11,79 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, ended marks of notes, jobs
-// that ended a week ago, events of payment gateways that were processed 90 days ago, keys of usage reports, old usage, probes that are too old
-// for any limit, and templates and workspaces that can no longer be restored. It works in small transactions,
-// so that other writers do not have to wait.
+// Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, ended marks
+// of notes, used logout tokens, jobs that ended a week ago, events of payment gateways that were processed 90 days ago,
+// keys of usage reports, old usage, probes that are too old for any limit, sessions, links and challenges that have
+// expired, erased sign-ins and ended API keys after 90 days, invitations that expired 30 days ago, and templates and
+// workspaces that can no longer be restored. It works in small transactions, so that other writers do not have to wait.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
-	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
+	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`,
+		[]byte{}, micros(now)); err != nil {
 		return err
 	}
-	for query, before := range map[string]time.Time{
-		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:                                                         now,
-		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                                                                        now.Add(-jobsKept),
-		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                now.Add(-paymentEventsKept),
-		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                                now.Add(-time.Hour),
-		`DELETE FROM invitation_mails WHERE scope IN (SELECT scope FROM invitation_mails WHERE last_at < ? LIMIT 1000)`:                                                            now.Add(-mailsKept),
-		`DELETE FROM usage_reports WHERE (workspace_id, report_key) IN (SELECT workspace_id, report_key FROM usage_reports WHERE created_at < ? LIMIT 1000)`:                       now.Add(-billing.UsageKeyLasts),
-		`DELETE FROM feature_usage WHERE (workspace_id, period_start, feature) IN (SELECT workspace_id, period_start, feature FROM feature_usage WHERE updated_at < ? LIMIT 1000)`: now.Add(-featureUsageKept),
-		`DELETE FROM event_marks WHERE mark IN (SELECT mark FROM event_marks WHERE until < ? LIMIT 1000)`:                                                                          now,
-		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                             now.Add(-access.RestoreWithin),
-		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                                 now.Add(-access.RestoreWithin),
-		`DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at < ? LIMIT 1000)`:                                                               now,
+	if err := db.sweepSessions(ctx, now); err != nil {
+		return err
+	}
+	for _, e := range []struct {
+		table, key, condition string
+		before                time.Time
+		rows                  int // in a transaction: a template takes its versions with it
+	}{
+		{"idempotency_keys", "scope", "expires_at < ?", now, 1000},
+		{"jobs", "id", "ended_at > 0 AND ended_at < ?", now.Add(-jobsKept), 1000},
+		{"payment_events", "org_id, account, id", "ended_at > 0 AND ended_at < ?", now.Add(-paymentEventsKept), 1000},
+		{"probe_attempts", "scope", "last_at < ?", now.Add(-time.Hour), 1000},
+		{"invitation_mails", "scope", "last_at < ?", now.Add(-mailsKept), 1000},
+		{"usage_reports", "workspace_id, report_key", "created_at < ?", now.Add(-billing.UsageKeyLasts), 1000},
+		{"feature_usage", "workspace_id, period_start, feature", "updated_at < ?", now.Add(-featureUsageKept), 1000},
+		{"event_marks", "mark", "until < ?", now, 1000},
+		{"prompt_templates", "id", "deleted_at > 0 AND deleted_at < ?", now.Add(-access.RestoreWithin), 100},
+		{"chat_templates", "id", "deleted_at > 0 AND deleted_at < ?", now.Add(-access.RestoreWithin), 100},
+		{"stream_tickets", "hash", "expires_at < ?", now, 1000},
+		{"sign_in_links", "hash", "expires_at < ?", now, 1000},
+		{"logout_tokens", "org_id, hash", "expires_at < ?", now, 1000},
+		{"sessions", "id", "expires_at < ?", now, 1000},
+		{"passkey_challenges", "hash", "expires_at < ?", now, 1000},
+		{"erased_sign_ins", "org_id, digest", "erased_at < ?", now.Add(-erasedSignInsKept), 1000},
+		{"stream_resumptions", "hash", "expires_at < ?", now, 1000},
+		{"api_keys", "id", "revoked_at > 0 AND revoked_at < ? AND " + madeNone, now.Add(-endedKeysKept), 1000},
+		{"api_keys", "id", "expires_at > 0 AND expires_at < ? AND " + madeNone, now.Add(-endedKeysKept), 1000},
+		{"chat_members", "template_id, user_id", ofOldInvitation, now.Add(-invitationsKept), 1000},
+		{"invitations", "id", "expires_at < ?", now.Add(-invitationsKept), 1000},
 	} {
-		for {
-			removed, err := db.exec(ctx, query, micros(before))
-			if err != nil {
-				return err
-			}
-			if removed == 0 {
-				break
-			}
+		if err := db.sweep(ctx, e.table, e.key, e.condition, e.before, e.rows); err != nil {
+			return err
 		}
 	}
-	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)), db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
+	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)),
+		db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
 }
+
+// sweep removes the rows of a table that meet a condition on a time, at most limit in a transaction.
+func (db *DB) sweep(ctx context.Context, table, key, condition string, before time.Time, limit int) error {
+	query := `DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM ` + table +
+		` WHERE ` + condition + ` LIMIT ?)`
+	for {
+		if removed, err := db.exec(ctx, query, micros(before), limit); removed == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+// endedKeysKept is how long an API key is kept after it has ended, so that its owner can see when it was used.
+const endedKeysKept = 90 * 24 * time.Hour
+
+// madeNone leaves out keys that made others: a key ends with the one that made it, at any remove, so no link of the
+// chain may be missing.
+const madeNone = "NOT EXISTS (SELECT 1 FROM api_keys made WHERE made.made_by_key = api_keys.id)"
+
+// invitationsKept is how long an invitation is kept after its link has expired.
+const invitationsKept = 30 * 24 * time.Hour
+
+// ofOldInvitation finds the members of chats that an expired invitation was for. Their user ids are reserved for the
+// invited person (account.InvitationID.Reserved).
+const ofOldInvitation = "invited AND (workspace_id, user_id) IN " +
+	"(SELECT workspace_id, 'usr_' || substr(id, 5) FROM invitations WHERE expires_at < ?)"
 
 // paymentEventsKept is how long an event of a payment gateway is kept after it was processed: longer than gateways
 // repeat one (Stripe: 3 days, and 30 by hand).
@@ -56,23 +96,27 @@ const featureUsageKept = 3 * 365 * 24 * time.Hour
 // that were members only there. Their events stay as long as all events do.
 func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	var ids []identity.WorkspaceID
-	if err := db.list(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`, micros(before)); err != nil {
+	if err := db.list(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`,
+		micros(before)); err != nil {
 		return err
 	}
 	for _, id := range ids {
 		err := db.inTx(ctx, func(tx *DB) error {
 			var programs []identity.UserID // those that have left the workspace have keys there still
 			if err := tx.list(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
-				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys WHERE workspace_id = ?)`, id, id); err != nil {
+				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys
+				WHERE workspace_id = ? UNION SELECT id FROM user_groups WHERE workspace_id = ?)`, id, id, id); err != nil {
 				return err
 			}
-			for _, table := range []string{"jobs", "sources", "source_memory", "connections", "payment_customers", "prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
+			for _, table := range []string{"jobs", "sources", "source_memory", "connections", "payment_customers",
+				"prompt_templates", "chat_templates", "invitations", "api_keys", "user_groups", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}
 			}
 			for _, program := range programs {
-				if _, err := tx.exec(ctx, `DELETE FROM users WHERE id = ? AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = users.id)`, program); err != nil {
+				if _, err := tx.exec(ctx, `DELETE FROM users WHERE id = ? AND NOT EXISTS (SELECT 1 FROM memberships m
+					WHERE m.user_id = users.id)`, program); err != nil {
 					return err
 				}
 			}
@@ -90,7 +134,8 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 // is none yet.
 func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err error) {
 	err = db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `INSERT INTO keyring (one, check_value) VALUES (1, ?) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO keyring (one, check_value) VALUES (1, ?) ON CONFLICT (one) DO NOTHING`,
+			fresh); err != nil {
 			return err
 		}
 		_, err := tx.get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)

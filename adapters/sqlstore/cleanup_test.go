@@ -22,11 +22,14 @@ import (
 )
 
 // tables are all that hold rows of their own; goose's table is its own affair.
-var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys", "jobs",
+var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys",
+	"user_groups", "group_people",
+	"events", "idempotency_keys", "jobs",
 	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations",
 	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins",
 	"connections", "connection_credentials", "probe_attempts", "sources", "source_memory",
-	"workspace_usage", "payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices", "payment_events"}
+	"workspace_usage", "payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices",
+	"payment_events"}
 
 func counts(t *testing.T, db *sql.DB) map[string]int {
 	t.Helper()
@@ -52,7 +55,8 @@ func TestSweep(t *testing.T) {
 		}
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
-		for name, by := range map[string]identity.Actor{"lives": team.Member, "deleted": team.Member, "deleted later": fixture.Later(team.Member, time.Second)} {
+		for name, by := range map[string]identity.Actor{"lives": team.Member, "deleted": team.Member,
+			"deleted later": fixture.Later(team.Member, time.Second)} {
 			made := fixture.Template(t, s, by, prompt.Draft{Name: name})
 			fixture.Version(t, s, by, made.ID, "text", "live")
 			fixture.Activate(t, s, by, made.ID, prompt.Ref{Number: 1})
@@ -63,14 +67,16 @@ func TestSweep(t *testing.T) {
 			furnishChat(t, s, by, team.Peer, name != "lives")
 		}
 		fixture.Connection(t, s, team.Member)
-		if err := s.Connections.Attempt(ctx, team.Member, connection.Probing, connection.Target{1}, func(_, _ *connection.Attempts) error { return nil }); err != nil {
+		if err := s.Connections.Attempt(ctx, team.Member, connection.Probing, connection.Target{1},
+			func(_, _ *connection.Attempts) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var old event.Log // more than one step removes
 		for range 2100 {
 			old.Record(fixture.Later(team.Member, -500*day), "old", "old", nil)
 		}
-		if err := s.Users.Add(ctx, &account.User{Log: old, ID: "usr_old", Org: team.Org, CreatedAt: fixture.At, UpdatedAt: fixture.At}, nil); err != nil {
+		if err := s.Users.Add(ctx, &account.User{Log: old, ID: "usr_old", Org: team.Org, CreatedAt: fixture.At,
+			UpdatedAt: fixture.At}, nil); err != nil {
 			t.Fatal(err)
 		}
 		once := func(at time.Time, reveals string) {
@@ -88,7 +94,8 @@ func TestSweep(t *testing.T) {
 		once(fixture.At.Add(2*time.Second), "key_2")
 		bodies := func() (n int) {
 			t.Helper()
-			if err := rows.QueryRowContext(ctx, `SELECT COUNT(*) FROM idempotency_keys WHERE LENGTH(body) > 0`).Scan(&n); err != nil {
+			if err := rows.QueryRowContext(ctx, `SELECT COUNT(*) FROM idempotency_keys WHERE LENGTH(body) > 0`).Scan(
+				&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -103,11 +110,17 @@ func TestSweep(t *testing.T) {
 		}{
 			{"nothing has served its time", fixture.At, 500 * day, nil, 4},
 			{"events older than the retention go", fixture.At, 400 * day, map[string]int{"events": 2100}, 4},
-			{"an answer's secret goes after an hour, the record stays; so do probes", fixture.At.Add(time.Hour + 1500*time.Millisecond), 400 * day, map[string]int{"probe_attempts": 2}, 3},
-			{"records go after a day", fixture.At.Add(day + 1500*time.Millisecond), 400 * day, map[string]int{"idempotency_keys": 3}, 0},
-			{"a template that can be restored for the last time stays", fixture.At.Add(30 * day), 400 * day, map[string]int{"idempotency_keys": 1}, 0},
-			{"one that cannot goes with all that belongs to it, and none but its", fixture.At.Add(30*day + time.Microsecond), 400 * day,
-				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1, "prompt_activations": 1, "chat_templates": 1, "chat_members": 1, "chat_embed_tokens": 1, "chat_embed_origins": 2}, 0},
+			{"an answer's secret goes after an hour, the record stays; so do probes",
+				fixture.At.Add(time.Hour + 1500*time.Millisecond), 400 * day, map[string]int{"probe_attempts": 2}, 3},
+			{"records go after a day", fixture.At.Add(day + 1500*time.Millisecond), 400 * day,
+				map[string]int{"idempotency_keys": 3}, 0},
+			{"a template that can be restored for the last time stays", fixture.At.Add(30 * day), 400 * day,
+				map[string]int{"idempotency_keys": 1}, 0},
+			{"one that cannot goes with all that belongs to it, and none but its",
+				fixture.At.Add(30*day + time.Microsecond), 400 * day,
+				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1,
+					"prompt_activations": 1, "chat_templates": 1, "chat_members": 1, "chat_embed_tokens": 1,
+					"chat_embed_origins": 2}, 0},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				want := counts(t, rows)
@@ -141,7 +154,8 @@ func TestSecretsAtRest(t *testing.T) {
 		key := ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
 		if _, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			k, token = fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
-			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, nil
+			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)},
+				nil
 		}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +167,8 @@ func TestSecretsAtRest(t *testing.T) {
 			return b
 		}
 		t.Run("an answer that shows a secret is kept sealed", func(t *testing.T) {
-			if b := body(); len(b) == 0 || bytes.Contains(b, []byte(token.Reveal())) || bytes.Contains(b, []byte("token")) {
+			if b := body(); len(b) == 0 || bytes.Contains(b, []byte(token.Reveal())) ||
+				bytes.Contains(b, []byte("token")) {
 				t.Fatalf("%d bytes are kept, and can be read", len(b))
 			}
 		})
@@ -166,14 +181,17 @@ func TestSecretsAtRest(t *testing.T) {
 				t.Errorf("hash = %x", hash)
 			}
 			var found int
-			if err := rows.QueryRowContext(ctx, `SELECT COUNT(*) FROM api_keys, events WHERE name = '`+token.Reveal()+`' OR data LIKE '%`+token.Reveal()+`%' OR address = '`+token.Reveal()+`'`).Scan(&found); err != nil || found != 0 {
+			if err := rows.QueryRowContext(ctx, `SELECT COUNT(*) FROM api_keys, events WHERE name = '`+token.Reveal()+
+				`' OR data LIKE '%`+token.Reveal()+`%' OR address = '`+token.Reveal()+`'`).Scan(&found); err != nil ||
+				found != 0 {
 				t.Errorf("found in %d rows, %v", found, err)
 			}
 		})
 		t.Run("a revocation takes it away at once", func(t *testing.T) {
-			if _, err := a.Keys.Update(ctx, by, k.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-				return w.RevokeKey(by, nil, k, made)
-			}); err != nil {
+			if _, err := a.Keys.Update(ctx, by, k.ID,
+				func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+					return w.RevokeKey(by, nil, k, made)
+				}); err != nil {
 				t.Fatal(err)
 			}
 			if b := body(); len(b) != 0 {

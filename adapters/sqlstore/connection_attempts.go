@@ -11,12 +11,14 @@ import (
 
 // Attempt implements ports.Connections. Rows are locked in one order, workspace first, so that two
 // calls never wait for each other.
-func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
+	admit func(workspace, at *connection.Attempts) error) error {
 	prefix := "" // of probes, whose scopes older versions share
 	if e != connection.Probing {
 		prefix = string(e) + " "
 	}
-	scopes := [2]string{prefix + "workspace " + string(by.Workspace), prefix + "target " + hex.EncodeToString(target[:])}
+	scopes := [2]string{prefix + "workspace " + string(by.Workspace),
+		prefix + "target " + hex.EncodeToString(target[:])}
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var attempts [2]connection.Attempts
 		for i, scope := range scopes {
@@ -37,7 +39,8 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 			if err != nil {
 				return err
 			}
-			if _, err := tx.exec(ctx, `UPDATE probe_attempts SET attempts = ?, last_at = ? WHERE scope = ?`, string(text), micros(by.At), scope); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE probe_attempts SET attempts = ?, last_at = ? WHERE scope = ?`,
+				string(text), micros(by.At), scope); err != nil {
 				return err
 			}
 		}
@@ -48,11 +51,13 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 // lockedAttempts reads the attempts of a scope that are about to change. The row is made first if
 // there is none, so that there is something to lock.
 func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
-	if _, err := db.exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0) ON CONFLICT (scope) DO NOTHING`, scope); err != nil {
+	if _, err := db.exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0)
+		ON CONFLICT (scope) DO NOTHING`, scope); err != nil {
 		return nil, err
 	}
 	var text []byte
-	if _, err := db.get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+db.dialect.Lock, scope); err != nil {
+	if _, err := db.get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+db.dialect.Lock,
+		scope); err != nil {
 		return nil, err
 	}
 	var times []int64

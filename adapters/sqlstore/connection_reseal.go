@@ -48,7 +48,8 @@ type SealedCredential struct {
 // Reseal seals stored credentials again. rewrap returns the same bytes if they need no change, and an error if they
 // do not open. bind returns an unbound credential sealed for its revision; nil leaves it unbound. Credentials that
 // change at the same time are left as they are. Reseal works in small steps, and calls progress after each.
-func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error), bind func(*SealedCredential) ([]byte, error), progress func(Resealed)) error {
+func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error),
+	bind func(*SealedCredential) ([]byte, error), progress func(Resealed)) error {
 	key, err := db.FingerprintKey(ctx, []byte{})
 	if err != nil {
 		return err
@@ -58,7 +59,8 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 		if err != nil {
 			return err
 		}
-		if _, err := db.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND fingerprint_key = ?`, fresh, key); err != nil {
+		if _, err := db.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND fingerprint_key = ?`, fresh,
+			key); err != nil {
 			return err
 		}
 	}
@@ -81,7 +83,8 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 	}
 }
 
-func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byte) ([]byte, error), bind func(*SealedCredential) ([]byte, error), done *Resealed) error {
+func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byte) ([]byte, error),
+	bind func(*SealedCredential) ([]byte, error), done *Resealed) error {
 	done.Credentials++
 	fresh, revision, err := []byte(nil), c.Revision, error(nil)
 	if c.For == 0 {
@@ -95,7 +98,8 @@ func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byt
 	case err != nil:
 		done.Unopened++
 	case !bytes.Equal(fresh, c.Sealed):
-		n, err := db.exec(ctx, `UPDATE connection_credentials SET sealed = ?, revision = ? WHERE connection_id = ? AND sealed = ?`, fresh, revision, c.ID, c.Sealed)
+		n, err := db.exec(ctx, `UPDATE connection_credentials SET sealed = ?, revision = ? WHERE connection_id = ?
+			AND sealed = ?`, fresh, revision, c.ID, c.Sealed)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,8 @@ func TestReseal(t *testing.T) {
 			return append([]byte("fresh "), sealed...), nil
 		}
 		steps := 0
-		for _, want := range []sqlstore.Resealed{{Credentials: 105, Changed: 104, Unopened: 1}, {Credentials: 105, Unopened: 1}} {
+		for _, want := range []sqlstore.Resealed{{Credentials: 105, Changed: 104, Unopened: 1},
+			{Credentials: 105, Unopened: 1}} {
 			steps = 0
 			if err := db.Reseal(ctx, rewrap, unbound, func(r sqlstore.Resealed) { last = r; steps++ }); err != nil {
 				t.Fatal(err)
@@ -82,7 +83,8 @@ func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 		err := db.Reseal(t.Context(), func(sealed []byte) ([]byte, error) {
 			tr := fixture.Trial(t, made.ID, 1)
 			tr.New.Sealed = []byte("replaced")
-			_, err := db.Stores().Connections.Update(t.Context(), by.Workspace, made.ID, func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
+			_, err := db.Stores().Connections.Update(t.Context(), by.Workspace, made.ID,
+				func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
 			return append([]byte("fresh "), sealed...), err
 		}, unbound, func(r sqlstore.Resealed) {
 			if r.Changed != 0 {
@@ -92,7 +94,8 @@ func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID); err != nil || string(got.Sealed) != "replaced" {
+		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID); err != nil ||
+			string(got.Sealed) != "replaced" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -121,7 +124,8 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 		for _, want := range []int{1, 0} {
 			err := db.Reseal(t.Context(), same, func(c *sqlstore.SealedCredential) ([]byte, error) {
 				calls++
-				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind || c.Revision != 1 {
+				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind ||
+					c.Revision != 1 {
 					t.Errorf("%+v", c)
 				}
 				return append([]byte("bound "), c.Sealed...), nil
@@ -135,7 +139,8 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 			}
 		}
 		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID)
-		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(made.ID) || calls != 1 {
+		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(made.ID) ||
+			calls != 1 {
 			t.Errorf("%+v, %v, after %d calls", got, err, calls)
 		}
 	})

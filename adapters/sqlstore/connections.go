@@ -17,9 +17,10 @@ type Connections struct{ db *DB }
 
 var _ ports.Connections = (*Connections)(nil)
 
-const connectionColumns = `t.id, t.org_id, t.workspace_id, t.kind, t.name, t.status, t.config, t.secrets, t.fingerprint, t.secret_updated_at, t.credential_revision,
-	t.server_product, t.server_version, t.server_can_write, t.checks, t.failed, t.failed_at, t.failures, t.last_verified_at,
-	t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at`
+const connectionColumns = `t.id, t.org_id, t.workspace_id, t.kind, t.name, t.status, t.config, t.secrets, t.fingerprint,
+	t.secret_updated_at, t.credential_revision,
+	t.server_product, t.server_version, t.server_can_write, t.checks, t.failed, t.failed_at, t.failures,
+	t.last_verified_at, t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at`
 
 type connectionRow struct {
 	ID                 connection.ID        `db:"id"`
@@ -58,11 +59,14 @@ type checkRow struct {
 
 func (r *connectionRow) connection() (*connection.Connection, error) {
 	c := &connection.Connection{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status, Fingerprint: r.Fingerprint,
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status,
+		Fingerprint:     r.Fingerprint,
 		SecretUpdatedAt: fromMicros(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
 		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
-		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures, LastVerifiedAt: fromMicros(r.LastVerifiedAt),
-		CreatedBy: r.CreatedBy, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures,
+		LastVerifiedAt: fromMicros(r.LastVerifiedAt),
+		CreatedBy:      r.CreatedBy, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 	config := json.NewDecoder(bytes.NewReader(r.Config))
 	config.UseNumber() // as connection.ParseCredential reads it
@@ -77,7 +81,8 @@ func (r *connectionRow) connection() (*connection.Connection, error) {
 		return nil, err
 	}
 	for _, k := range checks {
-		c.Checks = append(c.Checks, connection.Check{Step: k.Step, Result: k.Result, Took: time.Duration(k.Took) * time.Microsecond, Code: k.Code})
+		c.Checks = append(c.Checks, connection.Check{Step: k.Step, Result: k.Result,
+			Took: time.Duration(k.Took) * time.Microsecond, Code: k.Code})
 	}
 	return c, nil
 }
@@ -100,7 +105,8 @@ func encoded(c *connection.Connection) (config, secrets, checks string, err erro
 }
 
 // Add implements ports.Connections.
-func (s *Connections) Add(ctx context.Context, by identity.Actor, make func(others int) (*connection.Connection, error)) error {
+func (s *Connections) Add(ctx context.Context, by identity.Actor,
+	make func(others int) (*connection.Connection, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
@@ -118,11 +124,15 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor, make func(othe
 			return err
 		}
 		if _, err := tx.exec(ctx, `
-			INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint, secret_updated_at, credential_revision,
-				server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at, created_by, revoked_at, revision, created_at, updated_at)
+			INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint,
+			secret_updated_at, credential_revision,
+				server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at,
+				created_by, revoked_at, revision, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.ID, c.Org, c.Workspace, c.Kind, c.Name, c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
-			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures, micros(c.LastVerifiedAt),
+			c.ID, c.Org, c.Workspace, c.Kind, c.Name, c.Status, config, secrets, c.Fingerprint,
+			micros(c.SecretUpdatedAt), c.CredentialRevision,
+			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
+			micros(c.LastVerifiedAt),
 			c.CreatedBy, micros(c.RevokedAt), c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
 			return err
 		}
@@ -133,7 +143,8 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor, make func(othe
 // lockLiveWorkspace locks the workspace, so that no other transaction changes how many live things it has.
 func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
 	var id identity.WorkspaceID
-	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+db.dialect.Lock, org, ws)
+	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+
+		db.dialect.Lock, org, ws)
 	if err == nil && !found {
 		return identity.ErrWorkspaceNotFound
 	}
@@ -142,7 +153,8 @@ func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws iden
 
 // liveConnections counts a workspace's live connections except for one.
 func (db *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
-	_, err = db.get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`, ws, but)
+	_, err = db.get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`,
+		ws, but)
 	return n, err
 }
 
@@ -159,7 +171,8 @@ func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) erro
 		}
 		if _, err := db.exec(ctx, `
 			INSERT INTO connection_credentials (connection_id, sealed, revision) VALUES (?, ?, ?)
-			ON CONFLICT (connection_id) DO UPDATE SET sealed = excluded.sealed, revision = excluded.revision`, c.ID, c.Sealed, revision); err != nil {
+			ON CONFLICT (connection_id) DO UPDATE
+			SET sealed = excluded.sealed, revision = excluded.revision`, c.ID, c.Sealed, revision); err != nil {
 			return err
 		}
 	}
@@ -167,13 +180,17 @@ func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) erro
 }
 
 // Get implements ports.Connections.
-func (s *Connections) Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error) {
+func (s *Connections) Get(
+	ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+) (*connection.Connection, error) {
 	return s.db.connection(ctx, ws, id, "")
 }
 
-func (db *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID, lock string) (*connection.Connection, error) {
+func (db *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+	lock string) (*connection.Connection, error) {
 	var row connectionRow
-	found, err := db.get(ctx, &row, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ? AND t.id = ?`+lock, ws, id)
+	found, err := db.get(ctx, &row, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?
+		AND t.id = ?`+lock, ws, id)
 	if err != nil {
 		return nil, err
 	}
@@ -210,14 +227,17 @@ func (s *Connections) Live(ctx context.Context, ws identity.WorkspaceID) (int, e
 }
 
 // Sealed implements ports.Connections.
-func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (connection.Stored, error) {
+func (s *Connections) Sealed(
+	ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+) (connection.Stored, error) {
 	var row struct {
 		Revision int64  `db:"credential_revision"`
 		Sealed   []byte `db:"sealed"`
 		For      int64  `db:"sealed_for"`
 	}
 	found, err := s.db.get(ctx, &row, `
-		SELECT t.credential_revision, k.sealed, COALESCE(k.revision, 0) AS sealed_for FROM connections t LEFT JOIN connection_credentials k ON k.connection_id = t.id
+		SELECT t.credential_revision, k.sealed, COALESCE(k.revision, 0) AS sealed_for FROM connections t LEFT
+		JOIN connection_credentials k ON k.connection_id = t.id
 		WHERE t.workspace_id = ? AND t.id = ?`, ws, id)
 	switch {
 	case err != nil:
@@ -231,12 +251,15 @@ func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id co
 }
 
 // Lock implements ports.Connections.
-func (s *Connections) Lock(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error) {
+func (s *Connections) Lock(
+	ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+) (*connection.Connection, error) {
 	return s.db.connection(ctx, ws, id, s.db.dialect.Lock)
 }
 
 // Update implements ports.Connections.
-func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+	change func(*connection.Connection, int) error) (*connection.Connection, error) {
 	var c *connection.Connection
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
 		if c, err = tx.connection(ctx, ws, id, tx.dialect.Lock); err != nil {
@@ -280,8 +303,8 @@ func connectionValues(c *connection.Connection) ([]any, error) {
 	config, secrets, checks, err := encoded(c)
 	return []any{
 		c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
-		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures, micros(c.LastVerifiedAt),
-		micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt),
+		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
+		micros(c.LastVerifiedAt), micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt),
 	}, err
 }
 
@@ -292,9 +315,10 @@ func (db *DB) saveConnection(ctx context.Context, before []any, c *connection.Co
 		return err
 	}
 	_, err = db.exec(ctx, `
-		UPDATE connections SET status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?, credential_revision = ?,
-			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?, failures = ?, last_verified_at = ?,
-			revoked_at = ?, revision = ?, updated_at = ?
+		UPDATE connections SET status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?,
+		credential_revision = ?,
+			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?,
+			failures = ?, last_verified_at = ?, revoked_at = ?, revision = ?, updated_at = ?
 		WHERE workspace_id = ? AND id = ?`, append(values, c.Workspace, c.ID)...)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -14,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/migrated"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -47,29 +47,37 @@ func TestContract(t *testing.T) {
 			t.Run("SignIns", func(t *testing.T) { contract.SignIns(t, open) })
 			t.Run("Memberships", func(t *testing.T) { contract.Memberships(t, open) })
 			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
+			t.Run("Groups", func(t *testing.T) { contract.Groups(t, open) })
 			t.Run("Offboarding", func(t *testing.T) { contract.Offboarding(t, open) })
+			t.Run("People", func(t *testing.T) { contract.People(t, open) })
+			t.Run("PeopleWalk", func(t *testing.T) { contract.PeopleWalk(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
 			t.Run("Notes", func(t *testing.T) { contract.Notes(t, open) })
 			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })
+			t.Run("Sessions", func(t *testing.T) { contract.Sessions(t, open) })
+			t.Run("Passkeys", func(t *testing.T) { contract.Passkeys(t, open) })
 			t.Run("Tickets", func(t *testing.T) { contract.Tickets(t, open) })
 			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
 			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
 			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })
 			t.Run("Sources", func(t *testing.T) { contract.Sources(t, open) })
 			t.Run("Payments", func(t *testing.T) { contract.Payments(t, open) })
+			t.Run("Trials", func(t *testing.T) { contract.Trials(t, open) })
 			t.Run("Inbox", func(t *testing.T) { contract.Inbox(t, open) })
 			t.Run("Usage", func(t *testing.T) { contract.Usage(t, open) })
 			t.Run("Meters", func(t *testing.T) { contract.Meters(t, open) })
 			t.Run("StreamSeats", func(t *testing.T) { contract.StreamSeats(t, open) })
 			t.Run("SandboxAccounts", func(t *testing.T) {
-				contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
+				contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts,
+					orgs [2]identity.OrgID) {
 					at, sealer := url(t), keyring(t)
 					db := openDB(t, at, sealer)
 					ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 					if err != nil {
 						t.Fatal(err)
 					}
-					return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(openDB(t, at, sealer)), [2]identity.OrgID{ids["one"], ids["two"]}
+					return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(openDB(t, at, sealer)),
+						[2]identity.OrgID{ids["one"], ids["two"]}
 				})
 			})
 			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
@@ -109,7 +117,8 @@ func adapter(t *testing.T, url string) contract.Adapter {
 
 func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
 	t.Helper()
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, sealer, sql.OpenDB)
+	db, closeDB, err := sqlstore.Open(t.Context(),
+		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, sealer, sql.OpenDB)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestCredentialsHaveConnectionsOfTheirOwn occupies every other connection, as long lists of one caller can.
@@ -26,7 +26,7 @@ func TestCredentialsHaveConnectionsOfTheirOwn(t *testing.T) {
 			}
 			defer conn.Close()
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 		defer cancel()
 		s := db.Stores()
 		if _, err := s.Keys.Principal(ctx, ids["one"], account.Hash{1}); !errors.Is(err, identity.ErrUnauthenticated) {
@@ -35,7 +35,8 @@ func TestCredentialsHaveConnectionsOfTheirOwn(t *testing.T) {
 		if _, err := s.Users.SignedIn(ctx, ids["one"], "issuer", "subject"); !errors.Is(err, account.ErrUserNotFound) {
 			t.Errorf("looking up a sign-in: %v", err)
 		}
-		if _, err := s.Tickets.Proven(ctx, ids["one"], []account.Proof{{Key: account.Hash{1}}, {Issuer: "issuer", Subject: "subject"}}); err != nil {
+		if _, err := s.Tickets.Proven(ctx, ids["one"],
+			[]account.Proof{{Key: account.Hash{1}}, {Issuer: "issuer", Subject: "subject"}}); err != nil {
 			t.Errorf("looking up proofs: %v", err)
 		}
 	})

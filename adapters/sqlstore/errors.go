@@ -31,6 +31,8 @@ func openErrorReason(err error) string {
 		return "the server has no database with the name in database.url: create it"
 	case code == "42501": // insufficient_privilege
 		return "the user lacks a privilege that Atrium needs to start: let them change the schema"
+	case code == "08P01": // protocol_violation, by which PgBouncer refuses parameters that it does not know
+		return "the server, or a pooler before it, refuses a parameter in database.url"
 	case code == "53300": // too_many_connections
 		return "the server accepts no more connections"
 	case len(code) == 5 && code[:2] == "57":
@@ -53,6 +55,8 @@ func openErrorReason(err error) string {
 		return "another process has locked the file"
 	case sqlite3.SQLITE_FULL:
 		return "the disk is full"
+	case sqlite3.SQLITE_IOERR:
+		return "the disk is full, read-only or damaged"
 	}
 	return ""
 }

@@ -29,6 +29,7 @@ func (db *DB) digester() event.Digest {
 const (
 	chainsAtOnce = 20  // continued before the next look-up of chains that need it
 	linksAtOnce  = 100 // of one chain in one transaction, so that other writers do not wait for long
+	linksJoined  = 20  // in one statement, where the engine can join them
 )
 
 type chainRow struct {
@@ -104,7 +105,8 @@ func (db *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) er
 }
 
 const insertChain = `
-	INSERT INTO event_chains (org_id, workspace_id, since, base_seq, base_hash, seq, hash, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	INSERT INTO event_chains (org_id, workspace_id, since, base_seq, base_hash, seq, hash, mac)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (workspace_id, org_id) DO NOTHING`
 
 func chainArgs(c *event.Chain) []any {
@@ -119,7 +121,8 @@ func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now
 		return nil, err
 	}
 	var row chainRow
-	if _, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ? AND t.org_id = ?`+db.dialect.Lock,
+	if _, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
+		AND t.org_id = ?`+db.dialect.Lock,
 		key.Workspace, key.Org); err != nil {
 		return nil, err
 	}
@@ -132,7 +135,8 @@ func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now
 
 func (db *DB) saveChain(ctx context.Context, d event.Digest, c *event.Chain) error {
 	c.Seal(d)
-	_, err := db.exec(ctx, `UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ? WHERE workspace_id = ? AND org_id = ?`,
+	_, err := db.exec(ctx, `UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ?
+		WHERE workspace_id = ? AND org_id = ?`,
 		c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org)
 	return err
 }
@@ -148,7 +152,8 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 			Signature []byte `db:"signature"`
 		}
 		if err := tx.list(ctx, &rows, `
-			SELECT id, signature FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq = 0 AND signature IS NOT NULL
+			SELECT id, signature FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq = 0
+			AND signature IS NOT NULL
 			ORDER BY id LIMIT ?`, key.Workspace, key.Org, linksAtOnce); err != nil {
 			return err
 		}
@@ -156,15 +161,33 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 		if linked == 0 { // another node was faster
 			return nil
 		}
-		for _, r := range rows {
+		links := make([]write, len(rows))
+		for i, r := range rows {
 			hash := c.Append(d, r.Signature)
-			if _, err := tx.exec(ctx, `UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`, c.Seq, hash, r.ID); err != nil {
-				return err
-			}
+			links[i] = write{`UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`, []any{c.Seq, hash, r.ID}}
+		}
+		if err := tx.saveLinks(ctx, links); err != nil {
+			return err
 		}
 		return tx.saveChain(ctx, d, c)
 	})
 	return linked, err
+}
+
+// saveLinks writes links in few statements. A remainder is written one by one, because each number of joined links is
+// another statement to prepare.
+func (db *DB) saveLinks(ctx context.Context, links []write) error {
+	for ; len(links) >= linksJoined; links = links[linksJoined:] {
+		if err := db.run(ctx, links[:linksJoined]...); err != nil {
+			return err
+		}
+	}
+	for _, link := range links {
+		if err := db.run(ctx, link); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the
@@ -172,7 +195,8 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
 	for {
 		removed, err := db.exec(ctx, `
-			DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? AND chain_seq = 0 LIMIT 1000)`, micros(before))
+			DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? AND chain_seq = 0
+			LIMIT 1000)`, micros(before))
 		if err != nil {
 			return err
 		}
@@ -185,7 +209,8 @@ func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
 		return nil
 	}
 	var chains []chainKey
-	if err := db.list(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ? AND chain_seq > 0`, micros(before)); err != nil {
+	if err := db.list(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ?
+		AND chain_seq > 0`, micros(before)); err != nil {
 		return err
 	}
 	var failed []error
@@ -214,7 +239,8 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 		stays := c.Seq + 1
 		if _, err := tx.get(ctx, &stays, `
 			SELECT COALESCE(MIN(chain_seq), ?) FROM events
-			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND created_at >= ?`, c.Seq+1, key.Workspace, key.Org, micros(before)); err != nil {
+			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
+			AND created_at >= ?`, c.Seq+1, key.Workspace, key.Org, micros(before)); err != nil {
 			return err
 		}
 		last := min(stays-1, c.BaseSeq+1000)
@@ -223,13 +249,15 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 		}
 		var hash []byte
 		found, err := tx.get(ctx, &hash, `
-			SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq = ?`, key.Workspace, key.Org, last)
+			SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
+			AND chain_seq = ?`, key.Workspace, key.Org, last)
 		if err != nil || !found { // deleted by someone else: the evidence stays
 			return err
 		}
 		c.BaseSeq, c.BaseHash = last, hash
 		if removed, err = tx.exec(ctx, `
-			DELETE FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq <= ?`, key.Workspace, key.Org, last); err != nil {
+			DELETE FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
+			AND chain_seq <= ?`, key.Workspace, key.Org, last); err != nil {
 			return err
 		}
 		return tx.saveChain(ctx, d, c)

@@ -96,7 +96,8 @@ func link(t *testing.T, db *sqlstore.DB) {
 func verified(t *testing.T, db *sqlstore.DB, ws identity.WorkspaceID) (out event.Report) {
 	t.Helper()
 	found := 0
-	if err := db.VerifyEvents(t.Context(), ws, func(r event.Report) error { out = r; found++; return nil }); err != nil || found != 1 {
+	if err := db.VerifyEvents(t.Context(), ws,
+		func(r event.Report) error { out = r; found++; return nil }); err != nil || found != 1 {
 		t.Fatalf("%d chains were verified: %v", found, err)
 	}
 	return out
@@ -210,11 +211,14 @@ func TestEventChains(t *testing.T) {
 }
 
 // insertAsBefore writes an event as a release without chains does.
-func insertAsBefore(t *testing.T, tamper *sqlx.DB, org identity.OrgID, ws identity.WorkspaceID, id string, at time.Time) {
+func insertAsBefore(t *testing.T, tamper *sqlx.DB, org identity.OrgID, ws identity.WorkspaceID, id string,
+	at time.Time) {
 	t.Helper()
 	if _, err := tamper.Exec(tamper.Rebind(`
-		INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
-		VALUES (?, ?, ?, 'workspace.updated', '', '', ?, '{}', ?, 'req', '')`), id, org, ws, ws, at.UnixMicro()); err != nil {
+		INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id,
+		address)
+		VALUES (?, ?, ?, 'workspace.updated', '', '', ?, '{}', ?, 'req',
+		'')`), id, org, ws, ws, at.UnixMicro()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -226,16 +230,33 @@ func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sql
 		statements []string // each is given the workspace for its one ?
 		want       string
 	}{
-		"an event is changed":          {[]string{`UPDATE events SET actor_id = 'usr_other' WHERE id = ` + third}, "it was changed"},
-		"one in the middle is deleted": {[]string{`DELETE FROM events WHERE id = ` + third}, "1 event(s) before this place were deleted"},
-		"the last one is deleted":      {[]string{`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 5`}, "1 event(s) at the end of the chain were deleted"},
-		"and the chain's end moved":    {[]string{`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 5`, `UPDATE event_chains SET seq = 4, hash = (SELECT chain_hash FROM events e WHERE e.workspace_id = event_chains.workspace_id AND e.chain_seq = 4) WHERE workspace_id = ?`}, "the ends of the chain were changed"},
-		"two change places":            {[]string{`UPDATE events SET chain_seq = CASE chain_seq WHEN 2 THEN 3 ELSE 2 END WHERE workspace_id = ? AND chain_seq IN (2, 3)`}, "it was moved to this place"},
-		"one is inserted in a place":   {[]string{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature, chain_seq, chain_hash) SELECT 'evt_x', org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature, 6, chain_hash FROM events WHERE workspace_id = ? AND chain_seq = 5`}, "it was inserted"},
-		"one is inserted to be linked": {[]string{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature) SELECT 'evt_y', org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature FROM events WHERE workspace_id = ? AND chain_seq = 5`}, "it was changed"},
-		"the chain is deleted":         {[]string{`DELETE FROM event_chains WHERE workspace_id = ?`}, "it is linked, and its workspace has no chain"},
-		"an event loses its signature": {[]string{`UPDATE events SET signature = NULL, chain_seq = 0, chain_hash = NULL WHERE id = ` + third}, "1 event(s) before this place were deleted"},
-		"the beginning of it is moved": {[]string{`UPDATE event_chains SET base_seq = 1 WHERE workspace_id = ?`, `DELETE FROM events WHERE workspace_id = ? AND chain_seq = 1`}, "the ends of the chain were changed"},
+		"an event is changed": {[]string{`UPDATE events SET actor_id = 'usr_other' WHERE id = ` + third},
+			"it was changed"},
+		"one in the middle is deleted": {[]string{`DELETE FROM events WHERE id = ` + third},
+			"1 event(s) before this place were deleted"},
+		"the last one is deleted": {[]string{`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 5`},
+			"1 event(s) at the end of the chain were deleted"},
+		"and the chain's end moved": {[]string{`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 5`,
+			`UPDATE event_chains SET seq = 4, hash = (SELECT chain_hash FROM events e
+				WHERE e.workspace_id = event_chains.workspace_id AND e.chain_seq = 4)
+				WHERE workspace_id = ?`}, "the ends of the chain were changed"},
+		"two change places": {[]string{`UPDATE events SET chain_seq = CASE chain_seq WHEN 2 THEN 3 ELSE 2 END
+			WHERE workspace_id = ? AND chain_seq IN (2, 3)`}, "it was moved to this place"},
+		"one is inserted in a place": {[]string{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id,
+			subject, data, created_at, request_id, address, signature, chain_seq, chain_hash)
+			SELECT 'evt_x', org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id,
+			address, signature, 6, chain_hash FROM events WHERE workspace_id = ?
+			AND chain_seq = 5`}, "it was inserted"},
+		"one is inserted to be linked": {[]string{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id,
+			subject, data, created_at, request_id, address, signature) SELECT 'evt_y', org_id, workspace_id, type,
+			actor_id, key_id, subject, data, created_at, request_id, address, signature FROM events
+			WHERE workspace_id = ? AND chain_seq = 5`}, "it was changed"},
+		"the chain is deleted": {[]string{`DELETE FROM event_chains WHERE workspace_id = ?`},
+			"it is linked, and its workspace has no chain"},
+		"an event loses its signature": {[]string{`UPDATE events SET signature = NULL, chain_seq = 0, chain_hash = NULL
+			WHERE id = ` + third}, "1 event(s) before this place were deleted"},
+		"the beginning of it is moved": {[]string{`UPDATE event_chains SET base_seq = 1 WHERE workspace_id = ?`,
+			`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 1`}, "the ends of the chain were changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ws := happen(t, db, by, "t-"+strings.ReplaceAll(strings.NewReplacer("'", "").Replace(name), " ", "-"), 5)

@@ -25,10 +25,12 @@ func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report 
 	where := newConditions(`TRUE`)
 	where.when(ws != "", `workspace_id = ?`, ws)
 	var all, linked []chainKey
-	if err := db.list(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM events WHERE `+where.sql(), where.args()...); err != nil {
+	if err := db.list(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM events WHERE `+where.sql(),
+		where.args()...); err != nil {
 		return err
 	}
-	if err := db.list(ctx, &linked, `SELECT org_id, workspace_id FROM event_chains WHERE `+where.sql()+` AND org_id <> ''`, where.args()...); err != nil {
+	if err := db.list(ctx, &linked, `SELECT org_id, workspace_id FROM event_chains WHERE `+where.sql()+
+		` AND org_id <> ''`, where.args()...); err != nil {
 		return err
 	}
 	all = append(all, linked...)
@@ -80,7 +82,8 @@ func (db *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (ev
 // storedChain reads a chain; nil if there is none.
 func (db *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, error) {
 	var row chainRow
-	found, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ? AND t.org_id = ?`, key.Workspace, key.Org)
+	found, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
+		AND t.org_id = ?`, key.Workspace, key.Org)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -95,18 +98,24 @@ func (db *DB) eachLink(ctx context.Context, key chainKey, where string, f func(*
 		var rows []struct {
 			eventRow
 			Signature []byte `db:"signature"`
+			Redaction []byte `db:"redaction"`
 			Seq       int64  `db:"chain_seq"`
 			Hash      []byte `db:"chain_hash"`
 		}
 		if err := db.list(ctx, &rows, `
-			SELECT id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature, chain_seq, chain_hash
-			FROM events WHERE workspace_id = ? AND org_id = ? AND `+where+` AND (chain_seq > ? OR chain_seq = ? AND id > ?)
+			SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
+			address, signature, redaction, chain_seq, chain_hash
+			FROM events WHERE workspace_id = ? AND org_id = ?
+			AND `+where+` AND (chain_seq > ? OR chain_seq = ? AND id > ?)
 			ORDER BY chain_seq, id LIMIT ?`, key.Workspace, key.Org, seq, seq, id, atOnce); err != nil {
 			return err
 		}
 		for i := range rows {
 			r := &rows[i]
-			f(&event.Link{Event: r.event(), Encoded: r.Data, Signature: r.Signature, Seq: r.Seq, Hash: r.Hash})
+			f(&event.Link{
+				Event: r.event(), Encoded: r.Data, Signature: r.Signature, Redaction: r.Redaction, Seq: r.Seq,
+				Hash: r.Hash,
+			})
 			seq, id = r.Seq, r.ID
 		}
 		if len(rows) < atOnce {

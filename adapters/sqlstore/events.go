@@ -46,9 +46,11 @@ func (db *DB) eventWrites(events []event.Event) ([]write, error) {
 		if d != nil {
 			signature = event.Sign(d, &e, data)
 		}
-		writes[i] = write{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			[]any{e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Subject, string(data), micros(e.At), e.Request.ID, e.Request.Address, signature}}
+		writes[i] = write{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, session_id, subject,
+			data, created_at, request_id, address, signature)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			[]any{e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Session, e.Subject, string(data), micros(e.At),
+				e.Request.ID, e.Request.Address, signature}}
 	}
 	return writes, nil
 }
@@ -60,6 +62,7 @@ type eventRow struct {
 	Type      string               `db:"type"`
 	Actor     identity.UserID      `db:"actor_id"`
 	Key       identity.KeyID       `db:"key_id"`
+	Session   identity.SessionID   `db:"session_id"`
 	Subject   string               `db:"subject"`
 	Data      []byte               `db:"data"`
 	At        int64                `db:"created_at"`
@@ -74,8 +77,9 @@ const clockSlack = time.Minute
 // event returns the event without its Data.
 func (r *eventRow) event() event.Event {
 	return event.Event{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key, Subject: r.Subject,
-		At: fromMicros(r.At), Request: identity.Request{ID: r.RequestID, Address: r.Address},
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key,
+		Session: r.Session, Subject: r.Subject, At: fromMicros(r.At),
+		Request: identity.Request{ID: r.RequestID, Address: r.Address},
 	}
 }
 
@@ -86,7 +90,8 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	where.within(eventID, q.After, "")
 	where.when(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
 	type filter struct{ condition, value string }
-	filters := slices.DeleteFunc([]filter{{`subject = ?`, f.Subject}, {`actor_id = ?`, string(f.Actor)}, {`type = ?`, f.Type}},
+	filters := slices.DeleteFunc([]filter{{`subject = ?`, f.Subject}, {`actor_id = ?`, string(f.Actor)},
+		{`type = ?`, f.Type}},
 		func(by filter) bool { return by.value == "" })
 	floor := ""
 	for i, by := range filters {
@@ -99,10 +104,12 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 		}
 		where.when(true, by.condition, by.value)
 	}
-	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter)) // +: not by the index of all workspaces
+	// +: not by the index of all workspaces
+	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter))
 	var rows []eventRow
 	err := s.db.list(ctx, &rows, `
-		SELECT id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address
+		SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
+			address
 		FROM events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err

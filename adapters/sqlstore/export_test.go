@@ -1,6 +1,26 @@
 package sqlstore
 
+import (
+	"database/sql"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
 // BoundScans makes every page of a filtered list end after n rows that it examined.
 func BoundScans(db *DB, n int) {
 	db.scans = scanBounds{templates: n, keys: n, presences: n, events: n}
+}
+
+// ChatQuery reads a chat template.
+const ChatQuery = `SELECT ` + chatColumns + chatTables + ` WHERE t.id = ? AND t.workspace_id = ?`
+
+// Bound returns what gives queries the placeholders of PostgreSQL. It has no connection.
+func Bound() func(query string) string {
+	return (&DB{shared: &shared{reader: sqlx.NewDb(new(sql.DB), "postgres")}}).bound
+}
+
+// RenewingEvery returns s, which renews the reservations of running requests at another interval.
+func RenewingEvery(s *Idempotency, interval time.Duration) *Idempotency {
+	return &Idempotency{s.db, interval}
 }

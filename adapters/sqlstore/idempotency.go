@@ -13,17 +13,24 @@ import (
 )
 
 // Idempotency keeps answers by Idempotency-Key.
-type Idempotency struct{ db *DB }
+type Idempotency struct {
+	db         *DB
+	renewEvery time.Duration
+}
 
 var _ ports.Idempotency = (*Idempotency)(nil)
 
 // NewIdempotency returns the records in db.
-func NewIdempotency(db *DB) *Idempotency { return &Idempotency{db} }
+func NewIdempotency(db *DB) *Idempotency { return &Idempotency{db, renewEvery} }
 
 const (
 	answersKept = 24 * time.Hour
 	secretsKept = time.Hour
-	inFlight    = 30 * time.Second // after that a request that never ended may be repeated
+
+	// inFlight is how long a key stays reserved after its node has died: then the request may be repeated. A node that
+	// lives renews the reservations of its requests.
+	inFlight   = 8 * time.Second
+	renewEvery = 2 * time.Second
 )
 
 type answerRow struct {
@@ -43,7 +50,8 @@ type answerRow struct {
 // records the answer. The answer is only recorded for this attempt: if another request has taken over
 // the reservation, the transaction is rolled back. So the effect happens once, even if the process is
 // suspended for a minute.
-func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error,
+	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 	attempt := id.New("try")
 	key, stored, err := s.reserve(ctx, key, attempt)
 	if err != nil {
@@ -53,6 +61,7 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 		answer, err := s.answer(key, stored)
 		return answer, err == nil, err
 	}
+	defer s.keepReserved(ctx, key, attempt)()
 	var answer ports.Answer
 	if before != nil {
 		err = before(ctx)
@@ -72,13 +81,45 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), settledBy(ctx, time.Now()))
 	defer cancel()
 	if refusal, outcome := keep(err); outcome {
-		if finishErr := s.db.inTx(ctx, func(tx *DB) error { return s.finish(ctx, tx, key, attempt, refusal) }); finishErr != nil {
+		if finishErr := s.db.inTx(ctx,
+			func(tx *DB) error { return s.finish(ctx, tx, key, attempt, refusal) }); finishErr != nil {
 			return ports.Answer{}, false, finishErr
 		}
 		return refusal, false, nil
 	}
-	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt) // if it fails, the reservation expires
+	// if it fails, the reservation expires
+	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt)
 	return ports.Answer{}, false, err
+}
+
+// keepReserved renews the reservation of attempt from time to time, until stop is called. Most requests end before the
+// first time.
+func (s *Idempotency) keepReserved(ctx context.Context, key ports.IdempotencyKey, attempt string) (stop func()) {
+	begun := time.Now()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	renew := func() {
+		ctx, cancel := context.WithTimeout(ctx, s.renewEvery)
+		defer cancel()
+		until := key.At.Add(time.Since(begun)).Add(inFlight)
+		// If it fails, the next one may succeed; if none does, another request takes over, and this one has no effect.
+		_, _ = s.db.exec(ctx, `UPDATE idempotency_keys SET until = ? WHERE scope = ? AND attempt = ? AND until > 0`,
+			micros(until), key.Scope[:], attempt)
+	}
+	timer := time.AfterFunc(s.renewEvery, func() {
+		for tick := time.NewTicker(s.renewEvery); ; {
+			renew()
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() {
+		timer.Stop()
+		cancel()
+	}
 }
 
 // settledBy returns the deadline for settling a request: two seconds from now, but not much beyond the deadline of
@@ -100,7 +141,9 @@ func later(a, b time.Time) time.Time {
 
 // reserve takes key for attempt, or returns the answer that is stored under it. The returned key has the scope
 // of the row.
-func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, attempt string) (_ ports.IdempotencyKey, stored *answerRow, err error) {
+func (s *Idempotency) reserve(
+	ctx context.Context, key ports.IdempotencyKey, attempt string,
+) (_ ports.IdempotencyKey, stored *answerRow, err error) {
 	own, other := s.forms(key)
 	now := key.At
 	err = s.db.inTx(ctx, func(tx *DB) error {
@@ -118,12 +161,16 @@ func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, att
 		}
 		key.Scope = own.Scope
 		reserved, err := tx.exec(ctx, `
-			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows, brought, erase_at, expires_at)
+			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows,
+			brought, erase_at, expires_at)
 			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', '', '', 0, ?)
-			ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt, until = excluded.until, status = 0,
-				header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at = excluded.expires_at
+			ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt,
+			until = excluded.until, status = 0,
+				header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at =
+				excluded.expires_at
 			WHERE idempotency_keys.expires_at <= ?`,
-			own.Scope[:], key.Org, own.Request[:], attempt, micros(now.Add(inFlight)), []byte{}, micros(now.Add(answersKept)), micros(now))
+			own.Scope[:], key.Org, own.Request[:], attempt, micros(now.Add(inFlight)), []byte{},
+			micros(now.Add(answersKept)), micros(now))
 		if err != nil || reserved == 1 {
 			return err
 		}
@@ -169,7 +216,8 @@ func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*a
 
 // takeOver returns row if it is the answer to key's request. It takes over the reservation of an attempt that
 // never ended.
-func (db *DB) takeOver(ctx context.Context, key ports.IdempotencyKey, attempt string, row *answerRow) (stored *answerRow, err error) {
+func (db *DB) takeOver(ctx context.Context, key ports.IdempotencyKey, attempt string,
+	row *answerRow) (stored *answerRow, err error) {
 	switch now := key.At; {
 	case len(row.Request) == 0:
 		return nil, ports.ErrAnswerErased
@@ -180,13 +228,15 @@ func (db *DB) takeOver(ctx context.Context, key ports.IdempotencyKey, attempt st
 	case micros(now) < row.Until:
 		return nil, ports.ErrKeyInFlight
 	default:
-		_, err = db.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, attempt, micros(now.Add(inFlight)), key.Scope[:])
+		_, err = db.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, attempt,
+			micros(now.Add(inFlight)), key.Scope[:])
 		return nil, err
 	}
 }
 
 // finish records the answer of attempt, unless another attempt has taken over.
-func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyKey, attempt string, a ports.Answer) error {
+func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyKey, attempt string,
+	a ports.Answer) error {
 	header, err := json.Marshal(a.Header)
 	if err != nil {
 		return err
@@ -204,7 +254,8 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyK
 	if body == nil || a.Shows != "" {
 		body = []byte{}
 	}
-	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?, shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
+	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?,
+		shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
 		a.Status, string(header), body, a.Reveals, a.Shows, a.Brought, micros(eraseAt), key.Scope[:], attempt)
 	if err == nil && changed == 0 {
 		return ports.ErrKeyInFlight
@@ -235,12 +286,14 @@ func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.An
 // eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The record that
 // they were answered stays.
 func (db *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
-	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ? AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
+	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ?
+		AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
 	return err
 }
 
 // eraseRequests removes the digests of the requests that brought a secret of a thing.
 func (db *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
-	_, err := db.exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`, []byte{}, org, brought)
+	_, err := db.exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`,
+		[]byte{}, org, brought)
 	return err
 }

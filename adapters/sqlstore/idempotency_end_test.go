@@ -34,7 +34,8 @@ func TestSettledBy(t *testing.T) {
 			if got := by.Sub(now); got != tt.want {
 				t.Errorf("%s from now, want %s", got, tt.want)
 			}
-			if over := by.Add(engine.Grace).Sub(now.Add(tt.deadline)); tt.deadline < 0 && tt.deadline >= -engine.Grace && over >= time.Second {
+			if over := by.Add(engine.Grace).Sub(now.Add(tt.deadline)); tt.deadline < 0 &&
+				tt.deadline >= -engine.Grace && over >= time.Second {
 				t.Errorf("a caller waits %s beyond their deadline", over)
 			}
 		})

@@ -28,6 +28,9 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 	db := &DB{shared: s}
 	err := db.reader.PingContext(ctx)
 	if err == nil {
+		err = db.checkSessions(ctx)
+	}
+	if err == nil {
 		db.migrations, err = db.migrator(db.writer.DB)
 	}
 	if err != nil {
@@ -45,20 +48,29 @@ func (s *shared) inspectSQLite(path string, open OpenPool) {
 		mode += "&immutable=1"
 	}
 	s.dialect = engine.SQLite
-	s.reader = sqlx.NewDb(open(engine.Prepare(engine.SQLiteSource("file:"+(&url.URL{Path: path}).EscapedPath()+mode))), "sqlite")
+	s.reader = sqlx.NewDb(open(engine.Prepare(engine.SQLiteSource("file:"+(&url.URL{Path: path}).EscapedPath()+mode))),
+		"sqlite")
 	s.writer = s.reader
+}
+
+// HasSchema reports whether Atrium has ever made its tables in the database.
+func (db *DB) HasSchema(ctx context.Context) (bool, error) {
+	var tables int
+	_, err := db.get(ctx, &tables, db.dialect.Migrated)
+	return tables > 0, err
 }
 
 // Pending returns how many migrations a start would apply; ErrNewerSchema if a newer Atrium has been
 // at work.
 func (db *DB) Pending(ctx context.Context) (n int, err error) {
-	var there int
-	if _, err := db.get(ctx, &there, db.dialect.Migrated); err != nil {
+	there, err := db.HasSchema(ctx)
+	if err != nil {
 		return 0, err
 	}
 	var applied int64
-	if there > 0 {
-		if _, err := db.get(ctx, &applied, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`); err != nil {
+	if there {
+		if _, err := db.get(ctx, &applied,
+			`SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`); err != nil {
 			return 0, err
 		}
 	}
@@ -93,6 +105,43 @@ func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 	}
 	return ids, err
 }
+
+// ServerLimits is what PostgreSQL allows and what nodes use of it.
+type ServerLimits struct {
+	Server   int `db:"server"`   // connections of users without privileges: max_connections less the reserved ones
+	Role     int `db:"role"`     // of this user; -1: no limit
+	Database int `db:"database"` // to this database; -1: no limit
+	Nodes    int `db:"nodes"`    // servers that run, if they tell each other about presences through PostgreSQL
+}
+
+// Allowed returns the lowest limit, and its name.
+func (c ServerLimits) Allowed() (limit int, name string) {
+	limit, name = c.Server, "max_connections less the reserved ones"
+	if c.Role >= 0 && c.Role < limit {
+		limit, name = c.Role, "the limit of the role"
+	}
+	if c.Database >= 0 && c.Database < limit {
+		limit, name = c.Database, "the limit of the database"
+	}
+	return limit, name
+}
+
+// ServerLimits returns the limits of PostgreSQL for the user and the database of this connection.
+func (db *DB) ServerLimits(ctx context.Context) (c ServerLimits, err error) {
+	_, err = db.get(ctx, &c, `SELECT
+		current_setting('max_connections')::int - (SELECT SUM(setting::int) FROM pg_settings
+			WHERE name IN ('superuser_reserved_connections', 'reserved_connections')) AS server,
+		(SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END FROM pg_roles WHERE rolname = session_user) AS role,
+		(SELECT CASE WHEN rolsuper THEN -1 ELSE datconnlimit END FROM pg_database, pg_roles
+			WHERE datname = current_database() AND rolname = session_user) AS database,
+		(SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = session_user
+			AND query LIKE 'LISTEN %') AS nodes`)
+	return c, err
+}
+
+// PerNode returns the most connections to PostgreSQL of one node: those of its pools, one that listens, and two with
+// which a start checks and migrates the database.
+func (c Config) PerNode() int { return c.MaxConns + 3 }
 
 // makeFile makes the file of a new database, for its owner's eyes: SQLite would leave the mode to the
 // umask, and gives the files beside it the same.

@@ -24,40 +24,60 @@ const mailsKept = 24 * time.Hour
 
 // lockMails reads and locks the times of sent mails. Every other invitation that counts in one of the same scopes
 // waits.
-func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string, into *account.Sent) error {
+func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+	into *account.Sent) error {
 	counts := [3]*[]time.Time{&into.Workspace, &into.User, &into.Address}
 	for i, scope := range mailScopes(by, ws, email) {
-		var text string
-		if _, err := db.get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
-			ON CONFLICT (scope) DO UPDATE SET last_at = excluded.last_at RETURNING sent`, scope, micros(by.At)); err != nil {
+		times, err := db.lockMailTimes(ctx, scope, by.At)
+		if err != nil {
 			return err
 		}
-		var times []int64
-		if err := json.Unmarshal([]byte(text), &times); err != nil {
+		*counts[i] = append(*counts[i], times...)
+	}
+	return nil
+}
+
+// lockMailTimes reads and locks the times of sent mails in a scope.
+func (db *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
+	var text string
+	if _, err := db.get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
+		ON CONFLICT (scope) DO UPDATE SET last_at = excluded.last_at
+		RETURNING sent`, scope, micros(now)); err != nil {
+		return nil, err
+	}
+	var sent []int64
+	if err := json.Unmarshal([]byte(text), &sent); err != nil {
+		return nil, err
+	}
+	times := make([]time.Time, len(sent))
+	for i, us := range sent {
+		times[i] = fromMicros(us)
+	}
+	return times, nil
+}
+
+// saveMails stores the times that lockMails read, with those that an invitation added.
+func (db *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+	sent account.Sent) error {
+	counts := [3][]time.Time{sent.Workspace, sent.User, sent.Address}
+	for i, scope := range mailScopes(by, ws, email) {
+		if err := db.saveMailTimes(ctx, scope, counts[i]); err != nil {
 			return err
-		}
-		for _, us := range times {
-			*counts[i] = append(*counts[i], fromMicros(us))
 		}
 	}
 	return nil
 }
 
-// saveMails stores the times that lockMails read, with those that an invitation added.
-func (db *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string, sent account.Sent) error {
-	counts := [3][]time.Time{sent.Workspace, sent.User, sent.Address}
-	for i, scope := range mailScopes(by, ws, email) {
-		times := make([]int64, len(counts[i]))
-		for j, at := range counts[i] {
-			times[j] = micros(at)
-		}
-		text, err := json.Marshal(times)
-		if err != nil {
-			return err
-		}
-		if _, err := db.exec(ctx, `UPDATE invitation_mails SET sent = ? WHERE scope = ?`, string(text), scope); err != nil {
-			return err
-		}
+// saveMailTimes stores the times of sent mails in a scope that lockMailTimes has locked.
+func (db *DB) saveMailTimes(ctx context.Context, scope string, times []time.Time) error {
+	sent := make([]int64, len(times))
+	for i, at := range times {
+		sent[i] = micros(at)
 	}
-	return nil
+	text, err := json.Marshal(sent)
+	if err != nil {
+		return err
+	}
+	_, err = db.exec(ctx, `UPDATE invitation_mails SET sent = ? WHERE scope = ?`, string(text), scope)
+	return err
 }

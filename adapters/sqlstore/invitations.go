@@ -14,7 +14,8 @@ type Invitations struct{ db *DB }
 
 var _ ports.Invitations = (*Invitations)(nil)
 
-const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.guest, t.mailed_at, t.invited_by, t.expires_at, t.open, t.revision, t.created_at, t.updated_at`
+const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.guest, t.mailed_at, t.invited_by,
+	t.expires_at, t.group_ids, t.open, t.revision, t.created_at, t.updated_at`
 
 type invitationRow struct {
 	ID        account.InvitationID `db:"id"`
@@ -26,6 +27,7 @@ type invitationRow struct {
 	MailedAt  int64                `db:"mailed_at"`
 	InvitedBy identity.UserID      `db:"invited_by"`
 	ExpiresAt int64                `db:"expires_at"`
+	Groups    groupIDs             `db:"group_ids"`
 	Open      bool                 `db:"open"`
 	Revision  int64                `db:"revision"`
 	CreatedAt int64                `db:"created_at"`
@@ -35,17 +37,21 @@ type invitationRow struct {
 // invitation is an open invitation. Others are never read.
 func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, MailedAt: fromMicros(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: fromMicros(r.ExpiresAt),
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest,
+		Groups:   r.Groups.list(),
+		MailedAt: fromMicros(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: fromMicros(r.ExpiresAt),
 		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 
 // List implements ports.Invitations.
-func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error) {
+func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID,
+	q page.Query) (account.InvitationPage, error) {
 	where := newConditions(`t.org_id = ? AND t.workspace_id = ? AND t.open`, org, ws)
 	where.when(q.After != "", `t.id < ?`, q.After)
 	var rows []invitationRow
-	if err := s.db.list(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where.sql()+
+		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
 		return account.InvitationPage{}, err
 	}
 	found := make([]account.Invitation, len(rows))
@@ -56,7 +62,8 @@ func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.
 }
 
 // Get implements ports.Invitations.
-func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID,
+	id account.InvitationID) (*account.Invitation, error) {
 	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.workspace_id = ? AND t.id = ? AND t.open`, org, ws, id)
 	if err == nil && i == nil {
 		err = account.ErrInvitationNotFound
@@ -88,7 +95,8 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		if err != nil {
 			return err
 		}
-		pending, err := tx.invitation(ctx, `t.workspace_id = ? AND t.email_key = ? AND t.open`, ws, account.EmailKey(email))
+		pending, err := tx.invitation(ctx, `t.workspace_id = ? AND t.email_key = ? AND t.open`, ws,
+			account.EmailKey(email))
 		if err != nil {
 			return err
 		}
@@ -106,9 +114,13 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		}
 		if pending == nil {
 			if _, err := tx.exec(ctx, `
-				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, guest, hash, mailed_at, invited_by, expires_at, open, revision, created_at, updated_at)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Guest, i.Hash[:], micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt), true, i.Revision, micros(i.CreatedAt), micros(i.UpdatedAt)); err != nil {
+				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, guest, hash, mailed_at,
+				invited_by, expires_at, group_ids, open, revision, created_at, updated_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Guest, i.Hash[:],
+				micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt), idsOfGroups(i.Groups), true,
+				i.Revision, micros(i.CreatedAt),
+				micros(i.UpdatedAt)); err != nil {
 				return err
 			}
 			return tx.record(ctx, i.Recorded())
@@ -116,8 +128,11 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		if err := tx.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, mailed_at = ?, invited_by = ?, expires_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-			i.Role, i.Guest, i.Hash[:], micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt), i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, mailed_at = ?, invited_by = ?,
+			expires_at = ?, group_ids = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+			i.Role, i.Guest, i.Hash[:], micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt),
+			idsOfGroups(i.Groups), i.Revision,
+			micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 			return err
 		}
 		return tx.record(ctx, i.Recorded())
@@ -126,12 +141,16 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 
 // sent returns the number of open invitations of a workspace, the time of the last mail to email, and the times
 // that lockMails reads. Accepted and withdrawn invitations are kept, so that their mails still count.
-func (db *DB) sent(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string) (s account.Sent, err error) {
-	if _, err := db.get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open AND expires_at > ?`, ws, micros(by.At)); err != nil {
+func (db *DB) sent(
+	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+) (s account.Sent, err error) {
+	if _, err := db.get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open
+		AND expires_at > ?`, ws, micros(by.At)); err != nil {
 		return account.Sent{}, err
 	}
 	var mailed int64
-	if _, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ? AND email_key = ?`, ws, account.EmailKey(email)); err != nil {
+	if _, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ?
+		AND email_key = ?`, ws, account.EmailKey(email)); err != nil {
 		return account.Sent{}, err
 	}
 	s.MailedAt = fromMicros(mailed)
@@ -139,7 +158,8 @@ func (db *DB) sent(ctx context.Context, by identity.Actor, ws identity.Workspace
 }
 
 // Update implements ports.Invitations.
-func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
+	change func(*account.Workspace, *account.Invitation) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		w, err := tx.lockedWorkspace(ctx, by.Org, ws, by.User)
 		if err != nil {
@@ -157,7 +177,8 @@ func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity
 }
 
 // Accept implements ports.Invitations.
-func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error {
+func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.Hash,
+	change func(*account.User, *account.Workspace, *account.Invitation) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		i, err := tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:])
 		if err != nil {
@@ -166,11 +187,13 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 		if i == nil {
 			return account.ErrInvitationNotFound
 		}
-		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy) // a renewal by another would change the hash
+		// a renewal by another would change the hash
+		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy)
 		if err != nil {
 			return err
 		}
-		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:]); err != nil { // again, under the lock
+		// again, under the lock
+		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:]); err != nil {
 			return err
 		}
 		u, _, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`, by.Org, by.User)
@@ -196,7 +219,8 @@ func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]
 	if err := db.list(ctx, &rows, `
 		SELECT `+invitationColumns+`, COALESCE(m.role, 0) AS inviter FROM invitations t JOIN workspaces w ON w.id = t.workspace_id
 		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by
-		WHERE t.org_id = ? AND t.email_key = ? AND t.open AND w.deleted_at = 0 ORDER BY t.id`, org, account.EmailKey(email)); err != nil {
+		WHERE t.org_id = ? AND t.email_key = ? AND t.open AND w.deleted_at = 0
+		ORDER BY t.id`, org, account.EmailKey(email)); err != nil {
 		return nil, err
 	}
 	found := make([]account.Pending, len(rows))
@@ -224,7 +248,8 @@ func (db *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
 	if err := db.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `UPDATE invitations SET open = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+	if _, err := db.exec(ctx, `UPDATE invitations SET open = ?, revision = ?, updated_at = ? WHERE id = ?
+		AND workspace_id = ?`,
 		!i.Accepted && !i.Withdrawn, i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 		return err
 	}

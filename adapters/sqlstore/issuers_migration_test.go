@@ -25,13 +25,16 @@ func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
 		org := &identity.Org{SignUp: identity.SignUpOpen}
 		for _, issuer := range issuers {
 			org.Issuers = append(org.Issuers, identity.Issuer{URL: issuer, TrustEmail: true})
-			org.ClaimRules = append(org.ClaimRules, identity.ClaimRule{Issuer: issuer, Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Admin, Operator: true})
+			org.ClaimRules = append(org.ClaimRules, identity.ClaimRule{Issuer: issuer, Claim: "in", Value: "true",
+				Workspace: team.Workspace.Slug, Role: identity.Admin, Operator: true})
 		}
 		signIn := func(email string, at ...string) {
 			for i, issuer := range at {
-				c := account.Claims{Issuer: issuer, Subject: email, Email: email, EmailVerified: true, Raw: map[string]any{"in": true}}
+				c := account.Claims{Issuer: issuer, Subject: email, Email: email, EmailVerified: true,
+					Raw: map[string]any{"in": true}}
 				by := identity.System(team.Org, "", "sign-in", fixture.At.Add(time.Duration(i+1)*time.Hour))
-				if _, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: org}, func(s *account.SignIn) error { return s.Settle(by) }); err != nil {
+				if _, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: org},
+					func(s *account.SignIn) error { return s.Settle(by) }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -61,7 +64,8 @@ func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
 			}
 		}
 		got := map[string]string{}
-		for _, email := range []string{"one@example.com", "both@example.com", viewer, "peer@" + team.Workspace.Slug + ".example"} {
+		for _, email := range []string{"one@example.com", "both@example.com", viewer, "peer@" + team.Workspace.Slug +
+			".example"} {
 			u, m, err := a.Users.FindByEmail(ctx, team.Org, email)
 			if err != nil {
 				t.Fatal(err)

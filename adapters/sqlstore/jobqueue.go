@@ -56,12 +56,14 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 			case !merged:
 				endedAt = time.Time{}
 			case o.Failure == job.Busy: // nothing was done that its history could tell of
-				return tx.settled(tx.exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID, job.Running, j.Attempt))
+				return tx.settled(tx.exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID,
+					job.Running, j.Attempt))
 			default:
 				state = job.Failed
 			}
 		}
-		return tx.settled(tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
+		return tx.settled(tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ?
+			WHERE id = ? AND state = ? AND attempt = ?`,
 			state, micros(o.Due), o.Failures, o.Failure, micros(endedAt), j.ID, job.Running, j.Attempt))
 	})
 }
@@ -74,7 +76,8 @@ func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged
 		set = `due_at = ?, failure = ?, started_at = (SELECT r.started_at FROM jobs r WHERE r.id = ?)`
 		args = []any{micros(o.Due), o.Failure, j.ID}
 	}
-	n, err := db.exec(ctx, `UPDATE jobs SET `+set+` WHERE workspace_id = ? AND subject = ? AND kind = ? AND state = ? AND org_id = ? AND ended_at = 0`,
+	n, err := db.exec(ctx, `UPDATE jobs SET `+set+` WHERE workspace_id = ? AND subject = ? AND kind = ? AND state = ?
+		AND org_id = ? AND ended_at = 0`,
 		append(args, j.Workspace, j.Subject, j.Kind, job.Queued, j.Org)...)
 	return n == 1, err
 }
@@ -110,7 +113,8 @@ func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) 
 		Jobs  int       `db:"jobs"`
 		Due   int64     `db:"due"`
 	}
-	if err := q.db.list(ctx, &states, `SELECT state, COUNT(*) AS jobs, MIN(due_at) AS due FROM jobs GROUP BY state`); err != nil {
+	if err := q.db.list(ctx, &states,
+		`SELECT state, COUNT(*) AS jobs, MIN(due_at) AS due FROM jobs GROUP BY state`); err != nil {
 		return b, err
 	}
 	for _, s := range states {

@@ -78,13 +78,15 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		}
 		var last, running job.Job
 		for i, subject := range []string{"succeeds", "fails", "fails last", "runs", "waits", "waits longer"} {
-			if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject, fixture.At.Add(time.Duration(i)*time.Second))); err != nil {
+			if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject,
+				fixture.At.Add(time.Duration(i)*time.Second))); err != nil {
 				t.Fatal(err)
 			}
 			if i >= 4 {
 				continue
 			}
-			taken, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second), map[job.Kind]time.Duration{"test.backlog": time.Hour}, 1)
+			taken, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second),
+				map[job.Kind]time.Duration{"test.backlog": time.Hour}, 1)
 			if err != nil || len(taken) != 1 {
 				t.Fatalf("%d taken, %v", len(taken), err)
 			}
@@ -104,7 +106,8 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 				last.Due, last.Failures = time.Time{}, 1
 			}
 		}
-		want := sqlstore.Backlog{Queued: 2, Running: 1, Failed: 2, LastFailed: last, LastFailure: "fails last", LastFailedAt: fixture.At.Add(2 * time.Minute)}
+		want := sqlstore.Backlog{Queued: 2, Running: 1, Failed: 2, LastFailed: last, LastFailure: "fails last",
+			LastFailedAt: fixture.At.Add(2 * time.Minute)}
 		if got := look(4*time.Second - time.Microsecond); got != want {
 			t.Errorf("before anything is due (-want +got):\n%s", cmp.Diff(want, got))
 		}

@@ -28,7 +28,8 @@ type demand struct {
 
 // Take implements ports.JobQueue. It first finds the next tenants with a read, since usually there is nothing to do.
 // On SQLite a read neither waits for a writer nor blocks one.
-func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration,
+	n int) ([]job.Job, error) {
 	d := demand{now: now, leases: leases, kinds: slices.Sorted(maps.Keys(leases)), n: n}
 	if len(d.kinds) == 0 {
 		return nil, nil
@@ -63,11 +64,14 @@ func (db *DB) turns(ctx context.Context, d demand) (turns []turn, err error) {
 			WHERE ended_at = 0 AND due_at <= ? AND kind IN (`+placeholders(len(d.kinds))+`) GROUP BY tenant || ''),
 		waiting AS (
 			SELECT d.tenant, d.first, d.urgent,
-				(SELECT COUNT(*) FROM jobs r WHERE r.tenant = d.tenant AND r.ended_at = 0 AND r.state = 'running' AND r.due_at > ?) AS running,
-				(SELECT COUNT(*) FROM jobs b WHERE b.tenant = d.tenant AND b.ended_at = 0 AND b.failure = 'busy' AND b.due_at > ?) AS busy,
+				(SELECT COUNT(*) FROM jobs r WHERE r.tenant = d.tenant AND r.ended_at = 0 AND r.state = 'running'
+				AND r.due_at > ?) AS running,
+				(SELECT COUNT(*) FROM jobs b WHERE b.tenant = d.tenant AND b.ended_at = 0 AND b.failure = 'busy'
+				AND b.due_at > ?) AS busy,
 				(SELECT MAX(s.started_at) FROM jobs s WHERE s.tenant = d.tenant) AS began
 			FROM due d)
-		SELECT tenant, urgent > 0 AS urgent, busy > 0 AS busy FROM waiting WHERE running < ? AND (busy = 0 OR urgent > 0)
+		SELECT tenant, urgent > 0 AS urgent, busy > 0 AS busy FROM waiting WHERE running < ? AND (busy = 0
+		OR urgent > 0)
 		ORDER BY running, began, first, tenant LIMIT ?`,
 		append(args, micros(d.now), micros(d.now), job.PerWorkspace, 2*d.n)...)
 	return turns, err
@@ -133,9 +137,11 @@ func (db *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows []jo
 func (db *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kind, n int) (rows []jobRow, err error) {
 	args := appendAll([]any{t.Tenant, micros(d.now)}, kinds)
 	err = db.list(ctx, &rows, `
-		SELECT t.id, t.kind, t.org_id, t.workspace_id, t.subject, t.state, t.due_at, t.attempt, t.failures, t.failure, t.created_at
+		SELECT t.id, t.kind, t.org_id, t.workspace_id, t.subject, t.state, t.due_at, t.attempt, t.failures, t.failure,
+		t.created_at
 		FROM jobs t WHERE t.tenant = ? AND t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (`+placeholders(len(kinds))+`)
-			AND (t.state = 'running' OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id AND r.subject = t.subject
+			AND (t.state = 'running' OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id
+			AND r.subject = t.subject
 				AND r.kind = t.kind AND r.state = 'running' AND r.org_id = t.org_id AND r.ended_at = 0))
 		ORDER BY t.due_at, t.id LIMIT ?`+db.dialect.LockFree, append(args, n)...)
 	return rows, err
@@ -150,7 +156,8 @@ func (db *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) 
 		r.Failure = ""
 	}
 	r.Attempt++
-	_, err := db.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at = ? WHERE id = ?`,
+	_, err := db.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at =
+		? WHERE id = ?`,
 		job.Running, micros(d.now.Add(d.leases[r.Kind])), r.Attempt, r.Failures, r.Failure, micros(d.now), r.ID)
 	return r.job(), err
 }
@@ -183,7 +190,8 @@ func (db *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[stri
 		Tenant string `db:"tenant"`
 		Jobs   int    `db:"jobs"`
 	}
-	err := db.list(ctx, &rows, `SELECT tenant, COUNT(*) AS jobs FROM jobs WHERE ended_at = 0 AND state = 'running' AND due_at > ?
+	err := db.list(ctx, &rows, `SELECT tenant, COUNT(*) AS jobs FROM jobs WHERE ended_at = 0 AND state = 'running'
+		AND due_at > ?
 		AND tenant IN (`+placeholders(len(turns))+`) GROUP BY tenant`, args...)
 	running := map[string]int{}
 	for _, r := range rows {

@@ -17,7 +17,9 @@ type Keys struct{ db *DB }
 
 var _ ports.Keys = (*Keys)(nil)
 
-const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at, t.last_used_at, t.revoked_at, t.created_by, t.made_by_key, t.revision, t.created_at, t.updated_at`
+const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at,
+	t.scopes, t.networks, t.last_used_at, t.last_used_by, t.revoked_at, t.created_by, t.made_by_key, t.revision,
+	t.created_at, t.updated_at`
 
 type keyRow struct {
 	ID         identity.KeyID       `db:"id"`
@@ -29,7 +31,10 @@ type keyRow struct {
 	Ceiling    identity.Role        `db:"ceiling"`
 	Hint       string               `db:"hint"`
 	ExpiresAt  int64                `db:"expires_at"`
+	Scopes     identity.Scopes      `db:"scopes"`
+	Networks   identity.Networks    `db:"networks"`
 	LastUsedAt int64                `db:"last_used_at"`
+	LastUsedBy string               `db:"last_used_by"`
 	RevokedAt  int64                `db:"revoked_at"`
 	CreatedBy  identity.UserID      `db:"created_by"`
 	MadeBy     identity.KeyID       `db:"made_by_key"`
@@ -40,14 +45,17 @@ type keyRow struct {
 
 func (r *keyRow) key() account.Key {
 	return account.Key{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name, Ceiling: r.Ceiling, Hint: r.Hint,
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name,
+		Ceiling: r.Ceiling, Scopes: r.Scopes, Networks: r.Networks, Hint: r.Hint, LastUsedBy: r.LastUsedBy,
 		ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), RevokedAt: fromMicros(r.RevokedAt),
-		CreatedBy: r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedBy: r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+		UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 
 // Add implements ports.Keys.
-func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) error {
+func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
+	change func(*account.Workspace) (*account.User, *account.Key, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		w, err := tx.keyring(ctx, by, user)
 		if err != nil {
@@ -82,17 +90,21 @@ func (db *DB) keyring(ctx context.Context, by identity.Actor, user identity.User
 		Maker    int `db:"maker"`
 	}
 	_, err = db.get(ctx, &live, `
-		SELECT COUNT(CASE WHEN user_id = ? THEN 1 END) AS of_user, COUNT(CASE WHEN service THEN 1 END) AS of_programs, COUNT(CASE WHEN id = ? THEN 1 END) AS maker
-		FROM api_keys WHERE workspace_id = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)`, user, by.Key, w.ID, micros(by.At))
+		SELECT COUNT(CASE WHEN user_id = ? THEN 1 END) AS of_user, COUNT(CASE WHEN service THEN 1 END) AS of_programs,
+		COUNT(CASE WHEN id = ? THEN 1 END) AS maker
+		FROM api_keys WHERE workspace_id = ? AND revoked_at = 0 AND (expires_at = 0
+		OR expires_at > ?)`, user, by.Key, w.ID, micros(by.At))
 	w.Live = account.LiveKeys{User: live.User, Programs: live.Programs, Maker: live.Maker > 0}
 	return w, err
 }
 
 func (db *DB) addKey(ctx context.Context, k *account.Key) error {
 	if _, err := db.exec(ctx, `
-		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`,
-		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt), k.CreatedBy, k.MadeBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
+		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at,
+		scopes, networks, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`,
+		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt),
+		k.Scopes, k.Networks, k.CreatedBy, k.MadeBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
 		return err
 	}
 	return db.record(ctx, k.Recorded())
@@ -104,7 +116,8 @@ func (s *Keys) Get(ctx context.Context, ws identity.WorkspaceID, id identity.Key
 }
 
 // List implements ports.Keys.
-func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time, q page.Query) (account.KeyPage, error) {
+func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time,
+	q page.Query) (account.KeyPage, error) {
 	where := newConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
 	where.when(user != "", `t.user_id = ?`, user)
 	where.within(`t.id`, q.After, "")
@@ -113,9 +126,11 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 		return account.KeyPage{}, err
 	}
 	where.within(`t.id`, "", floor)
-	where.when(true, `(t.expires_at = 0 OR t.expires_at > ?)`, micros(now)) // of those that have ended there may be many
+	// of those that have ended there may be many
+	where.when(true, `(t.expires_at = 0 OR t.expires_at > ?)`, micros(now))
 	var rows []keyRow
-	if err := s.db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.sql()+
+		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
 		return account.KeyPage{}, err
 	}
 	keys := make([]account.Key, len(rows))
@@ -126,7 +141,8 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 }
 
 // Update implements ports.Keys.
-func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key, []*account.Key) error) (*account.Key, error) {
+func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
+	change func(*account.Workspace, *account.Key, []*account.Key) error) (*account.Key, error) {
 	var changed *account.Key
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		w, k, err := tx.lockedKey(ctx, by, id)
@@ -152,7 +168,8 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 }
 
 // Rotate implements ports.Keys.
-func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) error {
+func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
+	change func(*account.Workspace, *account.Key) (*account.Key, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		w, k, err := tx.lockedKey(ctx, by, id)
 		if err != nil {
@@ -170,7 +187,9 @@ func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 }
 
 // lockedKey reads a key of by's workspace that is about to change, with that.
-func (db *DB) lockedKey(ctx context.Context, by identity.Actor, id identity.KeyID) (*account.Workspace, *account.Key, error) {
+func (db *DB) lockedKey(
+	ctx context.Context, by identity.Actor, id identity.KeyID,
+) (*account.Workspace, *account.Key, error) {
 	k, err := db.key(ctx, by.Workspace, id, "") // whose it is never changes
 	if err != nil {
 		return nil, nil, err
@@ -185,13 +204,16 @@ func (db *DB) lockedKey(ctx context.Context, by identity.Actor, id identity.KeyI
 
 // keysMadeBy reads the keys of a workspace that fit, r, and those that were made by them, at any
 // remove, as far as they are not revoked.
-func (db *DB) keysMadeBy(ctx context.Context, ws identity.WorkspaceID, fit string, args ...any) ([]*account.Key, error) {
+func (db *DB) keysMadeBy(
+	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
+) ([]*account.Key, error) {
 	var rows []keyRow
 	if err := db.list(ctx, &rows, `
 		WITH RECURSIVE made (id) AS (
 			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
 			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
-		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.Lock, append([]any{ws}, args...)...); err != nil {
+		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0
+		ORDER BY t.id`+db.dialect.Lock, append([]any{ws}, args...)...); err != nil {
 		return nil, err
 	}
 	keys := make([]*account.Key, len(rows))
@@ -208,7 +230,8 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, revision = ?, updated_at = ?
+		WHERE id = ? AND workspace_id = ?`,
 		micros(k.ExpiresAt), micros(k.RevokedAt), k.Revision, micros(k.UpdatedAt), k.ID, k.Workspace); err != nil {
 		return err
 	}
@@ -221,7 +244,8 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 
 func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key, error) {
 	var row keyRow
-	found, err := db.get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock, id, ws)
+	found, err := db.get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock,
+		id, ws)
 	if err != nil {
 		return nil, err
 	}
@@ -232,18 +256,42 @@ func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyI
 	return &k, nil
 }
 
-// usesAtOnce is how many uses of keys are recorded in one transaction, so that other writers do not wait for long.
+// Holder implements ports.Keys.
+func (s *Keys) Holder(
+	ctx context.Context, h account.Hash,
+) (identity.OrgID, identity.WorkspaceID, identity.KeyID, error) {
+	var row keyRow
+	found, err := s.db.get(ctx, &row, `SELECT id, org_id, workspace_id FROM api_keys WHERE hash = ?`, h[:])
+	if err == nil && !found {
+		err = account.ErrKeyNotFound
+	}
+	return row.Org, row.Workspace, row.ID, err
+}
+
+// usesAtOnce is how many uses of credentials are recorded in one transaction, so that other writers do not wait for
+// long.
 const usesAtOnce = 500
 
 // Used implements ports.Keys. The cache of callers stays, since the use of a key does not change what it
 // proves.
-func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error {
+func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error {
+	return recordUses(ctx, s.db, uses, func(id identity.KeyID, use account.KeyUse) (string, []any) {
+		return `UPDATE api_keys SET last_used_at = ?, last_used_by = ? WHERE id = ? AND org_id = ?
+			AND last_used_at < ?`,
+			[]any{micros(use.At), use.Address, id, org, micros(use.At.Add(-time.Minute))}
+	})
+}
+
+// recordUses runs the update of each credential that was used, at most usesAtOnce in a transaction.
+func recordUses[ID ~string, Use any](
+	ctx context.Context, db *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
+) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in one order on all nodes, so that none waits for another in a circle
 	for some := range slices.Chunk(ids, usesAtOnce) {
-		err := s.db.inTx(ctx, func(tx *DB) error {
+		err := db.inTx(ctx, func(tx *DB) error {
 			for _, id := range some {
-				if _, err := tx.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
-					micros(uses[id]), id, org, micros(uses[id].Add(-time.Minute))); err != nil {
+				statement, args := update(id, uses[id])
+				if _, err := tx.exec(ctx, statement, args...); err != nil {
 					return err
 				}
 			}

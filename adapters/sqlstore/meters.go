@@ -15,21 +15,26 @@ type Meters struct{ db *DB }
 var _ ports.Meters = (*Meters)(nil)
 
 // Add implements ports.Meters.
-func (s *Meters) Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (sum int64, repeated bool, err error) {
+func (s *Meters) Add(
+	ctx context.Context, by identity.Actor, r billing.UsageReport,
+) (sum int64, repeated bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		if repeated, err = tx.reported(ctx, by, r); err != nil {
 			return err
 		}
 		if repeated {
-			_, err = tx.get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ? AND feature = ?`, by.Workspace, micros(r.Period.Start), r.Feature)
+			_, err = tx.get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ?
+				AND feature = ?`, by.Workspace, micros(r.Period.Start), r.Feature)
 			return err
 		}
 		_, err = tx.get(ctx, &sum, `
 			INSERT INTO feature_usage (workspace_id, feature, period_start, used, updated_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, period_start, feature) DO UPDATE SET updated_at = excluded.updated_at,
-				used = CASE WHEN feature_usage.used > ? - excluded.used THEN ? ELSE feature_usage.used + excluded.used END
+				used = CASE WHEN feature_usage.used > ? - excluded.used THEN ? ELSE feature_usage.used + excluded.used
+				END
 			RETURNING used`,
-			by.Workspace, r.Feature, micros(r.Period.Start), r.Quantity, micros(by.At), int64(billing.MaxUsageSum), int64(billing.MaxUsageSum))
+			by.Workspace, r.Feature, micros(r.Period.Start), r.Quantity, micros(by.At), int64(billing.MaxUsageSum),
+			int64(billing.MaxUsageSum))
 		return err
 	})
 	return sum, repeated, err
@@ -55,7 +60,8 @@ func (db *DB) reported(ctx context.Context, by identity.Actor, r billing.UsageRe
 		Feature  string `db:"feature"`
 		Quantity int64  `db:"quantity"`
 	}
-	found, err := db.get(ctx, &first, `SELECT feature, quantity FROM usage_reports WHERE workspace_id = ? AND report_key = ?`, by.Workspace, r.Key)
+	found, err := db.get(ctx, &first, `SELECT feature, quantity FROM usage_reports WHERE workspace_id = ?
+		AND report_key = ?`, by.Workspace, r.Key)
 	switch {
 	case err != nil:
 		return false, err
@@ -73,7 +79,8 @@ func (s *Meters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.
 		Feature string `db:"feature"`
 		Used    int64  `db:"used"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT feature, used FROM feature_usage WHERE workspace_id = ? AND period_start = ?`, ws, micros(period)); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT feature, used FROM feature_usage WHERE workspace_id = ?
+		AND period_start = ?`, ws, micros(period)); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64, len(rows))

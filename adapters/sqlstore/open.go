@@ -23,7 +23,8 @@ import (
 )
 
 // ErrNewerSchema says that a newer Atrium has already changed the database.
-var ErrNewerSchema = errors.New("the database belongs to a newer version of Atrium: run that version, or restore a backup made before the upgrade")
+var ErrNewerSchema = errors.New("the database belongs to a newer version of Atrium: run that version, or restore a " +
+	"backup made before the upgrade")
 
 // OpenPool makes a pool of what connects: sql.OpenDB, or one that traces every statement.
 type OpenPool func(driver.Connector) *sql.DB
@@ -43,8 +44,15 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	if err != nil {
 		return nil, nil, fmt.Errorf("database: %w", err)
 	}
+	s.checkDisk = c.CheckDisk
 	db := &DB{shared: s}
-	if err := db.migrate(ctx, c, pool); err != nil {
+	if err = db.checkSessions(ctx); err == nil {
+		err = db.migrate(ctx, c, pool)
+	}
+	if err == nil {
+		err = db.makeReleasable(ctx)
+	}
+	if err != nil {
 		db.close()
 		return nil, nil, describeOpenError(err)
 	}
@@ -58,7 +66,8 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 		synchronous = "full"
 	}
 	connect := func(more string) *sql.DB {
-		return open(engine.Prepare(engine.SQLiteSource("file:" + (&url.URL{Path: path}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
+		return open(engine.Prepare(engine.SQLiteSource("file:" + (&url.URL{Path: path}).EscapedPath() +
+			"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=auto_vacuum(incremental)&_pragma=foreign_keys(1)" +
 			"&_pragma=journal_mode(wal)&_pragma=synchronous(" + synchronous + ")&_pragma=temp_store(memory)" + more)))
 	}
 	readers := func(n int) *sqlx.DB {
@@ -85,20 +94,32 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	if err != nil {
 		return err
 	}
-	pool := func(n int) *sqlx.DB {
-		db := open(engine.Prepare(connector))
-		db.SetMaxOpenConns(n)
-		db.SetMaxIdleConns(n)
+	pool := func(n int, wait time.Duration) (*sqlx.DB, *engine.Patient) {
+		patient := engine.NewPatient(connector, n, wait)
+		db := open(engine.Prepare(patient))
+		patient.Limit(db)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		return sqlx.NewDb(db, "postgres")
+		return sqlx.NewDb(db, "postgres"), patient
 	}
+	s.connector = connector
 	kept := keptForCredentials(c.MaxConns)
-	s.writer = pool(c.MaxConns - kept)
+	s.writer, s.patient = pool(c.MaxConns-kept, firstConnection)
 	s.reader = s.writer
 	if kept > 0 {
-		s.credentials = pool(kept)
+		s.credentials, _ = pool(kept, 0) // credentials are looked up on the other connections then
 	}
 	return nil
+}
+
+// firstConnection is how long a statement waits if the server accepts no more connections, and the pool has none.
+const firstConnection = 2 * time.Second
+
+// checkSessions returns engine.ErrPooledByTransaction if connections do not keep their backend.
+func (db *DB) checkSessions(ctx context.Context) error {
+	if db.connector == nil {
+		return nil
+	}
+	return engine.CheckSessions(ctx, db.connector)
 }
 
 // keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most
@@ -142,7 +163,8 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(backoff.NewConstantBackOff(100*time.Millisecond)), backoff.WithMaxTries(50), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(100*time.Millisecond)), backoff.WithMaxTries(50),
+		backoff.WithMaxElapsedTime(0))
 	return err
 }
 
@@ -184,8 +206,12 @@ func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 // Ready reports whether the database answers and has the schema of this binary, or a later one: while
 // nodes are replaced one by one the first new one migrates, and those that are left must go on, for which
 // every migration is safe with the binary before it. It takes no lock: goose's own question would wait for
-// every node's migrations, and for all others who ask.
+// every node's migrations, and for all others who ask. On PostgreSQL it also checks that the connection has kept its
+// backend.
 func (db *DB) Ready(ctx context.Context) error {
+	if err := db.reader.PingContext(ctx); err != nil {
+		return db.wrapErr(ctx, err)
+	}
 	sources := db.migrations.ListSources()
 	ours, theirs := sources[len(sources)-1].Version, int64(0)
 	if _, err := db.get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`); err != nil {
@@ -194,7 +220,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	if theirs < ours {
 		return fmt.Errorf("%w: schema %d instead of %d", ports.ErrUnavailable, theirs, ours)
 	}
-	return nil
+	return db.checkDisk()
 }
 
 // Empty reports whether there is no account yet: the deployment is new.

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // onEach runs a test on a database of each engine that has the schema and nothing else.
@@ -64,7 +65,8 @@ func TestOpen(t *testing.T) {
 			if err := db.Ready(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := raw(t, url).ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
+			if _, err := raw(t, url).ExecContext(ctx,
+				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 				t.Fatal(err)
 			}
 			_, _, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, keyring(t), sql.OpenDB)
@@ -99,7 +101,7 @@ func TestReadyWaitsForNoLock(t *testing.T) {
 		if _, err := other.ExecContext(t.Context(), hold); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 		defer cancel()
 		if err := db.Ready(ctx); err != nil {
 			t.Errorf("while another holds the lock of migrations: %v", err)
@@ -114,7 +116,8 @@ func TestOpenAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, sealer, sql.OpenDB)
+				db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4},
+					sealer, sql.OpenDB)
 				if err != nil {
 					t.Error(err)
 					return
@@ -195,7 +198,8 @@ func TestKeyringCheck(t *testing.T) {
 	onEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, keyring(t))
 		for _, fresh := range []string{"the first\x00\xff", "another"} { // the second one must not replace the first
-			if got, err := db.KeyringCheck(t.Context(), []byte(fresh)); err != nil || string(got) != "the first\x00\xff" {
+			if got, err := db.KeyringCheck(t.Context(), []byte(fresh)); err != nil ||
+				string(got) != "the first\x00\xff" {
 				t.Fatalf("KeyringCheck = %q, %v", got, err)
 			}
 		}
@@ -224,7 +228,9 @@ func TestOpenKeepsThePassword(t *testing.T) {
 		"by another scheme":        "mysql://atrium:hunter2@127.0.0.1:1/atrium",
 	} {
 		t.Run("to itself "+name, func(t *testing.T) {
-			_, _, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 1, StatementTimeout: time.Second}, keyring(t), sql.OpenDB)
+			_, _, err := sqlstore.Open(t.Context(),
+				sqlstore.Config{URL: secret.New(url), MaxConns: 1, StatementTimeout: time.Second},
+				keyring(t), sql.OpenDB)
 			if err == nil || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error = %v", err)
 			}

@@ -16,7 +16,8 @@ type Inbox struct{ db *DB }
 
 var _ ports.Inbox = (*Inbox)(nil)
 
-const paymentEventColumns = `t.org_id, t.account, t.id, t.gateway, t.type, t.customer, t.workspace_id, t.state, t.attempts, t.failure, t.created_at, t.received_at, t.ended_at`
+const paymentEventColumns = `t.org_id, t.account, t.id, t.gateway, t.type, t.customer, t.workspace_id, t.state,
+	t.attempts, t.failure, t.created_at, t.received_at, t.ended_at`
 
 type paymentEventRow struct {
 	Org        identity.OrgID       `db:"org_id"`
@@ -36,8 +37,10 @@ type paymentEventRow struct {
 
 func (r *paymentEventRow) event() billing.Event {
 	return billing.Event{
-		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer, Workspace: r.Workspace,
-		State: r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: fromMicros(r.CreatedAt), ReceivedAt: fromMicros(r.ReceivedAt), EndedAt: fromMicros(r.EndedAt),
+		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer,
+		Workspace: r.Workspace,
+		State:     r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: fromMicros(r.CreatedAt),
+		ReceivedAt: fromMicros(r.ReceivedAt), EndedAt: fromMicros(r.EndedAt),
 	}
 }
 
@@ -52,18 +55,23 @@ func paymentEvents(rows []paymentEventRow) []billing.Event {
 // Put implements ports.Inbox.
 func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *billing.Event) (bool, error) {
 	stored, err := s.db.exec(ctx, `
-		INSERT INTO payment_events (org_id, account, id, gateway, type, customer, workspace_id, state, attempts, failure, created_at, received_at, ended_at)
+		INSERT INTO payment_events (org_id, account, id, gateway, type, customer, workspace_id, state, attempts,
+		failure, created_at, received_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, account, id) DO NOTHING`,
-		org, e.Account, e.ID, e.Gateway, e.Type, e.Customer, e.Workspace, e.State, e.Attempts, e.Failure, micros(e.CreatedAt), micros(e.ReceivedAt), micros(e.EndedAt))
+		org, e.Account, e.ID, e.Gateway, e.Type, e.Customer, e.Workspace, e.State, e.Attempts, e.Failure,
+		micros(e.CreatedAt), micros(e.ReceivedAt), micros(e.EndedAt))
 	return stored == 1, err
 }
 
 // Waiting implements ports.Inbox.
-func (s *Inbox) Waiting(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) ([]billing.Event, error) {
+func (s *Inbox) Waiting(
+	ctx context.Context, org identity.OrgID, account string, c billing.CustomerID,
+) ([]billing.Event, error) {
 	var rows []paymentEventRow
 	err := s.db.list(ctx, &rows, `
 		SELECT `+paymentEventColumns+` FROM payment_events t
-		WHERE t.org_id = ? AND t.account = ? AND t.customer = ? AND t.ended_at = 0 ORDER BY t.received_at, t.id LIMIT 100`, org, account, c)
+		WHERE t.org_id = ? AND t.account = ? AND t.customer = ? AND t.ended_at = 0 ORDER BY t.received_at, t.id
+		LIMIT 100`, org, account, c)
 	return paymentEvents(rows), err
 }
 
@@ -71,7 +79,8 @@ func (s *Inbox) Waiting(ctx context.Context, org identity.OrgID, account string,
 func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...billing.Event) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		for _, e := range events {
-			if _, err := tx.exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ? WHERE org_id = ? AND account = ? AND id = ?`,
+			if _, err := tx.exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ?
+				WHERE org_id = ? AND account = ? AND id = ?`,
 				e.State, e.Attempts, e.Failure, micros(e.EndedAt), org, e.Account, e.ID); err != nil {
 				return err
 			}
@@ -81,23 +90,28 @@ func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...billing.
 }
 
 // List implements ports.Inbox.
-func (s *Inbox) List(ctx context.Context, org identity.OrgID, state billing.EventState, q page.Query) (page.Of[billing.Event], error) {
+func (s *Inbox) List(ctx context.Context, org identity.OrgID, state billing.EventState,
+	q page.Query) (page.Of[billing.Event], error) {
 	where := newConditions(`t.org_id = ?`, org)
 	where.when(state != "", `t.state = ?`, state)
 	if at, which, ok := cutPosition(q.After); ok {
 		account, id, _ := strings.Cut(which, " ")
 		where.when(true, `t.received_at <= ?`, at) // which an index serves, unlike what follows
-		where.when(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`, at, at, account, account, id)
+		where.when(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
+			at, at, account, account, id)
 	}
 	var rows []paymentEventRow
-	err := s.db.list(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.sql()+` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
-	return page.Cut(paymentEvents(rows), q.Limit, func(e billing.Event) string { return position(micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
+	err := s.db.list(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.sql()+
+		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	return page.Cut(paymentEvents(rows), q.Limit,
+		func(e billing.Event) string { return position(micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
 }
 
 // Get implements ports.Inbox.
 func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*billing.Event, error) {
 	var row paymentEventRow
-	found, err := s.db.get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ? AND t.account = ? AND t.id = ?`, org, account, id)
+	found, err := s.db.get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ?
+		AND t.account = ? AND t.id = ?`, org, account, id)
 	if err == nil && !found {
 		err = billing.ErrEventNotFound
 	}
@@ -115,7 +129,8 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 	_, err = s.db.get(ctx, &row, `
 		SELECT (SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND ended_at = 0) AS waiting,
 			(SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND state = ?) AS dead,
-			COALESCE((SELECT MIN(received_at) FROM payment_events WHERE org_id = ? AND ended_at = 0), 0) AS since`, org, org, billing.Dead, org)
+			COALESCE((SELECT MIN(received_at) FROM payment_events WHERE org_id = ?
+			AND ended_at = 0), 0) AS since`, org, org, billing.Dead, org)
 	return row.Waiting, row.Dead, fromMicros(row.Since), err
 }
 
@@ -135,13 +150,16 @@ func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id strin
 }
 
 // Write implements ports.SandboxAccounts. If there is no row, it first inserts an empty one, so that it can lock it.
-func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
+func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string,
+	change func([]byte) ([]byte, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '') ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '')
+			ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {
 			return err
 		}
 		var book string
-		if _, err := tx.get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+tx.dialect.Lock, org, id); err != nil {
+		if _, err := tx.get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+
+			tx.dialect.Lock, org, id); err != nil {
 			return err
 		}
 		changed, err := change(orNil(book))
@@ -150,7 +168,8 @@ func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id stri
 		}
 		switch {
 		case changed != nil:
-			_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`, string(changed), org, id)
+			_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`,
+				string(changed), org, id)
 		case book == "":
 			_, err = tx.exec(ctx, `DELETE FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
 		}
@@ -168,6 +187,7 @@ func orNil(book string) []byte {
 // List implements ports.SandboxAccounts.
 func (s *SandboxAccounts) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
 	var ids []string
-	err := s.db.list(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`, org, after, n)
+	err := s.db.list(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`,
+		org, after, n)
 	return ids, err
 }

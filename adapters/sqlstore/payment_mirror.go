@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,22 +22,29 @@ type methodRow struct {
 	Country   string           `db:"country"`
 	Leaving   bool             `db:"leaving"`
 	CreatedAt int64            `db:"created_at"`
+
+	Fingerprint string `db:"fingerprint"`
 }
 
-// methods reads the methods of a customer, newest first.
+func (r *methodRow) method() billing.Method {
+	return billing.Method{
+		ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear,
+		Country: r.Country, Detaching: r.Leaving, CreatedAt: fromMicros(r.CreatedAt),
+		Fingerprint: r.Fingerprint,
+	}
+}
+
+// methods reads the methods of a customer.
 func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]billing.Method, error) {
 	var rows []methodRow
 	if err := db.list(ctx, &rows, `
-		SELECT id, type, brand, last4, exp_month, exp_year, country, leaving, created_at
-		FROM payment_methods WHERE workspace_id = ? AND account = ? ORDER BY created_at DESC, id DESC`, ws, account); err != nil {
+		SELECT id, type, brand, last4, exp_month, exp_year, country, leaving, created_at, fingerprint
+		FROM payment_methods WHERE workspace_id = ? AND account = ?`, ws, account); err != nil {
 		return nil, err
 	}
 	methods := make([]billing.Method, len(rows))
-	for i, r := range rows {
-		methods[i] = billing.Method{
-			ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear, Country: r.Country,
-			Detaching: r.Leaving, CreatedAt: fromMicros(r.CreatedAt),
-		}
+	for i := range rows {
+		methods[i] = rows[i].method()
 	}
 	return methods, nil
 }
@@ -58,15 +66,20 @@ func (db *DB) saveMethods(ctx context.Context, c *billing.Customer) error {
 			continue
 		}
 		if _, err := db.exec(ctx, `
-			INSERT INTO payment_methods (workspace_id, account, id, type, brand, last4, exp_month, exp_year, country, leaving, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, account, id) DO UPDATE SET type = excluded.type, brand = excluded.brand, last4 = excluded.last4,
-				exp_month = excluded.exp_month, exp_year = excluded.exp_year, country = excluded.country, leaving = excluded.leaving, created_at = excluded.created_at`,
-			c.Workspace, c.Account, m.ID, m.Type, m.Brand, m.Last4, m.ExpMonth, m.ExpYear, m.Country, m.Detaching, micros(m.CreatedAt)); err != nil {
+			INSERT INTO payment_methods (workspace_id, account, id, type, brand, last4, exp_month, exp_year, country,
+			leaving, created_at, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, account, id) DO UPDATE SET type = excluded.type, brand = excluded.brand,
+			last4 = excluded.last4,
+				exp_month = excluded.exp_month, exp_year = excluded.exp_year, country = excluded.country,
+				leaving = excluded.leaving, created_at = excluded.created_at, fingerprint = excluded.fingerprint`,
+			c.Workspace, c.Account, m.ID, m.Type, m.Brand, m.Last4, m.ExpMonth, m.ExpYear, m.Country, m.Detaching,
+			micros(m.CreatedAt), m.Fingerprint); err != nil {
 			return err
 		}
 	}
 	for id := range was {
-		if _, err := db.exec(ctx, `DELETE FROM payment_methods WHERE workspace_id = ? AND account = ? AND id = ?`, c.Workspace, c.Account, id); err != nil {
+		if _, err := db.exec(ctx, `DELETE FROM payment_methods WHERE workspace_id = ? AND account = ? AND id = ?`,
+			c.Workspace, c.Account, id); err != nil {
 			return err
 		}
 	}
@@ -89,26 +102,31 @@ type subscriptionRow struct {
 	CreatedAt         int64                  `db:"created_at"`
 	PastDueSince      int64                  `db:"past_due_since"`
 	Confirming        bool                   `db:"confirming"`
+	Discount          string                 `db:"discount"`
+	Code              string                 `db:"promotion_code"`
+	Paused            bool                   `db:"paused"`
+	PaidUntil         int64                  `db:"paid_until"`
+	Cancellation      string                 `db:"cancellation"`
 }
 
-// liveSubscription reads the live subscription of a customer; nil if there is none.
-func (db *DB) liveSubscription(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Subscription, error) {
-	var r subscriptionRow
-	found, err := db.get(ctx, &r, `
-		SELECT id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end, pending_plan_id, pending_quantity, pending_at, created_at, past_due_since, confirming
-		FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0`, ws, account)
-	if err != nil || !found {
-		return nil, err
+// subscription returns nil for the row of a customer without a live subscription.
+func (r *subscriptionRow) subscription() (*billing.Subscription, error) {
+	if r.ID == "" {
+		return nil, nil //nolint:nilnil // there is none, and that is no error
 	}
 	s := &billing.Subscription{
-		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key, PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd),
-		TrialEnd: fromMicros(r.TrialEnd), CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: fromMicros(r.CreatedAt), PastDueSince: fromMicros(r.PastDueSince),
-		Confirming: r.Confirming,
+		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key,
+		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), TrialEnd: fromMicros(r.TrialEnd),
+		CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: fromMicros(r.CreatedAt),
+		PastDueSince: fromMicros(r.PastDueSince), Confirming: r.Confirming, Code: r.Code,
+		Paused: r.Paused, PaidUntil: fromMicros(r.PaidUntil),
 	}
 	if r.PendingAt != 0 {
-		s.Pending = &billing.PendingChange{Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: fromMicros(r.PendingAt)}
+		s.Pending = &billing.PendingChange{
+			Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: fromMicros(r.PendingAt),
+		}
 	}
-	return s, nil
+	return s, errors.Join(decodeColumn(r.Discount, &s.Discount), decodeColumn(r.Cancellation, &s.Cancellation))
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
@@ -121,20 +139,44 @@ func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error 
 		if s.Pending != nil {
 			pending = *s.Pending
 		}
+		discount, err := encodeOptional(s.Discount)
+		cancellation, worse := encodeCancellation(s.Cancellation)
+		if err := errors.Join(err, worse); err != nil {
+			return err
+		}
 		if _, err := db.exec(ctx, `
-			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end,
-				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, account, id) DO UPDATE SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key = excluded.call_key,
-				period_start = excluded.period_start, period_end = excluded.period_end, trial_end = excluded.trial_end, cancel_at_period_end = excluded.cancel_at_period_end,
-				pending_plan_id = excluded.pending_plan_id, pending_quantity = excluded.pending_quantity, pending_at = excluded.pending_at, ended_at = excluded.ended_at,
-				past_due_since = excluded.past_due_since, confirming = excluded.confirming`,
-			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, micros(s.PeriodStart), micros(s.PeriodEnd), micros(s.TrialEnd), s.CancelAtPeriodEnd,
-			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt), micros(s.PastDueSince), s.Confirming); err != nil {
+			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key,
+			period_start, period_end, trial_end, cancel_at_period_end,
+				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming,
+				discount, promotion_code, paused, paid_until, cancellation)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, account, id) DO UPDATE
+			SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key =
+			excluded.call_key,
+				period_start = excluded.period_start, period_end = excluded.period_end, trial_end = excluded.trial_end,
+				cancel_at_period_end = excluded.cancel_at_period_end,
+				pending_plan_id = excluded.pending_plan_id, pending_quantity = excluded.pending_quantity, pending_at =
+				excluded.pending_at, ended_at = excluded.ended_at,
+				past_due_since = excluded.past_due_since, confirming = excluded.confirming,
+				discount = excluded.discount, promotion_code = excluded.promotion_code, paused = excluded.paused,
+				paid_until = excluded.paid_until, cancellation = excluded.cancellation`,
+			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, micros(s.PeriodStart),
+			micros(s.PeriodEnd), micros(s.TrialEnd), s.CancelAtPeriodEnd,
+			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt),
+			micros(s.PastDueSince), s.Confirming, discount, s.Code, s.Paused, micros(s.PaidUntil),
+			cancellation); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// encodeCancellation returns a reason as JSON; that of no reason is an empty text.
+func encodeCancellation(why billing.Cancellation) (string, error) {
+	if why == (billing.Cancellation{}) {
+		return "", nil
+	}
+	return encodeOptional(&why)
 }
 
 type invoiceRow struct {
@@ -154,12 +196,17 @@ type invoiceRow struct {
 	HostedURL   string                `db:"hosted_url"`
 	PDFURL      string                `db:"pdf_url"`
 	CreatedAt   int64                 `db:"created_at"`
+	BilledTo    string                `db:"billed_to"`
+	Discount    int64                 `db:"discount"`
+	Discounts   string                `db:"discounts"`
+	Lines       string                `db:"lines"`
 }
 
 // deleteDrafts deletes the drafts that c does not have. Only drafts can be deleted at a gateway.
 func (db *DB) deleteDrafts(ctx context.Context, c *billing.Customer) error {
 	var stored []billing.InvoiceID
-	if err := db.list(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ? AND status = ?`,
+	if err := db.list(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
+		AND status = ?`,
 		c.Workspace, c.Account, billing.Draft); err != nil {
 		return err
 	}
@@ -182,15 +229,29 @@ func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
 		}
 	}
 	for _, i := range c.Invoices {
+		billedTo, err := encodeDetails(i.BilledTo)
+		discounts, worse := encodeList(i.Discounts)
+		lines, worst := encodeList(i.Lines)
+		if err := errors.Join(err, worse, worst); err != nil {
+			return err
+		}
 		if _, err := db.exec(ctx, `
-			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
-				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status, subtotal = excluded.subtotal, tax = excluded.tax,
-				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid, period_start = excluded.period_start, period_end = excluded.period_end,
-				due_at = excluded.due_at, paid_at = excluded.paid_at, hosted_url = excluded.hosted_url, pdf_url = excluded.pdf_url`,
-			c.Workspace, c.Account, i.ID, i.Number, i.Status, i.Currency, i.Subtotal, i.Tax, i.Total, i.AmountDue, i.AmountPaid,
-			micros(i.PeriodStart), micros(i.PeriodEnd), micros(i.DueAt), micros(i.PaidAt), i.HostedURL, i.PDFURL, micros(i.CreatedAt)); err != nil {
+			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total,
+			amount_due, amount_paid,
+				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts,
+				billed_to, lines)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status,
+			subtotal = excluded.subtotal, tax = excluded.tax,
+				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid,
+				period_start = excluded.period_start, period_end = excluded.period_end,
+				due_at = excluded.due_at, paid_at = excluded.paid_at, hosted_url = excluded.hosted_url,
+				pdf_url = excluded.pdf_url, discount = excluded.discount, discounts = excluded.discounts,
+				billed_to = excluded.billed_to, lines = excluded.lines`,
+			c.Workspace, c.Account, i.ID, i.Number, i.Status, i.Currency, i.Subtotal, i.Tax, i.Total, i.AmountDue,
+			i.AmountPaid,
+			micros(i.PeriodStart), micros(i.PeriodEnd), micros(i.DueAt), micros(i.PaidAt), i.HostedURL, i.PDFURL,
+			micros(i.CreatedAt), i.Discount, discounts, billedTo, lines); err != nil {
 			return err
 		}
 	}
@@ -198,33 +259,39 @@ func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
 }
 
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
-	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at`
+	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines`
 
-func (r *invoiceRow) invoice() billing.Invoice {
-	return billing.Invoice{
+func (r *invoiceRow) invoice() (billing.Invoice, error) {
+	i := billing.Invoice{
 		ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency,
 		Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
-		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), DueAt: fromMicros(r.DueAt), PaidAt: fromMicros(r.PaidAt),
-		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: fromMicros(r.CreatedAt),
+		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), DueAt: fromMicros(r.DueAt),
+		PaidAt:    fromMicros(r.PaidAt),
+		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: fromMicros(r.CreatedAt), Discount: r.Discount,
 	}
+	return i, errors.Join(decodeColumn(r.BilledTo, &i.BilledTo), decodeColumn(r.Discounts, &i.Discounts),
+		decodeColumn(r.Lines, &i.Lines))
 }
 
 // Invoice implements ports.Payments.
-func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID) (*billing.Invoice, error) {
+func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string,
+	id billing.InvoiceID) (*billing.Invoice, error) {
 	var row invoiceRow
-	found, err := s.db.get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ? AND account = ? AND id = ?`, ws, account, id)
+	found, err := s.db.get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ?
+		AND account = ? AND id = ?`, ws, account, id)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, billing.ErrInvoiceNotFound
 	}
-	i := row.invoice()
-	return &i, nil
+	i, err := row.invoice()
+	return &i, err
 }
 
 // Invoices implements ports.Payments. A position is a time and an identifier.
-func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error) {
+func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus,
+	q page.Query) (billing.InvoicePage, error) {
 	where := newConditions(`workspace_id = ? AND account = ?`, ws, account)
 	where.when(status != "", `status = ?`, status)
 	if at, id, ok := cutPosition(q.After); ok {
@@ -232,14 +299,19 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 		where.when(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
 	}
 	var rows []invoiceRow
-	if err := s.db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql()+` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql()+
+		` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
 		return billing.InvoicePage{}, err
 	}
 	invoices := make([]billing.Invoice, len(rows))
 	for i, r := range rows {
-		invoices[i] = r.invoice()
+		var err error
+		if invoices[i], err = r.invoice(); err != nil {
+			return billing.InvoicePage{}, err
+		}
 	}
-	return page.Cut(invoices, q.Limit, func(i billing.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
+	return page.Cut(invoices, q.Limit,
+		func(i billing.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
 }
 
 // position is the position of an item in a list that is ordered by time, then by identifier.

@@ -16,9 +16,12 @@ type Payments struct{ db *DB }
 
 var _ ports.Payments = (*Payments)(nil)
 
-const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email, t.default_method, t.had_trial, t.pending,
-	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at, t.surplus,
-	t.credit, t.credit_currency, t.notices`
+const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email,
+	t.default_method, t.had_trial, t.pending,
+	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at,
+	t.surplus,
+	t.credit, t.credit_currency, t.notices, t.details_entered, t.details_given, t.details_key, t.checkout_until,
+	t.checking_out, t.checkout_trial`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -44,17 +47,28 @@ type customerRow struct {
 	Credit         int64                `db:"credit"`
 	CreditCurrency string               `db:"credit_currency"`
 	Notices        string               `db:"notices"`
+	Entered        string               `db:"details_entered"`
+	Given          string               `db:"details_given"`
+	Giving         string               `db:"details_key"`
+	CheckoutUntil  int64                `db:"checkout_until"`
+	CheckingOut    int64                `db:"checking_out"`
+	CheckoutTrial  string               `db:"checkout_trial"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
 	c := &billing.Customer{
 		Org: r.Org, Workspace: r.Workspace, Gateway: r.Gateway, Account: r.Account, ID: r.ExternalID, Key: r.Key,
 		Details: billing.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
-		WalletAt: fromMicros(r.WalletAt), SubscriptionAt: fromMicros(r.SubscriptionAt), InvoicesAt: fromMicros(r.InvoicesAt),
-		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), PausedAt: fromMicros(r.PausedAt),
+		WalletAt: fromMicros(r.WalletAt), SubscriptionAt: fromMicros(r.SubscriptionAt),
+		InvoicesAt: fromMicros(r.InvoicesAt),
+		Revision:   r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		PausedAt: fromMicros(r.PausedAt), CheckoutUntil: fromMicros(r.CheckoutUntil),
 		Credit: billing.Money{Amount: r.Credit, Currency: r.CreditCurrency},
+		Giving: r.Giving, CheckingOut: fromMicros(r.CheckingOut), CheckoutTrial: r.CheckoutTrial,
 	}
-	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts), decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices))
+	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts),
+		decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices),
+		decodeColumn(r.Entered, &c.Entered), decodeColumn(r.Given, &c.Given))
 }
 
 // decodeColumn reads JSON; an empty column leaves into as it is.
@@ -65,11 +79,12 @@ func decodeColumn(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-func encodePending(op *billing.Operation) (string, error) {
-	if op == nil {
+// encodeOptional returns what p points to as JSON; nil is an empty text.
+func encodeOptional[T any](p *T) (string, error) {
+	if p == nil {
 		return "", nil
 	}
-	text, err := json.Marshal(op)
+	text, err := json.Marshal(p)
 	return string(text), err
 }
 
@@ -83,47 +98,16 @@ func encodeList[T any](all []T) (string, error) {
 }
 
 func encodeAttempts(a billing.CardAttempts) (string, error) {
-	if len(a.Intents) == 0 && len(a.Declines) == 0 {
+	if len(a.Intents) == 0 && len(a.Declines) == 0 && len(a.Promotions) == 0 {
 		return "", nil
 	}
 	text, err := json.Marshal(a)
 	return string(text), err
 }
 
-// Customer implements ports.Payments. It reads several tables without a lock, and starts again if the
-// customer has changed in between.
+// Customer implements ports.Payments.
 func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
-	for {
-		c, err := s.db.customer(ctx, ws, account, "")
-		if err != nil {
-			return nil, err
-		}
-		var now int64
-		_, err = s.db.get(ctx, &now, `SELECT revision FROM payment_customers WHERE workspace_id = ? AND account = ?`, ws, account)
-		if err != nil || now == c.Revision {
-			return c, err
-		}
-	}
-}
-
-func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account, lock string) (*billing.Customer, error) {
-	var row customerRow
-	found, err := db.get(ctx, &row, `SELECT `+customerColumns+` FROM payment_customers t WHERE t.workspace_id = ? AND t.account = ?`+lock, ws, account)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, billing.ErrNoCustomer
-	}
-	c, err := row.customer()
-	if err != nil {
-		return nil, err
-	}
-	if c.Methods, err = db.methods(ctx, ws, account); err != nil {
-		return nil, err
-	}
-	c.Subscription, err = db.liveSubscription(ctx, ws, account)
-	return c, err
+	return s.db.customer(ctx, ws, account)
 }
 
 // Reserve implements ports.Payments.
@@ -134,14 +118,17 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *billing.Cu
 			return err
 		}
 		if _, err := tx.exec(ctx, `
-			INSERT INTO payment_customers (workspace_id, account, org_id, gateway, external_id, call_key, name, email, default_method, had_trial, pending,
+			INSERT INTO payment_customers (workspace_id, account, org_id, gateway, external_id, call_key, name, email,
+			default_method, had_trial, pending,
 				wallet_at, subscription_at, invoices_at, revision, created_at, updated_at)
-			VALUES (?, ?, ?, ?, '', ?, ?, ?, '', ?, '', 0, 0, 0, ?, ?, ?) ON CONFLICT (workspace_id, account) DO NOTHING`,
-			by.Workspace, c.Account, by.Org, c.Gateway, c.Key, c.Details.Name, c.Details.Email, false, c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			VALUES (?, ?, ?, ?, '', ?, ?, ?, '', ?, '', 0, 0, 0, ?, ?, ?)
+			ON CONFLICT (workspace_id, account) DO NOTHING`,
+			by.Workspace, c.Account, by.Org, c.Gateway, c.Key, c.Details.Name, c.Details.Email, false, c.Revision,
+			micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
 			return err
 		}
 		var err error
-		stored, err = tx.customer(ctx, by.Workspace, c.Account, "")
+		stored, err = tx.customer(ctx, by.Workspace, c.Account)
 		return err
 	})
 	return stored, err
@@ -149,13 +136,14 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *billing.Cu
 
 // Update implements ports.Payments. It locks the workspace first, so that the workspace is not deleted while a paid
 // subscription begins in it.
-func (s *Payments) Update(ctx context.Context, by identity.Actor, account string, change func(*billing.Customer) error) (*billing.Customer, error) {
+func (s *Payments) Update(ctx context.Context, by identity.Actor, account string,
+	change func(*billing.Customer) error) (*billing.Customer, error) {
 	var c *billing.Customer
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
 		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
-		if c, err = tx.customer(ctx, by.Workspace, account, tx.dialect.Lock); err != nil {
+		if c, err = tx.lockedCustomer(ctx, by.Workspace, account); err != nil {
 			return err
 		}
 		if err := change(c); err != nil {
@@ -171,7 +159,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 }
 
 func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
-	pending, err := encodePending(c.Pending)
+	pending, err := encodeOptional(c.Pending)
 	if err != nil {
 		return err
 	}
@@ -187,12 +175,21 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	if err != nil {
 		return err
 	}
+	entered, given, err := customerDetails(c)
+	if err != nil {
+		return err
+	}
 	if _, err := db.exec(ctx, `
-		UPDATE payment_customers SET external_id = ?, call_key = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
-			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency = ?, notices = ?
+		UPDATE payment_customers SET external_id = ?, call_key = ?, default_method = ?, had_trial = ?, pending = ?,
+		wallet_at = ?, subscription_at = ?, invoices_at = ?,
+			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency =
+			?, notices = ?, details_entered = ?, details_given = ?, details_key = ?, checkout_until = ?,
+			checking_out = ?, checkout_trial = ?
 		WHERE workspace_id = ? AND account = ?`,
 		c.ID, c.Key, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
-		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency, notices, c.Workspace, c.Account); err != nil {
+		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency,
+		notices, entered, given, c.Giving, micros(c.CheckoutUntil), micros(c.CheckingOut), c.CheckoutTrial,
+		c.Workspace, c.Account); err != nil {
 		return err
 	}
 	if err := db.saveMethods(ctx, c); err != nil {
@@ -208,9 +205,11 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 }
 
 // Find implements ports.Payments.
-func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error) {
+func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string,
+	c billing.CustomerID) (identity.WorkspaceID, error) {
 	var ws identity.WorkspaceID
-	found, err := s.db.get(ctx, &ws, `SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ? AND external_id = ? AND external_id <> ''`, org, account, c)
+	found, err := s.db.get(ctx, &ws, `SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ?
+		AND external_id = ? AND external_id <> ''`, org, account, c)
 	if err == nil && !found {
 		err = billing.ErrNoCustomer
 	}
@@ -221,7 +220,8 @@ func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string,
 func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID, account string) (n int, err error) {
 	_, err = s.db.get(ctx, &n, `
 		SELECT (SELECT COUNT(*) FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0)
-			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND account = ? AND pending <> '')`, ws, account, ws, account)
+			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND account = ?
+			AND pending <> '')`, ws, account, ws, account)
 	return n, err
 }
 
@@ -232,7 +232,8 @@ func (s *Payments) Elsewhere(ctx context.Context, org identity.OrgID, account st
 		Live    int    `db:"live"`
 	}
 	err := s.db.list(ctx, &rows, `
-		SELECT t.account, COUNT(*) AS live FROM payment_subscriptions t JOIN payment_customers c ON c.workspace_id = t.workspace_id AND c.account = t.account
+		SELECT t.account, COUNT(*) AS live FROM payment_subscriptions t
+		JOIN payment_customers c ON c.workspace_id = t.workspace_id AND c.account = t.account
 		WHERE c.org_id = ? AND t.account <> ? AND t.ended_at = 0 GROUP BY t.account`, org, account)
 	counts := map[string]int{}
 	for _, r := range rows {
@@ -242,12 +243,14 @@ func (s *Payments) Elsewhere(ctx context.Context, org identity.OrgID, account st
 }
 
 // Duplicates implements ports.Payments.
-func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID,
+	account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
 	var rows []struct {
 		Workspace identity.WorkspaceID `db:"workspace_id"`
 		Surplus   string               `db:"surplus"`
 	}
-	err := s.db.list(ctx, &rows, `SELECT workspace_id, surplus FROM payment_customers WHERE org_id = ? AND account = ? AND surplus <> ''`, org, account)
+	err := s.db.list(ctx, &rows, `SELECT workspace_id, surplus FROM payment_customers WHERE org_id = ? AND account = ?
+		AND surplus <> ''`, org, account)
 	found := map[identity.WorkspaceID][]billing.SubscriptionID{}
 	for _, r := range rows {
 		var ids []billing.SubscriptionID
@@ -261,16 +264,19 @@ func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID, account s
 func (s *Payments) Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error) {
 	var ids []identity.WorkspaceID
 	err := s.db.list(ctx, &ids, `
-		SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ? AND paused_at > 0 ORDER BY workspace_id`, org, account)
+		SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ? AND paused_at > 0
+		ORDER BY workspace_id`, org, account)
 	return ids, err
 }
 
 // Customers implements ports.Payments.
-func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account string, q page.Query) (page.Of[identity.WorkspaceID], error) {
+func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account string,
+	q page.Query) (page.Of[identity.WorkspaceID], error) {
 	var ids []identity.WorkspaceID
 	err := s.db.list(ctx, &ids, `
 		SELECT t.workspace_id FROM payment_customers t JOIN workspaces w ON w.id = t.workspace_id
-		WHERE t.org_id = ? AND t.account = ? AND t.external_id <> '' AND w.deleted_at = 0 AND t.workspace_id > ? ORDER BY t.workspace_id LIMIT ?`,
+		WHERE t.org_id = ? AND t.account = ? AND t.external_id <> '' AND w.deleted_at = 0 AND t.workspace_id > ?
+		ORDER BY t.workspace_id LIMIT ?`,
 		org, account, q.After, q.Limit+1)
 	return page.Cut(ids, q.Limit, func(id identity.WorkspaceID) string { return string(id) }), err
 }

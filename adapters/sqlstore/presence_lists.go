@@ -12,7 +12,9 @@ import (
 
 // List implements ports.Presences. If a status is asked for, the caller's own record is a branch of its
 // own: it is found with any status.
-func (s *Presences) List(ctx context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
+func (s *Presences) List(
+	ctx context.Context, by identity.Actor, f presence.Filter, q page.Query,
+) (presence.Page, error) {
 	where := newConditions(`org_id = ? AND NOT deleted`, by.Org)
 	where.when(f.User != "", `user_id = ?`, f.User)
 	where.within(`id`, q.After, "")
@@ -51,7 +53,8 @@ func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Co
 		Shown presence.Status `db:"shown"`
 		N     int             `db:"n"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT shown, count(*) AS n FROM presences WHERE org_id = ? AND NOT deleted GROUP BY shown`, org); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT shown, count(*) AS n FROM presences WHERE org_id = ? AND NOT deleted
+		GROUP BY shown`, org); err != nil {
 		return nil, 0, err
 	}
 	counts := presence.Counts{}
@@ -62,12 +65,14 @@ func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Co
 }
 
 // Due implements ports.Presences.
-func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int) ([]presence.DueEntry, error) {
+func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry,
+	limit int) ([]presence.DueEntry, error) {
 	var rows []struct {
 		User identity.UserID `db:"user_id"`
 		Due  int64           `db:"due_at"`
 	}
-	err := s.db.list(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ? AND (due_at, user_id) > (?, ?)
+	err := s.db.list(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ?
+		AND (due_at, user_id) > (?, ?)
 		ORDER BY due_at, user_id LIMIT ?`, org, micros(by), micros(after.Due), after.User, limit)
 	out := make([]presence.DueEntry, len(rows))
 	for i, row := range rows {
@@ -77,7 +82,8 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 }
 
 // Changes implements ports.Presences.
-func (s *Presences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error) {
+func (s *Presences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
+	limit int) ([]presence.Record, error) {
 	where := newConditions(`org_id = ? AND seq > ?`, org, above)
 	in(where, `user_id`, users)
 	return s.records(ctx, where.sql()+` ORDER BY seq LIMIT ?`, where.args(limit)...)
@@ -103,7 +109,8 @@ func (s *Presences) records(ctx context.Context, where string, args ...any) ([]p
 const workspacesAtOnce = 4096
 
 // Workspaces implements ports.Presences.
-func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID,
+	users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
 	out := map[identity.UserID][]identity.WorkspaceID{}
 	for some := range slices.Chunk(users, workspacesAtOnce) {
 		where := newConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
@@ -112,7 +119,8 @@ func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID, users []
 			User      identity.UserID      `db:"user_id"`
 			Workspace identity.WorkspaceID `db:"workspace_id"`
 		}
-		if err := s.db.list(ctx, &rows, `SELECT m.user_id, m.workspace_id FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
+		if err := s.db.list(ctx, &rows, `SELECT m.user_id, m.workspace_id FROM memberships m
+			JOIN workspaces w ON w.id = m.workspace_id
 			WHERE `+where.sql()+` ORDER BY m.user_id, m.workspace_id`, where.args()...); err != nil {
 			return nil, err
 		}

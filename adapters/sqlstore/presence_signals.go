@@ -27,7 +27,7 @@ var _ ports.PresenceSignals = (*PresenceSignals)(nil)
 // NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
 // has none.
 func NewPresenceSignals(db *DB, c Config) *PresenceSignals {
-	return &PresenceSignals{db: db, url: c.URL.Reveal()}
+	return &PresenceSignals{db: db, url: engine.NormalURL(c.URL.Reveal())}
 }
 
 // Announce implements ports.PresenceSignals.
@@ -40,17 +40,20 @@ func (s *PresenceSignals) Announce(ctx context.Context, org identity.OrgID) erro
 // Listen implements ports.PresenceSignals. It has a connection of its own, on which hours may pass
 // without a word: once it is there no deadline ends it, but what TCP finds out of a peer that is gone.
 func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
-	dialer := &listenDialer{plain: net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}}
-	l := pq.NewDialListener(dialer, s.url, 100*time.Millisecond, 5*time.Second, func(event pq.ListenerEventType, _ error) {
-		switch event {
-		case pq.ListenerEventConnected: // and begins to listen
-			dialer.settle()
-		case pq.ListenerEventReconnected:
-			dialer.settle()
-			heard("")
-		case pq.ListenerEventDisconnected, pq.ListenerEventConnectionAttemptFailed: // it reconnects
-		}
-	})
+	dialer := &listenDialer{
+		plain: net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
+			Interval: 5 * time.Second, Count: 3}}}
+	l := pq.NewDialListener(dialer, s.url, 100*time.Millisecond, 5*time.Second,
+		func(event pq.ListenerEventType, _ error) {
+			switch event {
+			case pq.ListenerEventConnected: // and begins to listen
+				dialer.settle()
+			case pq.ListenerEventReconnected:
+				dialer.settle()
+				heard("")
+			case pq.ListenerEventDisconnected, pq.ListenerEventConnectionAttemptFailed: // it reconnects
+			}
+		})
 	defer func() {
 		dialer.end()
 		_ = l.Close()

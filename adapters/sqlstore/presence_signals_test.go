@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func TestPresenceSignals(t *testing.T) {
@@ -32,12 +33,14 @@ func TestPresenceSignals(t *testing.T) {
 				if org != "" {
 					t.Fatalf("heard of %q", org)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(proof.Patience):
 				t.Fatal("nothing was heard")
 			}
 		}
 		await()
-		if _, err := raw(t, url).ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`); err != nil {
+		if _, err := raw(t, url).ExecContext(t.Context(),
+			`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'
+				AND datname = current_database()`); err != nil {
 			t.Fatal(err)
 		}
 		await()
@@ -50,7 +53,8 @@ func TestPresenceSignals(t *testing.T) {
 		ends := func(host string, silence func(heard <-chan identity.OrgID)) {
 			t.Helper()
 			u.Host = host
-			signals := sqlstore.NewPresenceSignals(open(t, url, keyring(t)), sqlstore.Config{URL: secret.New(u.String())})
+			signals := sqlstore.NewPresenceSignals(open(t, url, keyring(t)),
+				sqlstore.Config{URL: secret.New(u.String())})
 			ctx, stop := context.WithCancel(t.Context())
 			heard, ended := make(chan identity.OrgID, 10), make(chan error, 1)
 			go func() { ended <- signals.Listen(ctx, func(org identity.OrgID) { heard <- org }) }()
@@ -61,7 +65,7 @@ func TestPresenceSignals(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(proof.Patience):
 				t.Fatal("it does not end")
 			}
 		}

@@ -37,10 +37,19 @@ type presenceRow struct {
 	Seq           int64           `db:"seq"`
 	Life          int64           `db:"life"`
 	Deleted       bool            `db:"deleted"`
+
+	HiddenSeq      int64  `db:"hidden_seq"`
+	HiddenText     string `db:"hidden_text"`
+	HiddenEmoji    string `db:"hidden_emoji"`
+	HiddenActiveAt int64  `db:"hidden_active_at"`
+	HiddenSeenAt   int64  `db:"hidden_seen_at"`
 }
 
-const selectPresence = `SELECT id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status, passing_text, passing_emoji,
-	passing_until, claimed_at, devices, active_at, seen_at, shown, due_at, seq, life, deleted FROM presences WHERE `
+const selectPresence = `
+	SELECT id, org_id, user_id, lasting_status, lasting_text, lasting_emoji,
+		passing_status, passing_text, passing_emoji, passing_until, claimed_at, devices, active_at, seen_at, shown,
+		due_at, seq, life, deleted, hidden_seq, hidden_text, hidden_emoji, hidden_active_at, hidden_seen_at
+	FROM presences WHERE `
 
 // deviceJSON is a device as a column keeps it.
 type deviceJSON struct {
@@ -63,10 +72,18 @@ func (row *presenceRow) record() (*presence.Record, error) {
 		Shown: row.Shown, Due: fromMicros(row.Due), Seq: row.Seq, Generation: row.Life, Deleted: row.Deleted,
 	}
 	if row.Until != 0 {
-		r.Temporary = &presence.Temporary{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText, Emoji: row.PassingEmoji}, Until: fromMicros(row.Until)}
+		r.Temporary = &presence.Temporary{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText,
+			Emoji: row.PassingEmoji}, Until: fromMicros(row.Until)}
+	}
+	if row.HiddenSeq != 0 {
+		r.Mask = &presence.Mask{
+			Text: row.HiddenText, Emoji: row.HiddenEmoji, Seq: row.HiddenSeq,
+			ActiveAt: fromMicros(row.HiddenActiveAt), SeenAt: fromMicros(row.HiddenSeenAt),
+		}
 	}
 	for _, d := range devices {
-		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: fromMicros(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
+		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle,
+			SeenAt: fromMicros(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
 	}
 	return r, nil
 }
@@ -95,7 +112,8 @@ func (db *DB) presence(ctx context.Context, where string, args ...any) (*presenc
 
 // Update implements ports.Presences. Changes within an org are serialised: the transaction that has locked
 // the org's counter assigns the next numbers.
-func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) (records []*presence.Record, err error) {
+func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []identity.UserID,
+	change func(*presence.Record) error) (records []*presence.Record, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		records = records[:0]
 		seq, err := tx.lockPresences(ctx, org)
@@ -115,10 +133,7 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 			if err := change(r); err != nil {
 				return err
 			}
-			if !r.EqualVisible(was) {
-				given++
-				r.Seq = given
-			}
+			given = r.Number(was, given)
 			if !r.Equal(was) {
 				if err := tx.savePresence(ctx, r); err != nil {
 					return err
@@ -147,7 +162,8 @@ func (db *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64,
 	if err != nil || found {
 		return seq, err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO presence_seqs (org_id, seq) VALUES (?, 0) ON CONFLICT (org_id) DO NOTHING`, org); err != nil {
+	if _, err := db.exec(ctx, `INSERT INTO presence_seqs (org_id, seq) VALUES (?, 0) ON CONFLICT (org_id) DO NOTHING`,
+		org); err != nil {
 		return 0, err
 	}
 	_, err = db.get(ctx, &seq, take, org)
@@ -157,7 +173,8 @@ func (db *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64,
 func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
 	devices := make([]deviceJSON, len(r.Devices))
 	for i, d := range r.Devices {
-		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: micros(d.SeenAt), TTL: int(d.TTL / time.Second)}
+		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: micros(d.SeenAt),
+			TTL: int(d.TTL / time.Second)}
 	}
 	encoded, err := json.Marshal(devices)
 	if err != nil {
@@ -167,15 +184,28 @@ func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
 	if r.Temporary != nil {
 		temporary = *r.Temporary
 	}
+	var mask presence.Mask
+	if r.Mask != nil {
+		mask = *r.Mask
+	}
 	_, err = db.exec(ctx, `
-		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status, passing_text, passing_emoji,
-			passing_until, claimed_at, devices, active_at, seen_at, shown, due_at, seq, life, deleted)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (org_id, user_id) DO UPDATE SET lasting_status = excluded.lasting_status, lasting_text = excluded.lasting_text, lasting_emoji = excluded.lasting_emoji,
-			passing_status = excluded.passing_status, passing_text = excluded.passing_text, passing_emoji = excluded.passing_emoji, passing_until = excluded.passing_until,
-			claimed_at = excluded.claimed_at, devices = excluded.devices, active_at = excluded.active_at, seen_at = excluded.seen_at, shown = excluded.shown,
-			due_at = excluded.due_at, seq = excluded.seq, life = excluded.life, deleted = excluded.deleted`,
-		r.ID, r.Org, r.User, r.Default.Status, r.Default.Text, r.Default.Emoji, temporary.Status, temporary.Text, temporary.Emoji,
-		micros(temporary.Until), micros(r.Since), string(encoded), micros(r.ActiveAt), micros(r.SeenAt), r.Shown, micros(r.Due), r.Seq, r.Generation, r.Deleted)
+		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji,
+			passing_status, passing_text, passing_emoji, passing_until, claimed_at, devices, active_at, seen_at,
+			shown, due_at, seq, life, deleted, hidden_seq, hidden_text, hidden_emoji, hidden_active_at, hidden_seen_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (org_id, user_id) DO UPDATE SET
+			lasting_status = excluded.lasting_status, lasting_text = excluded.lasting_text,
+			lasting_emoji = excluded.lasting_emoji, passing_status = excluded.passing_status,
+			passing_text = excluded.passing_text, passing_emoji = excluded.passing_emoji,
+			passing_until = excluded.passing_until, claimed_at = excluded.claimed_at, devices = excluded.devices,
+			active_at = excluded.active_at, seen_at = excluded.seen_at, shown = excluded.shown,
+			due_at = excluded.due_at, seq = excluded.seq, life = excluded.life, deleted = excluded.deleted,
+			hidden_seq = excluded.hidden_seq, hidden_text = excluded.hidden_text,
+			hidden_emoji = excluded.hidden_emoji, hidden_active_at = excluded.hidden_active_at,
+			hidden_seen_at = excluded.hidden_seen_at`,
+		r.ID, r.Org, r.User, r.Default.Status, r.Default.Text, r.Default.Emoji,
+		temporary.Status, temporary.Text, temporary.Emoji, micros(temporary.Until), micros(r.Since), string(encoded),
+		micros(r.ActiveAt), micros(r.SeenAt), r.Shown, micros(r.Due), r.Seq, r.Generation, r.Deleted,
+		mask.Seq, mask.Text, mask.Emoji, micros(mask.ActiveAt), micros(mask.SeenAt))
 	return err
 }

@@ -68,11 +68,13 @@ type principalRow struct {
 	Workspace workspaceRow  `db:"w"`
 	Role      identity.Role `db:"role"`
 	ByHand    identity.Role `db:"by_hand"`
+	Grouped   bool          `db:"grouped"`
 }
 
 func (row *principalRow) principal() *account.Principal {
 	return &account.Principal{
-		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(), Role: row.Role, ByHand: row.ByHand},
+		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(),
+			Role: row.Role, ByHand: row.ByHand, Grouped: row.Grouped},
 	}
 }
 
@@ -99,12 +101,20 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 	return who, nil
 }
 
-var principalQuery = `SELECT ` + principalColumns + principalTables + `WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`
+var principalQuery = `SELECT ` + principalColumns + principalTables +
+	`WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`
 
-var principalColumns = columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "made_by_key", "revision", "created_at", "updated_at"}) + `, ` +
-	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "email_verified_by", "name", "service", "operator", "operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
-	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at", "updated_at", "deleted_at"}) + `,
-	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand`
+var principalColumns = columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name",
+	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at",
+	"created_by", "made_by_key", "revision",
+	"created_at", "updated_at"}) + `, ` +
+	columns(`u.% AS "u.%"`, userNames) + `, ` +
+	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at",
+		"updated_at", "deleted_at"}) + `,
+	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand, COALESCE(m.grouped, FALSE) AS grouped`
+
+var userNames = []string{"id", "org_id", "email", "email_verified", "email_verified_by", "name", "service", "operator",
+	"operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at", "updated_at"}
 
 const principalTables = `
 	FROM api_keys t JOIN users u ON u.id = t.user_id JOIN workspaces w ON w.id = t.workspace_id

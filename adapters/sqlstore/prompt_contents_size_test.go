@@ -24,7 +24,8 @@ func TestContentsKeepWhatIsAskedForWithinTheirRoom(t *testing.T) {
 			t.Fatalf("holds %d bytes of %d", held, maxContents)
 		}
 	}
-	for _, other := range []contentKey{{workspace: "x", version: "often", revision: 1}, {workspace: "w", version: "often", revision: 2}} {
+	for _, other := range []contentKey{{workspace: "x", version: "often", revision: 1},
+		{workspace: "w", version: "often", revision: 2}} {
 		if v := c.recall(other); v != nil {
 			t.Errorf("%+v recalls %+v", other, v)
 		}

@@ -20,9 +20,14 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		two := fixture.Version(t, a.Stores, by, made.ID, "other", "live")
 		rewrite := func(s ports.Stores, text string) {
 			t.Helper()
-			_, err := s.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = text; return c }}, used)
-			})
+			_, err := s.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID},
+				func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+					return p.ChangeVersion(by, nil, v,
+						prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content {
+							c.Text = text
+							return c
+						}}, used)
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +36,8 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 			t.Helper()
 			for range 2 {
 				_, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{ID: id})
-				if err != nil || v.Content.Text != text || !slices.Equal(v.Labels, labels) || v.Frozen != frozen || v.FirstActivatedAt.IsZero() == (frozen && id == one.ID) {
+				if err != nil || v.Content.Text != text || !slices.Equal(v.Labels, labels) || v.Frozen != frozen ||
+					v.FirstActivatedAt.IsZero() == (frozen && id == one.ID) {
 					t.Fatalf("GetVersion = %+v, %v; want text %q, labels %q, frozen %t", v, err, text, labels, frozen)
 				}
 			}
@@ -43,7 +49,8 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		undone := errors.New("undone")
 		if err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			rewrite(tx, "never")
-			if _, v, err := tx.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID}); err != nil || v.Content.Text != "never" {
+			if _, v, err := tx.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID}); err != nil ||
+				v.Content.Text != "never" {
 				t.Errorf("in the transaction: %+v, %v", v, err)
 			}
 			return undone
@@ -54,7 +61,8 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		want(one.ID, "third", false)
 
 		want(two.ID, "other", true, "live")
-		fixture.VersionOf(t, a.Stores, by, made.ID, prompt.VersionDraft{Content: prompt.Content{Text: "takes the label"}, Labels: []string{"live"}})
+		fixture.VersionOf(t, a.Stores, by, made.ID,
+			prompt.VersionDraft{Content: prompt.Content{Text: "takes the label"}, Labels: []string{"live"}})
 		want(two.ID, "other", true)
 		fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{ID: one.ID})
 		want(one.ID, "third", true)

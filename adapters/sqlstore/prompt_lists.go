@@ -20,7 +20,9 @@ var _ ports.PromptLists = (*PromptLists)(nil)
 // an index that begins with what the reason is about: a member who may see thirty of a hundred
 // thousand templates reads about thirty rows. No index serves the filters: how many rows they leave out
 // is bounded in each branch.
-func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error) {
+func (l *PromptLists) Visible(
+	ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
+) (prompt.Page, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return prompt.Page{}, nil
 	}
@@ -34,28 +36,42 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 	where.when(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // LIKE ignores case on SQLite
 	where.when(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, likeEscape(prompt.NameKey(f.Folder))+"/%")
 
-	args, visible := []any{by.User}, where.sql()
+	begin, args := templatesFor(by, templateColumns)
+	visible := where.sql()
 	if by.Role >= identity.Admin {
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
 		shares := newConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
 		shares.within(`s.template_id`, q.After, floor)
 		visible = `t.id IN (
-			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
+			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ?
+			AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
 			UNION
-			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
+			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.visibility = 'workspace'
+			AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_shares s JOIN prompt_templates t ON t.id = s.template_id
-				WHERE ` + shares.sql() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c)`
+				WHERE ` + shares.sql() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c`
 		args = append(args, by.User)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, shares.args(micros(by.At))...)
 		args = append(args, where.args(q.Limit+1)...)
+		if by.Grouped {
+			shares = sharesOfGroups(by)
+			shares.within(`s.template_id`, q.After, floor)
+			visible += `
+			UNION
+			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupShares + ` JOIN prompt_templates t ON t.id = s.template_id
+				WHERE ` + shares.sql() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) d`
+			args = append(args, shares.args(micros(by.At))...)
+			args = append(args, where.args(q.Limit+1)...)
+		}
+		visible += `)`
 		args = append(args, q.Limit+1)
 	}
 	var rows []templateRow
-	if err := l.db.list(ctx, &rows, `SELECT `+templateColumns+templateTables+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
+	if err := l.db.list(ctx, &rows, begin+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
 		return prompt.Page{}, err
 	}
 	found := make([]prompt.Template, len(rows))
@@ -85,16 +101,24 @@ func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Fil
 	}
 	shares := newConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
 	shares.within(`s.template_id`, q.After, "")
-	return l.db.floor(ctx, l.db.scans.templates,
-		of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), branch{`prompt_shares s`, `s.template_id`, shares})
+	branches := []branch{
+		of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {`prompt_shares s`, `s.template_id`, shares},
+	}
+	if by.Grouped {
+		shares = sharesOfGroups(by)
+		shares.within(`s.template_id`, q.After, "")
+		branches = append(branches, branch{groupShares, `s.template_id`, shares})
+	}
+	return l.db.floor(ctx, l.db.scans.templates, branches...)
 }
 
 // Versions implements ports.PromptLists.
-func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query) (prompt.VersionPage, error) {
+func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool,
+	q page.Query) (prompt.VersionPage, error) {
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	where.when(!drafts, `v.frozen`)
 	where.when(q.After != "", `v.number < ?`, numberAt(q.After))
-	var rows []versionRow
+	var rows []versionSummaryRow
 	err := l.db.list(ctx, &rows, `
 		SELECT `+summaryColumns+` FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
 		WHERE `+where.sql()+` ORDER BY v.number DESC LIMIT ?`, where.args(q.Limit+1)...)
@@ -103,15 +127,13 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 	}
 	limit := min(q.Limit, listed(rows))
 	rows = rows[:min(len(rows), limit+1)]
-	found := make([]prompt.Version, len(rows))
+	found := make([]prompt.VersionSummary, len(rows))
 	for i := range rows {
-		v, err := rows[i].version()
-		if err != nil {
+		if found[i], err = rows[i].summary(); err != nil {
 			return prompt.VersionPage{}, err
 		}
-		found[i] = *v
 	}
-	return page.Cut(found, limit, func(v prompt.Version) string { return strconv.Itoa(v.Number) }), nil
+	return page.Cut(found, limit, func(v prompt.VersionSummary) string { return strconv.Itoa(v.Number) }), nil
 }
 
 // maxListed is how much the versions of one page may take, in bytes as stored: decoded, a variable
@@ -119,7 +141,7 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 const maxListed = 1 << 20
 
 // listed is how many of the rows a page holds, one at least.
-func listed(rows []versionRow) int {
+func listed(rows []versionSummaryRow) int {
 	size := 0
 	for i := range rows {
 		if size += rows[i].size(); size > maxListed {
@@ -130,9 +152,11 @@ func listed(rows []versionRow) int {
 }
 
 // Shares implements ports.PromptLists.
-func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error) {
+func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+	q page.Query) (prompt.SharePage, error) {
 	var rows []shareRow
-	err := l.db.list(ctx, &rows, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ? AND user_id > ? ORDER BY user_id LIMIT ?`,
+	err := l.db.list(ctx, &rows, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ?
+		AND user_id > ? ORDER BY user_id LIMIT ?`,
 		id, ws, q.After, q.Limit+1)
 	if err != nil {
 		return prompt.SharePage{}, err
@@ -145,9 +169,11 @@ func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id pr
 }
 
 // Share implements ports.PromptLists.
-func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+	user identity.UserID) (prompt.Share, error) {
 	var row shareRow
-	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ? AND user_id = ?`, id, ws, user)
+	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ?
+		AND workspace_id = ? AND user_id = ?`, id, ws, user)
 	if err == nil && !found {
 		err = prompt.ErrShareNotFound
 	}
@@ -158,7 +184,8 @@ func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id pro
 }
 
 // Activations implements ports.PromptLists.
-func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error) {
+func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+	q page.Query) (page.Of[prompt.Activation], error) {
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	where.when(q.After != "", `a.number < ?`, numberAt(q.After))
 	var rows []struct {
@@ -182,7 +209,8 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		cut.Next = strconv.Itoa(rows[q.Limit-1].Number)
 	}
 	for _, r := range rows {
-		cut.Items = append(cut.Items, prompt.Activation{From: r.From, To: r.To, By: r.By, At: fromMicros(r.At), Reason: r.Reason})
+		cut.Items = append(cut.Items, prompt.Activation{From: r.From, To: r.To, By: r.By, At: fromMicros(r.At),
+			Reason: r.Reason})
 	}
 	return cut, nil
 }
@@ -219,10 +247,13 @@ func (db *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share)
 		return err
 	}
 	_, err := db.exec(ctx, `
-		INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision, created_at, updated_at)
+		INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision,
+		created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (template_id, user_id) DO UPDATE SET access = excluded.access, expires_at = excluded.expires_at,
-			granted_by = excluded.granted_by, revision = excluded.revision, created_at = excluded.created_at, updated_at = excluded.updated_at`,
-		t.ID, t.Workspace, s.User, s.Role, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt), micros(s.UpdatedAt))
+			granted_by = excluded.granted_by, revision = excluded.revision, created_at = excluded.created_at, updated_at
+			= excluded.updated_at`,
+		t.ID, t.Workspace, s.User, s.Role, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt),
+		micros(s.UpdatedAt))
 	return err
 }

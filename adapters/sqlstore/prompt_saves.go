@@ -44,16 +44,18 @@ func templateWrites(before, t *prompt.Template) []write {
 	switch {
 	case !slices.Equal(fields, templateFields(before)):
 		return []write{{`
-			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?, visibility = ?, protected = ?, search = ?,
+			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
+			visibility = ?, protected = ?, search = ?,
 				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
-				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?,
-				revision = ?, updated_at = ?, deleted_at = ?
+				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
+				latest_frozen_number = ?, revision = ?, updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, slices.Concat(fields, state, key)}}
 	case !slices.Equal(state, templateState(before)):
 		return []write{{`
-			UPDATE prompt_templates SET active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
-				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?,
-				revision = ?, updated_at = ?, deleted_at = ?
+			UPDATE prompt_templates SET active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
+			last_number = ?,
+				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
+				latest_frozen_number = ?, revision = ?, updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, slices.Concat(state, key)}}
 	}
 	return nil
@@ -61,7 +63,8 @@ func templateWrites(before, t *prompt.Template) []write {
 
 // templateFields are the values of the columns that hold what people enter.
 func templateFields(t *prompt.Template) []any {
-	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t)}
+	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
+		t.Visibility, t.Protected, searchText(t)}
 }
 
 // templateState are the values of the columns that follow from what was done.
@@ -78,8 +81,10 @@ func templateState(t *prompt.Template) []any {
 // without a gap.
 func activationWrite(id prompt.ID, a prompt.Activation) write {
 	return write{`
-		INSERT INTO prompt_activations (template_id, number, from_version_id, to_version_id, activated_by, activated_at, reason)
-		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
+		INSERT INTO prompt_activations (template_id, number, from_version_id, to_version_id, activated_by, activated_at,
+		reason)
+		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
+		CAST(? AS BIGINT), CAST(? AS TEXT)
 		FROM prompt_activations WHERE template_id = ?`,
 		[]any{id, a.From, a.To, a.By, micros(a.At), a.Reason, id}}
 }
@@ -90,7 +95,8 @@ const nameIndex = "prompt_templates_name"
 // transaction, and SQLite does not say which index was violated.
 func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
 	var other string
-	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ? AND deleted_at = 0 AND id <> ?`,
+	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ?
+		AND deleted_at = 0 AND id <> ?`,
 		t.Workspace, prompt.NameKey(t.Name), t.ID)
 	if found {
 		return prompt.ErrNameTaken

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -13,123 +11,13 @@ import (
 
 // The large columns are left out of lists.
 var (
-	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash", "commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at"}
+	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash",
+		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at"}
 	largeVersionColumns = []string{"text", "messages", "tools", "response_format"}
-	versionColumns      = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn + ` AS labels`
-	summaryColumns      = columns(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
+	versionColumns      = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn +
+		` AS labels`
+	summaryColumns = columns(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
 )
-
-const labelsColumn = `COALESCE((SELECT string_agg(l.label, ',') FROM prompt_labels l WHERE l.version_id = v.id), '')`
-
-func columns(pattern string, names []string) string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = strings.ReplaceAll(pattern, "%", n)
-	}
-	return strings.Join(out, ", ")
-}
-
-type versionRow struct {
-	versionInfoRow
-	Text           string        `db:"text"`
-	Messages       string        `db:"messages"`
-	Format         prompt.Format `db:"format"`
-	Variables      string        `db:"variables"`
-	ModelConfig    string        `db:"model_config"`
-	Tools          string        `db:"tools"`
-	ResponseFormat string        `db:"response_format"`
-}
-
-// versionInfoColumns are the columns of a version except its content; zero values if a join found none.
-const versionInfoColumns = `COALESCE(v.id, '') AS "v.id", COALESCE(v.template_id, '') AS "v.template_id", COALESCE(v.number, 0) AS "v.number",
-	COALESCE(v.content_hash, '') AS "v.content_hash", ` + labelsColumn + ` AS "v.labels", COALESCE(v.commit_message, '') AS "v.commit_message",
-	COALESCE(v.frozen, FALSE) AS "v.frozen", COALESCE(v.first_activated_at, 0) AS "v.first_activated_at", COALESCE(v.revision, 0) AS "v.revision",
-	COALESCE(v.created_by, '') AS "v.created_by", COALESCE(v.created_at, 0) AS "v.created_at", COALESCE(v.updated_at, 0) AS "v.updated_at"`
-
-type versionInfoRow struct {
-	ID               prompt.VersionID `db:"id"`
-	Template         prompt.ID        `db:"template_id"`
-	Number           int              `db:"number"`
-	ContentHash      string           `db:"content_hash"`
-	Labels           string           `db:"labels"`
-	CommitMessage    string           `db:"commit_message"`
-	Frozen           bool             `db:"frozen"`
-	FirstActivatedAt int64            `db:"first_activated_at"`
-	Revision         int64            `db:"revision"`
-	CreatedBy        identity.UserID  `db:"created_by"`
-	CreatedAt        int64            `db:"created_at"`
-	UpdatedAt        int64            `db:"updated_at"`
-}
-
-func (r *versionInfoRow) info() prompt.VersionInfo {
-	return prompt.VersionInfo{
-		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels), CommitMessage: r.CommitMessage, Frozen: r.Frozen,
-		FirstActivatedAt: fromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
-	}
-}
-
-func (r *versionRow) version() (*prompt.Version, error) {
-	v := &prompt.Version{VersionInfo: r.info(), Content: prompt.Content{Text: r.Text, Format: r.Format}}
-	if r.Tools != "" {
-		v.Content.Tools = json.RawMessage(r.Tools)
-	}
-	if r.ResponseFormat != "" {
-		v.Content.ResponseFormat = json.RawMessage(r.ResponseFormat)
-	}
-	return v, errors.Join(
-		fromJSON(r.Messages, &v.Content.Messages), fromJSON(r.Variables, &v.Content.Variables), fromJSON(r.ModelConfig, &v.Content.Model))
-}
-
-// size is about how many bytes the row takes.
-func (r *versionRow) size() int {
-	return 512 + len(r.Text) + len(r.Messages) + len(r.Variables) + len(r.ModelConfig) + len(r.Tools) + len(r.ResponseFormat) + len(r.CommitMessage)
-}
-
-// labelList reads labelsColumn.
-func labelList(column string) []string {
-	if column == "" {
-		return nil
-	}
-	labels := strings.Split(column, ",")
-	slices.Sort(labels)
-	return labels
-}
-
-// fromJSON decodes text that jsonText wrote. Numbers in free-form JSON keep every digit.
-func fromJSON(text string, dst any) error {
-	if text == "" {
-		return nil
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	return d.Decode(dst)
-}
-
-// contentArgs are the values of a version's content, in the order of contentColumns.
-func contentArgs(c prompt.Content) ([]any, error) {
-	messages, err := jsonText(c.Messages, len(c.Messages) == 0)
-	if err != nil {
-		return nil, err
-	}
-	variables, err := jsonText(c.Variables, len(c.Variables) == 0)
-	if err != nil {
-		return nil, err
-	}
-	model, err := jsonText(c.Model, c.Model == nil)
-	if err != nil {
-		return nil, err
-	}
-	return []any{c.Text, messages, c.Format, variables, model, string(c.Tools), string(c.ResponseFormat)}, nil
-}
-
-// jsonText encodes v, and an empty value as an empty text.
-func jsonText(v any, empty bool) (string, error) {
-	if empty {
-		return "", nil
-	}
-	b, err := json.Marshal(v)
-	return string(b), err
-}
 
 // versionMatch is the condition under which v is the version that ref names.
 func versionMatch(ref prompt.Ref) (condition string, args []any) {
@@ -141,19 +29,24 @@ func versionMatch(ref prompt.Ref) (condition string, args []any) {
 	case ref.Number != 0:
 		return `v.number = ?`, []any{ref.Number}
 	case ref.Label != "":
-		return `v.id = (SELECT l.version_id FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`, []any{ref.Label}
+		return `v.id = (SELECT l.version_id FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`,
+			[]any{ref.Label}
 	default: // the zero Ref matches nothing
 		return `v.id = ?`, []any{ref.ID}
 	}
 }
 
 // Lock implements ports.Prompts.
-func (p *Prompts) Lock(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error) {
+func (p *Prompts) Lock(
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+) (*prompt.Template, *prompt.VersionInfo, error) {
 	return p.db.lockedVersion(ctx, by, id, ref)
 }
 
 // lockedVersion locks a template, and reads it with the version that ref names, nil if there is none.
-func (db *DB) lockedVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error) {
+func (db *DB) lockedVersion(
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+) (*prompt.Template, *prompt.VersionInfo, error) {
 	if err := db.lockTemplate(ctx, by, id); err != nil {
 		return nil, nil, err
 	}
@@ -187,7 +80,8 @@ func (db *DB) lockedVersion(ctx context.Context, by identity.Actor, id prompt.ID
 }
 
 // UpdateVersion implements ports.Prompts.
-func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
+func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
 	var t *prompt.Template
 	err := p.db.inTx(ctx, func(tx *DB) error {
 		var v *prompt.VersionInfo
@@ -238,7 +132,8 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 			return change(t, nil, used)
 		}
 		var row versionRow
-		if _, err := tx.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?`, info.ID); err != nil {
+		if _, err := tx.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?`,
+			info.ID); err != nil {
 			return err
 		}
 		v, err := row.version()
@@ -263,7 +158,8 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 }
 
 // AddVersion implements ports.Prompts.
-func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
+	change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 	return p.db.inTx(ctx, func(tx *DB) error {
 		t, err := tx.lockedTemplate(ctx, by, id)
 		if err != nil {
@@ -284,10 +180,12 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		}
 		args := append([]any{v.ID, v.Template, v.Number}, content...)
 		if _, err := tx.exec(ctx, `
-			INSERT INTO prompt_versions (id, template_id, number, text, messages, format, variables, model_config, tools, response_format,
+			INSERT INTO prompt_versions (id, template_id, number, text, messages, format, variables, model_config,
+			tools, response_format,
 				content_hash, commit_message, frozen, first_activated_at, revision, created_by, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			append(args, v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, v.CreatedBy, micros(v.CreatedAt), micros(v.UpdatedAt))...); err != nil {
+			append(args, v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, v.CreatedBy,
+				micros(v.CreatedAt), micros(v.UpdatedAt))...); err != nil {
 			return err
 		}
 		if len(v.Labels) > 0 {
@@ -312,7 +210,8 @@ func (db *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error 
 	save := versionInfoWrite(&v.VersionInfo)
 	if !slices.Equal(old, content) {
 		save = write{`
-			UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?, response_format = ?, content_hash = ?,
+			UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?,
+			response_format = ?, content_hash = ?,
 				commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ?
 			WHERE id = ? AND template_id = ?`, slices.Concat(content, []any{v.ContentHash}, save.args)}
 	}
@@ -324,13 +223,15 @@ func (db *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error 
 
 // versionInfoWrite writes what may change in a version except its content.
 func versionInfoWrite(v *prompt.VersionInfo) write {
-	return write{`UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ? WHERE id = ? AND template_id = ?`,
+	return write{`UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?,
+		updated_at = ? WHERE id = ? AND template_id = ?`,
 		[]any{v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, micros(v.UpdatedAt), v.ID, v.Template}}
 }
 
 // deleteVersion deletes a version of t, and counts the others.
 func (db *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
-	if _, err := db.exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID, v.Template); err != nil {
+	if _, err := db.exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID,
+		v.Template); err != nil {
 		return err
 	}
 	var row struct {
@@ -339,9 +240,12 @@ func (db *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.V
 	}
 	_, err := db.get(ctx, &row, `
 		SELECT COUNT(*) AS "a.count", COALESCE(MAX(number), 0) AS "a.latest_number",
-			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? ORDER BY number DESC LIMIT 1), '') AS "a.latest",
-			COUNT(*) FILTER (WHERE frozen) AS "f.count", COALESCE(MAX(number) FILTER (WHERE frozen), 0) AS "f.latest_number",
-			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? AND frozen ORDER BY number DESC LIMIT 1), '') AS "f.latest"
+			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? ORDER BY number DESC
+			LIMIT 1), '') AS "a.latest",
+			COUNT(*) FILTER (WHERE frozen) AS "f.count", COALESCE(MAX(number) FILTER (WHERE frozen),
+			0) AS "f.latest_number",
+			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? AND frozen ORDER BY number DESC
+			LIMIT 1), '') AS "f.latest"
 		FROM prompt_versions WHERE template_id = ?`, t.ID, t.ID, t.ID)
 	t.AllVersions, t.FrozenVersions = prompt.Summary(row.All), prompt.Summary(row.Frozen)
 	return err
@@ -359,7 +263,8 @@ func (db *DB) labels(ctx context.Context, id prompt.ID) (prompt.Labels, error) {
 		Label  string `db:"label"`
 		Number int    `db:"number"`
 	}
-	err := db.list(ctx, &rows, `SELECT l.label, v.number FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
+	err := db.list(ctx, &rows, `SELECT l.label, v.number FROM prompt_labels l
+		JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
 	labels := make(prompt.Labels, len(rows))
 	for _, row := range rows {
 		labels[row.Label] = row.Number
@@ -377,7 +282,8 @@ func (db *DB) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
 		}
 		if _, err := db.exec(ctx, `
 			UPDATE prompt_versions SET revision = revision + 1, updated_at = ? WHERE id IN
-				(SELECT version_id FROM prompt_labels WHERE template_id = ? AND version_id <> ? AND label IN (?`+strings.Repeat(`, ?`, n-1)+`))`, args...); err != nil {
+				(SELECT version_id FROM prompt_labels WHERE template_id = ? AND version_id <> ?
+				AND label IN (?`+strings.Repeat(`, ?`, n-1)+`))`, args...); err != nil {
 			return err
 		}
 	}
@@ -387,7 +293,8 @@ func (db *DB) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
 	for _, label := range v.Labels {
 		if _, err := db.exec(ctx, `
 			INSERT INTO prompt_labels (template_id, label, version_id) VALUES (?, ?, ?)
-			ON CONFLICT (template_id, label) DO UPDATE SET version_id = excluded.version_id`, v.Template, label, v.ID); err != nil {
+			ON CONFLICT (template_id, label) DO UPDATE
+			SET version_id = excluded.version_id`, v.Template, label, v.ID); err != nil {
 			return err
 		}
 	}

@@ -16,14 +16,19 @@ type Prompts struct{ db *DB }
 
 var _ ports.Prompts = (*Prompts)(nil)
 
+// ownerLeftColumn tells whether the owner of t is no member any more. It counts because PostgreSQL may turn NOT EXISTS
+// into a hash of all memberships, which costs 1.5 ms with 4,000 of them; a count is a look at the index for each row.
+const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace_id = t.workspace_id
+	AND m.user_id = t.owner_id) = 0 AS owner_left`
+
 // A template is read together with the share of the caller that the first ? names.
 const (
 	readingColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
-	templateColumns = readingColumns + `, NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
-		t.description, t.tags, t.metadata, t.protected, t.active_number, t.activated_at, t.activated_by, t.last_number,
-		t.version_count, t.latest_version_id, t.latest_number, t.frozen_count, t.latest_frozen_id, t.latest_frozen_number,
-		t.revision, t.created_at, t.created_by, t.updated_at`
+	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
+		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
+		t.latest_number, t.frozen_count, t.latest_frozen_id,
+		t.latest_frozen_number, t.revision, t.created_at, t.created_by, t.updated_at`
 	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 )
 
@@ -39,6 +44,7 @@ type readingRow struct {
 	DeletedAt      int64                `db:"deleted_at"`
 	ShareAccess    access.Role          `db:"share_access"`
 	ShareExpiresAt int64                `db:"share_expires_at"`
+	GroupAccess    access.Role          `db:"group_access"`
 }
 
 func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
@@ -48,6 +54,9 @@ func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
 	}
 	if r.ShareAccess != access.None {
 		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
+	}
+	if r.GroupAccess != access.None {
+		reading.Grants = append(reading.Grants, access.Grant{User: by.User, ByGroups: true, Role: r.GroupAccess})
 	}
 	return reading
 }
@@ -79,13 +88,16 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 	reading := r.reading(by)
 	t := &prompt.Template{
 		Resource: access.Resource{
-			Subject: reading.Subject, OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), CreatedBy: r.CreatedBy,
-			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
+			Subject: reading.Subject, OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
 		},
-		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected, LastNumber: r.LastNumber,
-		Active:         prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt), By: r.ActivatedBy},
-		AllVersions:    prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
-		FrozenVersions: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber},
+		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
+		LastNumber: r.LastNumber,
+		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
+			By: r.ActivatedBy},
+		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
+		FrozenVersions: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen,
+			LatestNumber: r.LatestFrozenNumber},
 	}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
@@ -103,10 +115,13 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 			return err
 		}
 		_, err := tx.exec(ctx, `
-			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata, visibility, protected, search,
-				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at, deleted_at)
+			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
+			visibility, protected, search,
+				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at,
+				created_by, updated_at, deleted_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
-			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
+			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags),
+			string(t.Metadata), t.Visibility, t.Protected, searchText(t),
 			t.Revision, micros(t.CreatedAt), t.CreatedBy, micros(t.UpdatedAt))
 		if err == nil {
 			err = tx.record(ctx, t.Recorded())
@@ -121,12 +136,15 @@ func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 }
 
 // GetVersion implements ports.Prompts.
-func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+func (p *Prompts) GetVersion(
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+) (*prompt.Reading, *prompt.Version, error) {
 	return p.getVersion(ctx, by, ref, templateByID, id, by.Workspace)
 }
 
 // GetVersionByName implements ports.Prompts.
-func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string,
+	ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 	return p.getVersion(ctx, by, ref, templateByName, by.Workspace, prompt.NameKey(name))
 }
 
@@ -136,7 +154,8 @@ const (
 )
 
 // getVersion runs the same statement for a template that does not exist and for one that by may not see.
-func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string, named ...any) (*prompt.Reading, *prompt.Version, error) {
+func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string,
+	named ...any) (*prompt.Reading, *prompt.Version, error) {
 	if ref.Latest { // which one that is depends on what by may see
 		t, err := p.db.template(ctx, by, where, named...)
 		if err != nil {
@@ -152,7 +171,8 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 		Version versionHead `db:"v"`
 	}
 	match, arg := versionMatch(ref)
-	found, err := p.db.get(ctx, &row, versionQueries[versionQuery{match, where}], append(append([]any{by.User}, arg...), named...)...)
+	found, err := p.db.get(ctx, &row, versionQueries[versionQuery{match, where, by.Grouped}],
+		append(append(templatesArgs(by), arg...), named...)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +195,10 @@ type versionHead struct {
 }
 
 // versionQuery is how a version and its template are found.
-type versionQuery struct{ match, where string }
+type versionQuery struct {
+	match, where string
+	grouped      bool
+}
 
 // versionQueries are getVersion's statements. They are built once, since each is long.
 var versionQueries = func() map[versionQuery]string {
@@ -183,8 +206,13 @@ var versionQueries = func() map[versionQuery]string {
 	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
 		for _, where := range []string{templateByID, templateByName} {
 			match, _ := versionMatch(ref)
-			queries[versionQuery{match, where}] = `SELECT ` + readingColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` + labelsColumn + ` AS "v.labels"` +
-				templateTables + ` LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE ` + where
+			columns := readingColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` +
+				labelsColumn + ` AS "v.labels"`
+			for _, grouped := range []bool{false, true} {
+				begin := templatesStatement(grouped, columns)
+				queries[versionQuery{match, where, grouped}] = begin +
+					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE ` + where
+			}
 		}
 	}
 	return queries
@@ -193,14 +221,16 @@ var versionQueries = func() map[versionQuery]string {
 // version returns a version whose head is known, from the cache or the database; nil if it has just been deleted. A
 // transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision
 // may then be used for other content.
-func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID, head versionHead) (*prompt.Version, error) {
+func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
+	head versionHead) (*prompt.Version, error) {
 	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}); known != nil {
 		v := *known
 		v.Labels = labelList(head.Labels)
 		return &v, nil
 	}
 	var row versionRow
-	found, err := db.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ? AND v.template_id = ?`, head.ID, template)
+	found, err := db.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?
+		AND v.template_id = ?`, head.ID, template)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -213,7 +243,8 @@ func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template pro
 }
 
 // Update implements ports.Prompts.
-func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
+func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID,
+	change func(*prompt.Template) error) (*prompt.Template, error) {
 	var t *prompt.Template
 	err := p.db.inTx(ctx, func(tx *DB) (err error) {
 		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
@@ -267,7 +298,8 @@ func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID)
 		return r, err
 	}
 	var row shareRow
-	found, err := db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND user_id = ?`, id, user)
+	found, err := db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND user_id = ?`,
+		id, user)
 	if found {
 		s := row.share()
 		r.Share = &s
@@ -275,9 +307,10 @@ func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID)
 	return r, err
 }
 
-// membersOf returns which of users are members of a workspace. It locks the workspace, as every
+// membersOf returns which of users are members of a workspace, or groups in it. It locks the workspace, as every
 // change of a membership does, so that memberships do not change until the transaction ends.
-func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []identity.UserID) (map[identity.UserID]bool, error) {
+func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
+	users []identity.UserID) (map[identity.UserID]bool, error) {
 	members := map[identity.UserID]bool{}
 	if len(users) == 0 {
 		return members, nil
@@ -287,7 +320,11 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []id
 		return nil, err
 	}
 	for _, user := range users {
-		found, err := db.get(ctx, &one, `SELECT 1 FROM memberships WHERE workspace_id = ? AND user_id = ?`, ws, user)
+		query := `SELECT 1 FROM memberships WHERE workspace_id = ? AND user_id = ?`
+		if user.IsGroup() {
+			query = `SELECT 1 FROM user_groups WHERE workspace_id = ? AND id = ?`
+		}
+		found, err := db.get(ctx, &one, query, ws, user)
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +338,8 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []id
 // template reads one template.
 func (db *DB) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template, error) {
 	var row templateRow
-	found, err := db.get(ctx, &row, `SELECT `+templateColumns+templateTables+` WHERE `+where, append([]any{by.User}, args...)...)
+	begin, first := templatesFor(by, templateColumns)
+	found, err := db.get(ctx, &row, begin+` WHERE `+where, append(first, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +356,8 @@ func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID)
 		return nil // the transaction already has SQLite's only lock
 	}
 	var one int
-	found, err := db.get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.Lock, id, by.Workspace)
+	found, err := db.get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+
+		db.dialect.Lock, id, by.Workspace)
 	if err == nil && !found {
 		err = prompt.ErrNotFound
 	}

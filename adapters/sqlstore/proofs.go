@@ -13,15 +13,26 @@ const provenAtOnce = 4096
 
 // Proven implements ports.Tickets. It recalls nothing: who asks for many each second would be answered
 // from before, and push out of memory what others ask for.
-func (s *Tickets) Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+func (s *Tickets) Proven(
+	ctx context.Context, org identity.OrgID, proofs []account.Proof,
+) ([]*account.Principal, error) {
 	byKey, bySubject := map[account.Hash]*account.Principal{}, map[signInKey]*account.Principal{}
-	var keys [][]byte
+	bySession := map[account.Hash]*account.Principal{}
+	var keys, cookies [][]byte
 	subjects := map[string][]string{} // by issuer, of which there are few
 	for _, p := range proofs {
-		if p.Issuer != "" {
+		switch {
+		case p.Issuer != "":
 			subjects[p.Issuer] = append(subjects[p.Issuer], p.Subject)
-		} else {
+		case p.Session != account.Hash{}:
+			cookies = append(cookies, p.Session[:])
+		default:
 			keys = append(keys, p.Key[:])
+		}
+	}
+	for some := range slices.Chunk(cookies, provenAtOnce) {
+		if err := s.provenBySession(ctx, org, some, bySession); err != nil {
+			return nil, err
 		}
 	}
 	for some := range slices.Chunk(keys, provenAtOnce) {
@@ -38,23 +49,28 @@ func (s *Tickets) Proven(ctx context.Context, org identity.OrgID, proofs []accou
 	}
 	out := make([]*account.Principal, len(proofs))
 	for i, p := range proofs {
-		if p.Issuer != "" {
+		switch {
+		case p.Issuer != "":
 			out[i] = bySubject[signInKey{org, p.Issuer, p.Subject}]
-		} else {
+		case p.Session != account.Hash{}:
+			out[i] = bySession[p.Session]
+		default:
 			out[i] = byKey[p.Key]
 		}
 	}
 	return out, nil
 }
 
-func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte, found map[account.Hash]*account.Principal) error {
+func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
+	found map[account.Hash]*account.Principal) error {
 	where := newConditions(`t.org_id = ? AND w.deleted_at = 0`, org)
 	in(where, `t.hash`, hashes)
 	var rows []struct {
 		Hash []byte `db:"hash"`
 		principalRow
 	}
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT t.hash, `+principalColumns+principalTables+`WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().list(ctx, &rows, `SELECT t.hash, `+principalColumns+principalTables+`WHERE `+
+		where.sql(), where.args()...); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -63,14 +79,16 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 	return nil
 }
 
-func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string, found map[signInKey]*account.Principal) error {
+func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string,
+	found map[signInKey]*account.Principal) error {
 	where := newConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
 	in(where, `l.subject`, subjects)
 	var rows []struct {
 		Subject string `db:"subject"`
 		userRow
 	}
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT l.subject, `+userColumns+` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().list(ctx, &rows, `SELECT l.subject, `+userColumns+
+		` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.sql(), where.args()...); err != nil {
 		return err
 	}
 	for i := range rows {

@@ -28,7 +28,8 @@ func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted 
 	made := fixture.Chat(t, s, by, chat.Draft{})
 	fixture.ChatMember(t, s, by, made.ID, peer.User, access.Viewer)
 	if err := s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*chat.EmbedToken, error) {
-		token, _, err := c.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
+		token, _, err := c.NewEmbedToken(by, have,
+			chat.EmbedChanges{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
 		return token, err
 	}); err != nil {
 		t.Fatal(err)
@@ -36,6 +37,26 @@ func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted 
 	if deleted {
 		fixture.ChangeChat(t, s, by, made.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
 	}
+}
+
+// furnishGroup makes a group with peer, and a share of it.
+func furnishGroup(t *testing.T, s ports.Stores, by, peer identity.Actor) {
+	t.Helper()
+	var group identity.UserID
+	err := s.Groups.Add(t.Context(), by, func(w *account.Workspace, count int) (*account.Group, error) {
+		g, err := w.NewGroup(by, count, account.GroupDraft{Name: "Support"})
+		group = g.ID
+		return g, err
+	})
+	if err == nil {
+		_, err = s.Groups.Update(t.Context(), by, group, []identity.UserID{peer.User},
+			func(w *account.Workspace, g *account.Group) error { return w.AddToGroup(by, g, peer.User) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := fixture.Template(t, s, by, prompt.Draft{Name: "for a group"})
+	fixture.Share(t, s, by, made.ID, prompt.Grant{User: group, Role: access.Viewer})
 }
 
 // furnish makes things of every kind in by's workspace.
@@ -51,19 +72,23 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 			fixture.Delete(t, a, fixture.Later(by, 29*24*time.Hour), made.ID)
 		}
 	}
+	furnishGroup(t, a, by, peer)
 	furnishChat(t, a, by, peer, false)
 	furnishChat(t, a, fixture.Later(by, 29*24*time.Hour), peer, true)
 	for _, email := range []string{"open@example.com", "withdrawn@example.com"} {
-		if err := a.Invitations.Invite(ctx, by, by.Workspace, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
-			i, _, err := w.Invite(by, email, identity.Viewer, member, pending)
-			return i, err
-		}); err != nil {
+		if err := a.Invitations.Invite(ctx, by, by.Workspace, email,
+			func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
+				error) {
+				i, _, err := w.Invite(by, email, identity.Viewer, member, pending)
+				return i, err
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first, err := a.Invitations.List(ctx, by.Org, by.Workspace, page.Query{Limit: 1})
 	if err == nil {
-		err = a.Invitations.Update(ctx, by, by.Workspace, first.Items[0].ID, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
+		err = a.Invitations.Update(ctx, by, by.Workspace, first.Items[0].ID,
+			func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +96,8 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	for _, leaves := range []bool{false, true} {
 		program, k := fixture.ServiceKey(t, a, by, account.KeyDraft{Name: "program", Ceiling: identity.Member})
 		if leaves {
-			if _, err := a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID}, func(w *account.Workspace) error { return w.Remove(by, nil, program.ID, false) }); err != nil {
+			if _, err := a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID},
+				func(w *account.Workspace) error { return w.Remove(by, nil, program.ID, false) }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -83,7 +109,8 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	}
 	fixture.Connection(t, a, by)
 	fixture.Source(t, a, by, fixture.SheetReading())
-	pays, err := billing.NewCustomer(identity.System(by.Org, by.Workspace, "test", by.At), billing.Sandbox, "sandbox", "key", billing.Details{})
+	pays, err := billing.NewCustomer(identity.System(by.Org, by.Workspace, "test", by.At), billing.Sandbox, "sandbox",
+		"key", billing.Details{})
 	if err == nil {
 		_, err = a.Payments.Reserve(ctx, by, pays)
 	}
@@ -100,7 +127,8 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
+	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)),
+		At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
 		k, token := fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
 		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, nil
 	}, nil)
@@ -117,7 +145,8 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		db := open(t, url, keyring(t))
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		system := identity.System(team.Org, "", "test", fixture.At)
-		claims := account.Claims{Issuer: "https://issuer.example", Subject: "s", Email: "owner@" + team.Workspace.Slug + ".example", EmailVerified: true}
+		claims := account.Claims{Issuer: "https://issuer.example", Subject: "s", Email: "owner@" + team.Workspace.Slug +
+			".example", EmailVerified: true}
 		org := &identity.Org{Issuers: []identity.Issuer{{URL: claims.Issuer, TrustEmail: true}}}
 		if _, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: claims, Org: org},
 			func(s *account.SignIn) error { return s.Settle(system) }); err != nil {
@@ -153,18 +182,25 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			}
 		}
 		back := fixture.Later(system, day)
-		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil, func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
+		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil,
+			func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
 			t.Fatal(err)
 		}
-		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At, UpdatedAt: fixture.At}
-		if err := a.Users.Add(ctx, both, []account.Membership{{Workspace: account.Workspace{ID: own["first"].Workspace}, Role: identity.Member}, {Workspace: account.Workspace{ID: own["lives"].Workspace}, Role: identity.Member}}); err != nil {
+		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At,
+			UpdatedAt: fixture.At}
+		if err := a.Users.Add(ctx, both,
+			[]account.Membership{{Workspace: account.Workspace{ID: own["first"].Workspace}, Role: identity.Member},
+				{Workspace: account.Workspace{ID: own["lives"].Workspace}, Role: identity.Member}}); err != nil {
 			t.Fatal(err)
 		}
 		things := map[string]int{
-			"workspaces": 1, "workspace_usage": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
-			"prompt_templates": 3, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
-			"chat_templates": 2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
-			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1, "payment_customers": 1, "payment_methods": 1, "payment_invoices": 1,
+			"workspaces": 1, "workspace_usage": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 3,
+			"user_groups": 1, "group_people": 1,
+			"prompt_templates": 4, "prompt_shares": 3, "prompt_versions": 2, "prompt_labels": 2,
+			"prompt_activations": 2,
+			"chat_templates":     2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
+			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1,
+			"payment_customers": 1, "payment_methods": 1, "payment_invoices": 1,
 		}
 		first := maps.Clone(things) // and the membership of a program that is a member elsewhere too
 		first["memberships"]++
@@ -174,7 +210,8 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			removed map[string]int
 		}{
 			{"one that can be restored for the last time stays", fixture.At.Add(30*day + time.Second), nil},
-			{"one that cannot goes with all that is in it, and nothing else", fixture.At.Add(30*day + time.Second + time.Microsecond), first},
+			{"one that cannot goes with all that is in it, and nothing else",
+				fixture.At.Add(30*day + time.Second + time.Microsecond), first},
 			{"so does the next, a second later", fixture.At.Add(30*day + 3*time.Second), things},
 		} {
 			t.Run(step.name, func(t *testing.T) {
@@ -192,7 +229,8 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 				}
 			})
 		}
-		for name, want := range map[string]error{"lives": nil, "restored": nil, "first": identity.ErrWorkspaceNotFound, "second": identity.ErrWorkspaceNotFound} {
+		for name, want := range map[string]error{"lives": nil, "restored": nil, "first": identity.ErrWorkspaceNotFound,
+			"second": identity.ErrWorkspaceNotFound} {
 			t.Run(name+" is or is not there", func(t *testing.T) {
 				if _, err := a.Workspaces.Get(ctx, own[name], own[name].Workspace); !errors.Is(err, want) {
 					t.Errorf("error = %v, want %v", err, want)

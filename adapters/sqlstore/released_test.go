@@ -27,7 +27,8 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 		}
 		since := fixture.At.Add(24 * time.Hour)
 		at := func(since time.Time) *sqlstore.Idempotency {
-			if _, err := raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+itoa(since.UnixMicro())); err != nil {
+			if _, err := raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+
+				itoa(since.UnixMicro())); err != nil {
 				t.Fatal(err)
 			}
 			db := open(t, url, keyring(t))
@@ -42,8 +43,9 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			name = team.Workspace.Slug + name
 			d := fixture.Digester{}
 			return ports.IdempotencyKey{
-				Org: team.Org, At: at, Scope: d.Digest("scope", []byte(name)), Request: d.Digest("request", []byte(body)),
-				Plain: ports.PlainDigests{Scope: sha256.Sum256([]byte(name)), Request: sha256.Sum256([]byte(body))},
+				Org: team.Org, At: at, Scope: d.Digest("scope", []byte(name)),
+				Request: d.Digest("request", []byte(body)),
+				Plain:   ports.PlainDigests{Scope: sha256.Sum256([]byte(name)), Request: sha256.Sum256([]byte(body))},
 			}
 		}
 		// of is how v0.1.0 stores key: it knows plain digests only.
@@ -54,7 +56,8 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 		released := sqlstore.NewIdempotency(open(t, url, keyring(t))) // it was told of no day to wait for
 		once := func(t *testing.T, s *sqlstore.Idempotency, k ports.IdempotencyKey) (replayed bool, err error) {
 			t.Helper()
-			_, replayed, err = s.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil },
+			_, replayed, err = s.Once(ctx, k, nil,
+				func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil },
 				func(error) (ports.Answer, bool) { return ports.Answer{}, false })
 			return replayed, err
 		}
@@ -62,14 +65,31 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			first, second func(k ports.IdempotencyKey) (bool, error)
 			want          error
 		}{
-			"v0.1.0, then this":                          {func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
-			"v0.1.0, then this, a secret":                {func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
-			"this, then v0.1.0":                          {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, nil},
-			"this, then v0.1.0, a secret":                {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, ports.ErrKeyReused},
-			"this twice":                                 {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
-			"this twice, a secret":                       {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
-			"this, and after the day":                    {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { k.At = after; return once(t, store, k) }, nil},
-			"after the day, then a clock that is behind": {func(k ports.IdempotencyKey) (bool, error) { k.At = after; return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+			"v0.1.0, then this": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+			"v0.1.0, then this, a secret": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
+			"this, then v0.1.0": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) },
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, nil},
+			"this, then v0.1.0, a secret": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, ports.ErrKeyReused},
+			"this twice": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) },
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+			"this twice, a secret": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
+			"this, and after the day": {
+				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) },
+				func(k ports.IdempotencyKey) (bool, error) { k.At = after; return once(t, store, k) }, nil},
+			"after the day, then a clock that is behind": {func(k ports.IdempotencyKey) (bool, error) {
+				k.At = after
+				return once(t, store, k)
+			}, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
 		} {
 			t.Run(name, func(t *testing.T) {
 				k := key(name, "body", before)
@@ -87,9 +107,11 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 		}
 		count := func(t *testing.T, digest [32]byte) (n int) {
 			t.Helper()
-			query := `SELECT COUNT(*) FROM idempotency_keys WHERE request = x'` + hexOf(digest) + `' OR scope = x'` + hexOf(digest) + `'`
+			query := `SELECT COUNT(*) FROM idempotency_keys WHERE request = x'` + hexOf(digest) + `' OR scope = x'` +
+				hexOf(digest) + `'`
 			if check.Engine() == "postgres" {
-				query = `SELECT COUNT(*) FROM idempotency_keys WHERE request = '\x` + hexOf(digest) + `' OR scope = '\x` + hexOf(digest) + `'`
+				query = `SELECT COUNT(*) FROM idempotency_keys WHERE request = '\x` + hexOf(digest) +
+					`' OR scope = '\x` + hexOf(digest) + `'`
 			}
 			if err := raw(t, url).QueryRowContext(ctx, query).Scan(&n); err != nil {
 				t.Fatal(err)
@@ -104,7 +126,8 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for what, digest := range map[string][32]byte{"a secret": brought.Plain.Request, "a body": later.Plain.Request, "a scope": later.Plain.Scope} {
+			for what, digest := range map[string][32]byte{"a secret": brought.Plain.Request,
+				"a body": later.Plain.Request, "a scope": later.Plain.Scope} {
 				if n := count(t, digest); n != 0 {
 					t.Errorf("the plain digest of %s is stored", what)
 				}

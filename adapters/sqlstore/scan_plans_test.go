@@ -1,76 +1,20 @@
 package sqlstore_test
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/statements"
 )
-
-// statement is one that a store ran.
-type statement struct {
-	query string
-	args  []driver.NamedValue
-}
-
-// recorder notes every query with arguments.
-type recorder struct {
-	driver.Connector
-	mu  sync.Mutex
-	ran []statement
-}
-
-func (r *recorder) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := r.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &recordedConn{c.(engineConn), r}, nil
-}
-
-func (r *recorder) take() []statement {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ran := r.ran
-	r.ran = nil
-	return ran
-}
-
-// engineConn is what connections of both engines implement.
-type engineConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.QueryerContext
-	driver.ExecerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-	driver.NamedValueChecker
-}
-
-type recordedConn struct {
-	engineConn
-	to *recorder
-}
-
-func (c *recordedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if len(args) > 0 {
-		c.to.mu.Lock()
-		c.to.ran = append(c.to.ran, statement{query, args})
-		c.to.mu.Unlock()
-	}
-	return c.engineConn.QueryContext(ctx, query, args)
-}
 
 // TestListsReadIndexes asks the engines how they run every statement of every filtered list. On SQLite none
 // reads a whole table or index. PostgreSQL counts the rows that each part of a plan examines: of events, which
@@ -79,11 +23,12 @@ func (c *recordedConn) QueryContext(ctx context.Context, query string, args []dr
 func TestListsReadIndexes(t *testing.T) {
 	const rows, bound, limit = 20_000, 100, 20
 	onEach(t, func(t *testing.T, url string) {
-		var to []*recorder
-		db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, keyring(t), func(c driver.Connector) *sql.DB {
-			to = append(to, &recorder{Connector: c})
-			return sql.OpenDB(to[len(to)-1])
-		})
+		var sent statements.Log
+		db, closeDB, err := sqlstore.Open(t.Context(),
+			sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, keyring(t),
+			func(c driver.Connector) *sql.DB {
+				return sql.OpenDB(statements.Watch(c, sent.Add))
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,21 +39,20 @@ func TestListsReadIndexes(t *testing.T) {
 		}
 		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
 		inspect := raw(t, url)
+		addMembers(t, inspect, other, rows/4) // more than a statement may examine
 		seed(t, inspect, team, other, rows)
 		sqlstore.BoundScans(db, bound)
 		explain := explainSQLite
 		if db.Engine() == "postgres" {
-			explain = func(t *testing.T, db *sql.DB, s statement) (plan, wrong string) {
-				if strings.Contains(s.query, "FROM events") {
+			explain = func(t *testing.T, db *sql.DB, s statements.Statement) (plan, wrong string) {
+				if strings.Contains(s.Query, "FROM events") {
 					return explainPostgres(t, db, s, 4*bound)
 				}
 				return explainPostgres(t, db, s, rows/10)
 			}
 		}
 		for _, l := range listings(team) {
-			for _, r := range to {
-				r.take()
-			}
+			sent.Take()
 			q := page.Query{Limit: limit}
 			_, next, err := l.page(t.Context(), db.Stores(), q)
 			if q.After = next; err == nil && next != "" {
@@ -118,35 +62,56 @@ func TestListsReadIndexes(t *testing.T) {
 				t.Fatal(err)
 			}
 			var plans []string
-			for _, r := range to {
-				for _, s := range r.take() {
-					plan, wrong := explain(t, inspect, s)
-					if plans = append(plans, plan); wrong != "" {
-						t.Errorf("%s: %s\n%s\n%s %v", l.name, wrong, plan, s.query, s.args)
-					}
+			for _, s := range sent.Take() {
+				if len(s.Args) == 0 {
+					continue // the beginnings and ends of transactions
+				}
+				plan, wrong := explain(t, inspect, s)
+				if plans = append(plans, plan); wrong != "" {
+					t.Errorf("%s: %s\n%s\n%s %v", l.name, wrong, plan, s.Query, s.Args)
 				}
 			}
-			if used := strings.Join(plans, "\n"); len(plans) == 0 || db.Engine() == "sqlite" && !strings.Contains(used, l.uses) {
+			if used := strings.Join(plans, "\n"); len(plans) == 0 || db.Engine() == "sqlite" &&
+				!strings.Contains(used, l.uses) {
 				t.Errorf("%s: the plans do not use %s:\n%s", l.name, l.uses, used)
 			}
 		}
 	})
 }
 
-func values(s statement) []any {
-	out := make([]any, len(s.args))
-	for i, a := range s.args {
+// addMembers adds n people to team's workspace.
+func addMembers(t *testing.T, db *sql.DB, team *fixture.Team, n int) {
+	t.Helper()
+	numbers := fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		SELECT `, n)
+	const user = `'usr_' || CAST(1000000000 + i AS TEXT)`
+	for _, insert := range []string{
+		`INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator, operator_by_hand,
+			default_workspace_id, revision, created_at, updated_at) ` + numbers + user + `, '` + string(team.Org) +
+			`', '', ` + user + `, FALSE, '', FALSE, FALSE, FALSE, '', 1, 1, 1 FROM n`,
+		`INSERT INTO memberships (workspace_id, user_id, role, by_hand, revision, created_at, updated_at) ` +
+			numbers + `'` + string(team.Workspace.ID) + `', ` + user + `, 1, 1, 1, 1, 1 FROM n`,
+	} {
+		if _, err := db.ExecContext(t.Context(), insert); err != nil {
+			t.Fatalf("%v: %.200s", err, insert)
+		}
+	}
+}
+
+func values(s statements.Statement) []any {
+	out := make([]any, len(s.Args))
+	for i, a := range s.Args {
 		out[i] = a.Value
 	}
 	return out
 }
 
 // explainSQLite returns a plan, and whether it reads a table or an index from end to end, or makes one first.
-func explainSQLite(t *testing.T, db *sql.DB, s statement) (plan, wrong string) {
+func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, wrong string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+s.query, values(s)...)
+	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+s.Query, values(s)...)
 	if err != nil {
-		t.Fatalf("%v: %s", err, s.query)
+		t.Fatalf("%v: %s", err, s.Query)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -191,10 +156,11 @@ func (n *planNode) most() (rows float64, at *planNode) {
 }
 
 // explainPostgres returns a plan, and whether one part of it examines more than most rows.
-func explainPostgres(t *testing.T, db *sql.DB, s statement, most float64) (plan, wrong string) {
+func explainPostgres(t *testing.T, db *sql.DB, s statements.Statement, most float64) (plan, wrong string) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+s.query, values(s)...).Scan(&plan); err != nil {
-		t.Fatalf("%v: %s", err, s.query)
+	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+s.Query,
+		values(s)...).Scan(&plan); err != nil {
+		t.Fatalf("%v: %s", err, s.Query)
 	}
 	var plans []struct{ Plan planNode }
 	if err := json.Unmarshal([]byte(plan), &plans); err != nil {

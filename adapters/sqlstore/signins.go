@@ -43,12 +43,15 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 // linked returns the user that a subject is linked to, and when the newest token that was settled for it was
 // issued. For a change the link is locked first, before any user, so that no other transaction moves it or
 // settles a newer token.
-func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, lock string) (identity.UserID, time.Time, error) {
+func (db *DB) linked(
+	ctx context.Context, org identity.OrgID, issuer, subject, lock string,
+) (identity.UserID, time.Time, error) {
 	var row struct {
 		User     identity.UserID `db:"user_id"`
 		IssuedAt int64           `db:"issued_at"`
 	}
-	found, err := db.get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ? AND t.subject = ?`+lock, org, issuer, subject)
+	found, err := db.get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ?
+		AND t.subject = ?`+lock, org, issuer, subject)
 	if err == nil && !found {
 		err = account.ErrUserNotFound
 	}
@@ -60,7 +63,8 @@ func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, l
 var errRaced = errors.New("another transaction was faster")
 
 // SignIn implements ports.Users.
-func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
+func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn,
+	settle func(*account.SignIn) error) (*account.Person, error) {
 	cacheKey := signInKey{org, in.Claims.Issuer, in.Claims.Subject}
 	_, _, era := s.db.signIns.recall(cacheKey)
 	var p *account.Person
@@ -104,8 +108,14 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
 	}
+	if s.Linked == nil {
+		if s.ErasedAt, err = db.erasedSignIn(ctx, org, s.Claims.Issuer, s.Claims.Subject); err != nil {
+			return err
+		}
+	}
 	if email := s.Email(); email != "" {
-		if s.ByEmail, err = db.met(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org, account.EmailKey(email)); err != nil {
+		if s.ByEmail, err = db.met(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org,
+			account.EmailKey(email)); err != nil {
 			return err
 		}
 		if s.Linked == nil {
@@ -116,7 +126,8 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	}
 	if s.ByEmail != nil { // it is locked, so no other transaction links it
 		var subject string
-		if s.HasSubject, err = db.get(ctx, &subject, `SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
+		if s.HasSubject, err = db.get(ctx, &subject,
+			`SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
 			org, s.Claims.Issuer, s.ByEmail.ID, s.Claims.Subject); err != nil {
 			return err
 		}
@@ -144,7 +155,8 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 
 // met reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled the
 // slugs of workspaces where a rule has raised its role.
-func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string, args ...any) (*account.User, error) {
+func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string,
+	args ...any) (*account.User, error) {
 	u, memberships, err := db.user(ctx, where+db.dialect.Lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
@@ -174,7 +186,8 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		return err
 	}
 	if s.Link {
-		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
+		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
 			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.IssuedAt), micros(s.User.UpdatedAt))
 		if err != nil {
 			return err
@@ -182,7 +195,8 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		if linked == 0 {
 			return errRaced
 		}
-	} else if _, err := db.exec(ctx, `UPDATE sign_ins SET issued_at = ? WHERE org_id = ? AND issuer = ? AND subject = ? AND issued_at < ?`,
+	} else if _, err := db.exec(ctx,
+		`UPDATE sign_ins SET issued_at = ? WHERE org_id = ? AND issuer = ? AND subject = ? AND issued_at < ?`,
 		micros(s.IssuedAt), org, s.Claims.Issuer, s.Claims.Subject, micros(s.IssuedAt)); err != nil {
 		return err
 	}
@@ -198,7 +212,8 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 }
 
 // Link implements ports.Users. It locks users in the order of SignIn.
-func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error {
+func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string,
+	change func(to, from *account.Person) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var from *account.Person
 		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.dialect.Lock)
@@ -208,7 +223,8 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 			return err
 		}
-		to, err := tx.person(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org, account.EmailKey(email))
+		to, err := tx.person(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
+			account.EmailKey(email))
 		if err != nil {
 			return err
 		}
@@ -217,7 +233,8 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 		}
 		if _, err := tx.exec(ctx, `
 			INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, 0, ?)
-			ON CONFLICT (org_id, issuer, subject) DO UPDATE SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, micros(by.At)); err != nil {
+			ON CONFLICT (org_id, issuer, subject) DO UPDATE
+			SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, micros(by.At)); err != nil {
 			return err
 		}
 		if from != nil {

@@ -13,18 +13,23 @@ import (
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
 	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns", "mapping",
-	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level", "drift_columns", "drift_seen",
+	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level", "drift_columns",
+	"drift_seen",
 	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
 }
 
 var (
-	insertSource = `INSERT INTO sources (id, org_id, workspace_id, type, owner_id, created_at, ` + strings.Join(sourceChanging, ", ") + `)
+	insertSource = `INSERT INTO sources (id, org_id, workspace_id, type, owner_id, created_at, ` +
+		strings.Join(sourceChanging, ", ") + `)
 		VALUES (?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(sourceChanging)) + `)`
-	updateSource = `UPDATE sources SET ` + strings.Join(sourceChanging, " = ?, ") + ` = ? WHERE workspace_id = ? AND id = ?`
+	updateSource = `UPDATE sources SET ` + strings.Join(sourceChanging, " = ?, ") +
+		` = ? WHERE workspace_id = ? AND id = ?`
 )
 
-const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row, t.connection_id, t.table_schema, t.table_name,
-	t.columns, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint, t.failures, t.drift_level, t.drift_columns, t.drift_seen,
+const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row, t.connection_id,
+	t.table_schema, t.table_name,
+	t.columns, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint, t.failures,
+	t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 
 type sourceRow struct {
@@ -85,11 +90,14 @@ func (r *sourceRow) source() (*source.Source, error) {
 			Connection: r.Connection, Table: connection.TableRef{Schema: r.TableSchema, Name: r.TableName},
 		},
 		Paused: r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
-		RowEstimate: r.RowEstimate, LastRefreshedAt: fromMicros(r.LastRefreshedAt), NextRefreshAt: fromMicros(r.NextRefreshAt),
-		Owner: r.Owner, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		RowEstimate: r.RowEstimate, LastRefreshedAt: fromMicros(r.LastRefreshedAt),
+		NextRefreshAt: fromMicros(r.NextRefreshAt),
+		Owner:         r.Owner, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+		UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 	if r.Failed != "" {
-		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint, At: fromMicros(r.FailedAt)}
+		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint,
+			At: fromMicros(r.FailedAt)}
 	}
 	var err error
 	if s.Columns, err = decoded(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {
@@ -98,7 +106,8 @@ func (r *sourceRow) source() (*source.Source, error) {
 	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair { return source.Pair(p) }); err != nil {
 		return nil, err
 	}
-	s.Drift.Columns, err = decoded(r.DriftColumns, func(c driftedRow) source.DriftedColumn { return source.DriftedColumn(c) })
+	s.Drift.Columns, err = decoded(r.DriftColumns,
+		func(c driftedRow) source.DriftedColumn { return source.DriftedColumn(c) })
 	return s, err
 }
 
@@ -122,7 +131,8 @@ func sourceValues(s *source.Source) ([]any, error) {
 	}
 	at := s.Location
 	return []any{
-		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Connection, at.Table.Schema, at.Table.Name, at.Key(), columns, mapping,
+		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
+		columns, mapping,
 		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),
 	}, nil

@@ -31,7 +31,8 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 			return err
 		}
 		var others int
-		if _, err := tx.get(ctx, &others, `SELECT COUNT(*) FROM sources WHERE workspace_id = ?`, by.Workspace); err != nil {
+		if _, err := tx.get(ctx, &others, `SELECT COUNT(*) FROM sources WHERE workspace_id = ?`,
+			by.Workspace); err != nil {
 			return err
 		}
 		made, err := make(others)
@@ -42,7 +43,8 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, insertSource, append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, micros(made.CreatedAt)}, v...)...)
+		_, err = tx.exec(ctx, insertSource,
+			append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, micros(made.CreatedAt)}, v...)...)
 		if tx.dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached
 		}
@@ -57,8 +59,10 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 func (db *DB) keepLearnt(ctx context.Context, s *source.Source) error {
 	// In one order, so that two transactions never wait for each other.
 	for _, name := range slices.Sorted(maps.Keys(s.Learnt)) {
-		if _, err := db.exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, type, column_name) DO UPDATE SET field = excluded.field, taught_at = excluded.taught_at`,
+		if _, err := db.exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at)
+			VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, type, column_name) DO UPDATE
+			SET field = excluded.field, taught_at = excluded.taught_at`,
 			s.Workspace, s.Type, name, s.Learnt[name], micros(s.UpdatedAt)); err != nil {
 			return err
 		}
@@ -73,7 +77,8 @@ func (s *Sources) Get(ctx context.Context, ws identity.WorkspaceID, id source.ID
 
 func (db *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source, error) {
 	var row sourceRow
-	found, err := db.get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+lock, ws, id)
+	found, err := db.get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+
+		lock, ws, id)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +100,9 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 }
 
 // Through implements ports.Sources.
-func (s *Sources) Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Source, error) {
+func (s *Sources) Through(
+	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+) ([]source.Source, error) {
 	where := newConditions(`t.workspace_id = ? AND t.connection_id <> ''`, ws)
 	where.when(through != "", `t.connection_id = ?`, through)
 	return s.db.sources(ctx, `WHERE `+where.sql()+` ORDER BY t.id DESC`, where.args()...)
@@ -124,7 +131,8 @@ func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.I
 }
 
 // Update implements ports.Sources.
-func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID, change func(*source.Source) error) (*source.Source, error) {
+func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID,
+	change func(*source.Source) error) (*source.Source, error) {
 	var changed *source.Source
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
 		if changed, err = tx.source(ctx, ws, id, tx.dialect.Lock); err != nil {
@@ -140,9 +148,11 @@ func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source
 }
 
 // UpdateThrough implements ports.Sources.
-func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID, change func(*source.Source) error) error {
+func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+	change func(*source.Source) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ? ORDER BY t.id`+tx.dialect.Lock, ws, through)
+		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ?
+			ORDER BY t.id`+tx.dialect.Lock, ws, through)
 		if err != nil {
 			return err
 		}
@@ -165,7 +175,8 @@ func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*s
 		return err
 	}
 	if s.Detached {
-		if _, err := db.exec(ctx, `DELETE FROM sources WHERE workspace_id = ? AND id = ?`, s.Workspace, s.ID); err != nil {
+		if _, err := db.exec(ctx, `DELETE FROM sources WHERE workspace_id = ? AND id = ?`, s.Workspace,
+			s.ID); err != nil {
 			return err
 		}
 		return db.record(ctx, s.Recorded())
@@ -192,7 +203,8 @@ func (s *Sources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.
 		Column string `db:"column_name"`
 		Field  string `db:"field"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT column_name, field FROM source_memory WHERE workspace_id = ? AND type = ? ORDER BY taught_at DESC, column_name LIMIT ?`, ws, t, maxMemory); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT column_name, field FROM source_memory WHERE workspace_id = ? AND type = ?
+		ORDER BY taught_at DESC, column_name LIMIT ?`, ws, t, maxMemory); err != nil {
 		return nil, err
 	}
 	m := column.Memory{}

@@ -15,10 +15,12 @@ type StreamSeats struct{ db *DB }
 var _ ports.StreamSeats = (*StreamSeats)(nil)
 
 // Take implements ports.StreamSeats. It locks the workspace's usage.
-func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(used quota.Amounts) error) error {
+func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time,
+	check func(used quota.Amounts) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var id identity.WorkspaceID
-		found, err := tx.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+tx.dialect.Lock, ws)
+		found, err := tx.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
+			tx.dialect.Lock, ws)
 		if err == nil && !found {
 			err = identity.ErrWorkspaceNotFound
 		}
@@ -40,7 +42,8 @@ func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node st
 
 // Free implements ports.StreamSeats.
 func (s *StreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node string) error {
-	_, err := s.db.exec(ctx, `UPDATE stream_counts SET streams = streams - 1 WHERE workspace_id = ? AND node = ? AND streams > 0`, ws, node)
+	_, err := s.db.exec(ctx, `UPDATE stream_counts SET streams = streams - 1 WHERE workspace_id = ? AND node = ?
+		AND streams > 0`, ws, node)
 	return err
 }
 

@@ -16,32 +16,75 @@ var _ ports.Tickets = (*Tickets)(nil)
 
 // Add implements ports.Tickets.
 func (s *Tickets) Add(ctx context.Context, t account.Ticket) error {
-	_, err := s.db.exec(ctx, `INSERT INTO stream_tickets (hash, org_id, key_hash, issuer, subject, until, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		t.Hash[:], t.Org, t.Proof.Key[:], t.Proof.Issuer, t.Proof.Subject, micros(t.Proof.Until), micros(t.ExpiresAt))
+	_, err := s.db.exec(ctx, `INSERT INTO stream_tickets (hash, org_id, key_hash, session_hash, issuer, subject, until,
+			expires_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Hash[:], t.Org, t.Proof.Key[:], t.Proof.Session[:], t.Proof.Issuer, t.Proof.Subject, micros(t.Proof.Until),
+		micros(t.ExpiresAt))
 	return err
 }
 
+// proofRow is a ticket without what identifies it.
+type proofRow struct {
+	Key       []byte `db:"key_hash"`
+	Session   []byte `db:"session_hash"`
+	Issuer    string `db:"issuer"`
+	Subject   string `db:"subject"`
+	Until     int64  `db:"until"`
+	ExpiresAt int64  `db:"expires_at"`
+}
+
+const proofColumns = `key_hash, session_hash, issuer, subject, until, expires_at`
+
+func (r *proofRow) ticket(org identity.OrgID, h account.Hash) *account.Ticket {
+	p := account.Proof{Issuer: r.Issuer, Subject: r.Subject, Until: fromMicros(r.Until)}
+	copy(p.Key[:], r.Key)
+	copy(p.Session[:], r.Session) // empty if an older node issued the ticket
+	return &account.Ticket{Org: org, Hash: h, ExpiresAt: fromMicros(r.ExpiresAt), Proof: p}
+}
+
 // Take implements ports.Tickets.
-func (s *Tickets) Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (t *account.Ticket, err error) {
-	var row struct {
-		Key       []byte `db:"key_hash"`
-		Issuer    string `db:"issuer"`
-		Subject   string `db:"subject"`
-		Until     int64  `db:"until"`
-		ExpiresAt int64  `db:"expires_at"`
-	}
-	var found bool
-	err = s.db.inTx(ctx, func(tx *DB) (err error) {
-		found, err = tx.get(ctx, &row, `DELETE FROM stream_tickets WHERE hash = ? AND org_id = ? RETURNING key_hash, issuer, subject, until, expires_at`, h[:], org)
+func (s *Tickets) Take(
+	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
+) (*account.Ticket, error) {
+	var row proofRow
+	err := s.db.inTx(ctx, func(tx *DB) error {
+		found, err := tx.get(ctx, &row,
+			`DELETE FROM stream_tickets WHERE hash = ? AND org_id = ? RETURNING `+proofColumns, h[:], org)
+		if err != nil {
+			return err
+		}
+		if !found || !now.Before(fromMicros(row.ExpiresAt)) {
+			return identity.ErrUnauthenticated
+		}
+		_, err = tx.exec(ctx,
+			`INSERT INTO stream_resumptions (hash, org_id, `+proofColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			h[:], org, row.Key, row.Session, row.Issuer, row.Subject, row.Until, micros(now.Add(account.ResumeWithin)))
 		return err
 	})
-	if err == nil && (!found || !now.Before(fromMicros(row.ExpiresAt))) {
-		err = identity.ErrUnauthenticated
-	}
 	if err != nil {
 		return nil, err
 	}
-	t = &account.Ticket{Org: org, Hash: h, ExpiresAt: fromMicros(row.ExpiresAt), Proof: account.Proof{Issuer: row.Issuer, Subject: row.Subject, Until: fromMicros(row.Until)}}
-	copy(t.Proof.Key[:], row.Key)
-	return t, nil
+	return row.ticket(org, h), nil
+}
+
+// Resume implements ports.Tickets.
+func (s *Tickets) Resume(
+	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
+) (*account.Ticket, error) {
+	var row proofRow
+	var found bool
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		found, err = tx.get(ctx, &row, `
+			UPDATE stream_resumptions SET expires_at = ? WHERE hash = ? AND org_id = ? AND expires_at > ?
+			RETURNING `+proofColumns, micros(now.Add(account.ResumeWithin)), h[:], org, micros(now))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, identity.ErrUnauthenticated
+	}
+	return row.ticket(org, h), nil
 }

@@ -15,7 +15,7 @@ type Usage struct{ db *DB }
 
 var _ ports.Usage = (*Usage)(nil)
 
-// Of implements ports.Usage. The row is locked where the transaction has changed it.
+// Of implements ports.Usage. It reads without a lock: what concurrent transactions have added does not count yet.
 func (s *Usage) Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
 	var row struct {
 		PromptTemplates int64 `db:"prompt_templates"`
@@ -28,10 +28,33 @@ func (s *Usage) Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (
 		Streams         int64 `db:"streams"`
 	}
 	_, err := s.db.get(ctx, &row, `
-		SELECT u.prompt_templates, u.prompt_versions, u.chat_templates, u.storage_bytes, u.connections, u.sources,
-			u.members + (SELECT COUNT(*) FROM invitations i WHERE i.workspace_id = u.workspace_id AND i.open AND i.expires_at > ?) AS members,
-			(SELECT CAST(COALESCE(SUM(c.streams), 0) AS BIGINT) FROM stream_counts c JOIN stream_nodes n ON n.node = c.node
+		SELECT u.prompt_templates + p.prompt_templates AS prompt_templates,
+			u.prompt_versions + p.prompt_versions AS prompt_versions,
+			u.chat_templates + p.chat_templates AS chat_templates,
+			u.storage_bytes + p.storage_bytes AS storage_bytes, u.connections, u.sources,
+			u.members + (SELECT COUNT(*) FROM invitations i WHERE i.workspace_id = u.workspace_id AND i.open
+				AND i.expires_at > ?) AS members,
+			(SELECT CAST(COALESCE(SUM(c.streams), 0) AS BIGINT) FROM stream_counts c
+				JOIN stream_nodes n ON n.node = c.node
 				WHERE c.workspace_id = u.workspace_id AND n.alive_until > ?) AS streams
-		FROM workspace_usage u WHERE u.workspace_id = ?`, micros(at), micros(at), ws)
+		FROM workspace_usage u, (
+			SELECT CAST(COALESCE(SUM(prompt_templates), 0) AS BIGINT) AS prompt_templates,
+				CAST(COALESCE(SUM(prompt_versions), 0) AS BIGINT) AS prompt_versions,
+				CAST(COALESCE(SUM(chat_templates), 0) AS BIGINT) AS chat_templates,
+				CAST(COALESCE(SUM(storage_bytes), 0) AS BIGINT) AS storage_bytes
+			FROM workspace_usage_parts WHERE workspace_id = ?
+		) p
+		WHERE u.workspace_id = ?`, micros(at), micros(at), ws, ws)
 	return quota.Amounts(row), err
+}
+
+// Lock implements ports.Usage. SQLite has one writer at a time, which needs no lock.
+func (s *Usage) Lock(ctx context.Context, ws identity.WorkspaceID) error {
+	if s.db.dialect.Lock == "" {
+		return nil
+	}
+	var id identity.WorkspaceID
+	_, err := s.db.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
+		s.db.dialect.Lock, ws)
+	return err
 }

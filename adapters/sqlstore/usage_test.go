@@ -21,7 +21,8 @@ import (
 // dropUsage resets a database to the schema before usage was counted.
 func dropUsage(t testing.TB, url string, db *sql.DB) {
 	t.Helper()
-	list, drop := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'usage\_%' ESCAPE '\'`, `DROP TRIGGER %s`
+	list, drop := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'usage\_%' ESCAPE '\'`,
+		`DROP TRIGGER %s`
 	if !strings.HasPrefix(url, "sqlite:") {
 		list, drop = `SELECT proname FROM pg_proc WHERE proname LIKE 'usage\_%'`, `DROP FUNCTION %s() CASCADE`
 	}
@@ -49,7 +50,7 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 	}
 }
 
-// undoLater returns the statements that undo the migrations after 30, which add tables and columns.
+// undoLater returns the statements that undo the migrations after 30, which add tables, columns and indexes.
 func undoLater(t testing.TB, url string) (statements []string) {
 	t.Helper()
 	engine, _, _ := strings.Cut(url, ":")
@@ -58,6 +59,7 @@ func undoLater(t testing.TB, url string) (statements []string) {
 		t.Fatalf("%d migrations: %v", len(files), err)
 	}
 	table := regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (\w+)`)
 	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (\w+)`)
 	for _, file := range files {
 		if filepath.Base(file) < "0031" {
@@ -67,13 +69,19 @@ func undoLater(t testing.TB, url string) (statements []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		undo := func(format string, names ...any) {
+			statements = append([]string{fmt.Sprintf(format, names...)}, statements...) // the latest change first
+		}
 		for _, made := range table.FindAllStringSubmatch(string(text), -1) {
-			statements = append([]string{"DROP TABLE " + made[1]}, statements...) // after those that refer to it
+			undo("DROP TABLE %s", made[1])
 		}
 		for _, added := range column.FindAllStringSubmatch(string(text), -1) {
 			if added[1] != "workspace_usage" {
-				statements = append(statements, fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", added[1], added[2]))
+				undo("ALTER TABLE %s DROP COLUMN %s", added[1], added[2])
 			}
+		}
+		for _, made := range index.FindAllStringSubmatch(string(text), -1) {
+			undo("DROP INDEX IF EXISTS %s", made[1])
 		}
 	}
 	return statements
@@ -96,7 +104,8 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			c := fixture.Chat(t, s, team.Member, chat.Draft{})
 			if name == "deleted" {
 				fixture.Delete(t, s, team.Member, made.ID)
-				fixture.ChangeChat(t, s, team.Member, c.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+				fixture.ChangeChat(t, s, team.Member, c.ID,
+					func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 			}
 		}
 		of := func(db *sqlstore.DB, ws identity.WorkspaceID) quota.Amounts {
@@ -112,7 +121,8 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			return used
 		}
 		used := of(db, team.Workspace.ID)
-		if used.PromptTemplates != 1 || used.PromptVersions != 4 || used.ChatTemplates != 1 || used.StorageBytes < 200_000 {
+		if used.PromptTemplates != 1 || used.PromptVersions != 4 || used.ChatTemplates != 1 ||
+			used.StorageBytes < 200_000 {
 			t.Fatalf("used %+v", used)
 		}
 		dropUsage(t, url, rows)
@@ -129,7 +139,8 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		lives := of(again, team.Workspace.ID)
-		if lives.PromptTemplates != 1 || lives.PromptVersions != 2 || lives.ChatTemplates != 1 || 2*lives.StorageBytes > used.StorageBytes+10 || 2*lives.StorageBytes < used.StorageBytes-10 {
+		if lives.PromptTemplates != 1 || lives.PromptVersions != 2 || lives.ChatTemplates != 1 ||
+			2*lives.StorageBytes > used.StorageBytes+10 || 2*lives.StorageBytes < used.StorageBytes-10 {
 			t.Errorf("after the purge are used %+v of %+v", lives, used)
 		}
 		for _, table := range []string{"prompt_templates", "chat_templates"} {

@@ -23,10 +23,12 @@ func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
 			begun := time.Now()
 			before, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
 			if err == nil {
-				_, err = db.ExecContext(t.Context(), fmt.Sprintf(`UPDATE api_keys SET name = 'renamed-%d' WHERE name <> 'used'`, try))
+				_, err = db.ExecContext(t.Context(),
+					fmt.Sprintf(`UPDATE api_keys SET name = 'renamed-%d' WHERE name <> 'used'`, try))
 			}
 			if err == nil {
-				err = a.Keys.Used(t.Context(), team.Org, map[identity.KeyID]time.Time{used.ID: fixture.At.Add(time.Duration(try+1) * time.Hour)})
+				err = a.Keys.Used(t.Context(), team.Org,
+					map[identity.KeyID]account.KeyUse{used.ID: {At: fixture.At.Add(time.Duration(try+1) * time.Hour)}})
 			}
 			if err != nil {
 				t.Fatal(err)

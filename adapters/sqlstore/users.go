@@ -15,7 +15,8 @@ type Users struct{ db *DB }
 var _ ports.Users = (*Users)(nil)
 
 const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.email_verified_by, t.name, t.service,
-	t.operator, t.operator_by_hand, t.operator_by, t.disabled_at, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
+	t.operator, t.operator_by_hand, t.operator_by, t.disabled_at, t.erased_at, t.default_workspace_id, t.revision,
+	t.created_at, t.updated_at`
 
 type userRow struct {
 	ID               identity.UserID      `db:"id"`
@@ -29,6 +30,7 @@ type userRow struct {
 	OperatorByHand   bool                 `db:"operator_by_hand"`
 	OperatorBy       granters             `db:"operator_by"`
 	DisabledAt       int64                `db:"disabled_at"`
+	ErasedAt         int64                `db:"erased_at"`
 	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
 	Revision         int64                `db:"revision"`
 	CreatedAt        int64                `db:"created_at"`
@@ -37,8 +39,10 @@ type userRow struct {
 
 func (r *userRow) user() account.User {
 	return account.User{
-		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy, Name: r.Name, Service: r.Service,
-		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy, DisabledAt: fromMicros(r.DisabledAt), DefaultWorkspace: r.DefaultWorkspace,
+		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy,
+		Name: r.Name, Service: r.Service,
+		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy,
+		DisabledAt: fromMicros(r.DisabledAt), ErasedAt: fromMicros(r.ErasedAt), DefaultWorkspace: r.DefaultWorkspace,
 		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
@@ -50,7 +54,8 @@ func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.
 			return err
 		}
 		for _, m := range memberships {
-			if err := tx.saveMember(ctx, &m.Workspace, account.Member{User: u.ID, Role: m.Role, ByHand: m.Role, Revision: 1, CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt}); err != nil {
+			if err := tx.saveMember(ctx, &m.Workspace, account.Member{User: u.ID, Role: m.Role, ByHand: m.Role,
+				Revision: 1, CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt}); err != nil {
 				return err
 			}
 		}
@@ -61,17 +66,20 @@ func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.
 func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	key := account.EmailKey(u.Email)
 	var other string
-	if found, err := db.get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`, u.Org, key); err != nil || found {
+	if found, err := db.get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`,
+		u.Org, key); err != nil || found {
 		if found {
 			return account.ErrEmailTaken
 		}
 		return err
 	}
 	_, err := db.exec(ctx, `
-		INSERT INTO users (id, org_id, email, email_key, email_verified, email_verified_by, name, service, operator, operator_by_hand, operator_by, default_workspace_id,
+		INSERT INTO users (id, org_id, email, email_key, email_verified, email_verified_by, name, service, operator,
+		operator_by_hand, operator_by, default_workspace_id,
 			revision, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, u.Org, u.Email, key, u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Service, u.Operator, u.OperatorByHand, granters(u.OperatorBy), u.DefaultWorkspace,
+		u.ID, u.Org, u.Email, key, u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Service, u.Operator, u.OperatorByHand,
+		granters(u.OperatorBy), u.DefaultWorkspace,
 		u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
 	if db.dialect.Duplicate(err, "users_email") {
 		return account.ErrEmailTaken
@@ -80,6 +88,9 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 		return err
 	}
 	db.forget()
+	if err := db.saveWords(ctx, u); err != nil {
+		return err
+	}
 	return db.record(ctx, u.Recorded())
 }
 
@@ -89,38 +100,52 @@ func (db *DB) saveUser(ctx context.Context, u *account.User) error {
 		return nil
 	}
 	if _, err := db.exec(ctx, `
-		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?, operator_by_hand = ?, operator_by = ?, disabled_at = ?,
+		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?,
+		operator_by_hand = ?, operator_by = ?, disabled_at = ?, erased_at = ?,
 			default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
-		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand, granters(u.OperatorBy), micros(u.DisabledAt), u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand,
+		granters(u.OperatorBy), micros(u.DisabledAt), micros(u.ErasedAt), u.DefaultWorkspace, u.Revision,
+		micros(u.UpdatedAt), u.Org, u.ID); err != nil {
 		return err
 	}
 	db.forget()
+	if err := db.saveWords(ctx, u); err != nil {
+		return err
+	}
 	return db.record(ctx, u.Recorded())
 }
 
 // Get implements ports.Users.
-func (s *Users) Get(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.User, []account.Membership, error) {
+func (s *Users) Get(
+	ctx context.Context, org identity.OrgID, id identity.UserID,
+) (*account.User, []account.Membership, error) {
 	return s.db.user(ctx, `t.org_id = ? AND t.id = ?`, org, id)
 }
 
 // FindByEmail implements ports.Users.
-func (s *Users) FindByEmail(ctx context.Context, org identity.OrgID, email string) (*account.User, []account.Membership, error) {
+func (s *Users) FindByEmail(
+	ctx context.Context, org identity.OrgID, email string,
+) (*account.User, []account.Membership, error) {
 	return s.db.user(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(email))
 }
 
 // Member implements ports.Users.
-func (s *Users) Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error) {
+func (s *Users) Member(
+	ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string,
+) (identity.UserID, error) {
 	where, arg := `u.id = ?`, any(id)
 	if id == "" {
 		where, arg = `u.email_key = ? AND u.email_key <> ''`, account.EmailKey(email)
 	}
 	var found identity.UserID
-	_, err := s.db.get(ctx, &found, `SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = ? AND `+where, ws, arg)
+	_, err := s.db.get(ctx, &found, `SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id
+		WHERE m.workspace_id = ? AND `+where, ws, arg)
 	return found, err
 }
 
 // Update implements ports.Users.
-func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error) {
+func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.UserID,
+	change func(*account.User, []account.Membership) error) (*account.User, error) {
 	var u *account.User
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		var memberships []account.Membership
@@ -148,21 +173,16 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 	if !found {
 		return nil, nil, account.ErrUserNotFound
 	}
-	var rows []struct {
-		workspaceRow
-		Role    identity.Role `db:"role"`
-		ByHand  identity.Role `db:"by_hand"`
-		Granted granted       `db:"granted"`
-	}
+	var rows []membershipRow
 	if err := db.list(ctx, &rows, `
-		SELECT `+workspaceColumns+`, m.role, m.by_hand, m.granted FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
+		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
 		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
 		return nil, nil, err
 	}
 	u := row.user()
 	memberships := make([]account.Membership, len(rows))
 	for i := range rows {
-		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role, ByHand: rows[i].ByHand, Granted: account.Granted(rows[i].Granted)}
+		memberships[i] = rows[i].membership()
 	}
 	return &u, memberships, nil
 }
@@ -172,7 +192,8 @@ func (db *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identi
 	ids := map[string]identity.OrgID{}
 	return ids, db.inTx(ctx, func(tx *DB) error {
 		for _, slug := range slugs {
-			if _, err := tx.exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`, id.New(identity.OrgPrefix), slug); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`,
+				id.New(identity.OrgPrefix), slug); err != nil {
 				return err
 			}
 		}

@@ -15,7 +15,8 @@ type Workspaces struct{ db *DB }
 
 var _ ports.Workspaces = (*Workspaces)(nil)
 
-const workspaceColumns = `t.id, t.org_id, t.slug, t.name, t.created_by, t.revision, t.created_at, t.updated_at, t.deleted_at`
+const workspaceColumns = `t.id, t.org_id, t.slug, t.name, t.created_by, t.revision, t.created_at, t.updated_at,
+	t.deleted_at`
 
 type workspaceRow struct {
 	ID        identity.WorkspaceID `db:"id"`
@@ -36,7 +37,8 @@ func (r *workspaceRow) workspace() account.Workspace {
 	}
 }
 
-const memberColumns = `m.user_id, u.email, u.name, u.service, m.role, m.by_hand, m.granted, m.revision, m.created_at, m.updated_at`
+const memberColumns = `m.user_id, u.email, u.name, u.service, m.role, m.by_hand, m.granted, m.revision, m.created_at,
+	m.updated_at`
 
 type memberRow struct {
 	User      identity.UserID `db:"user_id"`
@@ -53,7 +55,8 @@ type memberRow struct {
 
 func (r *memberRow) member() account.Member {
 	return account.Member{
-		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand, Granted: account.Granted(r.Granted), Revision: r.Revision,
+		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand,
+		Granted: account.Granted(r.Granted), Revision: r.Revision,
 		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
@@ -61,6 +64,22 @@ func (r *memberRow) member() account.Member {
 // Add implements ports.Workspaces.
 func (s *Workspaces) Add(ctx context.Context, w *account.Workspace) error {
 	return s.db.inTx(ctx, func(tx *DB) error { return tx.addWorkspace(ctx, w) })
+}
+
+// List implements ports.Workspaces.
+func (s *Workspaces) List(ctx context.Context, org identity.OrgID, q page.Query) (account.WorkspacePage, error) {
+	var rows []workspaceRow
+	err := s.db.list(ctx, &rows, `
+		SELECT `+workspaceColumns+` FROM workspaces t
+		WHERE t.org_id = ? AND t.slug > ? ORDER BY t.slug LIMIT ?`, org, q.After, q.Limit+1)
+	if err != nil {
+		return account.WorkspacePage{}, err
+	}
+	all := make([]account.Workspace, len(rows))
+	for i := range rows {
+		all[i] = rows[i].workspace()
+	}
+	return page.Cut(all, q.Limit, func(w account.Workspace) string { return w.Slug }), nil
 }
 
 // Find implements ports.Workspaces.
@@ -82,10 +101,12 @@ func (s *Workspaces) Get(ctx context.Context, by identity.Actor, id identity.Wor
 }
 
 // Members implements ports.Workspaces.
-func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error) {
+func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
+	q page.Query) (account.MemberPage, error) {
 	var rows []memberRow
 	err := s.db.list(ctx, &rows, `
-		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id JOIN users u ON u.id = m.user_id
+		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
+		JOIN users u ON u.id = m.user_id
 		WHERE t.org_id = ? AND t.id = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?`, org, id, q.After, q.Limit+1)
 	if err != nil {
 		return account.MemberPage{}, err
@@ -98,10 +119,12 @@ func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identit
 }
 
 // Member implements ports.Workspaces.
-func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
+func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
+	user identity.UserID) (account.Member, error) {
 	var row memberRow
 	found, err := s.db.get(ctx, &row, `
-		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id JOIN users u ON u.id = m.user_id
+		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
+		JOIN users u ON u.id = m.user_id
 		WHERE t.org_id = ? AND t.id = ? AND m.user_id = ?`, org, id, user)
 	if err == nil && !found {
 		err = account.ErrMemberNotFound
@@ -115,7 +138,8 @@ func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity
 // Lock implements ports.Workspaces.
 func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error {
 	var one int
-	found, err := s.db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.dialect.Lock, org, id)
+	found, err := s.db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.dialect.Lock,
+		org, id)
 	if err == nil && !found {
 		err = identity.ErrWorkspaceNotFound
 	}
@@ -123,7 +147,8 @@ func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.W
 }
 
 // Update implements ports.Workspaces.
-func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID,
+	change func(*account.Workspace) error) (*account.Workspace, error) {
 	var w *account.Workspace
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
 		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(also, by.User)...); err != nil {
@@ -158,7 +183,8 @@ func (db *DB) workspace(ctx context.Context, where string, args ...any) (*accoun
 }
 
 // lockedWorkspace reads a workspace that is about to change, with the memberships of users.
-func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, users ...identity.UserID) (*account.Workspace, error) {
+func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
+	users ...identity.UserID) (*account.Workspace, error) {
 	w, err := db.workspace(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.Lock, org, id)
 	if err != nil {
 		return nil, err
@@ -170,15 +196,18 @@ func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identi
 func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
 	for _, user := range users {
 		var row memberRow
-		found, err := db.get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = ? AND m.user_id = ?`, w.ID, user)
+		found, err := db.get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
+			WHERE m.workspace_id = ? AND m.user_id = ?`, w.ID, user)
 		if err != nil {
 			return err
 		}
 		if found {
 			w.Members[user] = row.member()
+			db.tx.storesMember(w, row.member())
 		}
 	}
-	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = ? AND m.role = ? AND NOT u.service`, w.ID, identity.Owner)
+	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id
+		WHERE m.workspace_id = ? AND m.role = ? AND NOT u.service`, w.ID, identity.Owner)
 	return err
 }
 
@@ -189,7 +218,8 @@ func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...ident
 		if user == "" { // the system created keys too, and they end with no membership
 			continue
 		}
-		if w.Keys[user], err = db.keysMadeBy(ctx, w.ID, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user, user); err != nil {
+		if w.Keys[user], err = db.keysMadeBy(ctx, w.ID, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user,
+			user); err != nil {
 			return err
 		}
 	}
@@ -203,7 +233,8 @@ func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	if err := db.slugIsFree(ctx, w); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at, updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+	if _, err := db.exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at,
+		updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
 		w.ID, w.Org, w.Slug, w.Name, w.CreatedBy, w.Revision, micros(w.CreatedAt), micros(w.UpdatedAt)); err != nil {
 		return db.slugTaken(err)
 	}
@@ -222,18 +253,21 @@ func (db *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error 
 		return nil
 	}
 	var maker identity.UserID
-	if _, err := db.get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+db.dialect.Lock, w.Org, w.CreatedBy); err != nil {
+	if _, err := db.get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+db.dialect.Lock, w.Org,
+		w.CreatedBy); err != nil {
 		return err
 	}
 	var made int
-	_, err := db.get(ctx, &made, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`, w.CreatedBy)
+	_, err := db.get(ctx, &made, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
+		w.CreatedBy)
 	if err == nil && made >= account.MaxWorkspaces {
 		err = account.ErrTooManyWorkspaces
 	}
 	return err
 }
 
-// saveWorkspace writes a workspace that lockedWorkspace read, if it recorded anything.
+// saveWorkspace writes a workspace that lockedWorkspace read, if it recorded anything, and the memberships that
+// changed.
 func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 	if len(w.Recorded()) == 0 {
 		return nil
@@ -241,11 +275,15 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 	if err := db.slugIsFree(ctx, w); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `UPDATE workspaces SET slug = ?, name = ?, revision = ?, updated_at = ?, deleted_at = ? WHERE org_id = ? AND id = ?`,
+	if _, err := db.exec(ctx, `UPDATE workspaces SET slug = ?, name = ?, revision = ?, updated_at = ?, deleted_at = ?
+		WHERE org_id = ? AND id = ?`,
 		w.Slug, w.Name, w.Revision, micros(w.UpdatedAt), micros(w.DeletedAt), w.Org, w.ID); err != nil {
 		return db.slugTaken(err)
 	}
 	for _, m := range w.Members {
+		if db.tx.memberIsStored(w, m) {
+			continue
+		}
 		if err := db.saveMember(ctx, w, m); err != nil {
 			return err
 		}
@@ -263,10 +301,13 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 
 // saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
 func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
+	db.tx.storesMember(w, m)
 	if m.Role != identity.NoRole {
 		_, err := db.exec(ctx, `
-			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand, granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`,
+			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand,
+			granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`,
 			w.ID, m.User, m.Role, m.ByHand, granted(m.Granted), m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
 		return err
 	}
@@ -286,7 +327,8 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 // slugTaken makes the transaction run again, since PostgreSQL has aborted it.
 func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	var other string
-	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org, w.Slug, w.ID)
+	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org,
+		w.Slug, w.ID)
 	if found {
 		return account.ErrSlugTaken
 	}

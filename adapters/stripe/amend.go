@@ -12,7 +12,8 @@ import (
 // Amend implements ports.GatewaySubscriptions. A change at the end of the period is a subscription schedule at
 // Stripe. Amend releases it before any other change: while a schedule exists, it controls the subscription, and
 // the end of the subscription cannot be set directly. So Amend sets the end before it creates a schedule.
-func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID,
+	a billing.Amendment) (billing.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
 		return billing.GatewaySubscription{}, failure(err)
@@ -28,12 +29,13 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
 		before := *s
 		s, err = g.update(ctx, key, s, item, a)
-		if wantsPayer(err) && a.Keep == nil && a.CancelAtPeriodEnd == nil {
-			h, err := g.updateWithPayer(ctx, key, id, item, a)
+		if wantsPayer(err) && a.Keep == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil &&
+			a.Pause == nil {
+			h, err := g.updateWithPayer(ctx, key, &before, item, a)
 			return h, afterEffect(err)
 		}
 		if err != nil {
-			return billing.GatewaySubscription{}, g.keep(ctx, key, &before, item, a, failure(err))
+			return billing.GatewaySubscription{}, g.keep(ctx, key, &before, item, a, saleFailure(a.Promotion, err))
 		}
 	}
 	if !later {
@@ -51,14 +53,17 @@ const kept = "_keep"
 
 // keep restores the scheduled change that a declined change was to replace. It returns the reason of the decline, or
 // its own error: then the whole change is repeated.
-func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, declined error) error {
-	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) && !billing.NoEffect(declined) {
+func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
+	a billing.Amendment, declined error) error {
+	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) &&
+		!errors.Is(declined, billing.ErrPromotionInvalid) && !billing.NoEffect(declined) {
 		return declined
 	}
+	again := billing.Amendment{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity, Promotion: comingPromotion(s.Schedule)}
 	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
 		s.Schedule = nil // it was released
 	}
-	if err := g.schedule(ctx, key+kept, s, item, billing.Amendment{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}); err != nil {
+	if err := g.schedule(ctx, key+kept, s, item, again); err != nil {
 		if billing.OutcomeUnknown(err) {
 			return err
 		}
@@ -68,25 +73,35 @@ func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, 
 }
 
 // update changes a subscription at once.
-func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) (*stripe.Subscription, error) {
+func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
+	a billing.Amendment) (*stripe.Subscription, error) {
 	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
-		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID, &stripe.SubscriptionScheduleReleaseParams{Params: g.write(key + "_release")})
+		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID,
+			&stripe.SubscriptionScheduleReleaseParams{Params: g.write(key + "_release")})
 		if err != nil {
 			return nil, err
 		}
 	}
 	p := &stripe.SubscriptionUpdateParams{
-		Params: g.write(key), Expand: expand(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd, Metadata: map[string]string{changedBy: key},
+		Params: g.write(key), Expand: expand(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd,
+		Metadata:        map[string]string{changedBy: key},
 		PaymentBehavior: stripe.String("error_if_incomplete"), // a change that cannot be charged is none
 	}
 	if a.Resell && !a.AtRenewal {
-		p.Items = []*stripe.SubscriptionUpdateItemParams{{ID: &item.ID, Price: &a.Plan.PriceRef, Quantity: stripe.Int64(int64(a.Quantity))}}
-		p.ProrationBehavior = stripe.String("always_invoice")
+		p.Items = changedItems(s, item, a)
+		p.ProrationBehavior, p.ProrationDate = stripe.String("always_invoice"), prorationDate(a)
 		p.Metadata[planOf] = string(a.Plan.ID)
 	}
+	if p0 := a.Promotion; p0 != nil && !(a.Resell && a.AtRenewal) {
+		p.Discounts = []*stripe.SubscriptionUpdateDiscountParams{{PromotionCode: stripe.String(string(p0.ID))}}
+		p.Metadata[codeOf] = p0.Code
+	}
+	pause(p, item, a)
+	explain(p, a.Cancellation)
 	changed, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
 	if unanswered(ctx, err) {
-		if now, looked := g.subscription(ctx, billing.SubscriptionID(s.ID)); looked == nil && now.Metadata[changedBy] == key {
+		if now, looked := g.subscription(ctx, billing.SubscriptionID(s.ID)); looked == nil &&
+			now.Metadata[changedBy] == key {
 			return now, nil
 		}
 	}
@@ -94,7 +109,8 @@ func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription
 }
 
 func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {
-	return g.api.V1Subscriptions.Retrieve(ctx, string(id), &stripe.SubscriptionRetrieveParams{Params: g.read(), Expand: expand("")})
+	return g.api.V1Subscriptions.Retrieve(ctx, string(id),
+		&stripe.SubscriptionRetrieveParams{Params: g.read(), Expand: expand("")})
 }
 
 func (g *Gateway) readNow(ctx context.Context, id billing.SubscriptionID) (billing.GatewaySubscription, error) {
@@ -107,10 +123,12 @@ func (g *Gateway) readNow(ctx context.Context, id billing.SubscriptionID) (billi
 
 // schedule changes a subscription at the end of its period. The schedule has a phase with the current terms until
 // then, and one with the new terms. After that the subscription goes on without a schedule.
-func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) error {
+func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
+	a billing.Amendment) error {
 	schedule := s.Schedule
 	if schedule == nil {
-		made, err := g.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{Params: g.write(key + "_schedule"), FromSubscription: &s.ID})
+		made, err := g.api.V1SubscriptionSchedules.Create(ctx,
+			&stripe.SubscriptionScheduleCreateParams{Params: g.write(key + "_schedule"), FromSubscription: &s.ID})
 		if err != nil {
 			return failure(err)
 		}
@@ -124,20 +142,24 @@ func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscripti
 		start = schedule.CurrentPhase.StartDate
 	}
 	_, err := g.api.V1SubscriptionSchedules.Update(ctx, schedule.ID, &stripe.SubscriptionScheduleUpdateParams{
-		Params: g.write(key + "_phases"), EndBehavior: stripe.String("release"), ProrationBehavior: stripe.String("none"), Metadata: map[string]string{changedBy: key},
+		Params: g.write(key + "_phases"), EndBehavior: stripe.String("release"),
+		ProrationBehavior: stripe.String("none"), Metadata: map[string]string{changedBy: key},
 		Phases: []*stripe.SubscriptionScheduleUpdatePhaseParams{
 			{
-				Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &item.Price.ID, Quantity: &item.Quantity}},
+				Items:     phaseItems(item.Price.ID, item.Quantity, soldMeter(s)),
 				StartDate: &start, EndDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"),
+				Discounts: phaseDiscounts(s, nil),
 			},
 			{
-				Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &a.Plan.PriceRef, Quantity: stripe.Int64(int64(a.Quantity))}},
-				StartDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"), Metadata: map[string]string{planOf: string(a.Plan.ID)},
+				Items:     phaseItems(a.Plan.PriceRef, int64(a.Quantity), a.Plan.Metered),
+				StartDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"),
+				Metadata: phaseMetadata(a), Discounts: phaseDiscounts(s, a.Promotion),
 				Duration: &stripe.SubscriptionScheduleUpdatePhaseDurationParams{
-					Interval: stripe.String(string(a.Plan.Interval)), IntervalCount: stripe.Int64(int64(a.Plan.IntervalCount)),
+					Interval:      stripe.String(string(a.Plan.Interval)),
+					IntervalCount: stripe.Int64(int64(a.Plan.IntervalCount)),
 				},
 			},
 		},
 	})
-	return failure(err)
+	return saleFailure(a.Promotion, err)
 }

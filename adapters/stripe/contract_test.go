@@ -13,9 +13,15 @@ import (
 )
 
 var plans = billing.Plans{
-	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "year", PriceRef: "price_year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year, IntervalCount: 1},
+	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month,
+		IntervalCount: 1},
+	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month,
+		IntervalCount: 1},
+	{ID: "year", PriceRef: "price_year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year,
+		IntervalCount: 1},
+	{ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 1900, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1,
+		Metered: &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
 }
 
 // forgetful loses the answers of calls, after they had their effect.
@@ -48,20 +54,33 @@ func (f *forgetful) CreateCustomer(ctx context.Context, key string, d billing.De
 	return f.Gateway.CreateCustomer(ctx, key, d)
 }
 
-func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+func (f *forgetful) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+	defer f.losing()()
+	return f.Gateway.UpdateCustomer(ctx, key, c, d)
+}
+
+func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID,
+	o billing.Order) (billing.GatewaySubscription, error) {
 	defer f.losing()()
 	return f.Gateway.Subscribe(ctx, key, c, o)
 }
 
-func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
+	a billing.Amendment) (billing.GatewaySubscription, error) {
 	defer f.losing()()
 	return f.Gateway.Amend(ctx, key, c, s, a)
+}
+
+func (f *forgetful) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+	defer f.losing()()
+	return f.Gateway.ReportUsage(ctx, e)
 }
 
 // TestTheContract runs the port's suite on the adapter, with a stand-in for Stripe that keeps books.
 func TestTheContract(t *testing.T) {
 	contract.Gateway(t, func(t *testing.T) contract.GatewayStage {
 		api := stripeapi.New(t, canary, plans)
+		api.PromoteAll()
 		g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
 		return contract.GatewayStage{
 			Gateway: g, Plans: plans,
@@ -71,9 +90,12 @@ func TestTheContract(t *testing.T) {
 			Confirm: func(_ *testing.T, _ billing.CustomerID, i billing.SetupIntent, last4 string) bool {
 				return api.Confirm(i.ClientSecret.Reveal(), last4)
 			},
-			Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) { api.Authenticate(a.ClientSecret.Reveal()) },
-			Advance:      func(_ *testing.T, d time.Duration) { api.Advance(d) },
-			Lose:         func(n int) { g.lose = n },
+			Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) {
+				api.Authenticate(a.ClientSecret.Reveal())
+			},
+			CheckOut: func(_ *testing.T, url, last4 string) bool { return api.CheckOut(url, last4) },
+			Advance:  func(_ *testing.T, d time.Duration) { api.Advance(d) },
+			Lose:     func(n int) { g.lose = n },
 			Keep: func(*testing.T) {
 				key := ""
 				api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {

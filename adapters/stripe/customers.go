@@ -41,7 +41,8 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 
 // customerOf looks for the customer that a call has made within the last day. It returns "" if there is none.
 func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
-	p := &stripe.CustomerListParams{ListParams: g.list(), CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
+	p := &stripe.CustomerListParams{ListParams: g.list(),
+		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
 	if d.Email != "" {
 		p.Email = &d.Email
 	}
@@ -57,15 +58,18 @@ func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details)
 }
 
 // CreateSetupIntent implements ports.GatewayCustomers.
-func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
+func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID,
+	u billing.Usage) (billing.SetupIntent, error) {
 	i, err := g.api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
-		Params: g.write(key), Customer: stripe.String(string(c)), Usage: stripe.String(string(u)), Metadata: map[string]string{madeBy: key},
+		Params: g.write(key), Customer: stripe.String(string(c)), Usage: stripe.String(string(u)),
+		Metadata:                map[string]string{madeBy: key},
 		AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
 	})
 	if err != nil {
 		return billing.SetupIntent{}, failure(err)
 	}
-	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret), Status: string(i.Status)}, nil
+	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret),
+		Status: string(i.Status)}, nil
 }
 
 // CancelSetupIntents implements ports.GatewayCustomers. An intent that was just confirmed is left as it is.
@@ -76,7 +80,8 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 			return failure(err)
 		}
 		switch i.Status {
-		case stripe.SetupIntentStatusRequiresPaymentMethod, stripe.SetupIntentStatusRequiresConfirmation, stripe.SetupIntentStatusRequiresAction:
+		case stripe.SetupIntentStatusRequiresPaymentMethod, stripe.SetupIntentStatusRequiresConfirmation,
+			stripe.SetupIntentStatusRequiresAction:
 		default:
 			continue
 		}
@@ -133,20 +138,24 @@ func shown(m *stripe.PaymentMethod) billing.Method {
 	out := billing.Method{ID: billing.MethodID(m.ID), Type: string(m.Type), CreatedAt: moment(m.Created)}
 	switch {
 	case m.Card != nil:
+		out.Fingerprint = m.Card.Fingerprint
 		out.Brand, out.Last4, out.Country = string(m.Card.Brand), m.Card.Last4, m.Card.Country
 		out.ExpMonth, out.ExpYear = int(m.Card.ExpMonth), int(m.Card.ExpYear)
 	case m.SEPADebit != nil:
 		out.Last4, out.Country = m.SEPADebit.Last4, m.SEPADebit.Country
+		out.Fingerprint = m.SEPADebit.Fingerprint
 	case m.USBankAccount != nil:
+		out.Fingerprint = m.USBankAccount.Fingerprint
 		out.Brand, out.Last4, out.Country = m.USBankAccount.BankName, m.USBankAccount.Last4, "US"
 	case m.BACSDebit != nil:
+		out.Fingerprint = m.BACSDebit.Fingerprint
 		out.Last4, out.Country = m.BACSDebit.Last4, "GB"
 	}
 	return out
 }
 
-// SetDefault implements ports.GatewayCustomers. Subscriptions have no default of their own, so that the
-// customer's counts.
+// SetDefault implements ports.GatewayCustomers. Subscriptions that Atrium creates have no default of their own, so that
+// the customer's counts. Those of a checkout page have one, which is charged instead: it follows.
 func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
 	owned, err := g.owns(ctx, c, m)
 	switch {
@@ -156,19 +165,44 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 		return billing.ErrMethodNotFound
 	}
 	_, err = g.api.V1Customers.Update(ctx, string(c), &stripe.CustomerUpdateParams{
-		Params: g.write(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{DefaultPaymentMethod: stripe.String(string(m))},
+		Params: g.write(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{
+			DefaultPaymentMethod: stripe.String(string(m))},
 	})
 	if unanswered(ctx, err) {
 		if now, looked := g.customer(ctx, c); looked == nil && defaultOf(now) == m {
-			return nil
+			err = nil
 		}
 	}
-	return failure(err)
+	if err != nil {
+		return failure(err)
+	}
+	return afterEffect(g.setOwnDefaults(ctx, key, c, m))
+}
+
+// setOwnDefaults makes m the default of the live subscriptions that have another one of their own.
+func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c))} // without ended ones
+	for s, err := range g.api.V1Subscriptions.List(ctx, p).All(ctx) {
+		if err != nil {
+			return failure(err)
+		}
+		if own := s.DefaultPaymentMethod; own == nil || own.ID == string(m) {
+			continue
+		}
+		_, err := g.api.V1Subscriptions.Update(ctx, s.ID, &stripe.SubscriptionUpdateParams{
+			Params: g.write(key + "_" + s.ID), DefaultPaymentMethod: stripe.String(string(m)),
+		})
+		if err != nil {
+			return failure(err)
+		}
+	}
+	return nil
 }
 
 // owns reports whether a method is the customer's.
 func (g *Gateway) owns(ctx context.Context, c billing.CustomerID, m billing.MethodID) (bool, error) {
-	_, err := g.api.V1Customers.RetrievePaymentMethod(ctx, string(m), &stripe.CustomerRetrievePaymentMethodParams{Params: g.read(), Customer: stripe.String(string(c))})
+	_, err := g.api.V1Customers.RetrievePaymentMethod(ctx, string(m),
+		&stripe.CustomerRetrievePaymentMethodParams{Params: g.read(), Customer: stripe.String(string(c))})
 	if missing(err) {
 		return false, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -20,7 +21,8 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-var plan = billing.Plan{ID: "team", PriceRef: "price_1", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1}
+var plan = billing.Plan{ID: "team", PriceRef: "price_1", Price: billing.Money{Amount: 2900, Currency: "usd"},
+	Interval: billing.Month, IntervalCount: 1}
 
 // rewriting returns the address of a proxy for stripe-mock that replaces a text in its responses. The objects of
 // stripe-mock have one state each.
@@ -65,6 +67,12 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			}
 			return err
 		}},
+		"UpdateCustomer": {func() error {
+			return g.UpdateCustomer(ctx, "k", "cus_1", billing.Details{
+				Name: "Acme", Workspace: "wsp_1", Taxed: true, Address: billing.Address{City: "Köln", Country: "DE"},
+				TaxIDs: []billing.TaxID{{Type: "eu_vat", Value: "DE123456789"}},
+			})
+		}},
 		"CreateSetupIntent": {func() error {
 			i, err := g.CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
 			if i.ID == "" || i.ClientSecret.IsZero() {
@@ -92,22 +100,57 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 				return err
 			},
 			func() error {
-				return made(g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 1, TrialDays: 14}))
+				return made(g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 1, TrialDays: 14,
+					AutomaticTax: true, Promotion: &billing.Promotion{ID: "promo_1", Code: "SUMMER"}}))
 			},
 		},
 		"Amend": {
 			func() error {
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 2, Resell: true}))
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1",
+					billing.Amendment{Plan: plan, Quantity: 2, Resell: true}))
 			},
 			func() error {
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 1, Resell: true, AtRenewal: true}))
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 1, Resell: true,
+					AtRenewal: true}))
 			},
 			func() error {
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, CancelAtPeriodEnd: &yes}))
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, CancelAtPeriodEnd: &yes,
+					Cancellation: &billing.Cancellation{Feedback: "unused"}}))
+			},
+			func() error {
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Pause: &yes}))
+			},
+			func() error {
+				no := false
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Pause: &no,
+					PaidUntil: time.Unix(1, 0), Cancellation: &billing.Cancellation{}}))
+			},
+			func() error {
+				with := plan
+				with.Metered = &billing.MeteredPrice{PriceRef: "price_2"}
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: with, Quantity: 1, Resell: true,
+					Promotion: &billing.Promotion{ID: "promo_1"}}))
 			},
 		},
+		"Preview": {func() error {
+			up := billing.Amendment{Plan: plan, Quantity: 2, Resell: true, ProrateAt: time.Now()}
+			p, err := g.Preview(ctx, "cus_1", "sub_1", up)
+			if p.Today.Currency == "" {
+				t.Errorf("%+v", p)
+			}
+			return err
+		}},
+		"Portal": {func() error { return made(g.Portal(ctx, "cus_1", "https://app.example.com")) }},
+		"Checkout": {func() error {
+			return made(g.Checkout(ctx, "k", "cus_1", billing.CheckoutOrder{
+				Plan: plan, Quantity: 2, TrialDays: 14, AutomaticTax: true,
+				SuccessURL: "https://app.example.com", CancelURL: "https://app.example.com",
+			}))
+		}},
+		"EndCheckouts": {func() error { return g.EndCheckouts(ctx, "cus_1") }},
 		"GiveUp": {func() error {
-			if err := g.GiveUp(ctx, "k", "cus_1", "sub_1"); !errors.Is(err, billing.ErrSubscriptionExists) { // it is active there
+			// it is active there
+			if err := g.GiveUp(ctx, "k", "cus_1", "sub_1"); !errors.Is(err, billing.ErrSubscriptionExists) {
 				return err
 			}
 			return nil
@@ -116,10 +159,28 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			invoice := read(t, mock+"/v1/invoices/in_1")
 			customer, _ := invoice["customer"].(string)
 			status, _ := invoice["status"].(string)
-			open := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"), BaseURL: rewriting(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
+			open := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
+				BaseURL: rewriting(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
 			return made(open.Pay(ctx, "k", billing.CustomerID(customer), "in_1"))
 		}},
-		"Cancel":        {func() error { return g.Cancel(ctx, "k", "cus_1", "sub_1") }},
+		"Promotion": {func() error {
+			_, err := g.Promotion(ctx, "cus_1", "SUMMER", billing.Sale{Plan: plan, Quantity: 1})
+			if errors.Is(err, billing.ErrPromotionInvalid) { // it has a code of another customer
+				err = nil
+			}
+			return err
+		}},
+		"ReportUsage": {func() error {
+			metered := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
+				BaseURL: rewriting(t, mock, `"meter":null`, `"meter":"mtr_1"`)})
+			return metered.ReportUsage(ctx, billing.UsageEvent{
+				ID: "use_1", Customer: "cus_1", Feature: "messages", PriceRef: "price_metered", Quantity: 3,
+				At: time.Now(),
+			})
+		}},
+		"Cancel": {func() error {
+			return g.Cancel(ctx, "k", "cus_1", "sub_1", billing.Cancellation{Feedback: "other", Comment: "Bye."})
+		}},
 		"Subscriptions": {func() error { return made(g.Subscriptions(ctx, "cus_1")) }},
 		"Invoices":      {func() error { return made(g.Invoices(ctx, "cus_1")) }},
 	}
@@ -139,7 +200,8 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		})
 	}
 	t.Run("and what it does not describe is refused", func(t *testing.T) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, mock+"/v1/customers", strings.NewReader("nonsense=1"))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, mock+"/v1/customers",
+			strings.NewReader("nonsense=1"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 // Pay implements ports.GatewaySubscriptions. Whatever Stripe answers, the invoice itself tells whether it is paid.
-func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id billing.InvoiceID) (billing.InvoicePayment, error) {
+func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
+	id billing.InvoiceID) (billing.InvoicePayment, error) {
 	i, err := g.invoice(ctx, id)
 	switch {
 	case missing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c)):
@@ -31,7 +32,8 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id 
 	default:
 		return billing.InvoicePayment{}, billing.ErrInvoiceNotPayable
 	}
-	p := &stripe.InvoicePayParams{Params: g.write(key), OffSession: stripe.Bool(false), Expand: []*string{stripe.String(confirmation)}}
+	p := &stripe.InvoicePayParams{Params: g.write(key), OffSession: stripe.Bool(false),
+		Expand: []*string{stripe.String(confirmation), stripe.String(couponOf)}}
 	paid, err := g.api.V1Invoices.Pay(ctx, string(id), p)
 	if err == nil {
 		return payment(paid), nil
@@ -55,13 +57,15 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id 
 const confirmation = "confirmation_secret"
 
 func (g *Gateway) invoice(ctx context.Context, id billing.InvoiceID) (*stripe.Invoice, error) {
-	p := &stripe.InvoiceRetrieveParams{Params: g.read(), Expand: []*string{stripe.String(confirmation)}}
+	p := &stripe.InvoiceRetrieveParams{Params: g.read(), Expand: []*string{stripe.String(confirmation),
+		stripe.String(couponOf)}}
 	return g.api.V1Invoices.Retrieve(ctx, string(id), p)
 }
 
 // finalize makes a draft payable. The subscription that it belongs to is unpaid, or renews within the hour.
 func (g *Gateway) finalize(ctx context.Context, key string, id billing.InvoiceID) (*stripe.Invoice, error) {
-	i, err := g.api.V1Invoices.FinalizeInvoice(ctx, string(id), &stripe.InvoiceFinalizeInvoiceParams{Params: g.write(key + "_finalize")})
+	i, err := g.api.V1Invoices.FinalizeInvoice(ctx, string(id),
+		&stripe.InvoiceFinalizeInvoiceParams{Params: g.write(key + "_finalize")})
 	if err != nil && ctx.Err() == nil {
 		if now, looked := g.invoice(ctx, id); looked == nil && now.Status != stripe.InvoiceStatusDraft {
 			return now, nil

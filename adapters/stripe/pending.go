@@ -13,16 +13,17 @@ import (
 // its invoice is paid (https://docs.stripe.com/billing/subscriptions/pending-updates). A pending update takes no
 // metadata, so a call before it notes the key.
 func (g *Gateway) updateWithPayer(
-	ctx context.Context, key string, id billing.SubscriptionID, item *stripe.SubscriptionItem, a billing.Amendment,
+	ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment,
 ) (billing.GatewaySubscription, error) {
+	id := billing.SubscriptionID(s.ID)
 	note := &stripe.SubscriptionUpdateParams{Params: g.write(key + "_note"), Metadata: map[string]string{waitsBy: key}}
 	if _, err := g.api.V1Subscriptions.Update(ctx, string(id), note); err != nil {
 		return billing.GatewaySubscription{}, failure(err)
 	}
 	_, err := g.api.V1Subscriptions.Update(ctx, string(id), &stripe.SubscriptionUpdateParams{
 		Params: g.write(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
-		ProrationBehavior: stripe.String("always_invoice"),
-		Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &item.ID, Price: &a.Plan.PriceRef, Quantity: stripe.Int64(int64(a.Quantity))}},
+		ProrationBehavior: stripe.String("always_invoice"), ProrationDate: prorationDate(a),
+		Items: changedItems(s, item, a),
 	})
 	if err != nil && !unanswered(ctx, err) {
 		return billing.GatewaySubscription{}, failure(err)
@@ -38,7 +39,8 @@ func (g *Gateway) updateWithPayer(
 	case err != nil:
 		return billing.GatewaySubscription{}, failure(err)
 	}
-	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "authentication_required"} // it has lapsed
+	// it has lapsed
+	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "authentication_required"}
 }
 
 // waiting returns a subscription whose pending update waits for the payer. If its payment was declined, the update is

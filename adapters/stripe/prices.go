@@ -19,23 +19,32 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 			return nil, failure(err)
 		}
 		p.Unavailable = err != nil || !matches(price, p)
+		if sold, err := g.sellsMetered(ctx, p); err != nil {
+			return nil, err
+		} else if !sold {
+			p.Unavailable = true
+		}
 	}
 	return plans, nil
 }
 
-// matches reports whether a price matches a plan: an amount per unit, paid in advance. Tiered, package and usage-based
-// prices do not match.
+// matches reports whether a price matches a plan's own: an amount per unit, paid in advance. Tiered, package and
+// usage-based prices do not match.
 func matches(price *stripe.Price, p *billing.Plan) bool {
 	r := price.Recurring
-	return price.Active && r != nil && price.UnitAmount == p.Price.Amount && string(price.Currency) == p.Price.Currency &&
+	return price.Active && r != nil && price.UnitAmount == p.Price.Amount &&
+		string(price.Currency) == p.Price.Currency &&
 		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
-		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil && r.UsageType != stripe.PriceRecurringUsageTypeMetered
+		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil &&
+		r.UsageType != stripe.PriceRecurringUsageTypeMetered
 }
 
 // Invoices implements ports.GatewaySubscriptions.
 func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
 	var all []billing.Invoice
-	for i, err := range g.api.V1Invoices.List(ctx, &stripe.InvoiceListParams{ListParams: g.list(), Customer: stripe.String(string(c))}).All(ctx) {
+	p := &stripe.InvoiceListParams{ListParams: g.list(), Customer: stripe.String(string(c))}
+	p.AddExpand("data." + couponOf)
+	for i, err := range g.api.V1Invoices.List(ctx, p).All(ctx) {
 		if err != nil {
 			return nil, failure(err)
 		}
@@ -49,14 +58,23 @@ func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing
 
 func mirrorInvoice(i *stripe.Invoice) billing.Invoice {
 	out := billing.Invoice{
-		ID: billing.InvoiceID(i.ID), Number: i.Number, Status: billing.InvoiceStatus(i.Status), Currency: string(i.Currency),
+		ID: billing.InvoiceID(i.ID), Number: i.Number, Status: billing.InvoiceStatus(i.Status),
+		Currency: string(i.Currency),
 		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
 		PeriodStart: moment(i.PeriodStart), PeriodEnd: moment(i.PeriodEnd), DueAt: moment(i.DueDate),
 		HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF, CreatedAt: moment(i.Created),
 	}
+	out.BilledTo = billedTo(i)
 	for _, tax := range i.TotalTaxes {
 		out.Tax += tax.Amount
 	}
+	for _, off := range i.TotalDiscountAmounts {
+		out.Discount += off.Amount
+	}
+	for _, d := range i.Discounts {
+		out.Discounts = append(out.Discounts, *mirrorDiscount(d))
+	}
+	out.Lines = mirrorLines(i)
 	if t := i.StatusTransitions; t != nil {
 		out.PaidAt = moment(t.PaidAt)
 	}

@@ -22,6 +22,12 @@ func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := g.UpdateCustomer(ctx, "describe", c, billing.Details{
+		Name: "Acme", Address: billing.Address{Country: "DE"}, TaxIDs: []billing.TaxID{{Type: "gb_vat",
+			Value: "GB123456789"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	m := billing.MethodID(api.AddCard(string(c), "3155"))
 	if err := g.SetDefault(ctx, "default", c, m); err != nil {
 		t.Fatal(err)
@@ -32,23 +38,30 @@ func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 	}
 	intent, _, _ := strings.Cut(h.Action.ClientSecret.Reveal(), "_secret_")
 	api.Authenticate(h.Action.ClientSecret.Reveal())
-	if _, err := g.Amend(ctx, "less", c, h.ID, billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true, AtRenewal: true}); err != nil {
+	if _, err := g.Amend(ctx, "less", c, h.ID, billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
+		AtRenewal: true}); err != nil {
 		t.Fatal(err)
 	}
-	const expanded = "?expand[0]=latest_invoice.payments&expand[1]=latest_invoice.confirmation_secret&expand[2]=schedule"
+	const expanded = "?expand[0]=latest_invoice.payments" +
+		"&expand[1]=latest_invoice.confirmation_secret&expand[2]=schedule"
 	subscription := read(t, api.URL+"/v1/subscriptions/"+string(h.ID)+expanded)
 	for name, tt := range map[string]struct {
 		shown  any
 		theirs string
 	}{
-		"customer":       {read(t, api.URL+"/v1/customers/"+string(c)), "/v1/customers/cus_1"},
-		"payment method": {read(t, api.URL+"/v1/customers/"+string(c)+"/payment_methods/"+string(m)), "/v1/payment_methods/pm_1"},
+		"customer": {read(t, api.URL+"/v1/customers/"+string(c)), "/v1/customers/cus_1"},
+		"payment method": {read(t, api.URL+"/v1/customers/"+string(c)+"/payment_methods/"+string(m)),
+			"/v1/payment_methods/pm_1"},
 		"payment intent": {read(t, api.URL+"/v1/payment_intents/"+intent), "/v1/payment_intents/pi_1"},
+		"meter":          {read(t, api.URL+"/v1/billing/meters/mtr_messages"), "/v1/billing/meters/mtr_1"},
+		"metered price":  {read(t, api.URL+"/v1/prices/price_messages"), "/v1/prices/price_1"},
 		"price":          {read(t, api.URL+"/v1/prices/price_basic"), "/v1/prices/price_1"},
 		"subscription":   {subscription, "/v1/subscriptions/sub_1"},
-		"invoice":        {subscription["latest_invoice"], "/v1/invoices/in_1?expand[0]=payments&expand[1]=confirmation_secret"},
-		"schedule":       {subscription["schedule"], "/v1/subscription_schedules/sub_sched_1"},
-		"list":           {read(t, api.URL+"/v1/invoices?customer="+string(c)), "/v1/invoices"},
+		"invoice": {subscription["latest_invoice"],
+			"/v1/invoices/in_1?expand[0]=payments&expand[1]=confirmation_secret"},
+		"schedule": {subscription["schedule"], "/v1/subscription_schedules/sub_sched_1"},
+		"tax ids":  {read(t, api.URL+"/v1/customers/"+string(c)+"/tax_ids"), "/v1/customers/cus_1/tax_ids"},
+		"list":     {read(t, api.URL+"/v1/invoices?customer="+string(c)), "/v1/invoices"},
 	} {
 		t.Run(name, func(t *testing.T) { within(t, name, tt.shown, read(t, mock+tt.theirs)) })
 	}
@@ -85,7 +98,8 @@ func within(t *testing.T, at string, shown, theirs any) {
 		}
 		for name, value := range s {
 			known, has := there[name]
-			if !has && at+"."+name != "invoice.payments.data.payment.payment_intent" { // one of two, of which stripe-mock shows the other
+			// one of two, of which stripe-mock shows the other
+			if !has && at+"."+name != "invoice.payments.data.payment.payment_intent" {
 				t.Errorf("%s has no %s", at, name)
 			}
 			within(t, at+"."+name, value, known)

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	stripe "github.com/stripe/stripe-go/v85"
@@ -28,6 +29,8 @@ type Config struct {
 	SecretKey secret.String
 	Account   string // of Stripe Connect, on whose behalf the key is used; empty: the key's own
 	BaseURL   string // empty: https://api.stripe.com
+
+	Transport http.RoundTripper // nil: the network
 }
 
 // Gateway is an account at Stripe.
@@ -35,6 +38,8 @@ type Gateway struct {
 	api     *stripe.Client
 	account string
 	live    bool // money moves
+
+	meters sync.Map // event names of meters, by the price
 }
 
 var _ ports.Gateway = (*Gateway)(nil)
@@ -54,10 +59,14 @@ const maxAnswer = 8 << 20
 
 // New returns the gateway of an account. It makes no call.
 func New(c Config) *Gateway {
-	transport := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 5 * time.Second, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	transport := c.Transport
+	if transport == nil {
+		transport = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 5 * time.Second, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
+			ForceAttemptHTTP2: true,
+		}
 	}
 	config := &stripe.BackendConfig{
 		// Without a client of our own the library would follow redirects, and wait 80 s.
@@ -72,7 +81,9 @@ func New(c Config) *Gateway {
 	if c.BaseURL != "" {
 		config.URL = stripe.String(c.BaseURL)
 	}
-	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(), stripe.WithBackends(stripe.NewBackendsWithConfig(config))), account: c.Account, live: Mode(c.SecretKey) == "live"}
+	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(),
+		stripe.WithBackends(stripe.NewBackendsWithConfig(config))), account: c.Account,
+		live: Mode(c.SecretKey) == "live"}
 }
 
 // Mode is whether a secret key moves money: live, or test. Customers of the one are unknown to the other.
@@ -145,7 +156,8 @@ func failure(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network) && network.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network) &&
+		network.Timeout():
 		return fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, err)
 	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, io.ErrUnexpectedEOF) && !isNetwork(err):
 		return fmt.Errorf("%w: no JSON of Stripe's", billing.ErrGateway)
@@ -169,6 +181,10 @@ func refusal(said *stripe.Error) error {
 	}
 	detail := fmt.Sprintf("%s (%d, %s)", reason, said.HTTPStatusCode, said.RequestID)
 	switch status := said.HTTPStatusCode; {
+	case said.Code == stripe.ErrorCodeTaxIDInvalid, said.Code == stripe.ErrorCodeTaxIDProhibited:
+		return billing.ErrTaxIDInvalid
+	case said.Code == stripe.ErrorCodeCustomerTaxLocationInvalid:
+		return billing.ErrAddressInvalid
 	case said.Type == stripe.ErrorTypeCard, status == http.StatusPaymentRequired:
 		code := string(said.DeclineCode)
 		if code == "" {
@@ -182,7 +198,8 @@ func refusal(said *stripe.Error) error {
 		return &billing.LimitedError{Wait: retryAfter(said), Reason: detail}
 	case status >= http.StatusInternalServerError && replayed(said):
 		return &billing.KeptFailure{Reason: detail}
-	case status >= http.StatusInternalServerError, status == http.StatusConflict, status == http.StatusTooManyRequests: // 409: a request with the same key is running
+	// 409: a request with the same key is running
+	case status >= http.StatusInternalServerError, status == http.StatusConflict, status == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable, detail)
 	case status == 0:
 		return fmt.Errorf("%w: %s", billing.ErrGateway, detail)
@@ -219,7 +236,8 @@ func retryAfter(said *stripe.Error) time.Duration {
 // missing reports whether Stripe does not know the object that a call names.
 func missing(err error) bool {
 	var said *stripe.Error
-	return errors.As(err, &said) && (said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
+	return errors.As(err, &said) &&
+		(said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
 }
 
 // reused reports whether Stripe knows the key of a call with other parameters: those of an older Atrium.

@@ -11,7 +11,8 @@ import (
 )
 
 // expansions are the objects that Stripe includes in a subscription.
-var expansions = []string{"latest_invoice.confirmation_secret", "latest_invoice.payments", "pending_setup_intent", "schedule"}
+var expansions = []string{"latest_invoice.confirmation_secret", "latest_invoice.payments",
+	"pending_setup_intent", "schedule", couponOf}
 
 func expand(prefix string) []*string {
 	var all []*string
@@ -22,15 +23,24 @@ func expand(prefix string) []*string {
 }
 
 // Subscribe implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID,
+	o billing.Order) (billing.GatewaySubscription, error) {
 	p := &stripe.SubscriptionCreateParams{
 		Params: g.write(key), Customer: stripe.String(string(c)), Expand: expand(""),
-		Items:           []*stripe.SubscriptionCreateItemParams{{Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity))}},
-		PaymentBehavior: stripe.String("allow_incomplete"), // it is charged at once, and the payer asked if the bank wants so
+		Items: orderItems(o),
+		// it is charged at once, and the payer asked if the bank wants so
+		PaymentBehavior: stripe.String("allow_incomplete"),
 		Metadata:        map[string]string{madeBy: key, planOf: string(o.Plan.ID)},
 	}
 	if o.TrialDays > 0 {
 		p.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
+	}
+	if o.AutomaticTax {
+		p.AutomaticTax = &stripe.SubscriptionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}
+	}
+	if o.Promotion != nil {
+		p.Discounts = []*stripe.SubscriptionCreateDiscountParams{{PromotionCode: stripe.String(string(o.Promotion.ID))}}
+		p.Metadata[codeOf] = o.Promotion.Code
 	}
 	s, err := g.api.V1Subscriptions.Create(ctx, p)
 	if unanswered(ctx, err) {
@@ -39,9 +49,10 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		}
 	}
 	if err != nil {
-		return billing.GatewaySubscription{}, failure(err)
+		return billing.GatewaySubscription{}, saleFailure(o.Promotion, err)
 	}
-	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled || s.Status == stripe.SubscriptionStatusIncompleteExpired {
+	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled ||
+		s.Status == stripe.SubscriptionStatusIncompleteExpired {
 		if err := g.declined(ctx, key, s); err != nil {
 			return billing.GatewaySubscription{}, afterEffect(err)
 		}
@@ -73,7 +84,7 @@ func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscripti
 		if err := g.void(ctx, s.LatestInvoice); err != nil {
 			return err
 		}
-		if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID)); err != nil {
+		if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID), billing.Cancellation{}, false); err != nil {
 			return err
 		}
 	}
@@ -89,11 +100,13 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 		if payment.Payment == nil || payment.Payment.PaymentIntent == nil {
 			continue
 		}
-		i, err := g.api.V1PaymentIntents.Retrieve(ctx, payment.Payment.PaymentIntent.ID, &stripe.PaymentIntentRetrieveParams{Params: g.read()})
+		i, err := g.api.V1PaymentIntents.Retrieve(ctx, payment.Payment.PaymentIntent.ID,
+			&stripe.PaymentIntentRetrieveParams{Params: g.read()})
 		if err != nil {
 			return "", failure(err)
 		}
-		if i.Status != stripe.PaymentIntentStatusRequiresPaymentMethod && i.Status != stripe.PaymentIntentStatusCanceled {
+		if i.Status != stripe.PaymentIntentStatusRequiresPaymentMethod &&
+			i.Status != stripe.PaymentIntentStatusCanceled {
 			continue
 		}
 		code := "generic_decline"
@@ -107,17 +120,27 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 	return "", nil
 }
 
-// mirrorSubscription returns a subscription as it is mirrored. Its period is that of its one item.
+// mirrorSubscription returns a subscription as it is mirrored. Its period is that of its item.
 func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	h := billing.GatewaySubscription{
-		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]), Key: s.Metadata[madeBy],
+		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]),
+		Key:      s.Metadata[madeBy],
 		TrialEnd: moment(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: moment(s.Created),
+	}
+	h.Code = s.Metadata[codeOf]
+	mirrorPause(s, &h)
+	if len(s.Discounts) > 0 {
+		h.Discount = mirrorDiscount(s.Discounts[0])
 	}
 	if s.Customer != nil {
 		h.Customer = billing.CustomerID(s.Customer.ID)
 	}
+	if m := s.DefaultPaymentMethod; m != nil {
+		h.Method = billing.MethodID(m.ID)
+	}
 	if item := first(s); item != nil {
-		h.Quantity, h.PeriodStart, h.PeriodEnd = int(item.Quantity), moment(item.CurrentPeriodStart), moment(item.CurrentPeriodEnd)
+		h.Quantity, h.PeriodStart, h.PeriodEnd = int(item.Quantity), moment(item.CurrentPeriodStart),
+			moment(item.CurrentPeriodEnd)
 		if item.Price != nil {
 			h.PriceRef = item.Price.ID
 		}
@@ -129,18 +152,27 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	wantsPayment := h.Confirming || s.Status == stripe.SubscriptionStatusIncomplete
 	switch {
 	case wantsPayment && s.LatestInvoice != nil && s.LatestInvoice.ConfirmationSecret != nil:
-		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New(s.LatestInvoice.ConfirmationSecret.ClientSecret)}
-	case s.Status == stripe.SubscriptionStatusTrialing && s.PendingSetupIntent != nil && s.PendingSetupIntent.ClientSecret != "":
-		h.Action = &billing.Action{Type: billing.ConfirmSetup, ClientSecret: secret.New(s.PendingSetupIntent.ClientSecret)}
+		h.Action = &billing.Action{Type: billing.ConfirmPayment,
+			ClientSecret: secret.New(s.LatestInvoice.ConfirmationSecret.ClientSecret)}
+	case s.Status == stripe.SubscriptionStatusTrialing && s.PendingSetupIntent != nil &&
+		s.PendingSetupIntent.ClientSecret != "":
+		h.Action = &billing.Action{Type: billing.ConfirmSetup,
+			ClientSecret: secret.New(s.PendingSetupIntent.ClientSecret)}
 	}
 	return h
 }
 
+// first returns the item of the plan's own price; nil if there is none.
 func first(s *stripe.Subscription) *stripe.SubscriptionItem {
-	if s.Items == nil || len(s.Items.Data) == 0 {
+	if s.Items == nil {
 		return nil
 	}
-	return s.Items.Data[0]
+	for _, i := range s.Items.Data {
+		if !isMetered(i.Price) {
+			return i
+		}
+	}
+	return nil
 }
 
 // coming returns the change that a schedule makes when the period ends, and the price if the schedule was made
@@ -151,6 +183,11 @@ func coming(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingCh
 			continue
 		}
 		next, price := phase.Items[0], ""
+		for _, i := range phase.Items[1:] {
+			if next.Quantity == 0 { // metered items have none
+				next = i
+			}
+		}
 		plan := billing.PlanID(phase.Metadata[planOf])
 		if plan == "" && next.Price != nil {
 			price = next.Price.ID
@@ -177,7 +214,7 @@ func (g *Gateway) GiveUp(ctx context.Context, key string, _ billing.CustomerID, 
 	if err := g.void(ctx, s.LatestInvoice); err != nil {
 		return err
 	}
-	return g.end(ctx, key, id)
+	return g.end(ctx, key, id, billing.Cancellation{}, false)
 }
 
 // void voids an open invoice. It returns billing.ErrSubscriptionExists if the invoice has just been paid.
@@ -202,7 +239,9 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 }
 
 // Cancel implements ports.GatewaySubscriptions.
-func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
+func (g *Gateway) Cancel(
+	ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, why billing.Cancellation,
+) error {
 	err := g.GiveUp(ctx, key, c, id)
 	if !errors.Is(err, billing.ErrSubscriptionExists) {
 		return err
@@ -214,13 +253,26 @@ func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, 
 	if _, err := g.dropUpdate(ctx, key, s); err != nil {
 		return err
 	}
-	return g.end(ctx, key, id)
+	return g.end(ctx, key, id, why, metered(s) != nil)
 }
 
-func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID) error {
-	_, err := g.api.V1Subscriptions.Cancel(ctx, string(id), &stripe.SubscriptionCancelParams{Params: g.write(key)})
+// end ends a subscription. used says that an invoice is created for what was used.
+func (g *Gateway) end(
+	ctx context.Context, key string, id billing.SubscriptionID, why billing.Cancellation, used bool,
+) error {
+	p := &stripe.SubscriptionCancelParams{Params: g.write(key)}
+	if used {
+		p.InvoiceNow = stripe.Bool(true)
+	}
+	if why != (billing.Cancellation{}) {
+		p.CancellationDetails = &stripe.SubscriptionCancelCancellationDetailsParams{
+			Feedback: said(string(why.Feedback)), Comment: said(why.Comment),
+		}
+	}
+	_, err := g.api.V1Subscriptions.Cancel(ctx, string(id), p)
 	if err != nil && (unanswered(ctx, err) || missing(err)) {
-		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id), &stripe.SubscriptionRetrieveParams{Params: g.read()})
+		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id),
+			&stripe.SubscriptionRetrieveParams{Params: g.read()})
 		switch {
 		case looked == nil && !billing.Status(s.Status).Live(), missing(err) && missing(looked):
 			return nil
@@ -233,7 +285,8 @@ func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID
 
 // subscriptions yields the subscriptions of a customer in any status, newest first.
 func (g *Gateway) subscriptions(ctx context.Context, c billing.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
-	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c)), Status: stripe.String("all"), Expand: expand("data.")}
+	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c)),
+		Status: stripe.String("all"), Expand: expand("data.")}
 	return g.api.V1Subscriptions.List(ctx, p).All(ctx)
 }
 
@@ -244,7 +297,11 @@ func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]bi
 		if err != nil {
 			return nil, failure(err)
 		}
-		all = append(all, mirrorSubscription(s))
+		h := mirrorSubscription(s)
+		if err := g.addRenewalAction(ctx, s, &h); err != nil {
+			return nil, err
+		}
+		all = append(all, h)
 	}
 	return all, nil
 }

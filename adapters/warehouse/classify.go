@@ -35,8 +35,10 @@ func Classify(ctx context.Context, err error) error {
 		return connection.ConnectTimeout
 	case errors.Is(err, syscall.ECONNREFUSED), isReset(err):
 		return connection.PortClosed
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL),
-		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENETDOWN), errors.Is(err, syscall.EHOSTDOWN):
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.EADDRNOTAVAIL),
+		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENETDOWN),
+		errors.Is(err, syscall.EHOSTDOWN):
 		return connection.HostUnreachable
 	}
 	return connection.Internal
@@ -44,7 +46,8 @@ func Classify(ctx context.Context, err error) error {
 
 // IsTimeout reports whether an error is that of a deadline, a socket's or a context's.
 func IsTimeout(err error) bool {
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) {
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, syscall.ETIMEDOUT) {
 		return true
 	}
 	n, ok := errors.AsType[net.Error](err)
@@ -64,7 +67,8 @@ func classifyTLS(err error) connection.Code {
 		return connection.TLSUntrusted
 	}
 	if is[x509.UnknownAuthorityError](err) || is[x509.CertificateInvalidError](err) || is[x509.SystemRootsError](err) ||
-		is[x509.ConstraintViolationError](err) || is[x509.InsecureAlgorithmError](err) || is[x509.UnhandledCriticalExtension](err) {
+		is[x509.ConstraintViolationError](err) || is[x509.InsecureAlgorithmError](err) ||
+		is[x509.UnhandledCriticalExtension](err) {
 		return connection.TLSUntrusted
 	}
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {

@@ -81,7 +81,8 @@ func (r *Recorder) Ended() bool {
 // Foreign reports whether the first bytes are known to be of a protocol that no database uses: SSH, HTTP, SMTP
 // and FTP banners, unrequested TLS records.
 func Foreign(first []byte) bool {
-	for _, prefix := range []string{"SSH-", "HTTP/", "220 ", "220-", "+OK", "* OK", "RFB ", "<!DO", "<htm", "\x15\x03"} {
+	for _, prefix := range []string{"SSH-", "HTTP/", "220 ", "220-", "+OK", "* OK", "RFB ", "<!DO", "<htm",
+		"\x15\x03"} {
 		if bytes.HasPrefix(first, []byte(prefix)) {
 			return true
 		}

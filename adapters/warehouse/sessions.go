@@ -33,7 +33,8 @@ type Sessions struct {
 func NewSessions[S Session](
 	guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error),
 ) *Sessions {
-	return &Sessions{guard: guard, open: func(ctx context.Context, n Network, to ports.Target, trace *Trace) (Session, error) {
+	return &Sessions{guard: guard, open: func(ctx context.Context, n Network, to ports.Target,
+		trace *Trace) (Session, error) {
 		return open(ctx, n, to, trace)
 	}}
 }

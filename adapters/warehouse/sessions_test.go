@@ -25,7 +25,8 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	if q.After.Compare(people) >= 0 {
 		return nil, nil
 	}
-	return []connection.Table{{TableRef: connection.TableRef{Schema: "public", Name: "peopl2"}}, {TableRef: people, RowEstimate: 77}}, s.failure
+	return []connection.Table{{TableRef: connection.TableRef{Schema: "public", Name: "peopl2"}},
+		{TableRef: people, RowEstimate: 77}}, s.failure
 }
 
 func (s *session) Close() {}
@@ -45,12 +46,14 @@ func TestAPreviewWithARowEstimateOpensOneSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			opened := 0
 			guard := func(ports.Target, time.Time) warehouse.Network { return nil }
-			w := warehouse.NewSessions(guard, func(context.Context, warehouse.Network, ports.Target, *warehouse.Trace) (*session, error) {
+			w := warehouse.NewSessions(guard, func(context.Context, warehouse.Network, ports.Target,
+				*warehouse.Trace) (*session, error) {
 				opened++
 				return &session{failure: tt.failure}, nil
 			})
 			to := ports.Target{Limits: ports.DefaultLimits()}
-			q := connection.PreviewQuery{Table: connection.TableRef{Schema: "public", Name: tt.table}, Rows: 1, Estimate: tt.ask}
+			q := connection.PreviewQuery{Table: connection.TableRef{Schema: "public", Name: tt.table}, Rows: 1,
+				Estimate: tt.ask}
 			got, err := w.Preview(t.Context(), to, q)
 			if err != nil || opened != 1 || got.RowEstimate != tt.want || len(got.Columns) != 1 {
 				t.Errorf("%+v, %v after %d sessions", got, err, opened)

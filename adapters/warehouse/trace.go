@@ -67,7 +67,8 @@ func (t *Trace) Report(err error) connection.Report {
 	r := connection.Report{Checks: slices.Clone(t.checks), Server: t.Server}
 	steps := connection.Steps()
 	if code != "" && len(r.Checks) < len(steps) {
-		r.Checks = append(r.Checks, connection.Check{Step: t.Step(), Result: connection.Failed, Took: time.Since(t.since), Code: code})
+		r.Checks = append(r.Checks, connection.Check{Step: t.Step(), Result: connection.Failed,
+			Took: time.Since(t.since), Code: code})
 	}
 	for _, step := range steps[len(r.Checks):] {
 		r.Checks = append(r.Checks, connection.Check{Step: step, Result: connection.Skipped})

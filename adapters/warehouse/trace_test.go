@@ -34,7 +34,8 @@ func TestTrace(t *testing.T) {
 		for _, c := range r.Checks {
 			got = append(got, fmt.Sprintf("%s %s %s", c.Step, c.Result, c.Code))
 		}
-		want := "resolve ok , policy ok , connect ok , tls skipped , authenticate failed auth_failed, database skipped , read skipped , privileges skipped "
+		want := "resolve ok , policy ok , connect ok , tls skipped , authenticate failed auth_failed, database " +
+			"skipped , read skipped , privileges skipped "
 		if strings.Join(got, ",") != strings.ReplaceAll(want, ", ", ",") {
 			t.Errorf("checks = %q", got)
 		}
@@ -43,7 +44,8 @@ func TestTrace(t *testing.T) {
 		early, late := warehouse.NewTrace(), warehouse.NewTrace()
 		late.Passed(connection.Resolve)
 		late.Server.Product = "x"
-		if a, b := early.Report(connection.NetworkNotAllowed), late.Report(connection.NetworkNotAllowed); !reflect.DeepEqual(a, b) {
+		if a, b := early.Report(connection.NetworkNotAllowed),
+			late.Report(connection.NetworkNotAllowed); !reflect.DeepEqual(a, b) {
 			t.Errorf("%+v and %+v differ", a, b)
 		}
 	})
@@ -67,17 +69,22 @@ func TestClassify(t *testing.T) {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
 	}
 	for want, all := range map[connection.Code][]error{
-		connection.DNSFailed:         {&net.DNSError{IsNotFound: true}, &net.DNSError{IsTimeout: true}, &net.OpError{Op: "dial", Err: &net.DNSError{}}},
-		connection.PortClosed:        {dial(syscall.ECONNREFUSED), dial(syscall.ECONNRESET)},
-		connection.HostUnreachable:   {dial(syscall.EHOSTUNREACH), dial(syscall.ENETUNREACH), dial(syscall.EPERM), dial(syscall.EADDRNOTAVAIL)},
-		connection.ConnectTimeout:    {dial(syscall.ETIMEDOUT), os.ErrDeadlineExceeded, context.DeadlineExceeded, &net.OpError{Op: "read", Err: timeout{errors.New("x")}}},
+		connection.DNSFailed: {&net.DNSError{IsNotFound: true}, &net.DNSError{IsTimeout: true},
+			&net.OpError{Op: "dial", Err: &net.DNSError{}}},
+		connection.PortClosed: {dial(syscall.ECONNREFUSED), dial(syscall.ECONNRESET)},
+		connection.HostUnreachable: {dial(syscall.EHOSTUNREACH), dial(syscall.ENETUNREACH), dial(syscall.EPERM),
+			dial(syscall.EADDRNOTAVAIL)},
+		connection.ConnectTimeout: {dial(syscall.ETIMEDOUT), os.ErrDeadlineExceeded, context.DeadlineExceeded,
+			&net.OpError{Op: "read", Err: timeout{errors.New("x")}}},
 		connection.NetworkNotAllowed: {&net.OpError{Op: "dial", Err: connection.NetworkNotAllowed}},
 		connection.ResponseTooLarge:  {fmt.Errorf("x: %w", connection.ResponseTooLarge)},
-		connection.TLSNameMismatch:   {&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}}},
-		connection.TLSUntrusted:      {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired}},
-		connection.TLSUnsupported:    {tls.AlertError(70), tls.AlertError(40), tls.RecordHeaderError{}},
-		connection.AuthRejected:      {tls.AlertError(116), tls.AlertError(42)},
-		connection.Internal:          {errors.New("connection refused"), io.EOF},
+		connection.TLSNameMismatch: {
+			&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}}},
+		connection.TLSUntrusted: {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
+			x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired}},
+		connection.TLSUnsupported: {tls.AlertError(70), tls.AlertError(40), tls.RecordHeaderError{}},
+		connection.AuthRejected:   {tls.AlertError(116), tls.AlertError(42)},
+		connection.Internal:       {errors.New("connection refused"), io.EOF},
 	} {
 		for _, err := range all {
 			if got := warehouse.Classify(t.Context(), err); !errors.Is(got, want) {
@@ -112,11 +119,13 @@ func TestRecorder(t *testing.T) {
 	if err != nil || string(all) != "SSH-2.0-OpenSSH_9.6p1 and more" {
 		t.Fatalf("%q, %v", all, err)
 	}
-	if string(r.First()) != "SSH-2.0-OpenSSH_" || r.Count() != int64(len(all)) || !r.Ended() || !errors.Is(r.Err(), io.EOF) {
+	if string(r.First()) != "SSH-2.0-OpenSSH_" || r.Count() != int64(len(all)) || !r.Ended() ||
+		!errors.Is(r.Err(), io.EOF) {
 		t.Errorf("first %q, count %d, ended %v, err %v", r.First(), r.Count(), r.Ended(), r.Err())
 	}
 	for first, want := range map[string]bool{
-		"SSH-2.0-x": true, "HTTP/1.1 400": true, "220 mail": true, "\x15\x03\x01\x00\x02": true, "": false, "R\x00\x00\x00\x08": false, "J\x00\x00\x00\x0a8.0": false,
+		"SSH-2.0-x": true, "HTTP/1.1 400": true, "220 mail": true, "\x15\x03\x01\x00\x02": true, "": false,
+		"R\x00\x00\x00\x08": false, "J\x00\x00\x00\x0a8.0": false,
 	} {
 		if got := warehouse.Foreign([]byte(first)); got != want {
 			t.Errorf("Foreign(%q) = %v", first, got)
@@ -126,7 +135,8 @@ func TestRecorder(t *testing.T) {
 
 func TestWord(t *testing.T) {
 	for in, want := range map[string]string{
-		"PostgreSQL 15.4": "PostgreSQL 15.4", "a\nb\x1b[31mc": "ab[31mc", "é": "", strings.Repeat("x", 100): strings.Repeat("x", 64),
+		"PostgreSQL 15.4": "PostgreSQL 15.4", "a\nb\x1b[31mc": "ab[31mc", "é": "",
+		strings.Repeat("x", 100): strings.Repeat("x", 64),
 	} {
 		if got := warehouse.Word(in); got != want {
 			t.Errorf("Word(%q) = %q", in, got)
@@ -135,7 +145,8 @@ func TestWord(t *testing.T) {
 }
 
 func TestConfined(t *testing.T) {
-	c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host":"a.example.com","database":"d","username":"u","password":"c4n4ry"}`))
+	c, err := connection.ParseCredential(connection.Postgres,
+		[]byte(`{"host":"a.example.com","database":"d","username":"u","password":"c4n4ry"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +158,8 @@ func TestConfined(t *testing.T) {
 		"a child that could not be started": {errors.New("fork: no memory"), connection.Internal},
 	} {
 		t.Run(name+" is a code", func(t *testing.T) {
-			w := warehouse.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration, _, _ any) error {
+			w := warehouse.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration,
+				_, _ any) error {
 				if tenant != "wsp_1" {
 					t.Errorf("the call is %q's", tenant)
 				}
@@ -156,7 +168,9 @@ func TestConfined(t *testing.T) {
 			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Tables = %v", err)
 			}
-			if _, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err, tt.want) {
+			if _, err := w.Preview(t.Context(), to,
+				connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err,
+				tt.want) {
 				t.Errorf("Preview = %v", err)
 			}
 			if got := w.Probe(t.Context(), to).Failure(); got != tt.want {
@@ -168,10 +182,13 @@ func TestConfined(t *testing.T) {
 		w := warehouse.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 			return ports.ErrJobRefused
 		})
-		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.ErrTooManyReads) {
+		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err,
+			connection.ErrTooManyReads) {
 			t.Errorf("Tables = %v", err)
 		}
-		if _, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err, connection.ErrTooManyReads) {
+		if _, err := w.Preview(t.Context(), to,
+			connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err,
+			connection.ErrTooManyReads) {
 			t.Errorf("Preview = %v", err)
 		}
 		if got := w.Probe(t.Context(), to).Failure(); got != connection.TooManyReads {
@@ -180,7 +197,8 @@ func TestConfined(t *testing.T) {
 	})
 	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {
 		job := warehouse.Job(map[connection.Kind]ports.Warehouse{})
-		w := warehouse.NewConfined(func(ctx context.Context, _ identity.WorkspaceID, name string, _ time.Duration, in, out any) error {
+		w := warehouse.NewConfined(func(ctx context.Context, _ identity.WorkspaceID, name string, _ time.Duration, in,
+			out any) error {
 			text, err := json.Marshal(in)
 			if err != nil || name != warehouse.JobName {
 				return fmt.Errorf("%s: %w", name, err)

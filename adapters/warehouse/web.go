@@ -78,7 +78,8 @@ func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
 		return Answer{}, Classify(ctx, err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Now()) })()
-	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() { // a server that refuses may answer and hang up before it has heard all
+	// a server that refuses may answer and hang up before it has heard all
+	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() {
 		return Answer{}, w.readFailure(ctx, err)
 	}
 	response, err := http.ReadResponse(w.answers, r)

@@ -56,10 +56,9 @@ func withEnv(t *testing.T, test func(s *env)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &env{
-			t: t, ctx: ctx, log: &lines{}, reg: prometheus.NewRegistry(), begun: time.Now(), stop: cancel, stopped: make(chan struct{}),
-			do:      func(context.Context, identity.Actor, string) error { return nil },
-			away:    func() error { return nil },
-			fail:    func() error { return nil },
+			t: t, ctx: ctx, log: &lines{}, reg: prometheus.NewRegistry(), begun: time.Now(), stop: cancel,
+			stopped: make(chan struct{}), do: func(context.Context, identity.Actor, string) error { return nil },
+			away: func() error { return nil }, fail: func() error { return nil },
 			settled: map[string]job.Outcome{}, at: map[string]time.Duration{},
 		}
 		test(s)
@@ -78,10 +77,13 @@ func (s *env) start(subjects ...string) {
 		s.queued = append(s.queued, j)
 	}
 	q := mocks.NewMockJobQueue(gomock.NewController(s.t))
-	q.EXPECT().Take(gomock.Any(), gomock.Any(), map[job.Kind]time.Duration{kind: limit + grace}, gomock.Any()).AnyTimes().DoAndReturn(s.take)
+	q.EXPECT().Take(gomock.Any(), gomock.Any(), map[job.Kind]time.Duration{kind: limit + grace},
+		gomock.Any()).AnyTimes().DoAndReturn(s.take)
 	q.EXPECT().Settle(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.settle)
-	table := worker.Table{kind: {Policy: job.Policy{Limit: limit, Attempts: 3}, Do: func(ctx context.Context, by identity.Actor, subject string) error { return s.do(ctx, by, subject) }}}
-	w := worker.New(worker.Config{Slots: 2, Poll: poll, Grace: grace}, q, table, s.reg, slog.New(slog.NewTextHandler(s.log, nil)))
+	table := worker.Table{kind: {Policy: job.Policy{Limit: limit, Attempts: 3},
+		Do: func(ctx context.Context, by identity.Actor, subject string) error { return s.do(ctx, by, subject) }}}
+	w := worker.New(worker.Config{Slots: 2, Poll: poll, Grace: grace}, q, table, s.reg,
+		slog.New(slog.NewTextHandler(s.log, nil)))
 	go func() {
 		w.Run(s.ctx, finish)
 		close(s.stopped)
@@ -133,7 +135,8 @@ func (s *env) want(subject string, state job.State, failure string, at time.Dura
 	defer s.mu.Unlock()
 	o, ok := s.settled[subject]
 	if !ok || o.State != state || o.Failure != failure || s.at[subject] != at {
-		s.t.Errorf("%s: %+v, settled %v after %s; want %s (%q) after %s\nthe log says:\n%s", subject, o, ok, s.at[subject], state, failure, at, s.log)
+		s.t.Errorf("%s: %+v, settled %v after %s; want %s (%q) after %s\nthe log says:\n%s", subject, o, ok,
+			s.at[subject], state, failure, at, s.log)
 	}
 	return o
 }

@@ -27,7 +27,8 @@ func TestAPostponedJobIsQueuedForSoonAndCountsAsNoFailure(t *testing.T) {
 		}
 		s.start("a")
 		s.wait(0)
-		if o := s.want("a", job.Queued, job.Busy, 0); o.Failures != 0 || o.Due.Sub(s.begun) < 2*time.Second || o.Due.Sub(s.begun) > 4*time.Second {
+		if o := s.want("a", job.Queued, job.Busy, 0); o.Failures != 0 || o.Due.Sub(s.begun) < 2*time.Second ||
+			o.Due.Sub(s.begun) > 4*time.Second {
 			t.Errorf("%+v", o)
 		}
 		s.logged("level=INFO", "outcome=postponed")

@@ -18,10 +18,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/migrated"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // soon is how long a busy machine may take for what should take a moment.
-const soon = 30 * time.Second
+const soon = proof.Patience
 
 // onEach runs a test with a function that opens one database, as each node does for itself.
 func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
@@ -32,7 +33,9 @@ func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
 		t.Run(engine, func(t *testing.T) {
 			url := database()
 			test(t, func() *sqlstore.DB {
-				db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, nil, sql.OpenDB)
+				db, closeDB, err := sqlstore.Open(t.Context(),
+					sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience},
+					nil, sql.OpenDB)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,7 +69,8 @@ func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
 }
 
 // work runs a node until the test ends, or the returned function is called.
-func work(t *testing.T, queue ports.JobQueue, p job.Policy, do func(ctx context.Context, by identity.Actor, subject string) error) (stop func()) {
+func work(t *testing.T, queue ports.JobQueue, p job.Policy,
+	do func(ctx context.Context, by identity.Actor, subject string) error) (stop func()) {
 	t.Helper()
 	return run(t, queue, worker.Table{kind: {Policy: p, Do: do}})
 }
@@ -85,15 +89,16 @@ func TestTwoNodesRunEachJobOnce(t *testing.T) {
 		left.Add(jobs)
 		var share [2]atomic.Int64
 		for i, db := range []*sqlstore.DB{one, two} {
-			work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1}, func(_ context.Context, _ identity.Actor, subject string) error {
-				if _, twice := runs.LoadOrStore(subject, i); twice {
-					t.Errorf("%s is run twice", subject)
+			work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1},
+				func(_ context.Context, _ identity.Actor, subject string) error {
+					if _, twice := runs.LoadOrStore(subject, i); twice {
+						t.Errorf("%s is run twice", subject)
+						return nil
+					}
+					share[i].Add(1)
+					left.Done()
 					return nil
-				}
-				share[i].Add(1)
-				left.Done()
-				return nil
-			})
+				})
 		}
 		await(t, "all jobs have been run", left.Wait)
 		t.Logf("the nodes ran %d and %d of them", share[0].Load(), share[1].Load())
@@ -121,7 +126,7 @@ func (f *fallen) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 }
 
 func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
-	p := job.Policy{Limit: time.Second, Attempts: 3}
+	p := job.Policy{Limit: 5 * time.Second, Attempts: 3} // more than a busy machine needs for the next run
 	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
 		db := node()
 		enqueue(t, db, "a")
@@ -166,10 +171,11 @@ func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
 		}
 		var left sync.WaitGroup
 		left.Add(jobs)
-		work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1}, func(ctx context.Context, _ identity.Actor, subject string) error {
-			defer left.Done()
-			return write(ctx, subject)
-		})
+		work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1},
+			func(ctx context.Context, _ identity.Actor, subject string) error {
+				defer left.Done()
+				return write(ctx, subject)
+			})
 		done := make(chan struct{})
 		var writers sync.WaitGroup
 		var slowest atomic.Int64

@@ -40,9 +40,11 @@ func (w *Worker) report(r report) {
 	w.measured.lag.WithLabelValues(string(r.job.Kind)).Observe(max(r.lag, 0).Seconds())
 	w.measured.took.WithLabelValues(string(r.job.Kind), outcome).Observe(r.took.Seconds())
 	attrs := []slog.Attr{
-		slog.String("kind", string(r.job.Kind)), slog.String("subject", r.job.Subject), slog.String("job_id", string(r.job.ID)),
+		slog.String("kind", string(r.job.Kind)), slog.String("subject", r.job.Subject),
+		slog.String("job_id", string(r.job.ID)),
 		slog.String("org_id", string(r.job.Org)), slog.String("workspace_id", string(r.job.Workspace)),
-		slog.Int("attempt", r.job.Attempt), slog.Float64("ms", milliseconds(r.took)), slog.Float64("lag_ms", milliseconds(r.lag)), slog.String("outcome", outcome),
+		slog.Int("attempt", r.job.Attempt), slog.Float64("ms", milliseconds(r.took)),
+		slog.Float64("lag_ms", milliseconds(r.lag)), slog.String("outcome", outcome),
 	}
 	level := slog.LevelInfo
 	if r.outcome.Failure != "" && r.outcome.Failure != job.Busy {
@@ -77,14 +79,17 @@ type measures struct {
 func newMeasures(reg prometheus.Registerer) *measures {
 	m := &measures{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "atrium_job_duration_seconds", Help: "How long attempts at jobs took, by kind and outcome: succeeded, retry, failed (for good), interrupted or postponed.",
+			Name: "atrium_job_duration_seconds",
+			Help: "How long attempts at jobs took, by kind and outcome: succeeded, retry, failed (for good), " +
+				"interrupted or postponed.",
 			Buckets: []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 600},
 		}, []string{"kind", "outcome"}),
 		lag: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "atrium_job_lag_seconds", Help: "How long jobs had been due before they were begun, by kind.",
 			Buckets: []float64{.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200},
 		}, []string{"kind"}),
-		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "atrium_jobs_running", Help: "How many jobs this process runs, by kind."}, []string{"kind"}),
+		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "atrium_jobs_running",
+			Help: "How many jobs this process runs, by kind."}, []string{"kind"}),
 	}
 	reg.MustRegister(m.took, m.lag, m.running)
 	return m

@@ -31,7 +31,8 @@ func TestAJobIsDoneByTheSystemInItsWorkspaceWithinItsLimit(t *testing.T) {
 		s.start("a")
 		s.wait(2 * time.Second)
 		s.want("a", job.Succeeded, "", 2*time.Second)
-		s.logged("level=INFO", "msg=job", "kind=thing.check", "subject=a", "org_id=org_1", "workspace_id=wsp_1", "attempt=1", "ms=2000", "lag_ms=1000", "outcome=succeeded")
+		s.logged("level=INFO", "msg=job", "kind=thing.check", "subject=a", "org_id=org_1", "workspace_id=wsp_1",
+			"attempt=1", "ms=2000", "lag_ms=1000", "outcome=succeeded")
 	})
 }
 
@@ -42,18 +43,22 @@ func TestAFailedAttemptIsNamedByACode(t *testing.T) {
 		code string
 		at   time.Duration
 	}{
-		"a failure that was foreseen":         {func(context.Context) error { return fmt.Errorf("%w: %w", gone, errBoom) }, "thing_gone", 0},
-		"any other":                           {func(context.Context) error { return errBoom }, job.Internal, 0},
-		"a limit that is reached":             {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, job.Overran, limit},
-		"one that is reached behind a reason": {func(ctx context.Context) error { <-ctx.Done(); return gone }, job.Overran, limit},
-		"a panic":                             {func(context.Context) error { panic(errBoom) }, job.Panicked, 0},
+		"a failure that was foreseen": {
+			func(context.Context) error { return fmt.Errorf("%w: %w", gone, errBoom) }, "thing_gone", 0},
+		"any other": {func(context.Context) error { return errBoom }, job.Internal, 0},
+		"a limit that is reached": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			job.Overran, limit},
+		"one that is reached behind a reason": {func(ctx context.Context) error { <-ctx.Done(); return gone },
+			job.Overran, limit},
+		"a panic": {func(context.Context) error { panic(errBoom) }, job.Panicked, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withEnv(t, func(s *env) {
 				s.do = func(ctx context.Context, _ identity.Actor, _ string) error { return tt.do(ctx) }
 				s.start("a")
 				s.wait(limit)
-				if o := s.want("a", job.Queued, tt.code, tt.at); o.Failures != 1 || o.Due.Sub(s.begun) < tt.at+7500*time.Millisecond || o.Due.Sub(s.begun) > tt.at+12500*time.Millisecond {
+				if o := s.want("a", job.Queued, tt.code, tt.at); o.Failures != 1 || o.Due.Sub(s.begun) < tt.at+
+					7500*time.Millisecond || o.Due.Sub(s.begun) > tt.at+12500*time.Millisecond {
 					t.Errorf("%+v", o)
 				}
 				s.logged("level=WARN", "outcome=retry", "failure="+tt.code, "error=")

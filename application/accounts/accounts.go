@@ -18,6 +18,7 @@ type Service struct {
 	atomic      ports.Atomic
 	users       ports.Users
 	people      ports.People
+	erasures    ports.Erasures
 	workspaces  ports.Workspaces
 	invitations ports.Invitations
 	keys        ports.Keys
@@ -34,15 +35,19 @@ type PaysThrough func(identity.OrgID) string
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, u ports.Users, people ports.People, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events,
-	n ports.Notes, p PaysThrough, m *InvitationMailer, q ports.Quotas,
+	a ports.Atomic, u ports.Users, people ports.People, er ports.Erasures, w ports.Workspaces, i ports.Invitations,
+	k ports.Keys, e ports.Events, n ports.Notes, p PaysThrough, m *InvitationMailer, q ports.Quotas,
 ) *Service {
-	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, notes: n, pays: p, mails: m, quotas: q}
+	return &Service{atomic: a, users: u, people: people, erasures: er, workspaces: w, invitations: i, keys: k,
+		events: e, notes: n,
+		pays: p, mails: m, quotas: q}
 }
 
 // Authenticate returns the principal of a token of org. Every problem with the token is
 // identity.ErrUnauthenticated.
-func (s *Service) Authenticate(ctx context.Context, org *identity.Org, token string, now time.Time) (*account.Principal, error) {
+func (s *Service) Authenticate(
+	ctx context.Context, org *identity.Org, token string, now time.Time,
+) (*account.Principal, error) {
 	t, ok := account.ParseToken(token)
 	if !ok {
 		return nil, identity.ErrUnauthenticated
@@ -63,14 +68,24 @@ func (s *Service) Me(ctx context.Context, by identity.Actor) (*account.User, []a
 	return u, account.VisibleMemberships(by, memberships), err
 }
 
+// Memberships lists the caller's memberships, newest workspaces first; with an API key, only that of the key's
+// workspace.
+func (s *Service) Memberships(ctx context.Context, by identity.Actor, q page.Query) (account.MembershipPage, error) {
+	return s.people.Memberships(ctx, by, q)
+}
+
 // Find returns the person of by's org with an e-mail address. by is the system.
-func (s *Service) Find(ctx context.Context, by identity.Actor, email string) (*account.User, []account.Membership, error) {
+func (s *Service) Find(
+	ctx context.Context, by identity.Actor, email string,
+) (*account.User, []account.Membership, error) {
 	return s.users.FindByEmail(ctx, by.Org, email)
 }
 
 // ChangeMe changes the caller's own profile.
-func (s *Service) ChangeMe(ctx context.Context, by identity.Actor, at revision.Match, c account.UserChanges) (*account.User, error) {
-	return s.users.Update(ctx, by.Org, by.User, func(u *account.User, m []account.Membership) error { return u.Change(by, at, m, c) })
+func (s *Service) ChangeMe(ctx context.Context, by identity.Actor, at revision.Match,
+	c account.UserChanges) (*account.User, error) {
+	return s.users.Update(ctx, by.Org, by.User,
+		func(u *account.User, m []account.Membership) error { return u.Change(by, at, m, c) })
 }
 
 // Keys lists the live API keys: an admin sees those of the whole workspace, other callers their own.
@@ -95,13 +110,15 @@ func (s *Service) Key(ctx context.Context, by identity.Actor, id identity.KeyID)
 }
 
 // CreateKey creates an API key for the caller in a workspace of org. The token is shown only once.
-func (s *Service) CreateKey(ctx context.Context, by identity.Actor, org *identity.Org, d account.KeyDraft) (*account.Key, account.Token, error) {
+func (s *Service) CreateKey(ctx context.Context, by identity.Actor, org *identity.Org,
+	d account.KeyDraft) (*account.Key, account.Token, error) {
 	return addKey(ctx, s.keys, by, org, by.User, d)
 }
 
 // addKey creates an API key for user in by's workspace.
 func addKey(
-	ctx context.Context, keys ports.Keys, by identity.Actor, org *identity.Org, user identity.UserID, d account.KeyDraft,
+	ctx context.Context, keys ports.Keys, by identity.Actor, org *identity.Org, user identity.UserID,
+	d account.KeyDraft,
 ) (k *account.Key, token account.Token, err error) {
 	err = keys.Add(ctx, by, user, func(w *account.Workspace) (*account.User, *account.Key, error) {
 		k, token, err = w.NewKey(by, org.Keys, user, d)
@@ -111,7 +128,8 @@ func addKey(
 }
 
 // CreateServiceKey creates an API key for a program, with its own user.
-func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *identity.Org, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
+func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *identity.Org,
+	d account.KeyDraft) (k *account.Key, token account.Token, err error) {
 	err = s.keys.Add(ctx, by, "", func(w *account.Workspace) (bearer *account.User, _ *account.Key, err error) {
 		bearer, k, token, err = w.NewServiceKey(by, org.Keys, d)
 		return bearer, k, err
@@ -121,7 +139,8 @@ func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *
 
 // RotateKey creates a key's successor. The key continues to work for grace.
 func (s *Service) RotateKey(
-	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, at revision.Match, grace time.Duration,
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, at revision.Match,
+	grace time.Duration,
 ) (next *account.Key, token account.Token, err error) {
 	err = s.keys.Rotate(ctx, by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
 		next, token, err = w.RotateKey(by, org.Keys, at, k, grace)

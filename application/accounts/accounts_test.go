@@ -41,6 +41,7 @@ type env struct {
 	atomic      *mocks.MockAtomic
 	users       *mocks.MockUsers
 	people      *mocks.MockPeople
+	erasures    *mocks.MockErasures
 	workspaces  *mocks.MockWorkspaces
 	invitations *mocks.MockInvitations
 	keys        *mocks.MockKeys
@@ -49,11 +50,15 @@ type env struct {
 	chats       *mocks.MockChats // only in a transaction
 	connections *mocks.MockConnections
 	payments    *mocks.MockPayments
+	jobs        *mocks.MockJobs // only in a transaction
+	presences   *mocks.MockPresences
 	mailer      *mocks.MockMailer
 	limits      *account.MailLimits
 	failed      *[]error // why invitations were not mailed
 	usage       *mocks.MockUsage
-	used        quota.Amounts // of the workspace, which may have one member
+	used        quota.Amounts               // of the workspace, which may have one member
+	captures    *mocks.MockCaptures         // only in a transaction
+	provided    *mocks.MockProviderSessions // only in a transaction
 	ctx         context.Context
 }
 
@@ -62,12 +67,19 @@ type ctxKey struct{}
 func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
 	s := &env{
-		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), people: mocks.NewMockPeople(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
+		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), people: mocks.NewMockPeople(c),
+		erasures:   mocks.NewMockErasures(c),
+		workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c),
+		events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c),
+		payments: mocks.NewMockPayments(c), presences: mocks.NewMockPresences(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
+	s.jobs, s.captures, s.provided = mocks.NewMockJobs(c), mocks.NewMockCaptures(c), mocks.NewMockProviderSessions(c)
 	s.noted = new([]event.Note)
 	notes := mocks.NewMockNotes(c)
-	notes.EXPECT().Note(s.ctx, gomock.Any()).Do(func(_ context.Context, n event.Note) { *s.noted = append(*s.noted, n) }).AnyTimes()
+	notes.EXPECT().Note(s.ctx, gomock.Any()).Do(func(_ context.Context, n event.Note) {
+		*s.noted = append(*s.noted, n)
+	}).AnyTimes()
 	s.mailer, s.failed = mocks.NewMockMailer(c), new([]error)
 	mails := &accounts.InvitationMailer{
 		Mailer: s.mailer,
@@ -76,8 +88,9 @@ func newEnv(t *testing.T) *env {
 	}
 	s.limits = &mails.Limits
 	s.Service = accounts.NewService(
-		s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, notes,
-		func(identity.OrgID) string { return "sandbox" }, mails, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		s.atomic, s.users, s.people, s.erasures, s.workspaces, s.invitations, s.keys, s.events, notes,
+		func(identity.OrgID) string { return "sandbox" }, mails,
+		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 			if by.Workspace != "acme" {
 				t.Errorf("the quotas of %s were asked for", by.Workspace)
 			}
@@ -85,6 +98,7 @@ func newEnv(t *testing.T) *env {
 		},
 	)
 	s.usage = mocks.NewMockUsage(c)
+	s.usage.EXPECT().Lock(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes()
 	s.usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
@@ -101,9 +115,13 @@ func (s *env) expectEffect() (commit func()) {
 func (s *env) expectAtomically(t *testing.T, times int) (tx *env) {
 	tx = newEnv(t)
 	tx.ctx, tx.used = s.ctx, s.used
-	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
+	s.atomic.EXPECT().Atomically(s.ctx,
+		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range times {
-			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys, Chats: tx.chats, Connections: tx.connections, Payments: tx.payments, Usage: tx.usage}); err != nil {
+			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations,
+				Keys: tx.keys, Chats: tx.chats, Connections: tx.connections, Payments: tx.payments,
+				Usage: tx.usage, Jobs: tx.jobs, Erasures: tx.erasures, Presences: tx.presences,
+				Captures: tx.captures, ProviderSessions: tx.provided}); err != nil {
 				return err
 			}
 		}
@@ -115,7 +133,8 @@ func (s *env) expectAtomically(t *testing.T, times int) (tx *env) {
 // expectUpdateKey runs a change twice, on fresh keys, as stores do after a conflict.
 func (s *env) expectUpdateKey(by identity.Actor, after, made **account.Key) {
 	s.keys.EXPECT().Update(s.ctx, by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, by identity.Actor, _ identity.KeyID, change func(*account.Workspace, *account.Key, []*account.Key) error) (k *account.Key, err error) {
+		func(_ context.Context, by identity.Actor, _ identity.KeyID,
+			change func(*account.Workspace, *account.Key, []*account.Key) error) (k *account.Key, err error) {
 			for range 2 {
 				k = key(by.Workspace)
 				*after, *made = k, key(by.Workspace)
@@ -130,9 +149,11 @@ func (s *env) expectUpdateKey(by identity.Actor, after, made **account.Key) {
 }
 
 // expectAddKey runs the function that creates a key for user twice, and records what would be stored.
-func (s *env) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User, stored **account.Key) *gomock.Call {
+func (s *env) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User,
+	stored **account.Key) *gomock.Call {
 	return s.keys.EXPECT().Add(s.ctx, by, user, gomock.Any()).DoAndReturn(
-		func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
+		func(_ context.Context, by identity.Actor, user identity.UserID,
+			change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
 			for range 2 { // the second run must not depend on the first
 				w := acme()
 				w.ID = by.Workspace
@@ -148,7 +169,8 @@ func (s *env) expectAddKey(by identity.Actor, user identity.UserID, bearer **acc
 }
 
 func key(ws identity.WorkspaceID) *account.Key {
-	return &account.Key{ID: "k", Org: "org", Workspace: ws, User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 1}
+	return &account.Key{ID: "k", Org: "org", Workspace: ws, User: "ann", Name: "laptop", Ceiling: identity.Member,
+		Revision: 1}
 }
 
 func wantErr(t *testing.T, got, want error) {
@@ -210,7 +232,8 @@ func TestFind(t *testing.T) {
 func TestChangeMe(t *testing.T) {
 	s := newEnv(t)
 	s.users.EXPECT().Update(s.ctx, identity.OrgID("org"), identity.UserID("ann"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, _ identity.UserID, change func(*account.User, []account.Membership) error) (u *account.User, err error) {
+		func(_ context.Context, _ identity.OrgID, _ identity.UserID,
+			change func(*account.User, []account.Membership) error) (u *account.User, err error) {
 			for range 2 {
 				u = &account.User{ID: "ann", Revision: 1}
 				if err := change(u, []account.Membership{{Workspace: here}}); err != nil {
@@ -251,7 +274,9 @@ func TestKeys(t *testing.T) {
 		by   identity.Actor
 		user identity.UserID
 	}{
-		"a member asks for their own": {member, "ann"}, "an admin for all": {admin, ""}, "an owner for all": {actor("bob", identity.Owner), ""}, "a viewer for their own": {actor("vic", identity.Viewer), "vic"},
+		"a member asks for their own": {member, "ann"}, "an admin for all": {admin, ""},
+		"an owner for all":       {actor("bob", identity.Owner), ""},
+		"a viewer for their own": {actor("vic", identity.Viewer), "vic"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
@@ -268,7 +293,8 @@ func TestKey(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"whose it is reads it": {member, nil}, "an admin reads it": {admin, nil}, "another member is told nothing": {actor("bob", identity.Member), account.ErrKeyNotFound}} {
+	}{"whose it is reads it": {member, nil}, "an admin reads it": {admin, nil},
+		"another member is told nothing": {actor("bob", identity.Member), account.ErrKeyNotFound}} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.keys.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), identity.KeyID("k")).Return(key("acme"), nil)
@@ -288,7 +314,8 @@ func TestCreateKey(t *testing.T) {
 		var bearer *account.User
 		s.expectAddKey(member, "ann", &bearer, &stored)
 		k, token, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k"})
-		if err != nil || bearer != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "acme" {
+		if err != nil || bearer != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" ||
+			k.Workspace != "acme" {
 			t.Fatalf("CreateKey = %+v, %v", k, err)
 		}
 	})
@@ -360,7 +387,8 @@ func TestEvents(t *testing.T) {
 func TestRefusalsAreNoted(t *testing.T) {
 	s := newEnv(t)
 	s.NoteRefusal(s.ctx, member, "createAPIKey", false, identity.ErrRoleCeiling)
-	if len(*s.noted) != 1 || (*s.noted)[0].Type != "access.refused" || (*s.noted)[0].Data["operation"] != "createAPIKey" {
+	if len(*s.noted) != 1 || (*s.noted)[0].Type != "access.refused" ||
+		(*s.noted)[0].Data["operation"] != "createAPIKey" {
 		t.Fatalf("noted %+v", *s.noted)
 	}
 	s = newEnv(t)

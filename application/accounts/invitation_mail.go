@@ -36,7 +36,8 @@ func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, to *
 func invitationMail(i *account.Invitation, to *account.Workspace, url string) ports.Mail {
 	return ports.Mail{
 		To: i.Email, Subject: "You are invited to a workspace",
-		Text: "You are invited to the workspace \"" + harmless(to.Name) + "\".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
+		Text: "You are invited to the workspace \"" + harmless(to.Name) + "\".\n\nAccept within seven days:\n" + url +
+			"\n\nIf you did not expect this, ignore it.\n",
 	}
 }
 

@@ -14,7 +14,8 @@ var link = regexp.MustCompile(`[:/@\\%]|[^\s.]\.[^\s."]`)
 func TestAMailAboutAnInvitationHoldsNoLinkButOurs(t *testing.T) {
 	const url = "https://app.example.com/join/ati_x"
 	for name, want := range map[string]string{
-		"Acme": "Acme", "Ärzte & Söhne GmbH": "Ärzte & Söhne GmbH", "Dr. Who, Inc.": "Dr. Who, Inc.", "東京 チーム": "東京 チーム", "R&D (v2)": "R&D (v )", "O'Neil": "O'Neil",
+		"Acme": "Acme", "Ärzte & Söhne GmbH": "Ärzte & Söhne GmbH", "Dr. Who, Inc.": "Dr. Who, Inc.",
+		"東京 チーム": "東京 チーム", "R&D (v2)": "R&D (v )", "O'Neil": "O'Neil",
 		"Urgent: sign in at https://evil.example/login": "Urgent sign in at https evil example lo…",
 		"evil.example":          "evil example",
 		"www.evil.example.":     "www evil example.",
@@ -36,11 +37,14 @@ func TestAMailAboutAnInvitationHoldsNoLinkButOurs(t *testing.T) {
 			if got := harmless(name); got != want {
 				t.Errorf("harmless = %q, want %q", got, want)
 			}
-			m := invitationMail(&account.Invitation{Email: "ann@example.com"}, &account.Workspace{Name: name, Slug: "acme"}, url)
-			if m.To != "ann@example.com" || m.Subject != "You are invited to a workspace" || strings.Count(m.Text, url) != 1 {
+			m := invitationMail(&account.Invitation{Email: "ann@example.com"},
+				&account.Workspace{Name: name, Slug: "acme"}, url)
+			if m.To != "ann@example.com" || m.Subject != "You are invited to a workspace" ||
+				strings.Count(m.Text, url) != 1 {
 				t.Errorf("mail %+v", m)
 			}
-			if found := link.FindString(strings.Replace(strings.ReplaceAll(m.Text, "days:\n", ""), url, "", 1)); found != "" {
+			if found := link.FindString(strings.Replace(strings.ReplaceAll(m.Text, "days:\n", ""), url, "",
+				1)); found != "" {
 				t.Errorf("it holds %q:\n%s", found, m.Text)
 			}
 			if !strings.Contains(m.Text, `"`+want+`"`) || strings.Count(m.Text, `"`) != 2 {

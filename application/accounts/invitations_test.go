@@ -30,7 +30,8 @@ func organisation() *identity.Org {
 
 // invitation returns an open invitation to acme.
 func invitation() *account.Invitation {
-	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, InvitedBy: "ada", ExpiresAt: now.Add(time.Hour), Revision: 2}
+	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member,
+		InvitedBy: "ada", ExpiresAt: now.Add(time.Hour), Revision: 2}
 }
 
 // invitationToken returns a well-formed token of an invitation.
@@ -55,7 +56,8 @@ func TestInvitations(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"a member's question reaches no list": {member, identity.ErrForbidden}, "nor does a stranger's": {stranger, identity.ErrWorkspaceNotFound}} {
+	}{"a member's question reaches no list": {member, identity.ErrForbidden},
+		"nor does a stranger's": {stranger, identity.ErrWorkspaceNotFound}} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
@@ -92,7 +94,9 @@ func TestInvite(t *testing.T) {
 			var in *account.Workspace
 			tx := s.expectAtomically(t, 1)
 			tx.invitations.EXPECT().Invite(s.ctx, tt.by, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string,
+					change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation,
+						error)) (err error) {
 					for range 2 { // the second run must not depend on the first
 						var pending *account.Invitation
 						if tt.pending {
@@ -116,7 +120,8 @@ func TestInvite(t *testing.T) {
 				}
 				return
 			}
-			if got.Invitation != stored || got.Workspace != in || got.Renewed != tt.pending || got.Token.Hash() != stored.Hash || stored.Role != tt.role || stored.Email != email {
+			if got.Invitation != stored || got.Workspace != in || got.Renewed != tt.pending ||
+				got.Token.Hash() != stored.Hash || stored.Role != tt.role || stored.Email != email {
 				t.Errorf("Invite = %+v: not what was stored last", got)
 			}
 			if tt.pending && stored.Revision != 3 || !tt.pending && stored.Revision != 1 {
@@ -135,10 +140,14 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 		sent     bool // the mailer is called
 		mailed   bool
 	}{
-		"a server accepts the mail":       {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, nil, true, true, true},
-		"a server refuses it":             {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, errRefused, true, true, false},
-		"no server is configured":         {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, nil, false, true, false},
-		"a limit of mails is reached":     {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1}, nil, true, false, false},
+		"a server accepts the mail": {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+			nil, true, true, true},
+		"a server refuses it": {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+			errRefused, true, true, false},
+		"no server is configured": {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+			nil, false, true, false},
+		"a limit of mails is reached": {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1}, nil, true,
+			false, false},
 		"the configuration sends no mail": {account.MailLimits{}, nil, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +155,9 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 			*s.limits = tt.limits
 			tx := s.expectAtomically(t, 1)
 			tx.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string,
+					change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation,
+						error)) error {
 					_, err := change(acme(), "", nil)
 					return err
 				})
@@ -170,7 +181,8 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 			if made.Mailed != tt.mailed {
 				t.Errorf("mailed is %v", made.Mailed)
 			}
-			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || len(failed) == 1 && !errors.Is(failed[0], tt.err) {
+			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || len(failed) == 1 &&
+				!errors.Is(failed[0], tt.err) {
 				t.Errorf("reported failures: %v", failed)
 			}
 		})
@@ -184,7 +196,8 @@ func (s *env) expectInvitedChat(by identity.Actor) *chat.Template {
 	invited := chat.Party{User: "usr", Member: &chat.Member{User: "usr", Role: access.Editor, Invited: true}}
 	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
 	s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), []identity.UserID{"usr", by.User}, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID,
+			change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 			return t, change(t, []chat.Party{invited, {User: by.User}})
 		})
 	return t
@@ -211,8 +224,10 @@ func TestWithdraw(t *testing.T) {
 			if tt.want == nil {
 				chats = tx.expectInvitedChat(tt.by)
 			}
-			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationID("inv"), gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationID("inv"),
+				gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID,
+					change func(*account.Workspace, *account.Invitation) error) error {
 					for range 2 {
 						if after = nil; tt.is {
 							after = invitation()
@@ -243,24 +258,31 @@ func TestAcceptInvitation(t *testing.T) {
 		used int64
 		want error
 	}{
-		"who has the address joins":                  {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), 1, nil},
-		"who has another does not":                   {account.User{ID: "eve", Email: "eve@example.com", EmailVerified: true}, invitation(), 1, account.ErrInvitationEmail},
-		"nor with one that has ended":                {account.User{ID: "eve", Email: email, EmailVerified: true}, nil, 1, account.ErrInvitationNotFound},
-		"a member cannot accept":                     {account.User{ID: "ann", Email: email, EmailVerified: true}, invitation(), 1, account.ErrAlreadyMember},
-		"no one joins a workspace that has too many": {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), 2, quota.ErrExceeded},
+		"who has the address joins": {account.User{ID: "eve", Email: email, EmailVerified: true},
+			invitation(), 1, nil},
+		"who has another does not": {account.User{ID: "eve", Email: "eve@example.com",
+			EmailVerified: true}, invitation(), 1, account.ErrInvitationEmail},
+		"nor with one that has ended": {account.User{ID: "eve", Email: email, EmailVerified: true}, nil,
+			1, account.ErrInvitationNotFound},
+		"a member cannot accept": {account.User{ID: "ann", Email: email, EmailVerified: true},
+			invitation(), 1, account.ErrAlreadyMember},
+		"no one joins a workspace that has too many": {account.User{ID: "eve", Email: email, EmailVerified: true},
+			invitation(), 2, quota.ErrExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.used.Members = tt.used
 			var w *account.Workspace
-			s.invitations.EXPECT().Workspace(s.ctx, identity.OrgID("org"), token.Hash()).Return(identity.WorkspaceID("acme"), nil)
+			s.invitations.EXPECT().Workspace(s.ctx, identity.OrgID("org"),
+				token.Hash()).Return(identity.WorkspaceID("acme"), nil)
 			tx := s.expectAtomically(t, 1)
 			var chats *chat.Template
 			if tt.want == nil {
 				chats = tx.expectInvitedChat(guest)
 			}
 			tx.invitations.EXPECT().Accept(s.ctx, guest, token.Hash(), gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error {
+				func(_ context.Context, _ identity.Actor, _ account.Hash,
+					change func(*account.User, *account.Workspace, *account.Invitation) error) error {
 					for range 2 {
 						w = acme()
 						i := tt.i
@@ -275,10 +297,12 @@ func TestAcceptInvitation(t *testing.T) {
 				})
 			joined, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && tt.used < 2 && len(w.Members) != 3 {
+			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil &&
+				tt.used < 2 && len(w.Members) != 3 {
 				t.Errorf("AcceptInvitation = %+v", joined)
 			}
-			joins := []chat.Member{{User: "usr"}, {User: "eve", Role: access.Editor, Revision: 1, CreatedAt: guest.At, UpdatedAt: guest.At}}
+			joins := []chat.Member{{User: "usr"}, {User: "eve", Role: access.Editor, Revision: 1, CreatedAt: guest.At,
+				UpdatedAt: guest.At}}
 			if tt.want == nil && !slices.Equal(chats.ChangedMembers, joins) {
 				t.Errorf("the chat that came with it saves %+v", chats.ChangedMembers)
 			}

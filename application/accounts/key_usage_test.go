@@ -15,7 +15,8 @@ import (
 )
 
 func TestKeyUsage(t *testing.T) {
-	type uses = map[identity.KeyID]time.Time
+	type uses = map[identity.KeyID]account.KeyUse
+	use := func(at time.Time) account.KeyUse { return account.KeyUse{At: at, Address: "192.0.2.1"} }
 	key := func(id identity.KeyID, last time.Time) account.Key {
 		return account.Key{ID: id, Org: "org", LastUsedAt: last}
 	}
@@ -32,35 +33,36 @@ func TestKeyUsage(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
 			u := accounts.NewKeyUsage(keys)
 			if tt.noted {
-				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": now})
+				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": use(now)})
 			}
-			u.Record(key("k", tt.last), now)
+			u.Record(key("k", tt.last), now, "192.0.2.1")
 			wantErr(t, u.Flush(t.Context()), nil)
 		})
 	}
 	t.Run("many are stored together, by their orgs, each as first noted", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
 		u := accounts.NewKeyUsage(keys)
-		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now, "b": now})
-		keys.EXPECT().Used(t.Context(), identity.OrgID("other"), uses{"c": now})
-		u.Record(key("a", time.Time{}), now)
-		u.Record(key("a", time.Time{}), now.Add(time.Second))
-		u.Record(key("b", time.Time{}), now)
-		u.Record(account.Key{ID: "c", Org: "other"}, now)
+		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": use(now), "b": use(now)})
+		keys.EXPECT().Used(t.Context(), identity.OrgID("other"), uses{"c": use(now)})
+		u.Record(key("a", time.Time{}), now, "192.0.2.1")
+		u.Record(key("a", time.Time{}), now.Add(time.Second), "192.0.2.1")
+		u.Record(key("b", time.Time{}), now, "192.0.2.1")
+		u.Record(account.Key{ID: "c", Org: "other"}, now, "192.0.2.1")
 		wantErr(t, u.Flush(t.Context()), nil)
 		wantErr(t, u.Flush(t.Context()), nil) // the mock would fail a second call
 	})
 	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
 		u := accounts.NewKeyUsage(keys)
-		u.Record(key("a", time.Time{}), now)
-		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now}).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
-			u.Record(key("a", time.Time{}), now.Add(time.Minute))
-			u.Record(key("b", time.Time{}), now)
+		u.Record(key("a", time.Time{}), now, "192.0.2.1")
+		keys.EXPECT().Used(t.Context(), identity.OrgID("org"),
+			uses{"a": use(now)}).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
+			u.Record(key("a", time.Time{}), now.Add(time.Minute), "192.0.2.1")
+			u.Record(key("b", time.Time{}), now, "192.0.2.1")
 			return errOutage
 		})
 		wantErr(t, u.Flush(t.Context()), errOutage)
-		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now.Add(time.Minute), "b": now})
+		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": use(now.Add(time.Minute)), "b": use(now)})
 		wantErr(t, u.Flush(t.Context()), nil)
 	})
 	t.Run("they are kept until the node ends, and a failure is told", func(t *testing.T) {
@@ -70,7 +72,8 @@ func TestKeyUsage(t *testing.T) {
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			stored := 0
-			keys.EXPECT().Used(gomock.Any(), gomock.Any(), gomock.Any()).Times(2).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
+			keys.EXPECT().Used(gomock.Any(), gomock.Any(), gomock.Any()).Times(2).DoAndReturn(func(context.Context,
+				identity.OrgID, uses) error {
 				if stored++; stored == 1 {
 					return errOutage
 				}
@@ -78,7 +81,7 @@ func TestKeyUsage(t *testing.T) {
 			})
 			var reported []error
 			go u.Run(ctx, func(err error) { reported = append(reported, err) })
-			u.Record(key("a", time.Time{}), now)
+			u.Record(key("a", time.Time{}), now, "192.0.2.1")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
 			if stored != 2 || len(reported) != 1 {

@@ -18,7 +18,8 @@ func TestCreateServiceKey(t *testing.T) {
 		var u *account.User
 		var stored *account.Key
 		s.expectAddKey(admin, "", &u, &stored)
-		k, token, err := s.CreateServiceKey(s.ctx, admin, open, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
+		k, token, err := s.CreateServiceKey(s.ctx, admin, open,
+			account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 		wantErr(t, err, nil)
 		if k != stored || k.Hash != token.Hash() || k.User != u.ID || !k.Service || !u.Service || k.CreatedBy != "ada" {
 			t.Errorf("CreateServiceKey = %+v of %+v", k, u)
@@ -29,7 +30,8 @@ func TestCreateServiceKey(t *testing.T) {
 		var u *account.User
 		var stored *account.Key
 		s.expectAddKey(member, "", &u, &stored)
-		k, token, err := s.CreateServiceKey(s.ctx, member, open, account.KeyDraft{Name: "deploys", Ceiling: identity.Viewer})
+		k, token, err := s.CreateServiceKey(s.ctx, member, open,
+			account.KeyDraft{Name: "deploys", Ceiling: identity.Viewer})
 		wantErr(t, err, identity.ErrForbidden)
 		if k != nil || !token.IsZero() {
 			t.Error("there is a key all the same")
@@ -52,7 +54,8 @@ func TestRotateKey(t *testing.T) {
 			s := newEnv(t)
 			var old, stored *account.Key
 			s.keys.EXPECT().Rotate(s.ctx, tt.by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
-				func(_ context.Context, by identity.Actor, _ identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) (err error) {
+				func(_ context.Context, by identity.Actor, _ identity.KeyID,
+					change func(*account.Workspace, *account.Key) (*account.Key, error)) (err error) {
 					for range 2 { // the second run must not depend on the first
 						old = key(by.Workspace)
 						if stored, err = change(acme(), old); err != nil {

@@ -34,7 +34,9 @@ type Provisioned struct {
 // if none has that address. by must be the system: this is the only way to create the very first
 // person. account.ErrAlreadyMember if the person is in the workspace. The first person in a workspace
 // must get the owner role. If org forbids personal keys, no key is created and Token is zero.
-func (s *Service) Provision(ctx context.Context, by identity.Actor, org *identity.Org, p Provision) (out Provisioned, err error) {
+func (s *Service) Provision(
+	ctx context.Context, by identity.Actor, org *identity.Org, p Provision,
+) (out Provisioned, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		ws, err := workspaceFor(ctx, tx, by, p)
 		if err != nil {
@@ -76,7 +78,8 @@ func workspaceFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Pro
 	return ws, tx.Workspaces.Add(ctx, ws)
 }
 
-func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *account.Workspace, p Provision) (identity.UserID, error) {
+func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *account.Workspace,
+	p Provision) (identity.UserID, error) {
 	u, _, err := tx.Users.FindByEmail(ctx, by.Org, p.Email)
 	if errors.Is(err, account.ErrUserNotFound) {
 		if u, err = account.NewUser(by, p.Email, p.Name, p.Operator); err != nil {
@@ -94,11 +97,13 @@ func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *acco
 		return "", err
 	}
 	if p.Operator {
-		if _, err := tx.Users.Update(ctx, by.Org, u.ID, func(u *account.User, m []account.Membership) error { return u.Appoint(by, m) }); err != nil {
+		if _, err := tx.Users.Update(ctx, by.Org, u.ID,
+			func(u *account.User, m []account.Membership) error { return u.Appoint(by, m) }); err != nil {
 			return "", err
 		}
 	}
-	_, err = tx.Workspaces.Update(ctx, by, ws.ID, []identity.UserID{u.ID}, func(w *account.Workspace) error { return w.Admit(by, u.ID, p.Role) })
+	_, err = tx.Workspaces.Update(ctx, by, ws.ID, []identity.UserID{u.ID},
+		func(w *account.Workspace) error { return w.Admit(by, u.ID, p.Role) })
 	return u.ID, err
 }
 
@@ -107,7 +112,8 @@ var errDisabled = account.ErrUserNotFound.Because("The account is disabled. Enab
 
 // KeyFor creates an API key for a person of the org, identified by e-mail address, in one of their
 // workspaces. by must be the system.
-func (s *Service) KeyFor(ctx context.Context, by identity.Actor, org *identity.Org, email, workspace string, d account.KeyDraft) (*account.Key, account.Token, error) {
+func (s *Service) KeyFor(ctx context.Context, by identity.Actor, org *identity.Org, email, workspace string,
+	d account.KeyDraft) (*account.Key, account.Token, error) {
 	u, memberships, err := s.users.FindByEmail(ctx, by.Org, email)
 	if err == nil && !u.Enabled() {
 		err = errDisabled

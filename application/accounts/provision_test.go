@@ -15,11 +15,14 @@ import (
 )
 
 func TestProvision(t *testing.T) {
-	ask := accounts.Provision{Email: "new@example.com", Verified: true, Name: "New", Role: identity.Owner, Operator: true, Workspace: "acme-slug", KeyName: "first"}
+	ask := accounts.Provision{Email: "new@example.com", Verified: true, Name: "New", Role: identity.Owner,
+		Operator: true, Workspace: "acme-slug", KeyName: "first"}
 	nobody := func(s, tx *env, times int) {
-		tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), gomock.Any()).Return(nil, nil, account.ErrUserNotFound).MaxTimes(times)
+		tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), gomock.Any()).Return(nil, nil,
+			account.ErrUserNotFound).MaxTimes(times)
 	}
-	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
+	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here,
+		"in one that is made": nil} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 2) // the second run must not depend on the first
@@ -28,28 +31,35 @@ func TestProvision(t *testing.T) {
 			var k *account.Key
 			var made *account.Workspace
 			if found == nil {
-				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil, identity.ErrWorkspaceNotFound).Times(2)
-				tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { made = w }).Times(2)
+				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil,
+					identity.ErrWorkspaceNotFound).Times(2)
+				tx.workspaces.EXPECT().Add(s.ctx,
+					gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { made = w }).Times(2)
 			} else {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
 			}
 			nobody(s, tx, 2)
-			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, memberships []account.Membership) {
+			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User,
+				memberships []account.Membership) {
 				u, m = user, memberships
 			}).Times(2)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-				func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
+				func(_ context.Context, by identity.Actor, user identity.UserID,
+					change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
 					w := acme()
-					w.ID, w.Members = by.Workspace, map[identity.UserID]account.Member{user: {User: user, Role: m[0].Role}}
+					w.ID, w.Members = by.Workspace,
+						map[identity.UserID]account.Member{user: {User: user, Role: m[0].Role}}
 					_, k, err = change(w)
 					return err
 				}).Times(2)
 			got, err := s.Provision(s.ctx, system, open, ask)
 			wantErr(t, err, nil)
-			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
+			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 ||
+				m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
 				t.Errorf("user %+v in %+v", u, m)
 			}
-			if found != nil && m[0].Workspace.ID != "acme" || found == nil && (made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
+			if found != nil && m[0].Workspace.ID != "acme" || found == nil &&
+				(made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
 				t.Errorf("workspace %+v", m[0].Workspace)
 			}
 			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Owner || k.Name != "first" {
@@ -66,7 +76,10 @@ func TestProvision(t *testing.T) {
 		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
 		nobody(s, tx, 1)
 		var u *account.User
-		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, _ []account.Membership) { u = user })
+		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User,
+			_ []account.Membership) {
+			u = user
+		})
 		tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any())
 		p := ask
 		p.Verified = false
@@ -78,15 +91,19 @@ func TestProvision(t *testing.T) {
 		for _, operator := range []bool{false, true} {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			known, ws := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}, &account.Workspace{ID: "acme", Org: "org", Members: map[identity.UserID]account.Member{}}
+			known, ws := &account.User{ID: "ann", Org: "org", Email: "new@example.com"},
+				&account.Workspace{ID: "acme", Org: "org", Members: map[identity.UserID]account.Member{}}
 			tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(&here, nil)
 			tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "new@example.com").Return(known, nil, nil)
 			tx.users.EXPECT().Update(s.ctx, identity.OrgID("org"), known.ID, gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.OrgID, _ identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error) {
+				func(_ context.Context, _ identity.OrgID, _ identity.UserID,
+					change func(*account.User, []account.Membership) error) (*account.User, error) {
 					return known, change(known, nil)
 				}).MaxTimes(1)
-			tx.workspaces.EXPECT().Update(s.ctx, gomock.Any(), here.ID, []identity.UserID{"ann"}, gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+			tx.workspaces.EXPECT().Update(s.ctx, gomock.Any(), here.ID, []identity.UserID{"ann"},
+				gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID,
+					change func(*account.Workspace) error) (*account.Workspace, error) {
 					return ws, change(ws)
 				})
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), identity.UserID("ann"), gomock.Any())
@@ -94,7 +111,8 @@ func TestProvision(t *testing.T) {
 			p.Role, p.Operator = identity.Viewer, operator
 			got, err := s.Provision(s.ctx, system, open, p)
 			wantErr(t, err, nil)
-			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer || known.Operator != operator {
+			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer ||
+				known.Operator != operator {
 				t.Errorf("got %+v, member %+v, operator %v", got, m, known.Operator)
 			}
 		}
@@ -125,7 +143,8 @@ func TestProvision(t *testing.T) {
 			nobody(s, tx, 1)
 			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-				func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) error {
+				func(_ context.Context, by identity.Actor, user identity.UserID,
+					change func(*account.Workspace) (*account.User, *account.Key, error)) error {
 					w := acme()
 					w.Members[user] = account.Member{User: user, Role: identity.Admin}
 					_, _, err := change(w)
@@ -142,21 +161,25 @@ func TestProvision(t *testing.T) {
 }
 
 func TestKeyFor(t *testing.T) {
-	memberships := []account.Membership{{Workspace: here, Role: identity.Viewer}, {Workspace: there, Role: identity.Admin}}
+	memberships := []account.Membership{{Workspace: here, Role: identity.Viewer},
+		{Workspace: there, Role: identity.Admin}}
 	for name, tt := range map[string]struct {
 		workspace string
 		d         account.KeyDraft
 		ceiling   identity.Role
 		want      error
 	}{
-		"by the workspace's slug, with the person's role": {"other-slug", account.KeyDraft{Name: "k"}, identity.Admin, nil},
-		"by its id":               {"other", account.KeyDraft{Name: "k"}, identity.Admin, nil},
-		"with a lower ceiling":    {"other", account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, identity.Viewer, nil},
+		"by the workspace's slug, with the person's role": {"other-slug", account.KeyDraft{Name: "k"},
+			identity.Admin, nil},
+		"by its id": {"other", account.KeyDraft{Name: "k"}, identity.Admin, nil},
+		"with a lower ceiling": {"other", account.KeyDraft{Name: "k", Ceiling: identity.Viewer},
+			identity.Viewer, nil},
 		"in none of the person's": {"third", account.KeyDraft{Name: "k"}, 0, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
+			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"),
+				"ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
 			var stored *account.Key
 			var bearer *account.User
 			if tt.want == nil {
@@ -166,7 +189,8 @@ func TestKeyFor(t *testing.T) {
 			}
 			k, token, err := s.KeyFor(s.ctx, system, open, "ann@example.com", tt.workspace, tt.d)
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" || k.Ceiling != tt.ceiling) {
+			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" ||
+				k.Ceiling != tt.ceiling) {
 				t.Errorf("KeyFor = %+v", k)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // SignIn returns the person that verified claims belong to, after creating the account or updating it
@@ -13,7 +14,8 @@ import (
 // and cannot be joined, apart is that other account. by is the system. Errors are those of
 // account.SignIn.Settle.
 // The audit trail notes the sign-in.
-func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org, c account.Claims) (p *account.Person, apart *account.User, err error) {
+func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org,
+	c account.Claims) (p *account.Person, apart *account.User, err error) {
 	if len(c.Missing(org)) > 0 { // Settle would return it too, but after loading data
 		return nil, nil, account.ErrClaimMissing
 	}
@@ -32,11 +34,25 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 		return nil, nil, err
 	}
 	in := account.SignIn{Claims: c, Org: org}
+	moved := false
 	p, err = s.users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
+		was := ""
+		if in.Linked != nil {
+			was = in.Linked.Email
+		}
 		err := in.Settle(by)
-		apart = in.NotJoined
+		apart, moved = in.NotJoined, err == nil && was != "" && was != in.User.Email
 		return err
 	})
+	if err == nil {
+		var joined bool
+		if joined, err = s.capture(ctx, by, org, p, c); joined && err == nil {
+			p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
+		}
+	}
+	if err == nil && moved { // if the node dies before, the daily audit of payments does the same
+		err = s.followOwner(ctx, by, p)
+	}
 	return p, apart, err
 }
 
@@ -45,23 +61,34 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 type Linked struct{ To, From identity.UserID }
 
 // LinkSignIn links an issuer's subject to the person with an e-mail address, and removes the subject's
-// link to another person. by must be the system.
-func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identity.Org, email, issuer, subject string) (out Linked, err error) {
+// link to another person, whose sessions by that sign-in end. by must be the system.
+func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identity.Org, email, issuer,
+	subject string) (out Linked, err error) {
 	if err := account.CheckSignIn(org, issuer, subject); err != nil {
 		return Linked{}, err
 	}
-	err = s.users.Link(ctx, by, email, issuer, subject, func(to, from *account.Person) error {
-		out = Linked{To: to.User.ID}
-		if from != nil && from.User.ID != to.User.ID {
-			out.From = from.User.ID
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Users.Link(ctx, by, email, issuer, subject, func(to, from *account.Person) error {
+			out = Linked{To: to.User.ID}
+			if from != nil && from.User.ID != to.User.ID {
+				out.From = from.User.ID
+			}
+			return to.TakeSignIn(by, issuer, from)
+		}); err != nil || out.From == "" {
+			return err
 		}
-		return to.TakeSignIn(by, issuer, from)
+		return tx.ProviderSessions.End(ctx, by, account.ProviderSession{Issuer: issuer, Subject: subject},
+			func(p *account.Person, live []*account.Session) error {
+				return p.EndSessionsBecause(by, account.EndedByUnlink, live)
+			})
 	})
 	return out, err
 }
 
 // UserByEmail returns the person with an e-mail address, for the command line. by is the system.
 // Returns account.ErrUserNotFound if there is none.
-func (s *Service) UserByEmail(ctx context.Context, by identity.Actor, email string) (*account.User, []account.Membership, error) {
+func (s *Service) UserByEmail(
+	ctx context.Context, by identity.Actor, email string,
+) (*account.User, []account.Membership, error) {
 	return s.users.FindByEmail(ctx, by.Org, email)
 }

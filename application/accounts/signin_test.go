@@ -13,16 +13,21 @@ import (
 )
 
 func TestSignIn(t *testing.T) {
-	claims := account.Claims{Issuer: "https://issuer.example", Subject: "sub", Email: email, EmailVerified: true, Name: "Ann", Raw: map[string]any{"groups": []any{"dev"}}}
+	claims := account.Claims{Issuer: "https://issuer.example", Subject: "sub", Email: email, EmailVerified: true,
+		Name: "Ann", Raw: map[string]any{"groups": []any{"dev"}}}
 	const issuer = "https://issuer.example"
 	org := &identity.Org{
-		ID: "org", OwnSpaces: true, SignUp: identity.SignUpClaims, Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}},
-		ClaimRules: []identity.ClaimRule{{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}},
+		ID: "org", OwnSpaces: true, SignUp: identity.SignUpClaims,
+		Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}},
+		ClaimRules: []identity.ClaimRule{{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: "acme-slug",
+			Role: identity.Member}},
 	}
 	known := func() *account.Person {
 		return &account.Person{
-			User:        account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, EmailVerifiedBy: issuer, Name: "Ann", Revision: 1},
-			Memberships: []account.Membership{{Workspace: here, Role: identity.Member, Granted: account.Granted{issuer: identity.Member}}},
+			User: account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, EmailVerifiedBy: issuer,
+				Name: "Ann", Revision: 1},
+			Memberships: []account.Membership{{Workspace: here, Role: identity.Member,
+				Granted: account.Granted{issuer: identity.Member}}},
 		}
 	}
 	signedIn := func(s *env, p *account.Person, err error) {
@@ -34,7 +39,8 @@ func TestSignIn(t *testing.T) {
 		if got, apart, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p || apart != nil {
 			t.Fatalf("SignIn = %+v, %v", got, err)
 		}
-		if n := *s.noted; len(n) != 1 || n[0].Type != "user.signed_in" || n[0].By.User != "ann" || n[0].Workspaces[0] != "acme" || n[0].Scope[0] != issuer {
+		if n := *s.noted; len(n) != 1 || n[0].Type != "user.signed_in" || n[0].By.User != "ann" ||
+			n[0].Workspaces[0] != "acme" || n[0].Scope[0] != issuer {
 			t.Errorf("noted %+v", n)
 		}
 	})
@@ -54,16 +60,26 @@ func TestSignIn(t *testing.T) {
 		byEmail *account.User // has the address as another subject
 		check   func(*account.SignIn) bool
 	}{
-		"another subject of the issuer gets one apart": {nil, false, &account.User{ID: "bob", Email: email, EmailVerified: true}, func(s *account.SignIn) bool {
-			return s.IsNew && s.Link && s.User.Email == "" && s.User.ID != "bob"
-		}},
+		"another subject of the issuer gets one apart": {nil, false,
+			&account.User{ID: "bob", Email: email, EmailVerified: true}, func(s *account.SignIn) bool {
+				return s.IsNew && s.Link && s.User.Email == "" && s.User.ID != "bob"
+			}},
 		"a newcomer gets an account": {nil, false, nil, func(s *account.SignIn) bool {
-			return s.IsNew && s.Link && s.User.Email == email && s.PersonalWorkspace != nil && s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
+			return s.IsNew && s.Link && s.User.Email == email && s.PersonalWorkspace != nil &&
+				s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
 		}},
-		"who has another name now is brought in line": {func() *account.Person { p := known(); p.User.Name = "Old"; return p }, true, nil, func(s *account.SignIn) bool {
+		"who has another name now is brought in line": {func() *account.Person {
+			p := known()
+			p.User.Name = "Old"
+			return p
+		}, true, nil, func(s *account.SignIn) bool {
 			return !s.IsNew && !s.Link && s.User.ID == "ann" && s.User.Name == "Ann" && s.PersonalWorkspace == nil
 		}},
-		"so is whose role the rules would change": {func() *account.Person { p := known(); p.Memberships = nil; return p }, true, nil, func(s *account.SignIn) bool {
+		"so is whose role the rules would change": {func() *account.Person {
+			p := known()
+			p.Memberships = nil
+			return p
+		}, true, nil, func(s *account.SignIn) bool {
 			return s.User.ID == "ann" && s.Workspaces["acme-slug"].Members["ann"].Role == identity.Member
 		}},
 	} {
@@ -78,7 +94,8 @@ func TestSignIn(t *testing.T) {
 			var in account.SignIn
 			made := &account.Person{}
 			s.users.EXPECT().SignIn(s.ctx, identity.OrgID("org"), gomock.Any(), gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.OrgID, asked account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
+				func(_ context.Context, _ identity.OrgID, asked account.SignIn,
+					settle func(*account.SignIn) error) (*account.Person, error) {
 					if !reflect.DeepEqual(asked, want) {
 						t.Errorf("asked %+v", asked)
 					}
@@ -123,8 +140,14 @@ func TestLinkSignIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			var to, from *account.Person
-			s.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _, _, _ string, change func(to, from *account.Person) error) error {
+			tx := s.expectAtomically(t, 1)
+			if tt.from == "bob" {
+				tx.provided.EXPECT().End(s.ctx, system, account.ProviderSession{Issuer: issuer, Subject: "sub"},
+					gomock.Any())
+			}
+			tx.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _, _, _ string,
+					change func(to, from *account.Person) error) error {
 					for range 2 { // the second run must not depend on the first
 						to, from = &account.Person{User: account.User{ID: "ann", Org: "org"}}, nil
 						if tt.from != "" {

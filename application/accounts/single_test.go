@@ -23,7 +23,8 @@ func TestMember(t *testing.T) {
 			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
 			if tt.by != stranger {
-				s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), identity.UserID("ann")).Return(account.Member{User: "ann"}, tt.found)
+				s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"),
+					identity.UserID("ann")).Return(account.Member{User: "ann"}, tt.found)
 			}
 			got, err := s.Member(s.ctx, tt.by, "acme", "ann")
 			wantErr(t, err, tt.want)
@@ -49,7 +50,8 @@ func TestInvitation(t *testing.T) {
 			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
 			if tt.by == admin {
-				s.invitations.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), account.InvitationID("inv")).Return(&account.Invitation{ID: "inv"}, tt.found)
+				s.invitations.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"),
+					account.InvitationID("inv")).Return(&account.Invitation{ID: "inv"}, tt.found)
 			}
 			got, err := s.Invitation(s.ctx, tt.by, "acme", "inv")
 			wantErr(t, err, tt.want)

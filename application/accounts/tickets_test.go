@@ -28,14 +28,34 @@ func TestTickets(t *testing.T) {
 	t.Run("a ticket stands for what was shown", func(t *testing.T) {
 		s, tickets := newTickets(t)
 		var kept account.Ticket
-		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t account.Ticket) error { kept = t; return nil })
+		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t account.Ticket) error {
+			kept = t
+			return nil
+		})
 		token, expires, err := s.Issue(t.Context(), "org", byKey, at)
-		if err != nil || !expires.Equal(at.Add(time.Minute)) || kept.Hash != token.Hash() || kept.Proof != byKey || kept.Org != "org" || !kept.ExpiresAt.Equal(expires) {
+		if err != nil || !expires.Equal(at.Add(time.Minute)) || kept.Hash != token.Hash() || kept.Proof != byKey ||
+			kept.Org != "org" || !kept.ExpiresAt.Equal(expires) {
 			t.Fatalf("%+v until %v, %v", kept, expires, err)
 		}
 		tickets.EXPECT().Take(gomock.Any(), identity.OrgID("org"), token.Hash(), at).Return(&kept, nil)
 		if got, err := s.Redeem(t.Context(), "org", token.Reveal(), at); err != nil || got != byKey {
 			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	t.Run("a ticket that was redeemed resumes", func(t *testing.T) {
+		s, tickets := newTickets(t)
+		token, kept := account.NewTicket("org", byKey, at)
+		resumes := tickets.EXPECT().Resume(gomock.Any(), identity.OrgID("org"), token.Hash(), at)
+		resumes.Return(&kept, nil)
+		if got, err := s.Resume(t.Context(), "org", token.Reveal(), at); err != nil || got != byKey {
+			t.Errorf("%+v, %v", got, err)
+		}
+		tickets.EXPECT().Resume(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
+		if _, err := s.Resume(t.Context(), "org", token.Reveal(), at); !errors.Is(err, outage) {
+			t.Error(err)
+		}
+		if _, err := s.Resume(t.Context(), "org", "x", at); !errors.Is(err, identity.ErrUnauthenticated) {
+			t.Error(err)
 		}
 	})
 	t.Run("what cannot be one costs no look-up", func(t *testing.T) {
@@ -65,14 +85,17 @@ func TestTickets(t *testing.T) {
 	t.Run("of many proofs, each stands or falls for itself, and the store is asked once", func(t *testing.T) {
 		s, tickets := newTickets(t)
 		live := func(user identity.UserID) *account.Principal {
-			return &account.Principal{User: account.User{ID: user}, Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
+			return &account.Principal{User: account.User{ID: user},
+				Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
 		}
 		revoked := live("bob")
 		revoked.Key.RevokedAt = at
 		proofs := []account.Proof{byKey, byKey, bySignIn, byKey}
-		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"), proofs).Return([]*account.Principal{live("ann"), revoked, {User: account.User{ID: "carl"}}, nil}, nil)
+		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"),
+			proofs).Return([]*account.Principal{live("ann"), revoked, {User: account.User{ID: "carl"}}, nil}, nil)
 		got, err := s.ResolveProofs(t.Context(), org, proofs, at)
-		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" || got[3] != nil {
+		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" ||
+			got[3] != nil {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

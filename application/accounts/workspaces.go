@@ -15,7 +15,8 @@ import (
 
 // CreateWorkspace creates a workspace of org that by owns. If its slug is derived from the name and
 // taken, further candidates are tried. A slug that the caller gave is used or refused as it is.
-func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug, name string) (*account.Workspace, error) {
+func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug,
+	name string) (*account.Workspace, error) {
 	const tries = 6
 	given := slug != ""
 	for try := 1; ; try++ {
@@ -34,7 +35,9 @@ func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *i
 }
 
 // Workspace returns one of the caller's workspaces.
-func (s *Service) Workspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID) (*account.Workspace, error) {
+func (s *Service) Workspace(
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID,
+) (*account.Workspace, error) {
 	w, err := s.workspaces.Get(ctx, by, id)
 	if err != nil {
 		return nil, err
@@ -43,17 +46,32 @@ func (s *Service) Workspace(ctx context.Context, by identity.Actor, id identity.
 }
 
 // ChangeWorkspace renames a workspace of org.
-func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
-	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, org.ClaimRules, c) })
+func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID,
+	at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
+	var w *account.Workspace
+	err := s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+		w, err = tx.Workspaces.Update(ctx, by, id, nil,
+			func(w *account.Workspace) error { return w.Change(by, at, org, c) })
+		if err != nil || c.Name == nil {
+			return err
+		}
+		return s.followDetails(ctx, tx.Jobs, by, id)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // DeleteWorkspace hides a workspace; RestoreWorkspace restores it. Live connections and subscriptions
 // prevent it, so that a deleted workspace reads no data and is not charged. They are counted while the
 // workspace is locked, so that none can be created in between. A subscription at an account that the
 // org no longer uses does not prevent it, because it cannot be ended here.
-func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match) error {
+func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
+	at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
+		if _, err := tx.Workspaces.Update(ctx, by, id, nil,
+			func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
 			return err
 		}
 		charged := func(ctx context.Context, id identity.WorkspaceID) (int, error) {
@@ -74,7 +92,9 @@ func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id ide
 
 // RestoreWorkspace restores a deleted workspace of by's org, named by slug or id. by must be the
 // system.
-func (s *Service) RestoreWorkspace(ctx context.Context, by identity.Actor, idOrSlug string) (*account.Workspace, error) {
+func (s *Service) RestoreWorkspace(
+	ctx context.Context, by identity.Actor, idOrSlug string,
+) (*account.Workspace, error) {
 	w, err := s.workspaces.Find(ctx, by.Org, idOrSlug)
 	if err != nil {
 		return nil, err
@@ -83,7 +103,8 @@ func (s *Service) RestoreWorkspace(ctx context.Context, by identity.Actor, idOrS
 }
 
 // Members lists a workspace's members.
-func (s *Service) Members(ctx context.Context, by identity.Actor, id identity.WorkspaceID, q page.Query) (account.MemberPage, error) {
+func (s *Service) Members(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
+	q page.Query) (account.MemberPage, error) {
 	if _, err := s.Workspace(ctx, by, id); err != nil {
 		return account.MemberPage{}, err
 	}
@@ -91,7 +112,8 @@ func (s *Service) Members(ctx context.Context, by identity.Actor, id identity.Wo
 }
 
 // Member returns one member of a workspace.
-func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
+func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
+	user identity.UserID) (account.Member, error) {
 	if _, err := s.Workspace(ctx, by, id); err != nil {
 		return account.Member{}, err
 	}
@@ -99,10 +121,17 @@ func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.Wor
 }
 
 // ChangeMember changes a member's role.
-func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match, to identity.Role) (m account.Member, err error) {
-	_, err = s.workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) error {
-		m, err = w.ChangeRole(by, at, user, to)
-		return err
+func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID,
+	at revision.Match, to identity.Role) (m account.Member, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		_, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) (err error) {
+			m, err = w.ChangeRole(by, at, user, to)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.followDetails(ctx, tx.Jobs, by, id)
 	})
 	return m, err
 }
@@ -110,14 +139,22 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identi
 // RemoveMember ends a membership, with the service keys that the member created unless keep is set.
 // Every member may end their own membership.
 func (s *Service) RemoveMember(
-	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match, keep account.KeepServiceKeys,
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match,
+	keep account.KeepServiceKeys,
 ) error {
-	_, err := s.workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, at, user, keep) })
-	return err
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		_, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user},
+			func(w *account.Workspace) error { return w.Remove(by, at, user, keep) })
+		if err != nil {
+			return err
+		}
+		return s.followDetails(ctx, tx.Jobs, by, id)
+	})
 }
 
 // Invitations lists a workspace's open invitations.
-func (s *Service) Invitations(ctx context.Context, by identity.Actor, id identity.WorkspaceID, q page.Query) (account.InvitationPage, error) {
+func (s *Service) Invitations(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
+	q page.Query) (account.InvitationPage, error) {
 	w, err := s.workspaces.Get(ctx, by, id)
 	if err != nil {
 		return account.InvitationPage{}, err
@@ -129,7 +166,8 @@ func (s *Service) Invitations(ctx context.Context, by identity.Actor, id identit
 }
 
 // Invitation returns one of a workspace's open invitations.
-func (s *Service) Invitation(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+func (s *Service) Invitation(ctx context.Context, by identity.Actor, ws identity.WorkspaceID,
+	id account.InvitationID) (*account.Invitation, error) {
 	w, err := s.workspaces.Get(ctx, by, ws)
 	if err != nil {
 		return nil, err
@@ -151,9 +189,11 @@ type Invited struct {
 }
 
 // Invite invites the owner of an e-mail address to a workspace of org. An open invitation counts for the
-// limit of members: a *quota.LimitError if it is reached. The link is mailed after the commit.
+// limit of members: a *quota.LimitError if it is reached. The link is mailed after the commit. groups are those that
+// the person joins on accepting: account.ErrGroupNotFound if the workspace does not have one of them.
 func (s *Service) Invite(
-	ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, email string, role identity.Role,
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, email string,
+	role identity.Role, groups ...identity.UserID,
 ) (*Invited, error) {
 	out, to := &Invited{}, by
 	to.Workspace = id
@@ -163,15 +203,24 @@ func (s *Service) Invite(
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		var grown []quota.Kind
-		if err := tx.Invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (_ *account.Invitation, err error) {
-			out.Workspace, out.Renewed = w, pending != nil
-			grown = pending.Seats(by.At)
-			if out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending); err != nil {
-				return nil, err
-			}
-			w.Mail(by, out.Invitation, s.mails.Limits)
-			return out.Invitation, nil
-		}); err != nil {
+		joins, err := groupsIn(ctx, tx, id, groups)
+		if err != nil {
+			return err
+		}
+		if err := tx.Invitations.Invite(ctx, by, id, email,
+			func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (_ *account.Invitation,
+				err error) {
+				out.Workspace, out.Renewed = w, pending != nil
+				grown = pending.Seats(by.At)
+				if out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending); err != nil {
+					return nil, err
+				}
+				if err := w.InviteToGroups(by, out.Invitation, joins); err != nil {
+					return nil, err
+				}
+				w.Mail(by, out.Invitation, s.mails.Limits)
+				return out.Invitation, nil
+			}); err != nil {
 			return err
 		}
 		return tx.CheckUsage(ctx, to, limits, grown...)
@@ -184,21 +233,41 @@ func (s *Service) Invite(
 	return out, nil
 }
 
+// groupsIn reads groups of a workspace.
+func groupsIn(
+	ctx context.Context, tx ports.Stores, ws identity.WorkspaceID, ids []identity.UserID,
+) ([]*account.Group, error) {
+	found := make([]*account.Group, len(ids))
+	for i, id := range ids {
+		g, err := tx.Groups.Get(ctx, ws, id)
+		if err != nil {
+			return nil, err
+		}
+		found[i] = g
+	}
+	return found, nil
+}
+
 // Withdraw ends an invitation and the chat memberships that depend on it.
-func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, at revision.Match) error {
+func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
+	at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		err := tx.Invitations.Update(ctx, by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
+		err := tx.Invitations.Update(ctx, by, ws, id,
+			func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
 		if err != nil {
 			return err
 		}
-		return invitedChats(ctx, tx, by, ws, id, func(t *chat.Template, invited, _ chat.Party) { t.Disinvite(by, invited) })
+		return invitedChats(ctx, tx, by, ws, id,
+			func(t *chat.Template, invited, _ chat.Party) { t.Disinvite(by, invited) })
 	})
 }
 
 // AcceptInvitation makes the caller a member of the workspace that the token is for, and of the chats
 // that the invitation was for. A *quota.LimitError if the workspace has more members and open
 // invitations than it may have.
-func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token string) (joined *account.Workspace, err error) {
+func (s *Service) AcceptInvitation(
+	ctx context.Context, by identity.Actor, token string,
+) (joined *account.Workspace, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
 		return nil, account.ErrInvitationNotFound
@@ -212,30 +281,50 @@ func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token
 		return nil, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		var invitation *account.Invitation
-		var grown []quota.Kind
-		err := tx.Invitations.Accept(ctx, by, t.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
+		joined, err = acceptIn(ctx, tx, by, to.Workspace, t, limits)
+		return err
+	})
+	return joined, err
+}
+
+// acceptIn accepts the invitation to a workspace that a token is for, in a transaction.
+func acceptIn(
+	ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, t account.Token,
+	limits quota.Limits,
+) (joined *account.Workspace, err error) {
+	to := by
+	to.Workspace = ws
+	var invitation *account.Invitation
+	var grown []quota.Kind
+	err = tx.Invitations.Accept(ctx, by, t.Hash(),
+		func(u *account.User, w *account.Workspace, i *account.Invitation) error {
 			joined, invitation, grown = w, i, []quota.Kind{quota.Members}
 			if _, member := w.Members[by.User]; member { // a guest who has joined in the meantime
 				grown = nil
 			}
 			return w.Accept(by, u, i)
 		})
-		if err == nil {
-			err = tx.CheckUsage(ctx, to, limits, grown...)
+	if err == nil {
+		err = tx.CheckUsage(ctx, to, limits, grown...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range invitation.Groups {
+		_, err := tx.Groups.Update(ctx, to, id, []identity.UserID{by.User},
+			func(w *account.Workspace, g *account.Group) error { return w.JoinInvited(by, g, invitation) })
+		if err != nil && !errors.Is(err, account.ErrGroupNotFound) {
+			return nil, err
 		}
-		if err != nil {
-			return err
-		}
-		return invitedChats(ctx, tx, by, joined.ID, invitation.ID, func(t *chat.Template, invited, own chat.Party) { t.Accept(by, invited, own) })
-	})
-	return joined, err
+	}
+	return joined, invitedChats(ctx, tx, by, joined.ID, invitation.ID,
+		func(t *chat.Template, invited, own chat.Party) { t.Accept(by, invited, own) })
 }
 
 // invitedChats changes, one after another, the chat templates of ws whose members an invitation would
 // make. The invitation's workspace is already locked, as it is when more are added.
-func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
-	change func(t *chat.Template, invited, own chat.Party)) error {
+func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID,
+	id account.InvitationID, change func(t *chat.Template, invited, own chat.Party)) error {
 	by.Workspace = ws
 	reserved := id.Reserved()
 	chats, err := tx.Chats.Invited(ctx, ws, reserved)
@@ -243,10 +332,11 @@ func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws id
 		return err
 	}
 	for _, c := range chats {
-		if _, err := tx.Chats.UpdateFor(ctx, by, c, []identity.UserID{reserved, by.User}, func(t *chat.Template, p []chat.Party) error {
-			change(t, p[0], p[1])
-			return nil
-		}); err != nil {
+		if _, err := tx.Chats.UpdateFor(ctx, by, c, []identity.UserID{reserved, by.User},
+			func(t *chat.Template, p []chat.Party) error {
+				change(t, p[0], p[1])
+				return nil
+			}); err != nil {
 			return err
 		}
 	}

@@ -27,15 +27,19 @@ func acme() *account.Workspace {
 	w := here
 	w.Revision, w.Owners = 3, 1
 	w.Members = map[identity.UserID]account.Member{
-		"bob": {User: "bob", Role: identity.Owner, Revision: 5}, "ada": {User: "ada", Role: identity.Admin, Revision: 5}, "ann": {User: "ann", Role: identity.Member, Revision: 5},
+		"bob": {User: "bob", Role: identity.Owner, Revision: 5},
+		"ada": {User: "ada", Role: identity.Admin, Revision: 5},
+		"ann": {User: "ann", Role: identity.Member, Revision: 5},
 	}
 	return &w
 }
 
 // expectUpdateWorkspace runs a change twice, on fresh workspaces, as stores do after a conflict.
-func (s *env) expectUpdateWorkspace(by identity.Actor, also []identity.UserID, load func() *account.Workspace, after **account.Workspace) {
+func (s *env) expectUpdateWorkspace(by identity.Actor, also []identity.UserID, load func() *account.Workspace,
+	after **account.Workspace) {
 	s.workspaces.EXPECT().Update(s.ctx, by, identity.WorkspaceID("acme"), also, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (w *account.Workspace, err error) {
+		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID,
+			change func(*account.Workspace) error) (w *account.Workspace, err error) {
 			for range 2 {
 				w = load()
 				*after = w
@@ -60,7 +64,8 @@ func TestCreateWorkspace(t *testing.T) {
 		var stored *account.Workspace
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { stored = w })
 		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "fresh", "New")
-		if err != nil || w != stored || w.Slug != "fresh" || w.Name != "New" || w.Members["ann"].Role != identity.Owner {
+		if err != nil || w != stored || w.Slug != "fresh" || w.Name != "New" ||
+			w.Members["ann"].Role != identity.Owner {
 			t.Fatalf("CreateWorkspace = %+v, %v", w, err)
 		}
 	})
@@ -74,7 +79,8 @@ func TestCreateWorkspace(t *testing.T) {
 			return nil
 		}).Times(5)
 		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "", "Our Team")
-		if err != nil || w.Slug != tried[4] || w.Name != "Our Team" || !slices.Equal(tried[:4], []string{"our-team", "our-team-2", "our-team-3", "our-team-4"}) {
+		if err != nil || w.Slug != tried[4] || w.Name != "Our Team" ||
+			!slices.Equal(tried[:4], []string{"our-team", "our-team-2", "our-team-3", "our-team-4"}) {
 			t.Errorf("tried %q: %+v, %v", tried, w, err)
 		}
 	})
@@ -89,12 +95,15 @@ func TestCreateWorkspace(t *testing.T) {
 	})
 	t.Run("a slug that the org's rules name is not the caller's to take", func(t *testing.T) {
 		s := newEnv(t)
-		org := &identity.Org{ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "fresh", Role: identity.Viewer}}}
+		org := &identity.Org{
+			ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "fresh", Role: identity.Viewer}}}
 		_, err := s.CreateWorkspace(s.ctx, member, org, "fresh", "New")
 		wantErr(t, err, account.ErrSlugTaken)
 		var after *account.Workspace
-		s.expectUpdateWorkspace(admin, nil, acme, &after)
-		_, err = s.ChangeWorkspace(s.ctx, admin, org, "acme", nil, account.WorkspaceChanges{Slug: new("fresh"), Name: new("New")})
+		tx := s.expectAtomically(t, 1)
+		tx.expectUpdateWorkspace(admin, nil, acme, &after)
+		_, err = s.ChangeWorkspace(s.ctx, admin, org, "acme", nil,
+			account.WorkspaceChanges{Slug: new("fresh"), Name: new("New")})
 		wantErr(t, err, account.ErrSlugTaken)
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
@@ -120,8 +129,13 @@ func TestChangeWorkspace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			var after *account.Workspace
-			s.expectUpdateWorkspace(tt.by, nil, acme, &after)
-			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at, account.WorkspaceChanges{Name: new("New")})
+			tx := s.expectAtomically(t, 1)
+			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			if tt.want == nil {
+				tx.expectFollowed("acme")
+			}
+			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at,
+				account.WorkspaceChanges{Name: new("New")})
 			wantErr(t, err, tt.want)
 			if tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4) || tt.want != nil && w != nil {
 				t.Errorf("ChangeWorkspace = %+v", w)
@@ -266,7 +280,11 @@ func TestChangeMember(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			var after *account.Workspace
-			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			tx := s.expectAtomically(t, 1)
+			tx.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			if tt.want == nil {
+				tx.expectFollowed("acme")
+			}
 			m, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to)
 			wantErr(t, err, tt.want)
 			if tt.want == nil && (!reflect.DeepEqual(m, after.Members[tt.user]) || m.Role != tt.to || m.Revision != 6) {
@@ -296,7 +314,11 @@ func TestRemoveMember(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			var after *account.Workspace
-			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			tx := s.expectAtomically(t, 1)
+			tx.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			if tt.want == nil {
+				tx.expectFollowed("acme")
+			}
 			wantErr(t, s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false), tt.want)
 			if (after.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
 				t.Errorf("member %+v", after.Members[tt.user])

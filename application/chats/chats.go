@@ -36,8 +36,8 @@ type Service struct {
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, limits account.MailLimits, m MailInvitation,
-	q ports.Quotas,
+	a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, limits account.MailLimits,
+	m MailInvitation, q ports.Quotas,
 ) *Service {
 	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mailLimits: limits, mail: m, quotas: q}
 }
@@ -71,7 +71,8 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 }
 
 // Change changes a template's own fields, or transfers it to another owner.
-func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, c chat.Changes) (t *chat.Template, err error) {
+func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match,
+	c chat.Changes) (t *chat.Template, err error) {
 	facts := chat.Facts{Registry: s.registries(by.Org)}
 	var wanted chat.Prompt
 	if c.Prompt != nil {
@@ -92,10 +93,11 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 			t, err = tx.Chats.Update(ctx, by, id, change)
 			return kinds, err
 		}
-		t, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{*c.Owner}, func(t *chat.Template, p []chat.Party) error {
-			facts.Owner = p[0]
-			return change(t)
-		})
+		t, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{*c.Owner},
+			func(t *chat.Template, p []chat.Party) error {
+				facts.Owner = p[0]
+				return change(t)
+			})
 		return kinds, err
 	})
 	return t, err
@@ -105,7 +107,8 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 // locked: a concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds
 // that do returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read
 // before the transaction starts.
-func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt, do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
+func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt,
+	do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
 		return err
@@ -149,7 +152,9 @@ func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*
 }
 
 // AttachWorkflow attaches a workflow of the registry. attached is false if it was attached already.
-func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, workflow string) (t *chat.Template, w chat.Workflow, attached bool, err error) {
+func (s *Service) AttachWorkflow(
+	ctx context.Context, by identity.Actor, id chat.ID, workflow string,
+) (t *chat.Template, w chat.Workflow, attached bool, err error) {
 	t, err = s.chats.Update(ctx, by, id, func(t *chat.Template) error {
 		w, attached, err = t.Attach(by, workflow, s.registries(by.Org))
 		return err
@@ -158,7 +163,8 @@ func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat
 }
 
 // DetachWorkflow removes a workflow.
-func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, workflow string) error {
+func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match,
+	workflow string) error {
 	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
 	return err
 }

@@ -16,7 +16,7 @@ import (
 func TestList(t *testing.T) {
 	s := newStage(t)
 	f, q := chat.Filter{Query: "x"}, page.Query{After: "a", Limit: 5}
-	want := chat.Page{Items: []chat.Template{*template()}, Next: "b"}
+	want := chat.Page{Items: []chat.Summary{template().Summary()}, Next: "b"}
 	s.lists.EXPECT().Visible(s.ctx, owner, f, q).Return(want, nil)
 	if got, err := s.List(s.ctx, owner, f, q); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("List = %+v, %v", got, err)
@@ -48,8 +48,12 @@ func TestCreate(t *testing.T) {
 		s := newStage(t)
 		s.expectTransaction(t)
 		var stored *chat.Template
-		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, c *chat.Template) error { stored = c; return nil })
-		got, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "assistant"}}}})
+		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, c *chat.Template) error {
+			stored = c
+			return nil
+		})
+		got, err := s.Create(s.ctx, owner,
+			chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "assistant"}}}})
 		wantErr(t, err, nil)
 		if got != stored || got.Owner != "ann" {
 			t.Errorf("Create = %+v", got)
@@ -58,14 +62,16 @@ func TestCreate(t *testing.T) {
 	t.Run("what the registry does not offer is not", func(t *testing.T) {
 		s := newStage(t)
 		s.expectTransaction(t)
-		_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
+		_, err := s.Create(s.ctx, owner,
+			chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
 		wantErr(t, err, chat.ErrUnknownItem)
 	})
 }
 
 func TestPrompts(t *testing.T) {
 	ref := prompt.Ref{Number: 2}
-	draft, frozen := &prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2}, &prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2, Frozen: true}
+	draft, frozen := &prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2},
+		&prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2, Frozen: true}
 	for what, tt := range map[string]struct {
 		by   identity.Actor
 		v    *prompt.VersionInfo
@@ -102,7 +108,8 @@ func TestPrompts(t *testing.T) {
 		s := newStage(t)
 		tx := s.expectAtomically(t)
 		tx.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("ptpl"), ref).Return(nil, nil, prompt.ErrNotFound)
-		_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v2"}}})
+		_, err := s.Create(s.ctx, owner,
+			chat.Draft{Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v2"}}})
 		wantErr(t, err, chat.ErrPromptUnavailable)
 	})
 }
@@ -130,7 +137,8 @@ func TestChange(t *testing.T) {
 	for what, tt := range map[string]struct {
 		to   identity.UserID
 		want error
-	}{"it is handed to a member of the workspace": {"sam", nil}, "and to no one else": {"usr", chat.ErrUserNotInWorkspace}} {
+	}{"it is handed to a member of the workspace": {"sam", nil},
+		"and to no one else": {"usr", chat.ErrUserNotInWorkspace}} {
 		t.Run(what, func(t *testing.T) {
 			s := newStage(t)
 			var after *chat.Template
@@ -149,7 +157,8 @@ func TestDeleteAndRestore(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, chat.ErrForbidden}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
+	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, chat.ErrForbidden},
+		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			var after *chat.Template
@@ -166,7 +175,8 @@ func TestDeleteAndRestore(t *testing.T) {
 		deleted := template()
 		deleted.DeletedAt = now
 		s.chats.EXPECT().Update(s.ctx, owner, chat.ID("ctpl"), anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
+				error) {
 				return deleted, change(deleted)
 			})
 		if got, err := s.Restore(s.ctx, owner, "ctpl"); err != nil || !got.DeletedAt.IsZero() {

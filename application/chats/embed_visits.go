@@ -53,7 +53,9 @@ func (s *Embeds) Expected(ctx context.Context, v Visit) (bool, error) {
 
 // Ticket admits the page in a frame of v.Origin. It returns the content of that page, and the ticket
 // with which the page opens a session.
-func (s *Embeds) Ticket(ctx context.Context, v Visit, token string, limit Limit) (*chat.Embedding, secret.String, error) {
+func (s *Embeds) Ticket(
+	ctx context.Context, v Visit, token string, limit Limit,
+) (*chat.Embedding, secret.String, error) {
 	e, by, err := s.embedding(ctx, v, token, limit)
 	if err != nil {
 		return nil, secret.String{}, err
@@ -97,7 +99,9 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 }
 
 // embedding returns what a token's secret opens, and counts the call against the token's limit.
-func (s *Embeds) embedding(ctx context.Context, v Visit, token string, limit Limit) (*chat.Embedding, secret.Hash, error) {
+func (s *Embeds) embedding(
+	ctx context.Context, v Visit, token string, limit Limit,
+) (*chat.Embedding, secret.Hash, error) {
 	t, ok := secret.ParseToken(chat.EmbedSecretPrefix, token)
 	if !ok {
 		return nil, secret.Hash{}, chat.ErrEmbedTokenInvalid

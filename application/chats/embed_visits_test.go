@@ -18,14 +18,16 @@ func (s *embedStage) expectBySecret() {
 }
 
 func (s *embedStage) expectByID() {
-	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"), s.token.ID).DoAndReturn(func(any, any, any) (*chat.Embedding, error) { return s.embedding(), nil })
+	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"),
+		s.token.ID).DoAndReturn(func(any, any, any) (*chat.Embedding, error) { return s.embedding(), nil })
 }
 
 // session opens a session for the site, or with a ticket.
 func (s *embedStage) session(t *testing.T, v chats.Visit, ticket string) *chats.Session {
 	t.Helper()
 	s.expectBySecret()
-	session, err := s.OpenSession(t.Context(), v, chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket, Visitor: "42"}, unlimited)
+	session, err := s.OpenSession(t.Context(), v, chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket,
+		Visitor: "42"}, unlimited)
 	wantErr(t, err, nil)
 	return session
 }
@@ -45,7 +47,8 @@ func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
 	resumed, err := s.Resume(t.Context(), shopVisit(), opened.Text.Reveal(), unlimited)
 	wantErr(t, err, nil)
 	for _, session := range []*chats.Session{opened, resumed} {
-		if len(session.Tools) != 1 || session.Tools[0].Name != "Search" || session.Pass.Visitor != "42" || session.Embedding.Template.Name != "Support" || !session.Pass.ExpiresAt.Equal(embedAt.Add(10*time.Minute)) {
+		if len(session.Tools) != 1 || session.Tools[0].Name != "Search" || session.Pass.Visitor != "42" ||
+			session.Embedding.Template.Name != "Support" || !session.Pass.ExpiresAt.Equal(embedAt.Add(10*time.Minute)) {
 			t.Errorf("%+v", session)
 		}
 	}
@@ -67,17 +70,22 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 		s := newEmbedStage(t)
 		s.token.Enabled = false
 		s.expectBySecret()
-		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken) error { t.Error("limit was asked"); return nil }), chat.ErrEmbedTokenInvalid)
+		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken) error {
+			t.Error("limit was asked")
+			return nil
+		}), chat.ErrEmbedTokenInvalid)
 	})
 	t.Run("the limit comes before the origin", func(t *testing.T) {
 		s, errLimit := newEmbedStage(t), errors.New("too many")
 		s.expectBySecret()
-		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(), func(*chat.EmbedToken) error { return errLimit }), errLimit)
+		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+			func(*chat.EmbedToken) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
 		s := newEmbedStage(t)
 		s.expectBySecret()
-		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(), unlimited), chat.ErrOriginNotAllowed)
+		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+			unlimited), chat.ErrOriginNotAllowed)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
 		s := newEmbedStage(t)
@@ -97,20 +105,24 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 		ticket string
 		want   error
 	}{
-		"from our page":            {s, ourVisit(), ticket, nil},
-		"again":                    {s, ourVisit(), ticket, nil},
-		"from the site itself":     {s, shopVisit(), ticket, chat.ErrOriginNotAllowed},
-		"without an origin":        {s, chats.Visit{Org: "org", At: embedAt}, ticket, chat.ErrOriginNotAllowed},
-		"a minute later":           {s, late, ticket, chat.ErrEmbedTicketInvalid},
-		"for another token":        {other, ourVisit(), ticket, chat.ErrEmbedTicketInvalid},
-		"a session is no ticket":   {s, ourVisit(), s.session(t, shopVisit(), "").Text.Reveal(), chat.ErrEmbedTicketInvalid},
-		"nor when it is named one": {s, ourVisit(), "att_" + strings.TrimPrefix(s.session(t, shopVisit(), "").Text.Reveal(), "ats_"), chat.ErrEmbedTicketInvalid},
+		"from our page":        {s, ourVisit(), ticket, nil},
+		"again":                {s, ourVisit(), ticket, nil},
+		"from the site itself": {s, shopVisit(), ticket, chat.ErrOriginNotAllowed},
+		"without an origin":    {s, chats.Visit{Org: "org", At: embedAt}, ticket, chat.ErrOriginNotAllowed},
+		"a minute later":       {s, late, ticket, chat.ErrEmbedTicketInvalid},
+		"for another token":    {other, ourVisit(), ticket, chat.ErrEmbedTicketInvalid},
+		"a session is no ticket": {s, ourVisit(), s.session(t, shopVisit(), "").Text.Reveal(),
+			chat.ErrEmbedTicketInvalid},
+		"nor when it is named one": {s, ourVisit(),
+			"att_" + strings.TrimPrefix(s.session(t, shopVisit(), "").Text.Reveal(), "ats_"),
+			chat.ErrEmbedTicketInvalid},
 		"garbage":                  {s, ourVisit(), "att_!", chat.ErrEmbedTicketInvalid},
 		"garbage that can be read": {s, ourVisit(), "att_AAAA", chat.ErrEmbedTicketInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.stage.expectBySecret()
-			session, err := tt.stage.OpenSession(t.Context(), tt.visit, chats.SessionRequest{Secret: tt.stage.secret.Reveal(), Ticket: tt.ticket}, unlimited)
+			session, err := tt.stage.OpenSession(t.Context(), tt.visit,
+				chats.SessionRequest{Secret: tt.stage.secret.Reveal(), Ticket: tt.ticket}, unlimited)
 			wantErr(t, err, tt.want)
 			if err == nil && (session.Pass.Origin != embedSite || !session.Pass.Framed) {
 				t.Errorf("%+v", session.Pass)
@@ -120,7 +132,8 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 	t.Run("the list may have changed meanwhile", func(t *testing.T) {
 		s.token.Origins = []chat.OriginPattern{"https://other.example"}
 		s.expectBySecret()
-		_, err := s.OpenSession(t.Context(), ourVisit(), chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket}, unlimited)
+		_, err := s.OpenSession(t.Context(), ourVisit(),
+			chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket}, unlimited)
 		wantErr(t, err, chat.ErrOriginNotAllowed)
 	})
 	t.Run("a foreign page gets none", func(t *testing.T) {
@@ -139,14 +152,18 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		want   error
 		asked  bool // whether the token is looked up
 	}{
-		"as it was":                 {shopVisit(), func(*embedStage) {}, nil, true},
-		"its time is over":          {late, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
-		"in another org":            {elsewhere, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
-		"from another site":         {foreign, func(*embedStage) {}, chat.ErrOriginNotAllowed, true},
-		"the token is disabled":     {shopVisit(), func(s *embedStage) { s.token.Enabled = false }, chat.ErrEmbedTokenInvalid, true},
-		"the token has expired":     {shopVisit(), func(s *embedStage) { s.token.ExpiresAt = embedAt }, chat.ErrEmbedTokenInvalid, true},
-		"its secret is rotated out": {shopVisit(), func(s *embedStage) { s.token.Hash[0]++ }, chat.ErrEmbedTokenInvalid, true},
-		"its site is off the list":  {shopVisit(), func(s *embedStage) { s.token.Origins = nil }, chat.ErrOriginNotAllowed, true},
+		"as it was":         {shopVisit(), func(*embedStage) {}, nil, true},
+		"its time is over":  {late, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
+		"in another org":    {elsewhere, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
+		"from another site": {foreign, func(*embedStage) {}, chat.ErrOriginNotAllowed, true},
+		"the token is disabled": {shopVisit(), func(s *embedStage) { s.token.Enabled = false },
+			chat.ErrEmbedTokenInvalid, true},
+		"the token has expired": {shopVisit(), func(s *embedStage) { s.token.ExpiresAt = embedAt },
+			chat.ErrEmbedTokenInvalid, true},
+		"its secret is rotated out": {shopVisit(), func(s *embedStage) { s.token.Hash[0]++ }, chat.ErrEmbedTokenInvalid,
+			true},
+		"its site is off the list": {shopVisit(), func(s *embedStage) { s.token.Origins = nil },
+			chat.ErrOriginNotAllowed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEmbedStage(t)

@@ -54,7 +54,9 @@ func (s *Embeds) List(ctx context.Context, by identity.Actor, of chat.ID, q page
 }
 
 // Get returns an embed token.
-func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.EmbedToken, error) {
+func (s *Embeds) Get(
+	ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+) (*chat.EmbedToken, error) {
 	t, token, err := s.embeds.Get(ctx, by, of, id)
 	if err != nil {
 		return nil, err
@@ -63,7 +65,8 @@ func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat
 }
 
 // Create creates an embed token. Its secret is shown only once.
-func (s *Embeds) Create(ctx context.Context, by identity.Actor, of chat.ID, c chat.EmbedChanges) (token *chat.EmbedToken, made secret.Token, err error) {
+func (s *Embeds) Create(ctx context.Context, by identity.Actor, of chat.ID,
+	c chat.EmbedChanges) (token *chat.EmbedToken, made secret.Token, err error) {
 	err = s.embeds.Add(ctx, by, of, func(t *chat.Template, have int) (*chat.EmbedToken, error) {
 		token, made, err = t.NewEmbedToken(by, have, c)
 		return token, err
@@ -72,7 +75,8 @@ func (s *Embeds) Create(ctx context.Context, by identity.Actor, of chat.ID, c ch
 }
 
 // Change changes an embed token's settings.
-func (s *Embeds) Change(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match, c chat.EmbedChanges) (token *chat.EmbedToken, err error) {
+func (s *Embeds) Change(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match,
+	c chat.EmbedChanges) (token *chat.EmbedToken, err error) {
 	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *chat.EmbedToken) error {
 		token = found
 		return t.ChangeEmbedToken(by, at, found, c)
@@ -81,7 +85,8 @@ func (s *Embeds) Change(ctx context.Context, by identity.Actor, of chat.ID, id c
 }
 
 // Rotate gives an embed token a new secret, which is shown only once. The previous one works for grace.
-func (s *Embeds) Rotate(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match, grace time.Duration) (token *chat.EmbedToken, made secret.Token, err error) {
+func (s *Embeds) Rotate(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match,
+	grace time.Duration) (token *chat.EmbedToken, made secret.Token, err error) {
 	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *chat.EmbedToken) error {
 		token = found
 		made, err = t.RotateEmbedToken(by, at, found, grace)
@@ -91,7 +96,8 @@ func (s *Embeds) Rotate(ctx context.Context, by identity.Actor, of chat.ID, id c
 }
 
 // Delete ends an embed token, and its sessions.
-func (s *Embeds) Delete(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match) error {
+func (s *Embeds) Delete(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+	at revision.Match) error {
 	return s.embeds.Update(ctx, by, of, id, func(t *chat.Template, token *chat.EmbedToken) error {
 		return t.DeleteEmbedToken(by, at, token)
 	})

@@ -23,7 +23,8 @@ var embedAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 const embedSite = "https://shop.example"
 
 func embedder(user identity.UserID) identity.Actor {
-	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner, At: embedAt}
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner,
+		At: embedAt}
 }
 
 // embedStage is Embeds on mocked ports; its stores run each change twice, as stores do after a
@@ -41,18 +42,22 @@ func newEmbedStage(t *testing.T) *embedStage {
 	c := gomock.NewController(t)
 	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
-	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer}, func(identity.OrgID) *chat.Registry { return registry })
+	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
+		func(identity.OrgID) *chat.Registry { return registry })
 	name, origins := "Shop", []string{embedSite}
-	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0, chat.EmbedChanges{Name: &name, Origins: &origins})
+	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0,
+		chat.EmbedChanges{Name: &name, Origins: &origins})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.token, s.secret = *token, made
 	// The sealed text contains the plain text and its associated data, so that tests can inspect them.
-	s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(plain, associated []byte) ([]byte, error) {
+	s.sealer.EXPECT().Seal(gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(func(plain, associated []byte) ([]byte, error) {
 		return []byte(string(associated) + "|" + string(plain)), nil
 	})
-	s.sealer.EXPECT().Open(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(sealed, associated []byte) ([]byte, error) {
+	s.sealer.EXPECT().Open(gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(func(sealed, associated []byte) ([]byte, error) {
 		if plain, ok := strings.CutPrefix(string(sealed), string(associated)+"|"); ok {
 			return []byte(plain), nil
 		}
@@ -63,20 +68,23 @@ func newEmbedStage(t *testing.T) *embedStage {
 
 func (s *embedStage) template() *chat.Template {
 	return &chat.Template{
-		Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Workspace}}, ID: "ctpl", Status: chat.StatusPublished,
+		Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann",
+			Visibility: access.Workspace}}, ID: "ctpl", Status: chat.StatusPublished,
 		Content: chat.Content{Name: "Support", Tools: []chat.Selected{{ID: "search"}, {ID: "admin"}, {ID: "gone"}}},
 	}
 }
 
 func (s *embedStage) embedding() *chat.Embedding {
 	return &chat.Embedding{Token: s.token, Template: chat.Embedded{
-		ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished, Name: "Support", Tools: []string{"search", "admin", "gone"},
+		ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished, Name: "Support",
+		Tools: []string{"search", "admin", "gone"},
 	}}
 }
 
 func (s *embedStage) expectUpdate(by identity.Actor) {
 	s.embeds.EXPECT().Update(gomock.Any(), by, chat.ID("ctpl"), s.token.ID, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, _ chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ chat.EmbedTokenID,
+			change func(*chat.Template, *chat.EmbedToken) error) error {
 			for range 2 {
 				token := s.token
 				if err := change(s.template(), &token); err != nil {
@@ -100,7 +108,8 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 	t.Run("they create one", func(t *testing.T) {
 		s := newEmbedStage(t)
 		s.embeds.EXPECT().Add(ctx, ann, chat.ID("ctpl"), gomock.Any()).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+			func(_ context.Context, _ identity.Actor, _ chat.ID,
+				change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
 				_, _ = change(s.template(), 3)
 				_, err := change(s.template(), 4)
 				return err
@@ -133,7 +142,8 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 	t.Run("they read them", func(t *testing.T) {
 		s := newEmbedStage(t)
 		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(s.template(), nil)
-		s.embeds.EXPECT().List(ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"), page.Query{Limit: 5}).Return(chat.EmbedTokenPage{Items: []chat.EmbedToken{s.token}}, nil)
+		s.embeds.EXPECT().List(ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"),
+			page.Query{Limit: 5}).Return(chat.EmbedTokenPage{Items: []chat.EmbedToken{s.token}}, nil)
 		found, err := s.List(ctx, ann, "ctpl", page.Query{Limit: 5})
 		wantErr(t, err, nil)
 		if len(found.Items) != 1 {

@@ -80,23 +80,26 @@ func (s *Service) invite(
 	out := &Added{}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		var grown []quota.Kind
-		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
-			out.Workspace = w
-			grown = pending.Seats(by.At)
-			if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
-				return nil, err
-			}
-			w.Mail(by, out.Invitation, s.mailLimits)
-			return out.Invitation, nil
-		}); err != nil {
+		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email,
+			func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
+				error) {
+				out.Workspace = w
+				grown = pending.Seats(by.At)
+				if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
+					return nil, err
+				}
+				w.Mail(by, out.Invitation, s.mailLimits)
+				return out.Invitation, nil
+			}); err != nil {
 			return err
 		}
 		reserved := out.Invitation.ID.Reserved()
-		_, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{reserved}, func(t *chat.Template, p []chat.Party) error {
-			out.Again = p[0].Member != nil
-			out.Member, err = t.Invite(by, p[0], g)
-			return err
-		})
+		_, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{reserved},
+			func(t *chat.Template, p []chat.Party) error {
+				out.Again = p[0].Member != nil
+				out.Member, err = t.Invite(by, p[0], g)
+				return err
+			})
 		if err != nil {
 			return err
 		}
@@ -111,7 +114,8 @@ func (s *Service) invite(
 }
 
 // ChangeMember changes a member's role.
-func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match, to access.Role) (m chat.Member, err error) {
+func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID,
+	at revision.Match, to access.Role) (m chat.Member, err error) {
 	_, err = s.chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
 		m, err = t.ChangeMember(by, at, p[0], to)
 		return err
@@ -121,7 +125,8 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.I
 
 // RemoveMember ends a membership. Every member may end their own. If the member's workspace invitation
 // was made only for this template, it ends too.
-func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match) error {
+func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID,
+	at revision.Match) error {
 	remove := func(chats ports.Chats) (m chat.Member, err error) {
 		_, err = chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
 			m, err = t.Remove(by, at, p[0])
@@ -151,11 +156,12 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		if err != nil || len(others) > 0 {
 			return err
 		}
-		return tx.Invitations.Update(ctx, by, by.Workspace, invitation, func(_ *account.Workspace, i *account.Invitation) error {
-			if i != nil {
-				i.Lapse(by)
-			}
-			return nil
-		})
+		return tx.Invitations.Update(ctx, by, by.Workspace, invitation,
+			func(_ *account.Workspace, i *account.Invitation) error {
+				if i != nil {
+					i.Lapse(by)
+				}
+				return nil
+			})
 	})
 }

@@ -30,7 +30,8 @@ func TestMembers(t *testing.T) {
 }
 
 func TestAddMember(t *testing.T) {
-	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: access.Editor}, "by address": {Email: "sam@example.com", Role: access.Editor}} {
+	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: access.Editor},
+		"by address": {Email: "sam@example.com", Role: access.Editor}} {
 		t.Run("a member of the workspace is active at once, "+what, func(t *testing.T) {
 			s := newStage(t)
 			if g.Email != "" {
@@ -38,10 +39,13 @@ func TestAddMember(t *testing.T) {
 			}
 			var after *chat.Template
 			s.expectUpdateFor(manager, []identity.UserID{"sam"}, &after)
-			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam", Email: "sam@example.com", Name: "Sam"}, nil, nil)
+			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam",
+				Email: "sam@example.com", Name: "Sam"}, nil, nil)
 			got, err := s.AddMember(s.ctx, manager, organisation, "ctpl", g)
 			wantErr(t, err, nil)
-			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited || got.Invitation != nil || len(after.ChangedMembers) != 1 || after.ChangedMembers[0].Role != access.Editor {
+			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited ||
+				got.Invitation != nil || len(after.ChangedMembers) != 1 ||
+				after.ChangedMembers[0].Role != access.Editor {
 				t.Errorf("AddMember = %+v", got)
 			}
 		})
@@ -58,8 +62,11 @@ func TestAddMember(t *testing.T) {
 // expectInvite expects that the workspace creates an invitation for an address, in place of pending if
 // there is one.
 func (s *stage) expectInvite(member identity.UserID, pending *account.Invitation, stored **account.Invitation) {
-	s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), "guest@example.com", anything).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {
+	s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), "guest@example.com",
+		anything).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string,
+			change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (
+			err error) {
 			old := pending
 			if pending != nil {
 				old = new(*pending)
@@ -80,7 +87,8 @@ func TestInviteFromOutside(t *testing.T) {
 		var after *chat.Template
 		tx.expectInvite("", nil, &stored)
 		tx.chats.EXPECT().UpdateFor(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, also []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+			func(_ context.Context, _ identity.Actor, _ chat.ID, also []identity.UserID,
+				change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 				if len(also) != 1 || also[0] != stored.ID.Reserved() {
 					t.Errorf("also %q", also)
 				}
@@ -90,7 +98,8 @@ func TestInviteFromOutside(t *testing.T) {
 		commit := s.expectEffect()
 		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, nil)
-		if url := "https://acme.example.com/join/" + got.Token.Reveal(); got.AcceptURL != url || got.Mailed || len(*s.mailed) > 0 {
+		if url := "https://acme.example.com/join/" + got.Token.Reveal(); got.AcceptURL != url || got.Mailed ||
+			len(*s.mailed) > 0 {
 			t.Errorf("before the commit: %+v, mailed %q", got, *s.mailed)
 		}
 		commit()
@@ -98,10 +107,12 @@ func TestInviteFromOutside(t *testing.T) {
 			t.Errorf("after the commit: %+v, mailed %q", got, *s.mailed)
 		}
 		m := got.Member
-		if got.Invitation != stored || stored.Role != identity.Viewer || !stored.Guest || got.Token.Hash() != stored.Hash || got.Workspace.ID != "acme" || got.Again {
+		if got.Invitation != stored || stored.Role != identity.Viewer || !stored.Guest ||
+			got.Token.Hash() != stored.Hash || got.Workspace.ID != "acme" || got.Again {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
 		}
-		if m.User != stored.ID.Reserved() || !m.Invited || m.Role != access.Editor || m.Email != g.Email || !slices.Contains(after.ChangedMembers, m) {
+		if m.User != stored.ID.Reserved() || !m.Invited || m.Role != access.Editor || m.Email != g.Email ||
+			!slices.Contains(after.ChangedMembers, m) {
 			t.Errorf("member %+v", m)
 		}
 	})
@@ -110,7 +121,8 @@ func TestInviteFromOutside(t *testing.T) {
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
-		pending := &account.Invitation{ID: "inv_1", Org: "org", Workspace: "acme", Email: g.Email, Role: identity.Member, Guest: false, ExpiresAt: now.Add(time.Hour), Revision: 2}
+		pending := &account.Invitation{ID: "inv_1", Org: "org", Workspace: "acme", Email: g.Email,
+			Role: identity.Member, Guest: false, ExpiresAt: now.Add(time.Hour), Revision: 2}
 		var stored *account.Invitation
 		var after *chat.Template
 		tx.expectInvite("", pending, &stored)
@@ -118,7 +130,8 @@ func TestInviteFromOutside(t *testing.T) {
 		s.expectEffect()
 		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, nil)
-		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor || stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
+		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor ||
+			stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
 		}
 	})
@@ -131,7 +144,8 @@ func TestInviteFromOutside(t *testing.T) {
 		var stored *account.Invitation
 		tx.expectInvite("", nil, &stored)
 		tx.chats.EXPECT().UpdateFor(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, users []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+			func(_ context.Context, _ identity.Actor, _ chat.ID, users []identity.UserID,
+				change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 				made := template()
 				return made, change(made, []chat.Party{party(users[0])})
 			})
@@ -151,7 +165,8 @@ func TestInviteFromOutside(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"a manager may not": {manager, chat.ErrInvitationRole}, "nor a viewer": {viewer, chat.ErrForbidden}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
+	}{"a manager may not": {manager, chat.ErrInvitationRole}, "nor a viewer": {viewer, chat.ErrForbidden},
+		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			s.expectMember("", g.Email, "")
@@ -205,10 +220,13 @@ func TestRemoveMember(t *testing.T) {
 			s := newStage(t)
 			s.expectMember(tt.user, "", "")
 			tx := s.expectAtomically(t)
-			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Return(nil).MinTimes(1)
+			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"),
+				identity.WorkspaceID("acme")).Return(nil).MinTimes(1)
 			withdrawn := false
-			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationFor(tt.user), anything).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationFor(tt.user),
+				anything).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID,
+					change func(*account.Workspace, *account.Invitation) error) error {
 					i := &account.Invitation{ID: "inv_1", Workspace: "acme", Guest: tt.guest}
 					err := change(acme(), i)
 					withdrawn = i.Withdrawn
@@ -217,7 +235,8 @@ func TestRemoveMember(t *testing.T) {
 			var after *chat.Template
 			tx.expectUpdateFor(tt.by, []identity.UserID{tt.user}, &after).MinTimes(1)
 			if tt.want == nil {
-				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), tt.user).Return(tt.others, nil).MinTimes(1)
+				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), tt.user).Return(tt.others,
+					nil).MinTimes(1)
 			}
 			wantErr(t, s.RemoveMember(s.ctx, tt.by, "ctpl", tt.user, nil), tt.want)
 			if withdrawn != tt.ends {
@@ -230,8 +249,10 @@ func TestRemoveMember(t *testing.T) {
 		s.expectMember("usr_1", "", "")
 		tx := s.expectAtomically(t)
 		tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Return(nil).MinTimes(1)
-		tx.invitations.EXPECT().Update(s.ctx, manager, identity.WorkspaceID("acme"), account.InvitationID("inv_1"), anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+		tx.invitations.EXPECT().Update(s.ctx, manager, identity.WorkspaceID("acme"), account.InvitationID("inv_1"),
+			anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID,
+				change func(*account.Workspace, *account.Invitation) error) error {
 				return change(acme(), nil)
 			}).MinTimes(1)
 		var after *chat.Template

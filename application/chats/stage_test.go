@@ -58,23 +58,26 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c),
-		prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"), mailed: new([]string),
+		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c),
+		users: mocks.NewMockUsers(c), prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c),
+		invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+		mailed: new([]string),
 	}
 	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.users, func(org identity.OrgID) *chat.Registry {
 		if org != "org" {
 			t.Errorf("the registry of %s was asked for", org)
 		}
 		return fixture.Registry(t)
-	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
-		*s.mailed = append(*s.mailed, i.Email+" "+url)
-		return true
-	}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-		if by.Workspace != "acme" {
-			t.Errorf("the quotas of %s were asked for", by.Workspace)
-		}
-		return quota.Limits{Amounts: quota.Amounts{ChatTemplates: 1, StorageBytes: 1, Members: 1}}, nil
-	})
+	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+		func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
+			*s.mailed = append(*s.mailed, i.Email+" "+url)
+			return true
+		}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+			if by.Workspace != "acme" {
+				t.Errorf("the quotas of %s were asked for", by.Workspace)
+			}
+			return quota.Limits{Amounts: quota.Amounts{ChatTemplates: 1, StorageBytes: 1, Members: 1}}, nil
+		})
 	return s
 }
 
@@ -93,11 +96,14 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	tx = newStage(t)
 	tx.ctx = s.ctx
 	usage := mocks.NewMockUsage(gomock.NewController(t))
+	usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
 	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
-	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
+	s.atomic.EXPECT().Atomically(s.ctx,
+		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
-			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Workspaces: tx.workspaces, Invitations: tx.invitations, Usage: usage}); err != nil {
+			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts,
+				Workspaces: tx.workspaces, Invitations: tx.invitations, Usage: usage}); err != nil {
 				return err
 			}
 		}
@@ -109,9 +115,11 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 // expectTransaction runs fn on the stage's own stores.
 func (s *stage) expectTransaction(t *testing.T) {
 	usage := mocks.NewMockUsage(gomock.NewController(t))
+	usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
 	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
-	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	s.atomic.EXPECT().Atomically(s.ctx,
+		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Chats: s.chats, Usage: usage})
 	})
 }
@@ -120,7 +128,8 @@ func (s *stage) expectTransaction(t *testing.T) {
 func template() *chat.Template {
 	return &chat.Template{
 		Resource: access.Resource{Revision: 1, Subject: access.Subject{
-			Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
+			Workspace: "acme", Owner: "ann", Visibility: access.Private,
+			Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
 		}},
 		ID: "ctpl", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft,
 	}
@@ -141,7 +150,8 @@ func party(user identity.UserID) chat.Party {
 // expectUpdate runs a change twice, on fresh templates. after is the template of the last run.
 func (s *stage) expectUpdate(by identity.Actor, after **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), anything).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+		func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
+			error) {
 			for range 2 {
 				*after = template()
 				if err := change(*after); err != nil {
@@ -155,7 +165,8 @@ func (s *stage) expectUpdate(by identity.Actor, after **chat.Template) *gomock.C
 // expectUpdateFor is expectUpdate for a change that names users.
 func (s *stage) expectUpdateFor(by identity.Actor, users []identity.UserID, after **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), users, anything).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID,
+			change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 			for range 2 {
 				*after = template()
 				var parties []chat.Party
@@ -181,13 +192,16 @@ func (s *stage) expectMember(user identity.UserID, email string, is identity.Use
 
 // expectPrompt lets by lock ptpl, which is ann's, with the version that ref names.
 func (s *stage) expectPrompt(by identity.Actor, ref prompt.Ref, v *prompt.VersionInfo) {
-	p := &prompt.Template{ID: "ptpl", Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Workspace}}}
+	p := &prompt.Template{ID: "ptpl",
+		Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann",
+			Visibility: access.Workspace}}}
 	s.prompts.EXPECT().Lock(s.ctx, by, prompt.ID("ptpl"), ref).Return(p, v, nil).MinTimes(1)
 }
 
 // acme returns the workspace, whose admin is ada.
 func acme() *account.Workspace {
-	return &account.Workspace{ID: "acme", Org: "org", Name: "Acme", Members: map[identity.UserID]account.Member{"ada": {User: "ada", Role: identity.Admin}}}
+	return &account.Workspace{ID: "acme", Org: "org", Name: "Acme",
+		Members: map[identity.UserID]account.Member{"ada": {User: "ada", Role: identity.Admin}}}
 }
 
 func wantErr(t *testing.T, got, want error) {

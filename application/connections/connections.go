@@ -42,7 +42,8 @@ type Service struct {
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, c ports.Connections, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits, q ports.Quotas,
+	a ports.Atomic, c ports.Connections, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits,
+	q ports.Quotas,
 ) *Service {
 	return &Service{atomic: a, connections: c, sealer: s, warehouses: w, offers: o, limits: l, quotas: q}
 }
@@ -55,8 +56,10 @@ func (s *Service) List(
 	if err != nil {
 		return nil, nil, err
 	}
-	kinds := slices.DeleteFunc(connection.Kinds(), func(d *connection.Descriptor) bool { return s.offered(by.Org, d.Kind) != nil })
-	return slices.DeleteFunc(all, func(c connection.Connection) bool { return c.Access(by) < connection.See }), kinds, nil
+	kinds := slices.DeleteFunc(connection.Kinds(),
+		func(d *connection.Descriptor) bool { return s.offered(by.Org, d.Kind) != nil })
+	return slices.DeleteFunc(all, func(c connection.Connection) bool { return c.Access(by) < connection.See }), kinds,
+		nil
 }
 
 // Get returns a connection.

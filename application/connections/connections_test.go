@@ -19,7 +19,8 @@ func TestList(t *testing.T) {
 	t.Run("it answers all, and the kinds that the org offers and the program has", func(t *testing.T) {
 		s := newEnv(t)
 		s.offer.Kinds = []connection.Kind{connection.SQLite, connection.Postgres}
-		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
+		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)},
+			nil)
 		got, kinds, err := s.List(s.ctx, viewer)
 		wantErr(t, err, nil)
 		if len(got) != 1 || len(kinds) != 1 || kinds[0].Kind != connection.Postgres {
@@ -28,7 +29,8 @@ func TestList(t *testing.T) {
 	})
 	t.Run("a user without a role sees none", func(t *testing.T) {
 		s := newEnv(t)
-		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
+		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)},
+			nil)
 		if got, _, _ := s.List(s.ctx, actor("sam", identity.NoRole)); len(got) != 0 {
 			t.Errorf("List = %+v", got)
 		}
@@ -74,8 +76,10 @@ func TestProbe(t *testing.T) {
 		s.sealer.EXPECT().Fingerprint([]byte(`{"password":"`+canary+`"}`), gomock.Any()).Return("f")
 		got, err := s.Probe(s.ctx, maker, draft())
 		wantErr(t, err, nil)
-		if string(got.New.Sealed) != "sealed" || got.New.Fingerprint != "f" || got.Name != "The shop" || got.At != now ||
-			!got.New.Bound || string(bound) != string(connection.SealRevision(connection.Seal("org", "acme", got.ID, connection.Postgres), 1)) {
+		if string(got.New.Sealed) != "sealed" || got.New.Fingerprint != "f" || got.Name != "The shop" ||
+			got.At != now ||
+			!got.New.Bound || string(bound) != string(connection.SealRevision(connection.Seal("org", "acme", got.ID,
+			connection.Postgres), 1)) {
 			t.Errorf("Probe = %+v, sealed for %q", got, bound)
 		}
 	})
@@ -128,7 +132,8 @@ func TestProbe(t *testing.T) {
 		_, err := s.Probe(s.ctx, viewer, connection.Draft{})
 		wantErr(t, err, connection.ErrForbidden)
 	})
-	for name, offer := range map[string][]connection.Kind{"not on offer": nil, "offered, but not in this program": {"oracle"}} {
+	for name, offer := range map[string][]connection.Kind{"not on offer": nil,
+		"offered, but not in this program": {"oracle"}} {
 		t.Run("a kind that is "+name+" is refused", func(t *testing.T) {
 			s := newEnv(t)
 			s.offer.Kinds = offer
@@ -142,7 +147,8 @@ func TestProbe(t *testing.T) {
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
 		s := newEnv(t)
-		_, err := s.Probe(s.ctx, maker, connection.Draft{Kind: connection.Postgres, Name: strings.Repeat("x", 121), Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)})
+		_, err := s.Probe(s.ctx, maker, connection.Draft{Kind: connection.Postgres, Name: strings.Repeat("x", 121),
+			Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)})
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 6 || f.Fields[0].Pointer != "/name" {
 			t.Fatalf("error %+v", err)
@@ -170,7 +176,8 @@ func TestProbe(t *testing.T) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.connections.EXPECT().Live(ctx, gomock.Any()).Return(0, nil)
 		s.connections.EXPECT().Attempt(ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).Return(nil)
-		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Do(func(any, any) { cancel() }).Return(connection.FailedAt(connection.Connect, connection.ConnectTimeout))
+		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Do(func(any, any) { cancel() }).Return(
+			connection.FailedAt(connection.Connect, connection.ConnectTimeout))
 		_, err := s.Probe(ctx, maker, draft())
 		wantErr(t, err, context.Canceled)
 	})
@@ -178,7 +185,8 @@ func TestProbe(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	trial := func(t *testing.T) connection.Trial {
-		return connection.Trial{ID: "con", Name: "The shop", At: now, Report: passed(), New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}}
+		return connection.Trial{ID: "con", Name: "The shop", At: now, Report: passed(),
+			New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}}
 	}
 	add := func(s *env, others int) {
 		s.connections.EXPECT().Add(s.ctx, maker, gomock.Any()).DoAndReturn(

@@ -27,8 +27,9 @@ var (
 	maker    = actor("ann", identity.Member)
 	peer     = actor("pia", identity.Member)
 	viewer   = actor("vic", identity.Viewer)
-	stranger = identity.Actor{Org: "org", User: "sam", Workspace: "other", Role: identity.Owner, Ceiling: identity.Owner, At: now}
-	system   = identity.System("org", "acme", "test", now)
+	stranger = identity.Actor{Org: "org", User: "sam", Workspace: "other", Role: identity.Owner,
+		Ceiling: identity.Owner, At: now}
+	system = identity.System("org", "acme", "test", now)
 
 	errOutage = errors.New("the store is away")
 )
@@ -60,26 +61,29 @@ type ctxKey struct{}
 func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
 	s := &env{
-		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), sources: mocks.NewMockSources(c), jobs: mocks.NewMockJobs(c),
-		sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
+		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), sources: mocks.NewMockSources(c),
+		jobs: mocks.NewMockJobs(c), sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
 		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
 	s.sealer.EXPECT().Digest("probe target", gomock.Any()).AnyTimes().DoAndReturn(fixture.Digester{}.Digest)
 	s.sealer.EXPECT().Compatible().AnyTimes().DoAndReturn(func() bool { return s.beside })
-	s.Service = connections.NewService(s.atomic, s.connections, s.sealer, connections.Warehouses{connection.Postgres: s.warehouse},
+	s.Service = connections.NewService(s.atomic, s.connections, s.sealer,
+		connections.Warehouses{connection.Postgres: s.warehouse},
 		func(org identity.OrgID) connections.Offer {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)
 			}
 			return s.offer
-		}, connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		}, connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3},
+		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 			if by.Workspace != "acme" {
 				t.Errorf("the quotas of %s were asked for", by.Workspace)
 			}
 			return quota.Limits{Amounts: quota.Amounts{Connections: 1}}, nil
 		})
 	s.usage = mocks.NewMockUsage(c)
+	s.usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
 	s.usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
@@ -103,14 +107,17 @@ func credential(t *testing.T) connection.Credential {
 // stored returns ann's active connection, at credential revision 1.
 func stored(t *testing.T) *connection.Connection {
 	t.Helper()
-	c, err := connection.New(maker, connection.Trial{ID: "con", New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}, Report: passed(), At: now}, 0)
+	c, err := connection.New(maker,
+		connection.Trial{ID: "con", New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"),
+			Fingerprint: "f"}, Report: passed(), At: now}, 0)
 	wantErr(t, err, nil)
 	c.Log, c.Sealed = event.Log{}, nil
 	return c
 }
 
 func (s *env) expectAtomic() {
-	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	s.atomic.EXPECT().Atomically(s.ctx,
+		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Connections: s.connections, Sources: s.sources, Jobs: s.jobs, Usage: s.usage})
 	})
 }
@@ -118,7 +125,8 @@ func (s *env) expectAtomic() {
 // expectUpdate runs a change twice, on fresh aggregates, as stores do after a conflict.
 func (s *env) expectUpdate(of func() *connection.Connection, others int) {
 	s.connections.EXPECT().Update(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (c *connection.Connection, err error) {
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID,
+			change func(*connection.Connection, int) error) (c *connection.Connection, err error) {
 			for range 2 {
 				c = of()
 				if err := change(c, others); err != nil {
@@ -140,7 +148,8 @@ func (s *env) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	target := credential(t).Target("org")
 	target = fixture.Digester{}.Digest("probe target", target[:])
 	s.connections.EXPECT().Attempt(s.ctx, by, connection.Probing, target, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+		func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
+			admit func(workspace, at *connection.Attempts) error) error {
 			var workspace, at connection.Attempts
 			for range before {
 				workspace = append(workspace, now.Add(-time.Second))
@@ -152,11 +161,14 @@ func (s *env) expectAttempt(t *testing.T, by identity.Actor, before int) {
 // expectProbe expects a probe of the submitted credential.
 func (s *env) expectProbe(t *testing.T, r connection.Report) {
 	t.Helper()
-	s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, to ports.Target) connection.Report {
+	s.warehouse.EXPECT().Probe(gomock.Any(),
+		gomock.Any()).DoAndReturn(func(ctx context.Context, to ports.Target) connection.Report {
 		if ctx.Value(ctxKey{}) == nil {
 			t.Error("the probe has another context than the caller's")
 		}
-		if got := to.Credential.Secret("password").Reveal(); got != canary || to.Credential.Text("host") != "db.example.com" || to.Limits != ports.DefaultLimits() || len(to.Egress.Allow) != len(s.offer.Egress.Allow) {
+		if got := to.Credential.Secret("password").Reveal(); got != canary ||
+			to.Credential.Text("host") != "db.example.com" || to.Limits != ports.DefaultLimits() ||
+			len(to.Egress.Allow) != len(s.offer.Egress.Allow) {
 			t.Errorf("probed %+v", to)
 		}
 		return r
@@ -172,7 +184,8 @@ var (
 
 // expectOpen returns the sealed credential.
 func (s *env) expectOpen() {
-	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
+	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"),
+		connection.ID("con")).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 	s.sealer.EXPECT().Open([]byte("sealed"), first).Return([]byte(submitted), nil)
 }
 
@@ -181,7 +194,8 @@ func (s *env) expectCheckLater(t *testing.T, by identity.Actor, within time.Dura
 	t.Helper()
 	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 		wait := j.Due.Sub(now)
-		if j.Kind != connection.CheckJob || j.Workspace != by.Workspace || j.Org != by.Org || wait < within*8/10 || wait > within*12/10 {
+		if j.Kind != connection.CheckJob || j.Workspace != by.Workspace || j.Org != by.Org || wait < within*8/10 ||
+			wait > within*12/10 {
 			t.Errorf("queued %+v, which is %s away; want about %s", j, wait, within)
 		}
 		return nil

@@ -29,7 +29,8 @@ func (s *Service) Revoke(
 ) (out Revocation, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		out = Revocation{}
-		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {
+		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id,
+			func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {
 			return err
 		}
 		if err = tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {

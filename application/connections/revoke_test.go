@@ -19,12 +19,15 @@ import (
 
 // reader returns a source that reads through the connection.
 func reader(id source.ID, paused source.PauseReason) *source.Source {
-	return &source.Source{ID: id, Org: "org", Workspace: "acme", Name: string(id), Location: source.Location{Connection: "con"}, Mapping: []source.Pair{{Field: "f", Column: "c"}}, Paused: paused, Revision: 1}
+	return &source.Source{ID: id, Org: "org", Workspace: "acme", Name: string(id),
+		Location: source.Location{Connection: "con"}, Mapping: []source.Pair{{Field: "f", Column: "c"}}, Paused: paused,
+		Revision: 1}
 }
 
 // expectThrough expects a change of the sources that read through the connection.
 func (s *env) expectThrough(sources ...*source.Source) {
-	s.sources.EXPECT().UpdateThrough(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
+	s.sources.EXPECT().UpdateThrough(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"),
+		gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
 			for _, src := range sources {
 				if err := change(src); err != nil {
@@ -39,29 +42,32 @@ func TestRevoke(t *testing.T) {
 	perform := func(name string, test func(t *testing.T, s *env)) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, newEnv(t)) }) })
 	}
-	perform("the connection ends, its sources are paused, and the jobs of all are cancelled", func(t *testing.T, s *env) {
-		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
-		older, newer := reader("src_1", ""), reader("src_2", source.BreakingDrift)
-		s.expectThrough(older, newer)
-		for subject, n := range map[string]int{"con": 1, "src_1": 2, "src_2": 0} {
-			s.jobs.EXPECT().Cancel(s.ctx, identity.WorkspaceID("acme"), subject).Return(n, nil)
-		}
-		began := time.Now()
-		got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
-		wantErr(t, err, nil)
-		if got.Connection.Status != connection.Revoked || got.CancelledJobs != 3 || len(got.Paused) != 2 || got.Paused[0].ID != "src_2" || got.Paused[1].ID != "src_1" {
-			t.Errorf("Revoke = %+v", got)
-		}
-		for _, src := range got.Paused {
-			if src.Paused != source.ConnectionRevoked {
-				t.Errorf("%s is paused by %q", src.ID, src.Paused)
+	perform("the connection ends, its sources are paused, and the jobs of all are cancelled",
+		func(t *testing.T, s *env) {
+			s.expectAtomic()
+			s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+			older, newer := reader("src_1", ""), reader("src_2", source.BreakingDrift)
+			s.expectThrough(older, newer)
+			for subject, n := range map[string]int{"con": 1, "src_1": 2, "src_2": 0} {
+				s.jobs.EXPECT().Cancel(s.ctx, identity.WorkspaceID("acme"), subject).Return(n, nil)
 			}
-		}
-		if took := time.Since(began); took < 500*time.Millisecond || took > time.Second {
-			t.Errorf("Revoke returned after %s, but users of the credential check only every 250 ms whether it is still valid", took)
-		}
-	})
+			began := time.Now()
+			got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
+			wantErr(t, err, nil)
+			if got.Connection.Status != connection.Revoked || got.CancelledJobs != 3 || len(got.Paused) != 2 ||
+				got.Paused[0].ID != "src_2" || got.Paused[1].ID != "src_1" {
+				t.Errorf("Revoke = %+v", got)
+			}
+			for _, src := range got.Paused {
+				if src.Paused != source.ConnectionRevoked {
+					t.Errorf("%s is paused by %q", src.ID, src.Paused)
+				}
+			}
+			if took := time.Since(began); took < 500*time.Millisecond || took > time.Second {
+				t.Errorf("Revoke returned after %s, but users of the credential check only every 250 ms whether it is "+
+					"still valid", took)
+			}
+		})
 	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *env) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.ctx = ctx
@@ -104,9 +110,11 @@ func TestRevoke(t *testing.T) {
 
 func TestANewCredentialBringsSourcesBack(t *testing.T) {
 	fresh := func(t *testing.T, host string) connection.Trial {
-		c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host": "`+host+`", "database": "shop", "username": "another", "password": "pw"}`))
+		c, err := connection.ParseCredential(connection.Postgres,
+			[]byte(`{"host": "`+host+`", "database": "shop", "username": "another", "password": "pw"}`))
 		wantErr(t, err, nil)
-		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(), New: &connection.NewCredential{Credential: c, Sealed: []byte("new"), Fingerprint: "g"}}
+		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(),
+			New: &connection.NewCredential{Credential: c, Sealed: []byte("new"), Fingerprint: "g"}}
 	}
 	t.Run("each with one refresh, but those that wait for something else", func(t *testing.T) {
 		s := newEnv(t)
@@ -166,7 +174,8 @@ func TestUse(t *testing.T) {
 		s.expectOpen()
 		lent := false
 		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, to ports.Target) error {
-			lent = w == s.warehouse && to.Credential.Secret("password").Reveal() == canary && to.Limits == ports.DefaultLimits()
+			lent = w == s.warehouse && to.Credential.Secret("password").Reveal() == canary &&
+				to.Limits == ports.DefaultLimits()
 			return errOutage
 		}), errOutage)
 		if !lent {
@@ -190,13 +199,15 @@ func TestUse(t *testing.T) {
 		of   func(*testing.T) *connection.Connection
 		want error
 	}{
-		"not to viewers": {viewer, stored, connection.ErrForbidden}, "not to strangers": {stranger, stored, connection.ErrNotFound},
+		"not to viewers":       {viewer, stored, connection.ErrForbidden},
+		"not to strangers":     {stranger, stored, connection.ErrNotFound},
 		"not what was revoked": {peer, revoked, connection.ErrRevoked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(tt.of(t), nil)
-			wantErr(t, s.Use(s.ctx, tt.by, "con", func(context.Context, ports.Warehouse, ports.Target) error { t.Error("lent"); return nil }), tt.want)
+			wantErr(t, s.Use(s.ctx, tt.by, "con",
+				func(context.Context, ports.Warehouse, ports.Target) error { t.Error("lent"); return nil }), tt.want)
 		})
 	}
 	t.Run("not of a kind that is not offered", func(t *testing.T) {

@@ -32,7 +32,8 @@ func revoked(t *testing.T) *connection.Connection {
 func TestReprobe(t *testing.T) {
 	authFailed := connection.FailedAt(connection.Authenticate, connection.AuthFailed)
 	t.Run("the stored credential is opened and tried", func(t *testing.T) {
-		for name, report := range map[string]connection.Report{"one that works": passed(), "one that does not": authFailed} {
+		for name, report := range map[string]connection.Report{"one that works": passed(),
+			"one that does not": authFailed} {
 			t.Run(name, func(t *testing.T) {
 				s := newEnv(t)
 				s.expectGet(stored(t))
@@ -102,20 +103,27 @@ func TestReprobe(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
-		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, connection.ErrRevoked)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
+			connection.ErrRevoked)
 		_, err := s.Reprobe(s.ctx, maker, "con", nil)
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
 		for name, open := range map[string]func(*env){
-			"because of its key":     func(s *env) { s.sealer.EXPECT().Open(gomock.Any(), first).Return(nil, errOutage) },
-			"because of its content": func(s *env) { s.sealer.EXPECT().Open(gomock.Any(), first).Return([]byte(`{}`), nil) },
+			"because of its key": func(s *env) {
+				s.sealer.EXPECT().Open(gomock.Any(), first).Return(nil,
+					errOutage)
+			},
+			"because of its content": func(s *env) {
+				s.sealer.EXPECT().Open(gomock.Any(), first).Return([]byte(`{}`), nil)
+			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				s := newEnv(t)
 				s.expectGet(stored(t))
 				s.expectAttempt(t, maker, 0)
-				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
+				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(),
+					gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 				open(s)
 				_, err := s.Reprobe(s.ctx, maker, "con", nil)
 				if err == nil || isFault(err) {
@@ -134,10 +142,13 @@ func TestReprobe(t *testing.T) {
 					if fresh == nil {
 						s.expectOpen()
 					}
-					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"), connection.ID("con")).Return(stored(t), nil)
-					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"), connection.ID("con")).Return(revoked(t), nil)
+					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"),
+						connection.ID("con")).Return(stored(t), nil)
+					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"),
+						connection.ID("con")).Return(revoked(t), nil)
 					began := time.Now()
-					s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target) connection.Report {
+					s.warehouse.EXPECT().Probe(gomock.Any(),
+						gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target) connection.Report {
 						<-ctx.Done()
 						return connection.FailedAt(connection.Connect, connection.ConnectTimeout)
 					})
@@ -157,7 +168,8 @@ func TestReprobe(t *testing.T) {
 			s.expectAttempt(t, maker, 0)
 			s.expectOpen()
 			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage).MinTimes(1)
-			s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ports.Target) connection.Report {
+			s.warehouse.EXPECT().Probe(gomock.Any(),
+				gomock.Any()).DoAndReturn(func(context.Context, ports.Target) connection.Report {
 				time.Sleep(3 * time.Second)
 				return passed()
 			})
@@ -173,7 +185,9 @@ func TestVerify(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.expectCheckLater(t, peer, 6*time.Hour)
-		got, err := s.Verify(s.ctx, peer, connection.Trial{ID: "con", Of: 1, At: now, Report: connection.FailedAt(connection.TLS, connection.TLSUntrusted)})
+		got, err := s.Verify(s.ctx, peer,
+			connection.Trial{ID: "con", Of: 1, At: now,
+				Report: connection.FailedAt(connection.TLS, connection.TLSUntrusted)})
 		wantErr(t, err, nil)
 		if got.Status != connection.Failing {
 			t.Errorf("Verify = %+v", got)
@@ -236,7 +250,8 @@ func TestCheck(t *testing.T) {
 	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectBegun(t)
-		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, connection.ErrRevoked)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
+			connection.ErrRevoked)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked while it is probed is not queued again", func(t *testing.T) {

@@ -17,7 +17,8 @@ func TestSetupIntentsAreCountedAndStored(t *testing.T) {
 	s.terms.Limits = billing.CardLimits{OpenSetupIntents: 1}
 	s.kept = customer()
 	s.kept.WalletAt = now.Add(-billing.Fresh)
-	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, gomock.Any(), billing.CustomerID("cus_1"), billing.OffSession).Times(3).Return(billing.SetupIntent{}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, gomock.Any(), billing.CustomerID("cus_1"),
+		billing.OffSession).Times(3).Return(billing.SetupIntent{}, nil)
 	begin := func(key string) error {
 		_, err := s.SetupIntent(s.ctx, owner, key, billing.OffSession)
 		return err
@@ -26,7 +27,8 @@ func TestSetupIntentsAreCountedAndStored(t *testing.T) {
 	wantErr(t, begin("a"), nil)
 
 	// The payer confirmed it, but the mirror does not show that yet.
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("a")}, Default: "a"}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+		billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("a")}, Default: "a"}, nil)
 	wantErr(t, begin("b"), nil)
 	wantErr(t, begin("c"), billing.ErrIntentLimit)
 }
@@ -35,7 +37,8 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 	s := newStage(t)
 	s.terms.Limits = billing.CardLimits{DeclinesPerDay: 3}
 	s.kept = customer()
-	s.payments.EXPECT().Find(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).AnyTimes().Return(identity.WorkspaceID("acme"), nil)
+	s.payments.EXPECT().Find(any, identity.OrgID("org"), "sandbox",
+		billing.CustomerID("cus_1")).AnyTimes().Return(identity.WorkspaceID("acme"), nil)
 	tell := func(id, kind string, fresh bool) {
 		t.Helper()
 		s.inbox.EXPECT().Put(any, identity.OrgID("org"), any).Return(fresh, nil)
@@ -56,12 +59,14 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 
 	_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
 	wantErr(t, err, billing.ErrPaused)
-	_, err = s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("x")}, billing.Card{})
+	_, err = s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("x")},
+		billing.Card{})
 	wantErr(t, err, billing.ErrPaused)
 
 	t.Run("and end the intents that browsers could go on with", func(t *testing.T) {
 		waiting := []billing.Event{{ID: "evt_4"}}
-		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting, nil)
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting,
+			nil)
 		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
 		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
 		s.expectResync(billing.Wallet{}, nil)
@@ -70,11 +75,13 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 	})
 	t.Run("and the subscription whose first payment the browser could confirm", func(t *testing.T) {
 		waiting := []billing.Event{{ID: "evt_4"}}
-		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting, nil)
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting,
+			nil)
 		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
 		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
 		s.expectResync(billing.Wallet{}, []billing.GatewaySubscription{held(billing.Incomplete)})
-		s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, billing.CustomerID("cus_1"),
+			billing.SubscriptionID("sub_1")).Return(nil)
 		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
 		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	})

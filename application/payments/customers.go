@@ -58,12 +58,14 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 
 // beginIntent counts a setup intent. If too many seem to be open, it reads the wallet first, because an
 // intent may just have been confirmed.
-func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key string, t Terms, c *billing.Customer) error {
+func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key string, t Terms,
+	c *billing.Customer) error {
 	if !t.Limits.CountIntents() {
 		return c.BeginIntent(by, key, t.Limits) // nothing to store
 	}
 	begin := func() error {
-		_, err := s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.BeginIntent(by, key, t.Limits) })
+		_, err := s.payments.Update(ctx, by, t.Account,
+			func(c *billing.Customer) error { return c.BeginIntent(by, key, t.Limits) })
 		return err
 	}
 	err := begin()
@@ -91,17 +93,9 @@ func (s *Service) customer(ctx, calls context.Context, by identity.Actor, t Term
 }
 
 func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
-	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
+	d, err := s.described(ctx, by, t, &billing.Customer{})
 	if err != nil {
 		return nil, err
-	}
-	d := billing.Details{Name: w.Name}
-	if by.User != "" {
-		u, _, err := s.users.Get(ctx, by.Org, by.User)
-		if err != nil {
-			return nil, err
-		}
-		d.Email = u.Email
 	}
 	wanted, err := billing.NewCustomer(by, t.Kind, t.Account, newKey(), d)
 	if err != nil {
@@ -118,7 +112,8 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 }
 
 // createCustomer creates a reserved customer at the gateway.
-func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, t Terms,
+	c *billing.Customer) (*billing.Customer, error) {
 	create := func() (billing.CustomerID, error) {
 		return callWithRetry(calls, func(ctx context.Context) (billing.CustomerID, error) {
 			d := c.Details
@@ -150,7 +145,10 @@ func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, 
 		}); err != nil {
 			return err
 		}
-		return errors.Join(watch(ctx, tx.Jobs, by, c), auditLater(ctx, tx.Jobs, by, c))
+		if !c.Entered.Matches(&billing.Details{}) { // it was created with less
+			err = queueDetails(ctx, tx.Jobs, by, by.At)
+		}
+		return errors.Join(err, watch(ctx, tx.Jobs, by, c), auditLater(ctx, tx.Jobs, by, c))
 	})
 	return c, err
 }
@@ -178,7 +176,9 @@ func (s *Service) replaced(
 }
 
 // lose records that the gateway does not have a customer any more.
-func (s *Service) lose(ctx context.Context, by identity.Actor, t Terms, id billing.CustomerID) (*billing.Customer, error) {
+func (s *Service) lose(
+	ctx context.Context, by identity.Actor, t Terms, id billing.CustomerID,
+) (*billing.Customer, error) {
 	key := newKey()
 	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
 		c.Lost(mirrorActor(by), id, key)
@@ -195,14 +195,16 @@ func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *bill
 }
 
 // ConfirmIntent adds a test card as the payer's browser would. Sandbox only.
-func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, card billing.Card) (*Intent, error) {
+func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent,
+	card billing.Card) (*Intent, error) {
 	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
 		return p.Confirm(ctx, c, i.ID, i.ClientSecret, card)
 	})
 }
 
 // AuthenticateIntent completes the authentication of the payer's bank. Sandbox only.
-func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, success bool) (*Intent, error) {
+func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent,
+	success bool) (*Intent, error) {
 	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
 		return p.Authenticate(ctx, c, i.ID, i.ClientSecret, success)
 	})
@@ -210,7 +212,8 @@ func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i b
 
 // actAsPayer performs an action of the payer and reads its result at once, so that no one has to wait for the
 // event.
-func (s *Service) actAsPayer(ctx context.Context, by identity.Actor, act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
+func (s *Service) actAsPayer(ctx context.Context, by identity.Actor,
+	act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ type Reported struct {
 
 // ReportUsage adds what an application says that by's workspace has used. Usage beyond the limit counts,
 // too: the application decides what to refuse. A report with a key counts once.
-func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature string, quantity int64, key string) (*Reported, error) {
+func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature string, quantity int64,
+	key string) (*Reported, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature st
 	if err != nil {
 		return nil, err
 	}
-	sum, repeated, err := s.meters.Add(ctx, by, r)
+	sum, repeated, err := s.addUsage(ctx, by, t, sub, r, now)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,8 @@ import (
 
 // limitedPlans are plans with limits that Atrium counts, and one that applications count.
 var limitedPlans = billing.Plans{
-	{ID: "basic", Name: "Basic", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 2, "messages": 10}},
+	{ID: "basic", Name: "Basic", Interval: billing.Month, IntervalCount: 1,
+		Limits: map[string]int64{"members": 2, "messages": 10}},
 	{ID: "pro", Name: "Pro", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 20}},
 }
 
@@ -23,7 +24,8 @@ func onBasic(t *testing.T) *stage {
 	s := newStage(t)
 	s.terms.Plans = limitedPlans
 	s.kept = customer()
-	s.kept.Subscription = &billing.Subscription{ID: "sub", Plan: "basic", Status: billing.Active, PeriodStart: now.Add(-time.Hour), PeriodEnd: now.Add(time.Hour)}
+	s.kept.Subscription = &billing.Subscription{ID: "sub", Plan: "basic", Status: billing.Active,
+		PeriodStart: now.Add(-time.Hour), PeriodEnd: now.Add(time.Hour)}
 	return s
 }
 
@@ -32,14 +34,16 @@ func TestEntitlements(t *testing.T) {
 		s := onBasic(t) // the gateway expects no call
 		s.kept.SubscriptionAt = now.Add(-48 * time.Hour)
 		s.usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
-		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"), now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
+		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"),
+			now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
 		e, err := s.Entitlements(s.ctx, member)
 		wantErr(t, err, nil)
 		got := map[string]billing.Allowance{}
 		for _, a := range e.Limits {
 			got[a.Name] = a
 		}
-		if e.Plan.ID != "basic" || !e.Entitled || e.Status != billing.Active || got["members"].Used != 3 || !new(got["members"]).Exceeded() || got["messages"].Used != 4 || got["messages"].Limit != 10 {
+		if e.Plan.ID != "basic" || !e.Entitled || e.Status != billing.Active || got["members"].Used != 3 ||
+			!new(got["members"]).Exceeded() || got["messages"].Used != 4 || got["messages"].Limit != 10 {
 			t.Errorf("Entitlements = %+v", e)
 		}
 	})
@@ -55,7 +59,8 @@ func TestEntitlements(t *testing.T) {
 	})
 	t.Run("a stranger gets nothing", func(t *testing.T) {
 		s := onBasic(t)
-		_, err := s.Entitlements(s.ctx, identity.Actor{Org: "org", User: "eve", Workspace: "acme", Ceiling: identity.Owner, At: now})
+		_, err := s.Entitlements(s.ctx, identity.Actor{Org: "org", User: "eve", Workspace: "acme",
+			Ceiling: identity.Owner, At: now})
 		wantErr(t, err, identity.ErrWorkspaceNotFound)
 	})
 	t.Run("an error of a store is returned", func(t *testing.T) {
@@ -72,8 +77,9 @@ func TestQuotas(t *testing.T) {
 		members int64
 		plan    bool
 	}{
-		"a plan limits members":                        {func(*stage) {}, 2, true},
-		"an unpaid subscription has the org's quotas":  {func(s *stage) { s.kept.Subscription.Status = billing.Unpaid }, quota.Unlimited, false},
+		"a plan limits members": {func(*stage) {}, 2, true},
+		"an unpaid subscription has the org's quotas": {func(s *stage) { s.kept.Subscription.Status = billing.Unpaid },
+			quota.Unlimited, false},
 		"a workspace without a customer has them, too": {func(s *stage) { s.kept = nil }, quota.Unlimited, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +87,8 @@ func TestQuotas(t *testing.T) {
 			tt.change(s)
 			limits, err := s.Quotas(s.ctx, member)
 			wantErr(t, err, nil)
-			if limits.Members != tt.members || limits.Limited[quota.Members] != tt.plan || limits.PromptTemplates != quota.Default().PromptTemplates {
+			if limits.Members != tt.members || limits.Limited[quota.Members] != tt.plan ||
+				limits.PromptTemplates != quota.Default().PromptTemplates {
 				t.Errorf("Quotas = %+v", limits)
 			}
 		})
@@ -89,7 +96,8 @@ func TestQuotas(t *testing.T) {
 }
 
 func TestReportUsage(t *testing.T) {
-	report := billing.UsageReport{Feature: "messages", Quantity: 8, Key: "one", Period: billing.Period{Start: now.Add(-time.Hour), End: now.Add(time.Hour)}}
+	report := billing.UsageReport{Feature: "messages", Quantity: 8, Key: "one",
+		Period: billing.Period{Start: now.Add(-time.Hour), End: now.Add(time.Hour)}}
 	t.Run("usage beyond the limit counts", func(t *testing.T) {
 		s := onBasic(t)
 		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(12), false, nil)

@@ -43,7 +43,8 @@ func (s *Service) PayInvoice(
 		})
 	}
 	begun, err := begin()
-	if errors.Is(err, billing.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently { // a card may just have been added
+	// a card may just have been added
+	if errors.Is(err, billing.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
 		if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
 			return nil, err
 		}
@@ -85,7 +86,9 @@ func (s *Service) ownInvoice(
 }
 
 // pay performs a Pay, and reads the subscriptions, which it may make active again.
-func (s *Service) pay(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation) (out result, err error) {
+func (s *Service) pay(
+	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+) (out result, err error) {
 	out.paid, err = callWithRetry(calls, func(ctx context.Context) (billing.InvoicePayment, error) {
 		return t.Gateway.Pay(ctx, op.Key, c.ID, op.Invoice)
 	})

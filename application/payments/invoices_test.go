@@ -33,26 +33,31 @@ var open900 = &billing.Invoice{ID: "in_1", Status: billing.Open, AmountDue: 900}
 func TestAnInvoiceIsPaid(t *testing.T) {
 	paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid, AmountPaid: 900}}
 	pay := func(s *stage, times int, p billing.InvoicePayment, err error) {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", billing.CustomerID("cus_1"), billing.InvoiceID("in_1")).Times(times).DoAndReturn(
+		s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", billing.CustomerID("cus_1"),
+			billing.InvoiceID("in_1")).Times(times).DoAndReturn(
 			func(context.Context, string, billing.CustomerID, billing.InvoiceID) (billing.InvoicePayment, error) {
-				if s.kept.Pending == nil || s.kept.Pending.Invoice != "in_1" || s.queued[billing.ReconcileJob].Subject != "acme" {
+				if s.kept.Pending == nil || s.kept.Pending.Invoice != "in_1" ||
+					s.queued[billing.ReconcileJob].Subject != "acme" {
 					t.Errorf("it is called before it is stored: %+v", s.kept.Pending)
 				}
 				return p, err
 			})
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
+			any).AnyTimes().Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
 	}
 	t.Run("and the subscription is active again", func(t *testing.T) {
 		s := owing(t, open900)
 		pay(s, 1, paid, nil)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, nil); p.Invoice.Status != billing.Paid || s.kept.Pending != nil || s.kept.Subscription.Status != billing.Active {
+		if wantErr(t, err, nil); p.Invoice.Status != billing.Paid || s.kept.Pending != nil ||
+			s.kept.Subscription.Status != billing.Active {
 			t.Errorf("%+v, %+v", p, s.kept)
 		}
 	})
 	t.Run("a payment that needs the payer has an action", func(t *testing.T) {
 		s := owing(t, open900)
-		pay(s, 1, billing.InvoicePayment{Invoice: *open900, Action: &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("x")}}, nil)
+		pay(s, 1, billing.InvoicePayment{Invoice: *open900, Action: &billing.Action{Type: billing.ConfirmPayment,
+			ClientSecret: secret.New("x")}}, nil)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
 		if wantErr(t, err, nil); p.Action == nil || s.kept.Pending != nil {
 			t.Errorf("%+v, %+v", p, s.kept)
@@ -62,7 +67,8 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 		s := owing(t, open900)
 		pay(s, 1, billing.InvoicePayment{}, &billing.DeclinedError{DeclineCode: "generic_decline"})
 		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, billing.ErrCardDeclined); s.kept.Pending != nil || s.kept.Subscription.Status != billing.PastDue {
+		if wantErr(t, err, billing.ErrCardDeclined); s.kept.Pending != nil ||
+			s.kept.Subscription.Status != billing.PastDue {
 			t.Errorf("%+v", s.kept)
 		}
 	})
@@ -77,13 +83,15 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 					}
 					return paid, nil
 				})
-			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
+			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
+				any).AnyTimes().Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
 			_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
 			wantErr(t, err, billing.ErrGatewayTimeout)
 			_, err = s.PayInvoice(s.ctx, owner, "other", "in_1")
 			wantErr(t, err, billing.ErrPending)
 			lost = false
-			if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil || s.kept.Subscription.Status != billing.Active {
+			if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil ||
+				s.kept.Subscription.Status != billing.Active {
 				t.Errorf("%+v", s.kept)
 			}
 		})
@@ -91,9 +99,11 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 	t.Run("a payment that is too old to be repeated is looked up", func(t *testing.T) {
 		s := owing(t, open900)
 		s.kept.Pending = &billing.Operation{Kind: billing.Pay, Key: "k", At: now.Add(-24 * time.Hour), Invoice: "in_1"}
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
+			any).Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return([]billing.Invoice{paid.Invoice}, nil)
-		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil || s.kept.Subscription.Status != billing.Active {
+		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil ||
+			s.kept.Subscription.Status != billing.Active {
 			t.Errorf("%+v", s.kept)
 		}
 	})

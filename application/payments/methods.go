@@ -49,7 +49,9 @@ func (s *Service) makeDefault(calls context.Context, t Terms, c billing.Customer
 
 // owned returns by's customer. If a method is not among its methods, it reads them again, because the
 // method may just have been added.
-func (s *Service) owned(ctx context.Context, by identity.Actor, t Terms, m billing.MethodID) (*billing.Customer, error) {
+func (s *Service) owned(
+	ctx context.Context, by identity.Actor, t Terms, m billing.MethodID,
+) (*billing.Customer, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
 		return nil, billing.ErrMethodNotFound
@@ -58,7 +60,7 @@ func (s *Service) owned(ctx context.Context, by identity.Actor, t Terms, m billi
 		return c, err
 	}
 	for _, known := range c.Methods {
-		if known.ID == m {
+		if known.ID == m && !c.WalletAt.IsZero() {
 			return c, nil
 		}
 	}
@@ -102,7 +104,8 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 
 // detach removes a leaving method at the gateway, after it has set another default if there is one. Both
 // calls set a state, so they can be repeated at any time.
-func (s *Service) detach(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next, m billing.MethodID) error {
+func (s *Service) detach(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next,
+	m billing.MethodID) error {
 	var err error
 	if next != "" {
 		err = s.makeDefault(calls, t, c.ID, next)

@@ -23,7 +23,10 @@ func (s *Service) wallet(by identity.Actor) part {
 		name: "wallet",
 		at:   func(c *billing.Customer) time.Time { return c.WalletAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			w, err := callWithRetry(ctx, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+			w, err := callWithRetry(ctx, func(ctx context.Context) (billing.Wallet,
+				error) {
+				return t.Gateway.Wallet(ctx, c.ID)
+			})
 			return func(now *billing.Customer) { now.ApplyWallet(mirrorActor(by), c.Revision, w) }, err
 		},
 	}
@@ -45,7 +48,8 @@ func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription
 				return t.Gateway.Subscriptions(ctx, c.ID)
 			})
 			*into = held
-			return func(now *billing.Customer) { now.ApplySubscriptions(mirrorActor(by), c.Revision, held, t.Plans) }, err
+			return func(now *billing.Customer) { now.ApplySubscriptions(mirrorActor(by), c.Revision, held, t.Plans) },
+				err
 		},
 	}
 }
@@ -55,7 +59,8 @@ func (s *Service) invoices(by identity.Actor) part {
 		name: "invoices",
 		at:   func(c *billing.Customer) time.Time { return c.InvoicesAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			newest, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+			newest, err := callWithRetry(ctx,
+				func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
 			return func(now *billing.Customer) { now.ApplyInvoices(mirrorActor(by), newest) }, err
 		},
 	}
@@ -63,21 +68,23 @@ func (s *Service) invoices(by identity.Actor) part {
 
 // look returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
 // reached, or did not answer in time. The customer is nil if the workspace has none.
-func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) (c *billing.Customer, stale bool, err error) {
-	c, err = s.payments.Customer(ctx, by.Workspace, t.Account)
+func (s *Service) look(
+	ctx context.Context, by identity.Actor, t Terms, p part,
+) (r reading, stale bool, err error) {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
-		return nil, false, nil
+		return reading{}, false, nil
 	}
 	if err != nil || c.ID == "" || by.At.Sub(p.at(c)) < billing.Fresh {
-		return c, false, err
+		return reading{customer: c}, false, err
 	}
-	r, stale, err := s.freshen(ctx, by, t, c, p)
-	return r.customer, stale, err
+	return s.freshen(ctx, by, t, c, p)
 }
 
 // refresh reads a part from the gateway and stores it. If the customer changed in the meantime, what
 // was read is discarded.
-func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, p part) (*billing.Customer, error) {
+func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+	p part) (*billing.Customer, error) {
 	see, err := p.read(calls, t, c)
 	if errors.Is(err, billing.ErrCustomerGone) {
 		return s.lose(ctx, by, t, c.ID)
@@ -95,12 +102,16 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 	if with, err := s.withDefault(ctx, calls, by, t, now); err == nil {
 		now = with
 	} // else the next read tries again
+	if examined, err := s.examineTrial(ctx, calls, by, t, now); err == nil {
+		now = examined
+	} // likewise
 	return s.notify(ctx, by, t, now)
 }
 
 // withDefault makes the newest valid method the default if the gateway has none: without a default it
 // would charge nothing when a trial ends or a period is renewed.
-func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms,
+	c *billing.Customer) (*billing.Customer, error) {
 	if c.WalletAt.IsZero() || c.DefaultMethod() != nil {
 		return c, nil
 	}
@@ -164,6 +175,9 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 			if c, err = s.withDefault(ctx, calls, by, t, c); err != nil {
 				return nil, err
 			}
+			if c, err = s.examineTrial(ctx, calls, by, t, c); err != nil {
+				return nil, err
+			}
 			return s.notify(ctx, by, t, c)
 		}
 	}
@@ -201,7 +215,8 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	if err != nil {
 		return nil, err
 	}
-	c, stale, err := s.look(ctx, by, t, s.wallet(by))
+	r, stale, err := s.look(ctx, by, t, s.wallet(by))
+	c := r.customer
 	if err != nil || c == nil {
 		return &Wallet{Gateway: t.Kind, Now: now}, err
 	}
@@ -221,7 +236,8 @@ type Bills struct {
 
 // Invoices returns the workspace's invoices, newest first. If status is not empty, only those with that
 // status.
-func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billing.InvoiceStatus, q page.Query) (*Bills, error) {
+func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billing.InvoiceStatus,
+	q page.Query) (*Bills, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err

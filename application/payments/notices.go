@@ -18,7 +18,9 @@ import (
 
 // notify gives the notices that are due, each once however often and on however many nodes it is called,
 // and queues their mails to the owners if the org wants them. It returns the customer.
-func (s *Service) notify(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+func (s *Service) notify(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (*billing.Customer, error) {
 	now, err := t.now(ctx, by)
 	if err != nil || len(c.DueNotices(now, t.Grace)) == 0 {
 		return c, err
@@ -31,7 +33,8 @@ func (s *Service) notify(ctx context.Context, by identity.Actor, t Terms, c *bil
 		}); err != nil {
 			return err
 		}
-		given = slices.DeleteFunc(given, func(n billing.Notice) bool { return !slices.Contains(t.MailedNotices, n.Kind) })
+		given = slices.DeleteFunc(given,
+			func(n billing.Notice) bool { return !slices.Contains(t.MailedNotices, n.Kind) })
 		if len(given) == 0 {
 			return nil
 		}
@@ -41,7 +44,8 @@ func (s *Service) notify(ctx context.Context, by identity.Actor, t Terms, c *bil
 		}
 		for _, n := range given {
 			for _, to := range owners {
-				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), billing.NoticeJob, n.Subject(to), by.At)); err != nil {
+				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), billing.NoticeJob, n.Subject(to.User),
+					by.At)); err != nil {
 					return err
 				}
 			}
@@ -55,8 +59,8 @@ func (s *Service) notify(ctx context.Context, by identity.Actor, t Terms, c *bil
 }
 
 // ownersOf returns the people who own by's workspace.
-func ownersOf(ctx context.Context, workspaces ports.Workspaces, by identity.Actor) ([]identity.UserID, error) {
-	var owners []identity.UserID
+func ownersOf(ctx context.Context, workspaces ports.Workspaces, by identity.Actor) ([]account.Member, error) {
+	var owners []account.Member
 	for q := (page.Query{Limit: 100}); ; {
 		members, err := workspaces.Members(ctx, by.Org, by.Workspace, q)
 		if err != nil {
@@ -64,7 +68,7 @@ func ownersOf(ctx context.Context, workspaces ports.Workspaces, by identity.Acto
 		}
 		for _, m := range members.Items {
 			if m.Role == identity.Owner && !m.Service {
-				owners = append(owners, m.User)
+				owners = append(owners, m)
 			}
 		}
 		if members.Next == "" {
@@ -127,7 +131,8 @@ func noticeMail(n *billing.Notice, to string, w *account.Workspace) ports.Mail {
 		}
 	case billing.CardExpiring:
 		subject = "Your card expires soon"
-		text = fmt.Sprintf("The card that ends in %v expires at the end of %v/%v.\n\nPlease add another payment method.",
+		text = fmt.Sprintf("The card that ends in %v expires at the end of %v/%v.\n\n"+
+			"Please add another payment method.",
 			n.Data["last4"], n.Data["exp_month"], n.Data["exp_year"])
 	}
 	return ports.Mail{To: to, Subject: subject, Text: "Workspace: " + w.Slug + "\n\n" + strings.TrimSpace(text) + "\n"}

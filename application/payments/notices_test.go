@@ -22,8 +22,10 @@ func overdue(t *testing.T) *stage {
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.PastDueSince = billing.PastDue, now
 	failed := held(billing.PastDue)
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(gomock.Any(), gomock.Any()).AnyTimes().Return(billing.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(gomock.Any(), gomock.Any()).AnyTimes().Return([]billing.GatewaySubscription{failed}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(gomock.Any(),
+		gomock.Any()).AnyTimes().Return(billing.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(gomock.Any(),
+		gomock.Any()).AnyTimes().Return([]billing.GatewaySubscription{failed}, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
 	return s
 }
@@ -41,14 +43,18 @@ func TestANoticeIsGivenOnce(t *testing.T) {
 			s := overdue(t)
 			s.terms.MailedNotices = tt.mailed
 			if tt.mails > 0 {
-				s.workspaces.EXPECT().Members(gomock.Any(), identity.OrgID("org"), identity.WorkspaceID("acme"), gomock.Any()).Return(account.MemberPage{Items: []account.Member{
-					{User: "ann", Role: identity.Owner}, {User: "robot", Role: identity.Owner, Service: true}, {User: "bob", Role: identity.Owner}, {User: "eve", Role: identity.Admin},
+				s.workspaces.EXPECT().Members(gomock.Any(), identity.OrgID("org"), identity.WorkspaceID("acme"),
+					gomock.Any()).Return(account.MemberPage{Items: []account.Member{
+					{User: "ann", Role: identity.Owner}, {User: "robot", Role: identity.Owner, Service: true},
+					{User: "bob", Role: identity.Owner}, {User: "eve", Role: identity.Admin},
 				}}, nil)
 			}
 			for range 3 { // of the same event, or others about the same renewal
-				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return([]billing.Event{{ID: "evt"}}, nil)
+				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox",
+					billing.CustomerID("cus_1")).Return([]billing.Event{{ID: "evt"}}, nil)
 				s.inbox.EXPECT().Save(gomock.Any(), identity.OrgID("org"), gomock.Any()).Return(nil)
-				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
+				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox",
+					billing.CustomerID("cus_1")).Return(nil, nil)
 				wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 			}
 			if len(s.kept.Notices) != 1 || s.kept.Notices[0].Kind != billing.PaymentFailed {
@@ -74,9 +80,12 @@ func TestMailNotice(t *testing.T) {
 		data map[string]interface{}
 		says string
 	}{
-		billing.PaymentFailed: {map[string]interface{}{"entitled_until": now.AddDate(0, 0, 7).Format(time.RFC3339Nano)}, now.AddDate(0, 0, 7).Format("2 January 2006")},
-		billing.TrialEnding:   {map[string]interface{}{"trial_end": "2026-04-01T00:00:00Z", "has_payment_method": false}, "add a payment method"},
-		billing.CardExpiring:  {map[string]interface{}{"last4": "4242", "exp_month": 3.0, "exp_year": 2026.0}, "4242 expires at the end of 3/2026"},
+		billing.PaymentFailed: {map[string]interface{}{"entitled_until": now.AddDate(0, 0, 7).Format(time.RFC3339Nano)},
+			now.AddDate(0, 0, 7).Format("2 January 2006")},
+		billing.TrialEnding: {map[string]interface{}{"trial_end": "2026-04-01T00:00:00Z", "has_payment_method": false},
+			"add a payment method"},
+		billing.CardExpiring: {map[string]interface{}{"last4": "4242", "exp_month": 3.0, "exp_year": 2026.0},
+			"4242 expires at the end of 3/2026"},
 	}
 	subjectOf := func(kind billing.NoticeKind) string { return (&billing.Notice{Kind: kind, Key: "k"}).Subject("ann") }
 	for kind, tt := range notices {
@@ -84,10 +93,14 @@ func TestMailNotice(t *testing.T) {
 			s := newStage(t)
 			s.kept = subscribed("pm_1")
 			s.kept.Notices = []billing.Notice{{Kind: kind, Key: "k", Data: tt.data}}
-			s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), identity.UserID("ann")).Return(account.Member{User: "ann", Email: "ann@example.com", Role: identity.Owner}, nil)
-			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme").Return(&account.Workspace{ID: "acme", Slug: "acme-slug", Name: "CALL 0900"}, nil)
+			s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"),
+				identity.UserID("ann")).Return(account.Member{User: "ann", Email: "ann@example.com",
+				Role: identity.Owner}, nil)
+			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"),
+				"acme").Return(&account.Workspace{ID: "acme", Slug: "acme-slug", Name: "CALL 0900"}, nil)
 			s.mailer.EXPECT().Send(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, m ports.Mail) error {
-				if m.To != "ann@example.com" || m.Subject == "" || !strings.Contains(m.Text, tt.says) || !strings.Contains(m.Text, "acme-slug") || strings.Contains(m.Text, "CALL") {
+				if m.To != "ann@example.com" || m.Subject == "" || !strings.Contains(m.Text, tt.says) ||
+					!strings.Contains(m.Text, "acme-slug") || strings.Contains(m.Text, "CALL") {
 					t.Errorf("mail %+v", m)
 				}
 				return errOutage
@@ -117,7 +130,8 @@ func TestMailNotice(t *testing.T) {
 	t.Run("an error while the owners are listed gives the notice later", func(t *testing.T) {
 		s := overdue(t)
 		s.terms.MailedNotices = billing.NoticeKinds()
-		s.workspaces.EXPECT().Members(gomock.Any(), gomock.Any(), gomock.Any(), page.Query{Limit: 100}).Return(account.MemberPage{}, errOutage)
+		s.workspaces.EXPECT().Members(gomock.Any(), gomock.Any(), gomock.Any(),
+			page.Query{Limit: 100}).Return(account.MemberPage{}, errOutage)
 		wantErr(t, s.Audit(s.ctx, system), errOutage)
 	})
 }

@@ -33,7 +33,9 @@ func (s *Service) settle(
 	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
 		return nil, result{}, err
 	}
+	abandoned := false
 	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
+		abandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
 		switch {
 		case err != nil:
 			c.Abandon(by, op.Key, code(err))
@@ -46,6 +48,9 @@ func (s *Service) settle(
 	})
 	if stored != nil {
 		return nil, result{}, errors.Join(err, stored)
+	}
+	if abandoned && op.TrialDays > 0 && !now.HadTrial { // else only this workspace could have the trial
+		_ = s.trials.Release(ctx, by, t.Account)
 	}
 	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
 		_, _ = s.refresh(ctx, calls, by, t, now, s.subscription(by))
@@ -63,7 +68,8 @@ func (s *Service) outcome(
 		return s.lookUpOutcome(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
 	out, err := s.perform(calls, t, c, op, plan)
-	if errors.Is(err, billing.ErrCardDeclined) || billing.NoEffect(err) {
+	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrAddressInvalid) ||
+		errors.Is(err, billing.ErrPromotionInvalid) || billing.NoEffect(err) {
 		err = s.restoreDefault(calls, t, c, op, err)
 	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
@@ -78,7 +84,8 @@ func (s *Service) outcome(
 
 // restoreDefault restores the default from before a purchase that was declined or had no effect. It
 // returns the reason, or an unknown outcome if the default could not be restored.
-func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, declined error) error {
+func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+	declined error) error {
 	if op.Before == "" {
 		return declined
 	}
@@ -110,7 +117,8 @@ func (s *Service) lookUpOutcome(
 			return result{}, &billing.UnsettledError{Refusal: err.Error()}
 		}
 	case billing.Cancel:
-		found = found || !slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
+		found = found || !slices.ContainsFunc(held,
+			func(h billing.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
 	}
 	switch {
 	case found:
@@ -125,7 +133,8 @@ func (s *Service) lookUpOutcome(
 func (s *Service) paidInvoice(
 	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
 ) (found bool, p billing.InvoicePayment, err error) {
-	all, err := callWithRetry(calls, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+	all, err := callWithRetry(calls,
+		func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
 	if err != nil {
 		return false, p, err
 	}
@@ -148,12 +157,17 @@ func (s *Service) perform(
 	case billing.Pay:
 		return s.pay(calls, t, c, op)
 	case billing.Cancel:
+		why := op.Why()
 		for _, also := range op.Also {
-			if err := call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also) }); err != nil {
+			if err := call(calls, func(ctx context.Context) error {
+				return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also, why)
+			}); err != nil {
 				return result{}, err
 			}
 		}
-		return result{}, call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription) })
+		return result{}, call(calls, func(ctx context.Context) error {
+			return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription, why)
+		})
 	case billing.Change:
 		return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {
 			return t.Gateway.Amend(ctx, op.Key, c.ID, op.Subscription, op.Amendment(*plan))

@@ -16,7 +16,8 @@ import (
 // answers sets the results of the gateway's subscribe calls, in order.
 func (s *stage) answers(errs ...error) {
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(len(errs)).DoAndReturn(
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"),
+		any).Times(len(errs)).DoAndReturn(
 		func(context.Context, string, billing.CustomerID, billing.Order) (billing.GatewaySubscription, error) {
 			err := errs[0]
 			errs = errs[1:]
@@ -126,7 +127,8 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 		s.terms.Plans = slices.Clone(plans) // a deployment with another price
 		s.terms.Plans[0].PriceRef, s.terms.Plans[0].Price.Amount = "price_new", 1100
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
-			func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+			func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription,
+				error) {
 				if o.Plan.PriceRef != "price_basic" || o.Plan.Price.Amount != 900 {
 					t.Errorf("the call is repeated with %+v", o.Plan)
 				}
@@ -139,7 +141,8 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 	t.Run("even if the plan is gone", func(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1")
-		s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2, Sold: &billing.Plan{ID: "gone", PriceRef: "price_gone"}}
+		s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2,
+			Sold: &billing.Plan{ID: "gone", PriceRef: "price_gone"}}
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(billing.Active), nil)
 		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Subscription == nil {
 			t.Error("not made")
@@ -152,9 +155,9 @@ func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
 	s.kept = subscribed("pm_1")
 	s.kept.Surplus = []billing.SubscriptionID{"sub_2"}
 	for id, key := range map[billing.SubscriptionID]string{"sub_1": "k", "sub_2": "k_sub_2"} {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, billing.CustomerID("cus_1"), id).Return(nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, billing.CustomerID("cus_1"), id, any).Return(nil)
 	}
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil), nil)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), nil)
 	if s.kept.Subscription != nil || len(s.kept.Surplus) != 0 {
 		t.Errorf("%+v", s.kept)
 	}
@@ -165,8 +168,10 @@ func TestTheDefaultThatIsShownIsTheGateways(t *testing.T) {
 	later.At = now.Add(billing.Fresh)
 	s := newStage(t)
 	s.kept = customer()
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(2).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(&billing.Rejection{Reason: "x"})
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+		any).Times(2).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
+		billing.MethodID("pm_1")).Return(&billing.Rejection{Reason: "x"})
 	w, err := s.Methods(s.ctx, later)
 	if wantErr(t, err, nil); w.Default != "" || len(w.Methods) != 1 {
 		t.Errorf("the gateway has no default: %+v", w)
@@ -196,7 +201,8 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage(t)
 			s.kept = customer("pm_1")
-			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil, billing.ErrGatewayUnavailable)
+			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil,
+				billing.ErrGatewayUnavailable)
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 			wantErr(t, err, billing.ErrGatewayUnavailable)
 			if s.kept.Pending != nil {
@@ -226,8 +232,10 @@ func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
 	waits, paid := held(billing.Incomplete), held(billing.Active)
 	waits.Key, paid.Key, waits.PriceRef, paid.PriceRef = "made", "made", "price_pro", "price_pro"
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{waits}, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, any, billing.SubscriptionID("sub_1")).Return(billing.ErrSubscriptionExists)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{waits},
+		nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, any,
+		billing.SubscriptionID("sub_1")).Return(billing.ErrSubscriptionExists)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{paid}, nil)
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, billing.ErrSubscriptionExists)
@@ -253,8 +261,10 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1", "pm_2")
 		s.has()
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).AnyTimes().Return(nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).MinTimes(1).Return(billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "x"})
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
+			billing.MethodID("pm_2")).AnyTimes().Return(nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any,
+			any).MinTimes(1).Return(billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "x"})
 		return s
 	}
 	buy := func(s *stage) error {
@@ -272,7 +282,8 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 	t.Run("else by the job", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := begin(t)
-			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Times(3).Return(billing.ErrGatewayTimeout)
+			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
+				billing.MethodID("pm_1")).Times(3).Return(billing.ErrGatewayTimeout)
 			if err := buy(s); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
 				t.Fatalf("given up: %v", err)
 			}
@@ -300,7 +311,7 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 	s.kept.Subscription.Status = billing.PastDue
 	for ahead, want := range map[time.Duration]bool{6 * 24 * time.Hour: true, 8 * 24 * time.Hour: false} {
 		s.terms.Clock = func(context.Context) (time.Time, error) { return now.Add(ahead), nil }
-		v, err := s.Subscription(s.ctx, owner)
+		v, err := s.Subscription(s.ctx, member)
 		if wantErr(t, err, nil); v.Entitled != want {
 			t.Errorf("%s ahead: entitled %v", ahead, v.Entitled)
 		}

@@ -33,7 +33,10 @@ type Terms struct {
 	Plans          billing.Plans
 	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         billing.CardLimits
+	Trials         billing.TrialRules
+	AutomaticTax   bool                 // the gateway determines the taxes of new subscriptions
 	Reads          *Reads               // of the account; nil if reads wait as long as the gateway takes
+	Returns        billing.ReturnPolicy // to which addresses payers return from pages of the gateway
 	MailedNotices  []billing.NoticeKind // the notices that are mailed to the owners of a workspace
 
 	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be
@@ -51,10 +54,11 @@ type Service struct {
 	inbox      ports.Inbox
 	jobs       ports.Jobs
 	workspaces ports.Workspaces
-	users      ports.Users
 	usage      ports.Usage
 	meters     ports.Meters
+	trials     ports.Trials
 	mailer     ports.Mailer
+	digester   ports.Digester
 	termsOf    TermsOf
 	configured Configured
 }
@@ -63,10 +67,10 @@ type Service struct {
 type Configured func(identity.OrgID) quota.Amounts
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, m ports.Mailer, t TermsOf, q Configured) *Service {
+func NewService(s ports.Stores, m ports.Mailer, d ports.Digester, t TermsOf, q Configured) *Service {
 	return &Service{
-		atomic: s.Atomic, payments: s.Payments, inbox: s.Inbox, jobs: s.Jobs, workspaces: s.Workspaces, users: s.Users,
-		usage: s.Usage, meters: s.Meters, mailer: m, termsOf: t, configured: q,
+		atomic: s.Atomic, payments: s.Payments, inbox: s.Inbox, jobs: s.Jobs, workspaces: s.Workspaces,
+		usage: s.Usage, meters: s.Meters, trials: s.Trials, mailer: m, digester: d, termsOf: t, configured: q,
 	}
 }
 
@@ -186,7 +190,8 @@ func mirrorActor(by identity.Actor) identity.Actor {
 
 // update changes the customer of by's workspace, and queues a job that resolves its open outcomes if no
 // one else does.
-func (s *Service) update(ctx context.Context, by identity.Actor, t Terms, change func(*billing.Customer) error) (c *billing.Customer, err error) {
+func (s *Service) update(ctx context.Context, by identity.Actor, t Terms,
+	change func(*billing.Customer) error) (c *billing.Customer, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Update(ctx, by, t.Account, change); err != nil {
 			return err

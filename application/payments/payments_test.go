@@ -22,26 +22,34 @@ var any = gomock.Any()
 func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 	s := newStage(t)
 	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").Return(&account.Workspace{Name: "Acme"}, nil)
-	s.users.EXPECT().Get(any, identity.OrgID("org"), identity.UserID("ann")).Return(&account.User{Email: "ann@example.com"}, nil, nil)
-	s.payments.EXPECT().Reserve(any, owner, any).DoAndReturn(func(_ context.Context, _ identity.Actor, c *billing.Customer) (*billing.Customer, error) {
-		if c.Details != (billing.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
+	s.workspaces.EXPECT().Members(any, identity.OrgID("org"), identity.WorkspaceID("acme"),
+		any).Return(account.MemberPage{Items: []account.Member{
+		{User: "abe", Role: identity.Owner, Email: "abe@example.com"},
+		{User: "ann", Role: identity.Owner, Email: "ann@example.com"},
+	}}, nil)
+	s.payments.EXPECT().Reserve(any, owner, any).DoAndReturn(func(_ context.Context, _ identity.Actor,
+		c *billing.Customer) (*billing.Customer, error) {
+		if !c.Details.Matches(&billing.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
 			t.Errorf("%+v", c)
 		}
 		c.Key = "somebody else's" // a concurrent call was first
 		s.kept = c
 		return copied(c), nil
 	})
-	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's", billing.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
+	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's",
+		billing.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
 		func(context.Context, string, billing.Details) (billing.CustomerID, error) {
 			if _, watched := s.queued[billing.ReconcileJob]; !watched {
 				t.Error("no job would find out the outcome")
 			}
 			return "cus_1", nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", billing.CustomerID("cus_1"), billing.OffSession).Return(billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("s")}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", billing.CustomerID("cus_1"),
+		billing.OffSession).Return(billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("s")}, nil)
 	i, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
 	wantErr(t, err, nil)
-	if i.ID != "seti_1" || i.Gateway != billing.Sandbox || s.kept.ID != "cus_1" || len(s.queued) != 1 || s.queued[billing.AuditJob].Subject != "cus_1" {
+	if i.ID != "seti_1" || i.Gateway != billing.Sandbox || s.kept.ID != "cus_1" || len(s.queued) != 1 ||
+		s.queued[billing.AuditJob].Subject != "cus_1" {
 		t.Errorf("%+v, %+v, %+v", i, s.kept, s.queued)
 	}
 }
@@ -63,7 +71,9 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 			_, err := s.ChangeSubscription(s.ctx, by, "k", nil, billing.Changes{})
 			return err
 		},
-		"cancel": func(by identity.Actor) error { return s.CancelSubscription(s.ctx, by, "k", nil) },
+		"cancel": func(by identity.Actor) error {
+			return s.CancelSubscription(s.ctx, by, "k", nil, billing.Cancellation{})
+		},
 		"confirm": func(by identity.Actor) error {
 			_, err := s.ConfirmIntent(s.ctx, by, billing.SetupIntent{}, billing.Card{})
 			return err
@@ -96,7 +106,8 @@ func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
 	if v.ID != "sub_1" || !v.Entitled || v.Stale || v.Default != "pm_1" {
 		t.Errorf("%+v", v)
 	}
-	s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", billing.Paid, page.Query{Limit: 3}).Return(billing.InvoicePage{Items: []billing.Invoice{{ID: "in_1"}}}, nil)
+	s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", billing.Paid,
+		page.Query{Limit: 3}).Return(billing.InvoicePage{Items: []billing.Invoice{{ID: "in_1"}}}, nil)
 	b, err := s.Invoices(s.ctx, owner, billing.Paid, page.Query{Limit: 3})
 	if wantErr(t, err, nil); len(b.Items) != 1 || b.Stale {
 		t.Errorf("%+v", b)
@@ -113,11 +124,14 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	t.Run("read again", func(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1")
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+			billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
+			billing.MethodID("pm_2")).Return(nil)
 		w, err := s.Methods(s.ctx, later)
 		wantErr(t, err, nil)
-		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Default != "pm_2" || w.Stale || s.kept.WalletAt != later.At {
+		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Default != "pm_2" || w.Stale ||
+			s.kept.WalletAt != later.At {
 			t.Errorf("%+v", w)
 		}
 		for _, e := range s.kept.Recorded() {
@@ -130,7 +144,8 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage(t)
 			s.kept = customer("pm_1")
-			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(billing.Wallet{}, billing.ErrGatewayUnavailable)
+			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(billing.Wallet{},
+				billing.ErrGatewayUnavailable)
 			w, err := s.Methods(s.ctx, later)
 			wantErr(t, err, nil)
 			if len(w.Methods) != 1 || !w.Stale || s.kept.WalletAt != now {
@@ -141,7 +156,8 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	t.Run("unless somebody has changed the customer meanwhile", func(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1")
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+			any).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
 			s.kept.Revision++
 			return billing.Wallet{}, nil
 		})
@@ -159,9 +175,10 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 		calls int
 		took  time.Duration // at most
 	}{
-		"an outage, twice more":                    {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
-		"an unintelligible response":               {billing.ErrGateway, 3, 2 * time.Second},
-		"as long as the gateway wants":             {billing.ErrGatewayUnavailable.After(3 * time.Second), 3, 7 * time.Second},
+		"an outage, twice more":      {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
+		"an unintelligible response": {billing.ErrGateway, 3, 2 * time.Second},
+		"as long as the gateway wants": {billing.ErrGatewayUnavailable.After(3 * time.Second), 3,
+			7 * time.Second},
 		"but not beyond eight seconds":             {billing.ErrGatewayUnavailable.After(time.Minute), 1, time.Second},
 		"a refusal is not repeated":                {&billing.Rejection{Reason: "x"}, 1, 0},
 		"nor a decline":                            {&billing.DeclinedError{}, 1, 0},
@@ -172,7 +189,8 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 				s := newStage(t)
 				s.kept = customer()
 				s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(billing.Wallet{}, nil)
-				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any, any).Times(tt.calls).Return(billing.SetupIntent{}, tt.err)
+				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any,
+					any).Times(tt.calls).Return(billing.SetupIntent{}, tt.err)
 				start := time.Now()
 				_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
 				wantErr(t, err, tt.err)
@@ -187,7 +205,8 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 			s := newStage(t)
 			s.kept = customer()
 			s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, any, any, any).AnyTimes().DoAndReturn(
-				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Usage) (billing.SetupIntent, error) {
+				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Usage) (billing.SetupIntent,
+					error) {
 					<-ctx.Done()
 					return billing.SetupIntent{}, ctx.Err()
 				})
@@ -204,7 +223,8 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
 	s := newStage(t)
 	s.kept = customer("pm_1", "pm_2")
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
+		billing.MethodID("pm_2")).Return(nil)
 	m, _, err := s.SetDefault(s.ctx, owner, "pm_2")
 	wantErr(t, err, nil)
 	if m.ID != "pm_2" || s.kept.Default != "pm_2" {
@@ -224,8 +244,10 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 	detach := func(t *testing.T, err error) *stage {
 		s := newStage(t)
 		s.kept = subscribed("pm_1", "pm_2")
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
-		s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).MinTimes(1).DoAndReturn(
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
+			billing.MethodID("pm_2")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, billing.CustomerID("cus_1"),
+			billing.MethodID("pm_1")).MinTimes(1).DoAndReturn(
 			func(context.Context, string, billing.CustomerID, billing.MethodID) error {
 				if len(s.kept.Shown()) != 1 || s.queued[billing.ReconcileJob].Subject != "acme" {
 					t.Errorf("%+v, %+v", s.kept, s.queued)
@@ -261,13 +283,34 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 	})
 }
 
+// If the gateway refuses another default, it still has the one that leaves: the mirror must not say otherwise.
+func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1", "pm_2")
+	refused := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).
+		Return(&billing.Rejection{Reason: "x"})
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGateway)
+
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).
+		Return(billing.Wallet{Methods: []billing.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}, nil)
+	replaced := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).
+		After(refused).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, billing.MethodID("pm_1")).After(replaced).Return(nil)
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
+	if len(s.kept.Methods) != 1 || s.kept.Default != "pm_2" {
+		t.Errorf("%+v", s.kept)
+	}
+}
+
 func TestThePayerOfTheSandbox(t *testing.T) {
 	s := newStage(t)
 	_, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
 	wantErr(t, err, billing.ErrIntentNotFound)
 	s.kept = customer()
-	s.payer.EXPECT().Confirm(any, billing.CustomerID("cus_1"), billing.IntentID("seti_1"), any, any).Return(billing.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
-	s.payer.EXPECT().Authenticate(any, billing.CustomerID("cus_1"), billing.IntentID("pi_1"), any, true).Return(billing.SetupIntent{}, billing.ErrIntentState)
+	s.payer.EXPECT().Confirm(any, billing.CustomerID("cus_1"), billing.IntentID("seti_1"), any,
+		any).Return(billing.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
+	s.payer.EXPECT().Authenticate(any, billing.CustomerID("cus_1"), billing.IntentID("pi_1"), any,
+		true).Return(billing.SetupIntent{}, billing.ErrIntentState)
 	s.expectResync(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
 	i, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
 	wantErr(t, err, nil)

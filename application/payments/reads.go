@@ -45,6 +45,7 @@ func (r *Reads) init() {
 type reading struct {
 	customer *billing.Customer
 	held     []billing.GatewaySubscription // if p is a listing
+	listed   bool                          // held was read
 }
 
 // freshen reads a part of the mirror from the gateway, within the patience of reads. stale is true if
@@ -58,11 +59,12 @@ func (s *Service) freshen(
 		fresh, err := s.refresh(ctx, calls, by, t, c, p)
 		out := reading{customer: fresh}
 		if p.held != nil {
-			out.held = *p.held
+			out.held, out.listed = *p.held, err == nil
 		}
 		return out, err
 	})
-	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) || (billing.OutcomeUnknown(err) || billing.NoEffect(err)) && ctx.Err() == nil {
+	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) ||
+		(billing.OutcomeUnknown(err) || billing.NoEffect(err)) && ctx.Err() == nil {
 		return reading{customer: c}, true, nil
 	}
 	return r, false, err
@@ -70,7 +72,8 @@ func (s *Service) freshen(
 
 // bound calls read and returns its result, or errSlow after the patience. Then read goes on in the
 // background. Concurrent calls for the same subject share one read. Nil Reads wait for read.
-func (r *Reads) bound(ctx context.Context, subject string, read func(context.Context) (reading, error)) (reading, error) {
+func (r *Reads) bound(ctx context.Context, subject string, read func(context.Context) (reading, error)) (reading,
+	error) {
 	if r == nil {
 		return read(ctx)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 var (
@@ -28,8 +29,10 @@ var (
 
 	key   = secret.New("whsec_test")
 	plans = billing.Plans{
-		{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, PriceRef: "price_basic"},
-		{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, PriceRef: "price_pro"},
+		{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1,
+			PriceRef: "price_basic"},
+		{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1,
+			PriceRef: "price_pro"},
 	}
 )
 
@@ -45,9 +48,9 @@ type stage struct {
 	inbox      *mocks.MockInbox
 	jobs       *mocks.MockJobs
 	workspaces *mocks.MockWorkspaces
-	users      *mocks.MockUsers
 	usage      *mocks.MockUsage
 	meters     *mocks.MockMeters
+	trials     *mocks.MockTrials
 	mailer     *mocks.MockMailer
 	gateway    *gateway
 	payer      *mocks.MockSandboxPayer
@@ -59,23 +62,38 @@ type stage struct {
 	ctx        context.Context
 }
 
-// gateway joins the two mocks that make one.
+// gateway joins the mocks that make one.
 type gateway struct {
 	*mocks.MockGatewayCustomers
+	*mocks.MockGatewayDetails
 	*mocks.MockGatewaySubscriptions
+	*mocks.MockGatewayPreviews
+	*mocks.MockGatewayPromotions
+	*mocks.MockGatewayPages
+	*mocks.MockGatewayMeters
 }
 
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c), workspaces: mocks.NewMockWorkspaces(c), users: mocks.NewMockUsers(c), usage: mocks.NewMockUsage(c), meters: mocks.NewMockMeters(c), mailer: mocks.NewMockMailer(c),
-		gateway: &gateway{mocks.NewMockGatewayCustomers(c), mocks.NewMockGatewaySubscriptions(c)}, payer: mocks.NewMockSandboxPayer(c),
+		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c),
+		workspaces: mocks.NewMockWorkspaces(c), usage: mocks.NewMockUsage(c),
+		meters: mocks.NewMockMeters(c), trials: mocks.NewMockTrials(c), mailer: mocks.NewMockMailer(c),
+		gateway: &gateway{
+			mocks.NewMockGatewayCustomers(c), mocks.NewMockGatewayDetails(c), mocks.NewMockGatewaySubscriptions(c),
+			mocks.NewMockGatewayPreviews(c), mocks.NewMockGatewayPromotions(c), mocks.NewMockGatewayPages(c),
+			mocks.NewMockGatewayMeters(c),
+		},
+		payer:  mocks.NewMockSandboxPayer(c),
 		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
 	}
-	s.terms = payments.Terms{Kind: billing.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer, WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
+	s.terms = payments.Terms{Kind: billing.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer,
+		WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
 	atomic := mocks.NewMockAtomic(c)
-	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces})
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces,
+			Trials: s.trials, Meters: s.meters})
 	})
 	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (*billing.Customer, error) {
@@ -87,19 +105,27 @@ func newStage(t *testing.T) *stage {
 			return copied(s.kept), nil
 		})
 	s.payments.EXPECT().Update(gomock.Any(), gomock.Any(), "sandbox", gomock.Any()).AnyTimes().DoAndReturn(s.update)
-	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, j job.Job) error {
+	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		j job.Job) error {
 		s.queued[j.Kind] = j
 		return nil
 	})
-	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"), "acme").AnyTimes().DoAndReturn(func(context.Context, identity.WorkspaceID, string) (int, error) {
+	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"),
+		"acme").AnyTimes().DoAndReturn(func(context.Context, identity.WorkspaceID, string) (int, error) {
 		delete(s.queued, billing.ReconcileJob)
 		return 0, nil
 	})
+	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"), billing.DetailsSubject).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, string) (int, error) {
+			delete(s.queued, billing.DetailsJob)
+			return 0, nil
+		})
 	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, p billing.Plans) (billing.Plans, error) { return p, s.priced })
 	s.Service = payments.NewService(ports.Stores{
-		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces, Users: s.users, Usage: s.usage, Meters: s.meters,
-	}, s.mailer, func(org identity.OrgID) payments.Terms {
+		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces,
+		Usage: s.usage, Meters: s.meters, Trials: s.trials,
+	}, s.mailer, fixture.Digester{}, func(org identity.OrgID) payments.Terms {
 		if org != "org" {
 			t.Errorf("the terms of org %q were asked for", org)
 		}
@@ -109,7 +135,8 @@ func newStage(t *testing.T) *stage {
 }
 
 // update runs a change twice, on fresh aggregates, as stores do after a conflict.
-func (s *stage) update(_ context.Context, _ identity.Actor, _ string, change func(*billing.Customer) error) (*billing.Customer, error) {
+func (s *stage) update(_ context.Context, _ identity.Actor, _ string,
+	change func(*billing.Customer) error) (*billing.Customer, error) {
 	s.store.Lock()
 	defer s.store.Unlock()
 	if s.kept == nil {
@@ -139,8 +166,8 @@ func copied(c *billing.Customer) *billing.Customer {
 // customer returns a customer whose mirror was just read.
 func customer(methods ...billing.MethodID) *billing.Customer {
 	c := &billing.Customer{
-		Org: "org", Workspace: "acme", Gateway: billing.Sandbox, Account: "sandbox", ID: "cus_1", Key: "made", Revision: 5,
-		WalletAt: now, SubscriptionAt: now, InvoicesAt: now,
+		Org: "org", Workspace: "acme", Gateway: billing.Sandbox, Account: "sandbox", ID: "cus_1", Key: "made",
+		Revision: 5, WalletAt: now, SubscriptionAt: now, InvoicesAt: now,
 	}
 	for _, id := range methods {
 		c.Methods = append(c.Methods, method(id))
@@ -152,18 +179,21 @@ func customer(methods ...billing.MethodID) *billing.Customer {
 }
 
 func method(id billing.MethodID) billing.Method {
-	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034, CreatedAt: now}
+	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034,
+		CreatedAt: now}
 }
 
 func subscribed(methods ...billing.MethodID) *billing.Customer {
 	c := customer(methods...)
 	h := held(billing.Active)
-	c.Subscription = &billing.Subscription{ID: h.ID, Plan: "basic", Quantity: 1, Status: h.Status, Key: "made", PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd, CreatedAt: now}
+	c.Subscription = &billing.Subscription{ID: h.ID, Plan: "basic", Quantity: 1, Status: h.Status, Key: "made",
+		PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd, CreatedAt: now}
 	return c
 }
 
 func held(status billing.Status) billing.GatewaySubscription {
-	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1, Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
+	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1,
+		Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
 }
 
 func wantErr(t *testing.T, got, want error) {

@@ -28,7 +28,9 @@ type View struct {
 }
 
 // Plans returns the org's plans, and the workspace's current plan. The caller may be in no workspace.
-func (s *Service) Plans(ctx context.Context, by identity.Actor) (plans billing.Plans, current billing.PlanID, err error) {
+func (s *Service) Plans(
+	ctx context.Context, by identity.Actor,
+) (plans billing.Plans, current billing.PlanID, err error) {
 	t, err := s.terms(by)
 	if errors.Is(err, billing.ErrNotConfigured) {
 		return nil, "", nil
@@ -58,7 +60,8 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	if err != nil {
 		return nil, err
 	}
-	c, stale, err := s.look(ctx, by, t, s.subscription(by))
+	r, stale, err := s.look(ctx, by, t, s.subscription(by))
+	c := r.customer
 	switch {
 	case err != nil:
 		return nil, err
@@ -73,13 +76,16 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 		v.Stale = stale
 		return v, nil
 	}
-	return s.asking(ctx, by, t, c)
+	return s.asking(ctx, by, t, r)
 }
 
 // asking returns the subscription with the payer's required action. It reads the action from the
-// gateway each time, because its secret is never stored. It stores the rest of what it reads.
-func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
-	r, stale, err := s.freshen(ctx, by, t, c, s.subscription(by))
+// gateway each time, because its secret is never stored, unless r was just read. It stores the rest of what it reads.
+func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, r reading) (*View, error) {
+	stale, err, c := false, error(nil), r.customer
+	if !r.listed {
+		r, stale, err = s.freshen(ctx, by, t, c, s.subscription(by))
+	}
 	if stale {
 		v, err := s.view(ctx, by, t, c)
 		if err != nil {
@@ -107,7 +113,8 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Credit: c.Credit, Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
+	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Credit: c.Credit,
+		Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
 	if m := c.DefaultMethod(); m != nil {
 		v.Default = m.ID
 	}
@@ -126,7 +133,9 @@ func actionOf(held []billing.GatewaySubscription, id billing.SubscriptionID) *bi
 
 // Subscribe starts a subscription. key identifies the call: the same key returns the same subscription,
 // and charges once.
-func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, w billing.SubscribeRequest) (*View, error) {
+func (s *Service) Subscribe(
+	ctx context.Context, by identity.Actor, key string, w billing.SubscribeRequest,
+) (*View, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
@@ -140,29 +149,38 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 	if err != nil {
 		return nil, err
 	}
+	w.AutomaticTax, w.Trials = t.AutomaticTax, t.Trials
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	plans, held := t.Plans, []billing.GatewaySubscription(nil)
+	w.Ended = c.CheckoutUntil
 	if c.Pending == nil {
 		if plans, err = s.verified(calls, t, w.Plan); err != nil {
 			return nil, err
 		}
 		// A subscription may have been created elsewhere, or by a call whose response was lost.
-		if c, err = s.refresh(ctx, calls, by, t, c, s.listing(by, &held)); err != nil {
+		if c, w.Ended, err = s.endCheckouts(ctx, calls, by, t, c, now, &held); err != nil {
+			return nil, err
+		}
+		if c, err = s.knowFingerprints(ctx, calls, by, t, c); err != nil {
+			return nil, err
+		}
+		if w, err = s.withPromotion(ctx, calls, by, t, c, key, w); err != nil {
 			return nil, err
 		}
 	}
-	now, err := t.now(ctx, by)
-	if err != nil {
-		return nil, err
-	}
 	again := false
 	begin := func() (*billing.Customer, error) {
-		return s.update(ctx, by, t, func(c *billing.Customer) error {
+		return s.beginSubscribe(ctx, by, t, key, func(c *billing.Customer) error {
 			again, err = c.Subscribe(by, now, key, w, plans)
 			return err
 		})
 	}
 	begun, err := begin()
-	if unknown := errors.Is(err, billing.ErrMethodRequired) || errors.Is(err, billing.ErrMethodNotFound); unknown && by.At.Sub(c.WalletAt) >= recently {
+	if unknown := errors.Is(err, billing.ErrMethodRequired) || errors.Is(err, billing.ErrMethodNotFound); unknown &&
+		by.At.Sub(c.WalletAt) >= recently {
 		if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
 			return nil, err
 		}
@@ -181,7 +199,8 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 		return v, nil
 	}
 	v, err := s.execute(ctx, calls, by, t, begun)
-	if rejected(err) || errors.Is(err, billing.ErrMethodNotFound) { // the next call gets a new customer if this one was deleted
+	// the next call gets a new customer if this one was deleted
+	if rejected(err) || errors.Is(err, billing.ErrMethodNotFound) {
 		_, err = s.replaced(ctx, calls, by, t, begun, err)
 		if err == nil {
 			err = billing.ErrMethodRequired
@@ -205,7 +224,8 @@ func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID
 	if err != nil {
 		return t.Plans, nil // the caller reports the unknown plan
 	}
-	now, err := callWithRetry(calls, func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
+	now, err := callWithRetry(calls,
+		func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +233,14 @@ func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID
 }
 
 // verifiedChange is verified for a change to another plan.
-func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, t Terms, wanted *billing.PlanID) (billing.Plans, error) {
+func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, t Terms,
+	wanted *billing.PlanID) (billing.Plans, error) {
 	if wanted == nil {
 		return t.Plans, nil
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) || err == nil && (c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted) {
+	if errors.Is(err, billing.ErrNoCustomer) || err == nil &&
+		(c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted) {
 		return t.Plans, nil
 	}
 	if err != nil {
@@ -228,7 +250,8 @@ func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, 
 }
 
 // ChangeSubscription changes the live subscription. key as for Subscribe.
-func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match, ch billing.Changes) (*View, error) {
+func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match,
+	ch billing.Changes) (*View, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
@@ -238,6 +261,14 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	plans, err := s.verifiedChange(ctx, calls, by, t, ch.Plan)
 	if err != nil {
 		return nil, err
+	}
+	if ch, err = s.changeWithPromotion(ctx, calls, by, t, ch); err != nil {
+		return nil, err
+	}
+	if ch.Offer != nil {
+		if err := s.checkOffer(ctx, calls, by, t, key, ch, plans); err != nil {
+			return nil, err
+		}
 	}
 	nothing := false
 	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
@@ -261,12 +292,17 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 }
 
 // CancelSubscription ends the live subscription at once. key as for Subscribe.
-func (s *Service) CancelSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match) error {
+func (s *Service) CancelSubscription(
+	ctx context.Context, by identity.Actor, key string, at revision.Match, why billing.Cancellation,
+) error {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return err
 	}
-	c, err := s.update(ctx, by, t, func(c *billing.Customer) error { return c.CancelSubscription(by, key, at) })
+	if err := s.flushUsage(ctx, by, t); err != nil {
+		return err
+	}
+	c, err := s.update(ctx, by, t, func(c *billing.Customer) error { return c.CancelSubscription(by, key, at, why) })
 	if errors.Is(err, billing.ErrNoCustomer) {
 		return billing.ErrNoSubscription
 	}

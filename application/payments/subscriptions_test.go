@@ -17,13 +17,16 @@ import (
 // stored before each.
 func (s *stage) expectSubscribe(t *testing.T, times int, h billing.GatewaySubscription, err error) {
 	t.Helper()
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
+		billing.MethodID("pm_1")).AnyTimes().Return(nil)
 	if s.kept.Subscription == nil {
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MaxTimes(1).Return(nil, nil)
 	}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(times).DoAndReturn(
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"),
+		any).Times(times).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
-			if s.kept.Pending == nil || s.kept.Pending.Key != "k" || s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {
+			if s.kept.Pending == nil || s.kept.Pending.Key != "k" ||
+				s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {
 				t.Errorf("it is asked before it is stored: %+v", s.kept.Pending)
 			}
 			if o.Plan.ID != "basic" || o.Quantity != 2 || o.Method != "pm_1" {
@@ -48,7 +51,8 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 	}
 	t.Run("and answered again, with what there is to do", func(t *testing.T) {
 		h.Quantity = 2
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Times(2).Return([]billing.GatewaySubscription{h}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
+			any).Times(2).Return([]billing.GatewaySubscription{h}, nil)
 		for key, made := range map[string]bool{"k": true, "another": false} {
 			v, err := s.Subscribe(s.ctx, owner, key, wanted)
 			wantErr(t, err, nil)
@@ -118,7 +122,8 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 	for name, tt := range map[string]struct {
 		held []billing.GatewaySubscription
 		made bool
-	}{"after a day by what the gateway has": {[]billing.GatewaySubscription{held(billing.Active)}, true}, "which may be nothing": {nil, false}} {
+	}{"after a day by what the gateway has": {[]billing.GatewaySubscription{held(billing.Active)}, true},
+		"which may be nothing": {nil, false}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := lost(t)
@@ -138,7 +143,8 @@ func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
 	s := newStage(t)
 	s.kept = customer()
 	s.kept.WalletAt = now.Add(-30 * time.Second)
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+		any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
 	s.expectSubscribe(t, 1, held(billing.Active), nil)
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, nil)
@@ -158,7 +164,8 @@ func TestAnIncompleteOneGivesWay(t *testing.T) {
 	waits := held(billing.Incomplete)
 	waits.PriceRef, waits.Key = "price_pro", "made"
 	s.has(waits)
-	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, "k_giveway", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, "k_giveway", billing.CustomerID("cus_1"),
+		billing.SubscriptionID("sub_1")).Return(nil)
 	h := held(billing.Active)
 	h.ID = "sub_2"
 	s.expectSubscribe(t, 1, h, nil)
@@ -174,12 +181,14 @@ func TestChangingAndEndingASubscription(t *testing.T) {
 	s := newStage(t)
 	_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
 	wantErr(t, err, billing.ErrNoSubscription)
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil), billing.ErrNoSubscription)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrNoSubscription)
 	s.kept = subscribed("pm_1")
 	h := held(billing.Active)
 	h.PriceRef = "price_pro"
-	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1"), any).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"),
+		billing.SubscriptionID("sub_1"), any).DoAndReturn(
+		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
+			a billing.Amendment) (billing.GatewaySubscription, error) {
 			if a.Plan.ID != "pro" || a.AtRenewal || !a.Resell {
 				t.Errorf("%+v", a)
 			}
@@ -193,8 +202,9 @@ func TestChangingAndEndingASubscription(t *testing.T) {
 	if _, err := s.ChangeSubscription(s.ctx, owner, "k2", nil, billing.Changes{Plan: &pro}); err != nil {
 		t.Errorf("nothing to do: %v", err)
 	}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k3", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k3", nil), nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k3", billing.CustomerID("cus_1"),
+		billing.SubscriptionID("sub_1"), any).Return(nil)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k3", nil, billing.Cancellation{}), nil)
 	if s.kept.Subscription != nil {
 		t.Errorf("%+v", s.kept.Subscription)
 	}
@@ -221,7 +231,8 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 	s := newStage(t)
 	s.kept = subscribed("pm_1")
 	for range 2 { // once to compare, once to update
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+			any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(nil, nil)
 	}
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
@@ -230,21 +241,24 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 	for _, e := range s.kept.Recorded() {
 		types += e.Type + " "
 	}
-	if s.kept.Subscription != nil || types != "subscription.ended payment_mirror.corrected " || s.queued[billing.AuditJob].Due != now.Add(billing.AuditEvery) {
+	if s.kept.Subscription != nil || types != "subscription.ended payment_mirror.corrected " ||
+		s.queued[billing.AuditJob].Due != now.Add(billing.AuditEvery) {
 		t.Errorf("%s%+v, %+v", types, s.kept, s.queued)
 	}
 	t.Run("and a look changes nothing", func(t *testing.T) {
 		s := newStage(t)
 		s.kept = subscribed("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{held(billing.PastDue)}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
+			any).Return([]billing.GatewaySubscription{held(billing.PastDue)}, nil)
 		before := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
 		found, err := s.Differences(s.ctx, system)
 		wantErr(t, err, nil)
 		if after := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription); len(found) != 2 || after != before {
 			t.Errorf("%+v\n%s\n%s", found, before, after)
 		}
-		s.payments.EXPECT().Customers(any, system.Org, "sandbox", page.Query{Limit: 7}).Return(page.Of[identity.WorkspaceID]{Items: []identity.WorkspaceID{"acme"}}, nil)
+		s.payments.EXPECT().Customers(any, system.Org, "sandbox",
+			page.Query{Limit: 7}).Return(page.Of[identity.WorkspaceID]{Items: []identity.WorkspaceID{"acme"}}, nil)
 		all, err := s.Customers(s.ctx, system, page.Query{Limit: 7})
 		if err != nil || len(all.Items) != 1 {
 			t.Errorf("%+v, %v", all, err)

@@ -12,7 +12,8 @@ import (
 
 // gone reports whether err means that the workspace or its customer no longer exists.
 func gone(err error) bool {
-	return errors.Is(err, billing.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) || errors.Is(err, billing.ErrNotConfigured)
+	return errors.Is(err, billing.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) ||
+		errors.Is(err, billing.ErrNotConfigured)
 }
 
 // Reconcile resolves calls without a known outcome: it repeats each under its own key until the gateway
@@ -70,6 +71,12 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first: a permanent failure must not end the series
 		return err
 	}
+	if err := queueDetails(ctx, s.jobs, by, by.At); err != nil {
+		return err
+	}
+	if err := s.releaseTrial(ctx, by, t, c); err != nil {
+		return ignoring(err)
+	}
 	different, err := s.differences(ctx, by, t, c)
 	if errors.Is(err, billing.ErrCustomerGone) {
 		_, err := s.lose(ctx, by, t, c.ID)
@@ -99,10 +106,13 @@ func ignoring(err error) error {
 	return err
 }
 
-func (s *Service) differences(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) ([]event.Event, error) {
+func (s *Service) differences(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) ([]event.Event, error) {
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	w, err := callWithRetry(calls, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+	w, err := callWithRetry(calls,
+		func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +152,9 @@ func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.Wor
 
 // Duplicates returns the workspaces of by's org with several live subscriptions, and the surplus ones.
 // by is the system.
-func (s *Service) Duplicates(ctx context.Context, by identity.Actor) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+func (s *Service) Duplicates(
+	ctx context.Context, by identity.Actor,
+) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
 	t, err := s.terms(by)
 	if err != nil {
 		return nil, ignoring(err)
@@ -151,7 +163,9 @@ func (s *Service) Duplicates(ctx context.Context, by identity.Actor) (map[identi
 }
 
 // Customers lists the workspaces of by's org that are customers of its gateway. by is the system.
-func (s *Service) Customers(ctx context.Context, by identity.Actor, q page.Query) (page.Of[identity.WorkspaceID], error) {
+func (s *Service) Customers(
+	ctx context.Context, by identity.Actor, q page.Query,
+) (page.Of[identity.WorkspaceID], error) {
 	t, err := s.terms(by)
 	if err != nil {
 		return page.Of[identity.WorkspaceID]{}, err

@@ -15,7 +15,8 @@ import (
 // Receive stores an event of an org's gateway, once, and queues its processing. Its content is not
 // trusted: the job reads the data from the gateway. billing.ErrGatewayNotFound, ErrSignature,
 // ErrEventMalformed.
-func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte, signature string, now time.Time) error {
+func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte,
+	signature string, now time.Time) error {
 	t := s.termsOf(org)
 	if t.Gateway == nil || t.Kind != kind {
 		return billing.ErrGatewayNotFound
@@ -30,7 +31,8 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.
 	ours := e.Account == t.Connected
 	e.Org, e.Gateway, e.Account, e.State, e.ReceivedAt = org, kind, t.Account, billing.Received, now
 	if ours && e.Customer != "" {
-		if e.Workspace, err = s.payments.Find(ctx, org, t.Account, e.Customer); err != nil && !errors.Is(err, billing.ErrNoCustomer) {
+		if e.Workspace, err = s.payments.Find(ctx, org, t.Account, e.Customer); err != nil &&
+			!errors.Is(err, billing.ErrNoCustomer) {
 			return err
 		}
 	}
@@ -116,7 +118,8 @@ func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Custome
 }
 
 // Events lists the events that by's org received from its gateways. by is the system.
-func (s *Service) Events(ctx context.Context, by identity.Actor, state billing.EventState, q page.Query) (page.Of[billing.Event], error) {
+func (s *Service) Events(ctx context.Context, by identity.Actor, state billing.EventState,
+	q page.Query) (page.Of[billing.Event], error) {
 	return s.inbox.List(ctx, by.Org, state, q)
 }
 

@@ -16,7 +16,8 @@ import (
 // stored is a store that accepts everything, so that only the registry is measured.
 type stored struct{ ports.Presences }
 
-func (stored) Update(_ context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
+func (stored) Update(_ context.Context, org identity.OrgID, users []identity.UserID,
+	change func(*presence.Record) error) ([]*presence.Record, error) {
 	out := make([]*presence.Record, len(users))
 	for i, user := range users {
 		out[i] = presence.New(org, user, presence.ID(id.New(presence.Prefix)))

@@ -51,20 +51,25 @@ type env struct {
 }
 
 func newEnv(t *testing.T) *env {
-	s := &env{MockPresences: mocks.NewMockPresences(gomock.NewController(t)), t: t, records: map[identity.UserID]*presence.Record{}}
+	s := &env{MockPresences: mocks.NewMockPresences(gomock.NewController(t)), t: t,
+		records: map[identity.UserID]*presence.Record{}}
 	at := s.EXPECT()
-	at.Of(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, user identity.UserID) (*presence.Record, error) {
+	at.Of(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		_ identity.OrgID, user identity.UserID) (*presence.Record, error) {
 		return s.find(func(r *presence.Record) bool { return r.User == user })
 	})
-	at.Get(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, id presence.ID) (*presence.Record, error) {
+	at.Get(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		_ identity.OrgID, id presence.ID) (*presence.Record, error) {
 		return s.find(func(r *presence.Record) bool { return r.ID == id })
 	})
 	at.Update(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
+		func(_ context.Context, _ identity.OrgID, users []identity.UserID,
+			change func(*presence.Record) error) ([]*presence.Record, error) {
 			return s.update(users, change)
 		})
 	at.List(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.list)
-	at.Counts(gomock.Any(), identity.OrgID("org")).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID) (presence.Counts, int64, error) {
+	at.Counts(gomock.Any(), identity.OrgID("org")).AnyTimes().DoAndReturn(func(context.Context,
+		identity.OrgID) (presence.Counts, int64, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		counts := presence.Counts{}
@@ -76,16 +81,21 @@ func newEnv(t *testing.T) *env {
 		return counts, s.seq, s.fails
 	})
 	at.Due(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.DueEntry, limit int) (out []presence.DueEntry, err error) {
-			for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User)) }) {
-				if o := (presence.DueEntry{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) && (r.Due.After(after.Due) || r.Due.Equal(after.Due) && r.User > after.User) && len(out) < limit {
+		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.DueEntry,
+			limit int) (out []presence.DueEntry, err error) {
+			for _, r := range s.sorted(func(a, b *presence.Record) int {
+				return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User))
+			}) {
+				if o := (presence.DueEntry{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) &&
+					(r.Due.After(after.Due) || r.Due.Equal(after.Due) && r.User > after.User) && len(out) < limit {
 					out = append(out, o)
 				}
 			}
 			return out, s.failing()
 		})
 	at.Changes(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID, limit int) (out []presence.Record, err error) {
+		func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID,
+			limit int) (out []presence.Record, err error) {
 			for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
 				if r.Seq > above && (users == nil || slices.Contains(users, r.User)) && len(out) < limit {
 					out = append(out, *r)
@@ -94,7 +104,8 @@ func newEnv(t *testing.T) *env {
 			return out, s.failing()
 		})
 	at.Workspaces(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+		func(_ context.Context, _ identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID,
+			error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.asked++
@@ -197,10 +208,10 @@ func (s *env) update(users []identity.UserID, change func(*presence.Record) erro
 		if changed[r.User] == nil {
 			continue
 		}
-		if !there || !r.EqualVisible(was) {
-			s.seq++
-			r.Seq = s.seq
+		if !there {
+			was = presence.New("org", r.User, r.ID)
 		}
+		s.seq = r.Number(was, s.seq)
 		s.saved++
 	}
 	for user, r := range changed {
@@ -212,11 +223,14 @@ func (s *env) update(users []identity.UserID, change func(*presence.Record) erro
 func (s *env) list(_ context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
 	var out []presence.Record
 	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(b.ID, a.ID) }) {
-		if !r.Deleted && (f.User == "" || r.User == f.User) && (f.Status == "" || r.Shown == f.Status || r.User == by.User) && r.Seq > f.SinceSeq && (q.After == "" || string(r.ID) < q.After) {
+		if !r.Deleted && (f.User == "" || r.User == f.User) &&
+			(f.Status == "" || r.Shown == f.Status || r.User == by.User) && r.Seq > f.SinceSeq &&
+			(q.After == "" || string(r.ID) < q.After) {
 			out = append(out, *r)
 		}
 	}
-	return page.Cut(out[:min(len(out), q.Limit+1)], q.Limit, func(r presence.Record) string { return string(r.ID) }), s.failing()
+	return page.Cut(out[:min(len(out), q.Limit+1)], q.Limit, func(r presence.Record) string { return string(r.ID) }),
+		s.failing()
 }
 
 // Announce implements ports.PresenceSignals: every node hears it.

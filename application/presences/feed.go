@@ -59,7 +59,8 @@ func newFeed() *feed {
 func (f *feed) orgFeed(org identity.OrgID) *orgFeed {
 	o := f.orgs[org]
 	if o == nil {
-		o = &orgFeed{all: map[*Watch]bool{}, byUser: watchIndex{}, watches: map[identity.UserID]int{}, depending: watchIndex{}, due: map[*Watch]bool{}}
+		o = &orgFeed{all: map[*Watch]bool{}, byUser: watchIndex{}, watches: map[identity.UserID]int{},
+			depending: watchIndex{}, due: map[*Watch]bool{}}
 		f.orgs[org] = o
 	}
 	return o

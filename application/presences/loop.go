@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context, orgs func() []identity.OrgID, report 
 	defer following.Wait()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for polled, last := s.now(), (groups{}); ; {
+	for polled, last := time.Now(), (groups{}); ; { // not s.now(), which may go back
 		select {
 		case <-ctx.Done():
 			return
@@ -45,14 +45,14 @@ func (s *Service) Run(ctx context.Context, orgs func() []identity.OrgID, report 
 		for org, users := range s.registry.due(s.now()) {
 			quiet(s.settle(ctx, org, users))
 		}
-		if s.now().Sub(polled) < poll {
+		if time.Since(polled) < poll {
 			continue
 		}
-		polled = s.now()
+		polled = time.Now()
 		quiet(s.regroup(ctx, last))
 		if s.registry.shared { // a single node has everything on its wheel
 			for _, org := range orgs() {
-				quiet(s.settleOverdue(ctx, org, polled.Add(-takeoverAfter)))
+				quiet(s.settleOverdue(ctx, org, s.now().Add(-takeoverAfter)))
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Service) settle(ctx context.Context, org identity.OrgID, users []identi
 	for len(users) > 0 {
 		part := users[:min(settleBatch, len(users))]
 		if _, err := s.update(ctx, org, part, func(r *presence.Record) error {
-			s.registry.mergeDevices(r)
+			s.registry.mergeDevices(r, s.now())
 			r.Settle(s.now())
 			return nil
 		}); err != nil {

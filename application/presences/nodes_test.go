@@ -33,7 +33,8 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 	for _, u := range users {
 		histories[u] = &fixture.PresenceHistory{}
 	}
-	claims := []presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND, presence.ManualInvisible}
+	claims := []presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND,
+		presence.ManualInvisible}
 	for step := range 80 {
 		s.lose(random.IntN(2) == 0)
 		user := users[random.IntN(len(users))]
@@ -78,7 +79,8 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 			for _, u := range users {
 				got := cmp.Or(shown[u], presence.Offline)
 				if possible := histories[u].Possible(now(), now(), 2*time.Second); !possible[got] {
-					t.Fatalf("step %d: node %d shows %s as %s, want %v\nstored: %+v", step, i, u, got, possible, s.record(u))
+					t.Fatalf("step %d: node %d shows %s as %s, want %v\nstored: %+v", step, i, u, got, possible,
+						s.record(u))
 				}
 			}
 		}

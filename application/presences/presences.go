@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -14,28 +15,33 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Clock returns the time. It must not jump: a step of the system's clock would end every presence.
+// Clock returns the time, with a precision of microseconds. It must not jump: a step of the system's clock would end
+// every presence. Service.Correct follows such steps.
 type Clock func() time.Time
 
 // Service holds the use cases, one method each, and the records of the users who are connected to this
 // node.
 type Service struct {
-	store    ports.Presences
-	now      Clock
-	signals  ports.PresenceSignals // nil if no other node shares the store
-	registry *registry
-	feed     *feed
+	store      ports.Presences
+	clock      Clock
+	correction atomic.Int64          // of the clock, in nanoseconds
+	signals    ports.PresenceSignals // nil if no other node shares the store
+	registry   *registry
+	feed       *feed
 }
 
 // NewService returns the use cases on a store. If other nodes share the store, records that they read
 // must not end too early, and signals say when to read. For a single node, signals is nil.
 func NewService(store ports.Presences, now Clock, signals ports.PresenceSignals) *Service {
-	return &Service{store: store, now: now, signals: signals, registry: newRegistry(now(), signals != nil), feed: newFeed()}
+	return &Service{store: store, clock: now, signals: signals, registry: newRegistry(now(), signals != nil),
+		feed: newFeed()}
 }
 
 // Beat applies a heartbeat of by. created says that it started the presence. Claims and all other
 // visible changes are durable when it returns.
-func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartbeat) (v presence.View, created bool, err error) {
+func (s *Service) Beat(
+	ctx context.Context, by identity.Actor, h presence.Heartbeat,
+) (v presence.View, created bool, err error) {
 	now := s.now()
 	if err := h.Check(by, now); err != nil {
 		return presence.View{}, false, err
@@ -47,7 +53,7 @@ func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartb
 	}
 	records, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
 		created = r.Deleted
-		s.registry.mergeDevices(r)
+		s.registry.mergeDevices(r, s.now())
 		return r.Beat(by, h, now)
 	})
 	if err != nil {
@@ -68,7 +74,7 @@ func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, 
 		if r.Deleted && !first {
 			return presence.ErrNotFound
 		}
-		s.registry.mergeDevices(r)
+		s.registry.mergeDevices(r, s.now())
 		return r.Beat(by, h, s.now())
 	})
 	if errors.Is(err, presence.ErrNotFound) || errors.Is(err, presence.ErrDeviceLimit) {
@@ -107,7 +113,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	if access == presence.None || r.Deleted {
 		return presence.View{}, presence.ErrNotFound
 	}
-	s.registry.mergeDevices(r)
+	s.registry.mergeDevices(r, s.now())
 	return r.View(access, s.now()), nil
 }
 
@@ -153,7 +159,10 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f presence.Filter
 	out.Next = found.Next
 	for i := range found.Items {
 		r := &found.Items[i]
-		s.registry.mergeDevices(r)
+		if !r.IsNewFor(by, f.SinceSeq, now) {
+			continue // what is new was done while invisible
+		}
+		s.registry.mergeDevices(r, s.now())
 		v := r.View(r.Access(by, false), now)
 		if f.Status == "" || v.Status == f.Status { // the store's record may be slightly old
 			out.Items = append(out.Items, v)
@@ -179,14 +188,15 @@ func (s *Service) DeleteMine(ctx context.Context, by identity.Actor) error {
 func (s *Service) end(ctx context.Context, by identity.Actor, user identity.UserID) error {
 	now := s.now()
 	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error {
-		s.registry.mergeDevices(r) // it may have been revived after a deletion already
+		s.registry.mergeDevices(r, s.now()) // it may have been revived after a deletion already
 		return r.Delete(by, now)
 	})
 	return err
 }
 
 // update changes records in the store, and then in memory.
-func (s *Service) update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
+func (s *Service) update(ctx context.Context, org identity.OrgID, users []identity.UserID,
+	change func(*presence.Record) error) ([]*presence.Record, error) {
 	if s.registry.shared { // before the transaction locks anything that others may change
 		if err := s.beginFollowing(ctx, org); err != nil {
 			return nil, err
@@ -198,6 +208,7 @@ func (s *Service) update(ctx context.Context, org identity.OrgID, users []identi
 			before = make(map[identity.UserID]int64, len(users))
 		}
 		before[r.User] = r.Seq
+		s.registry.rectify(r, s.now())
 		return change(r)
 	})
 	visible := false

@@ -83,7 +83,8 @@ func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time)
 }
 
 // mergeDevices copies this node's newer data about devices into a record that was loaded.
-func (g *registry) mergeDevices(r *presence.Record) {
+func (g *registry) mergeDevices(r *presence.Record, now time.Time) {
+	g.rectify(r, now)
 	g.withEntry(key{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e != nil {
 			r.MergeDevices(&e.record)
@@ -128,11 +129,13 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 // fresher (done). A heartbeat that was acknowledged after a deletion, which this node learns of only
 // now, revives the presence.
 func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
-	if e.record.Generation > stored.Generation || e.record.Generation == stored.Generation && e.record.Seq > stored.Seq {
+	if e.record.Generation > stored.Generation || e.record.Generation == stored.Generation &&
+		e.record.Seq > stored.Seq {
 		e.record.MergeDevices(stored)
 		s.wheel.put(e, g.dueAt(e))
 		return true
 	}
+	e.record.Rectify(stored, now) // another node may have been ahead
 	r := e.record.Revive(stored, now)
 	if r == nil {
 		r = stored.Copy()

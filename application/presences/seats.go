@@ -74,7 +74,7 @@ func (s *Seats) count(n int) {
 // be called at least every half minute while streams are open.
 func (s *Seats) Keep(ctx context.Context, now time.Time) error {
 	s.mu.Lock()
-	due := s.taken > 0 && now.Sub(s.keptAt) >= keepEvery
+	due := s.taken > 0 && now.Sub(s.keptAt).Abs() >= keepEvery // the clock may have been put back
 	s.mu.Unlock()
 	if !due {
 		return nil

@@ -21,12 +21,14 @@ func TestSeats(t *testing.T) {
 	seats := func(t *testing.T, limit int64) (*presences.Seats, *mocks.MockStreamSeats) {
 		store := mocks.NewMockStreamSeats(gomock.NewController(t))
 		return presences.NewSeats(store, func(context.Context, identity.Actor) (quota.Limits, error) {
-			return quota.Limits{Amounts: quota.Amounts{Streams: limit}, Limited: map[quota.Kind]bool{quota.Streams: true}}, nil
+			return quota.Limits{Amounts: quota.Amounts{Streams: limit},
+				Limited: map[quota.Kind]bool{quota.Streams: true}}, nil
 		}), store
 	}
 	take := func(store *mocks.MockStreamSeats, used int64) *gomock.Call {
 		return store.EXPECT().Take(gomock.Any(), by.Workspace, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(_ context.Context, _ identity.WorkspaceID, _ string, _ time.Time, check func(quota.Amounts) error) error {
+			func(_ context.Context, _ identity.WorkspaceID, _ string, _ time.Time,
+				check func(quota.Amounts) error) error {
 				return check(quota.Amounts{Streams: used})
 			})
 	}
@@ -67,7 +69,8 @@ func TestSeats(t *testing.T) {
 		outside := by
 		outside.Workspace = ""
 		for _, take := range []func() (func() error, error){
-			func() (func() error, error) { return s.Take(t.Context(), by) }, func() (func() error, error) { return limited.Take(t.Context(), outside) },
+			func() (func() error, error) { return s.Take(t.Context(), by) },
+			func() (func() error, error) { return limited.Take(t.Context(), outside) },
 		} {
 			free, err := take()
 			if err != nil || free() != nil {

@@ -18,8 +18,9 @@ const (
 
 // Errors that end a watch or prevent it from starting.
 var (
-	ErrTooManyWatches = &fault.Error{Kind: fault.Conflict, Code: "stream_limit_reached", Detail: "You have 20 open streams, which is the most that a user can have. Close one first."}
-	ErrTooSlow        = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "The reader is too far behind."}
+	ErrTooManyWatches = &fault.Error{Kind: fault.Conflict, Code: "stream_limit_reached",
+		Detail: "You have 20 open streams, which is the most that a user can have. Close one first."}
+	ErrTooSlow = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "The reader is too far behind."}
 )
 
 // Watch follows the presences that one caller sees: their own and those of some users who share a
@@ -32,7 +33,7 @@ type Watch struct {
 	readerSeq int64             // the Seq up to which the reader knows everything
 	behind    bool              // the store has more than the reader knows, below the pending ones
 	resumed   bool              // the reader continued from an earlier Seq
-	hidden    map[identity.UserID]bool
+	resumedAt int64             // that Seq
 
 	// Ready has a value when Next would return something.
 	Ready chan struct{}
@@ -60,8 +61,13 @@ type Batch struct {
 // with by are left out. above is the Seq of the last Batch that the reader has received for the same
 // users; 0 for none. reset says that this Seq is not valid, and that the reader starts from the
 // beginning. The watch must be closed.
-func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity.UserID, above int64) (w *Watch, reset bool, err error) {
-	w = &Watch{service: s, by: by, asked: users, readerSeq: above, behind: true, hidden: map[identity.UserID]bool{}, pending: map[identity.UserID]*presence.Record{}}
+func (s *Service) Watch(
+	ctx context.Context, by identity.Actor, users []identity.UserID, above int64,
+) (w *Watch, reset bool, err error) {
+	w = &Watch{
+		service: s, by: by, asked: users, readerSeq: above, behind: true,
+		pending: map[identity.UserID]*presence.Record{},
+	}
 	w.Ready, w.Regrouped = make(chan struct{}, 1), make(chan struct{}, 1)
 	if w.users, err = w.visible(ctx); err != nil {
 		return nil, false, err
@@ -82,7 +88,7 @@ func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity
 	if reset = above > last && !s.hasAssigned(ctx, by.Org, above); reset {
 		w.readerSeq = 0
 	}
-	w.resumed = w.readerSeq > 0
+	w.resumed, w.resumedAt = w.readerSeq > 0, w.readerSeq
 	w.ready()
 	return w, reset, nil
 }
@@ -133,7 +139,7 @@ func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
 	w.mu.Lock()
 	clear(w.pending)
 	w.mu.Unlock()
-	w.readerSeq, w.behind, w.resumed = 0, true, false
+	w.readerSeq, w.behind, w.resumed, w.resumedAt = 0, true, false, 0
 	w.ready()
 	return true, nil
 }
@@ -185,7 +191,7 @@ func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 	slices.SortFunc(records, func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	b := &Batch{Seq: records[len(records)-1].Seq}
 	for _, r := range records {
-		w.show(b, r)
+		w.show(b, r, w.readerSeq)
 	}
 	w.readerSeq = b.Seq
 	return b, nil
@@ -203,7 +209,7 @@ func (w *Watch) read(ctx context.Context) (*Batch, error) {
 	for i := range records {
 		b.Seq = records[i].Seq
 		if w.resumed || !records[i].Deleted {
-			w.show(b, &records[i])
+			w.show(b, &records[i], w.resumedAt)
 		}
 	}
 	w.readerSeq = b.Seq
@@ -213,27 +219,18 @@ func (w *Watch) read(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// show adds what by sees of a record. Others see an invisible user as offline, and nothing of what the
-// user does until they are visible again.
-func (w *Watch) show(b *Batch, r *presence.Record) {
+// show adds what by sees of a record, if it has a change that by can see after the Seq above. Others see an invisible
+// user as offline, and nothing of what the user does until they are visible again.
+func (w *Watch) show(b *Batch, r *presence.Record, above int64) {
 	now := w.service.now()
-	access := r.Access(w.by, true)
-	if access != presence.Own {
-		hides := !r.Deleted && r.Claim(now).Status == presence.ManualInvisible
-		if hides && w.hidden[r.User] {
-			return
-		}
-		if hides {
-			w.hidden[r.User] = true
-		} else {
-			delete(w.hidden, r.User)
-		}
+	if !r.IsNewFor(w.by, above, now) {
+		return
 	}
 	if r.Deleted {
 		b.Gone = append(b.Gone, r.ID)
 		return
 	}
 	seen := r.Copy()
-	w.service.registry.mergeDevices(seen)
-	b.Views = append(b.Views, seen.View(access, now))
+	w.service.registry.mergeDevices(seen, now)
+	b.Views = append(b.Views, seen.View(r.Access(w.by, true), now))
 }

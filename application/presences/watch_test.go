@@ -220,8 +220,10 @@ func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 					r.read(t, 100)
 					r.watch.Close()
 				}
-				if !maps.Equal(steady.texts, cut.texts) || !maps.Equal(some.texts, cutSome.texts) || len(steady.texts) == 0 || len(some.texts) == 0 {
-					t.Errorf("never cut: %v\ncut: %v\nsome, never cut: %v\ncut: %v", steady.texts, cut.texts, some.texts, cutSome.texts)
+				if !maps.Equal(steady.texts, cut.texts) || !maps.Equal(some.texts, cutSome.texts) ||
+					len(steady.texts) == 0 || len(some.texts) == 0 {
+					t.Errorf("never cut: %v\ncut: %v\nsome, never cut: %v\ncut: %v", steady.texts, cut.texts,
+						some.texts, cutSome.texts)
 				}
 			})
 		})

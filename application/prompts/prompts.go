@@ -57,7 +57,8 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 }
 
 // Change changes a template's own fields, or transfers it to another owner.
-func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, c prompt.Changes) (*prompt.Template, error) {
+func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
+	c prompt.Changes) (*prompt.Template, error) {
 	var changed *prompt.Template
 	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		change := func(t *prompt.Template, owner prompt.Recipient) error {
@@ -69,7 +70,8 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 		if c.Owner != nil {
 			changed, err = tx.Prompts.UpdateFor(ctx, by, id, *c.Owner, change)
 		} else {
-			changed, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
+			changed, err = tx.Prompts.Update(ctx, by, id,
+				func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
 		}
 		return kinds, err
 	})
@@ -82,7 +84,8 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 // Delete hides a template that no chat template uses; Restore restores it.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
+		if _, err := tx.Prompts.Update(ctx, by, id,
+			func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
 			return err
 		}
 		return unused(ctx, tx, by, id, nil)
@@ -122,7 +125,9 @@ func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) 
 }
 
 // Versions lists the versions that by may see.
-func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (*prompt.Reading, prompt.VersionPage, error) {
+func (s *Service) Versions(
+	ctx context.Context, by identity.Actor, id prompt.ID, q page.Query,
+) (*prompt.Reading, prompt.VersionPage, error) {
 	t, err := s.Get(ctx, by, id)
 	if err != nil {
 		return nil, prompt.VersionPage{}, err
@@ -132,18 +137,20 @@ func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID,
 }
 
 // AddVersion creates the next version.
-func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, d prompt.VersionDraft) (of *prompt.Reading, v *prompt.Version, err error) {
+func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
+	d prompt.VersionDraft) (of *prompt.Reading, v *prompt.Version, err error) {
 	if d.Base != "" { // AddVersion below checks that it is the latest; this checks that it exists
 		if err := s.mayBase(ctx, by, id, d.Base); err != nil {
 			return nil, nil, err
 		}
 	}
 	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-			v, err = t.AddVersion(by, d, used)
-			of = t.Reading()
-			return v, err
-		})
+		return []quota.Kind{quota.PromptVersions, quota.StorageBytes},
+			tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+				v, err = t.AddVersion(by, d, used)
+				of = t.Reading()
+				return v, err
+			})
 	})
 	return of, v, err
 }
@@ -162,13 +169,17 @@ func (s *Service) mayBase(ctx context.Context, by identity.Actor, id prompt.ID, 
 }
 
 // Version returns the version that ref names.
-func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+func (s *Service) Version(
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+) (*prompt.Reading, *prompt.Version, error) {
 	t, v, err := s.prompts.GetVersion(ctx, by, id, ref)
 	return readable(by, ref, t, v, err)
 }
 
 // readable returns the version that a store found, if by may read it.
-func readable(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Version, err error) (*prompt.Reading, *prompt.Version, error) {
+func readable(
+	by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Version, err error,
+) (*prompt.Reading, *prompt.Version, error) {
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,15 +190,17 @@ func readable(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Ve
 }
 
 // ChangeVersion edits a draft's content, or any version's labels and commit message.
-func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
+func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match,
+	c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
-		t, err := tx.Prompts.EditVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-			before := v.Size()
-			changed = v
-			err := t.ChangeVersion(by, at, v, c, used)
-			kinds = grown(before, v.Size())
-			return err
-		})
+		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
+			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				before := v.Size()
+				changed = v
+				err := t.ChangeVersion(by, at, v, c, used)
+				kinds = grown(before, v.Size())
+				return err
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +211,8 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 }
 
 // DeleteVersion removes a version that is not active and that no chat template names.
-func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match) error {
+func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		var refs []string
 		if _, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
@@ -215,14 +229,16 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 }
 
 // ActivateVersion makes one version of a template the one that callers receive.
-func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, expected *prompt.VersionID, reason string) (*prompt.Template, error) {
+func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	at revision.Match, expected *prompt.VersionID, reason string) (*prompt.Template, error) {
 	return s.prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
 		return t.Activate(by, at, v, expected, reason)
 	})
 }
 
 // Activations lists who activated what, when and why.
-func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error) {
+func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.ID,
+	q page.Query) (page.Of[prompt.Activation], error) {
 	if _, err := s.Get(ctx, by, id); err != nil {
 		return page.Of[prompt.Activation]{}, err
 	}
@@ -230,7 +246,8 @@ func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.
 }
 
 // Render fills a version's variables.
-func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, values map[string]any, mode prompt.Mode) (prompt.Rendered, *prompt.Reading, *prompt.Version, error) {
+func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, values map[string]any,
+	mode prompt.Mode) (prompt.Rendered, *prompt.Reading, *prompt.Version, error) {
 	t, v, err := s.Version(ctx, by, id, ref)
 	if err != nil {
 		return prompt.Rendered{}, nil, nil, err
@@ -240,7 +257,9 @@ func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, r
 }
 
 // Diff compares a version with another one of the same template.
-func (s *Service) Diff(ctx context.Context, by identity.Actor, id prompt.ID, against, ref prompt.Ref) (from, to *prompt.Version, d prompt.Difference, err error) {
+func (s *Service) Diff(
+	ctx context.Context, by identity.Actor, id prompt.ID, against, ref prompt.Ref,
+) (from, to *prompt.Version, d prompt.Difference, err error) {
 	if _, to, err = s.Version(ctx, by, id, ref); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
@@ -268,7 +287,8 @@ type Resolved struct {
 const MaxResolvedBytes = 8 << 20
 
 // ErrResponseTooLarge is the error of an item of Resolve that no longer fits in the response.
-var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too_large", Detail: "The versions before this one fill the response. Resolve this one in another request."}
+var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too_large",
+	Detail: "The versions before this one fill the response. Resolve this one in another request."}
 
 // Resolve returns many versions at once, in the order of wanted, so that an application can start with
 // one call. An item that by may not see, or that does not exist, has its own error and does not affect
@@ -320,70 +340,4 @@ func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*pro
 func isRefusal(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return ok && f.Kind == fault.NotFound
-}
-
-// Shares lists the shares of a template.
-func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (prompt.SharePage, error) {
-	t, err := s.prompts.Get(ctx, by, id)
-	if err != nil {
-		return prompt.SharePage{}, err
-	}
-	if err := t.Allow(by, access.Manager); err != nil {
-		return prompt.SharePage{}, err
-	}
-	return s.lists.Shares(ctx, by.Workspace, id, q)
-}
-
-// ShareWith returns the share of one user. Every user may read their own.
-func (s *Service) ShareWith(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID) (prompt.Share, error) {
-	t, err := s.prompts.Get(ctx, by, id)
-	if err != nil {
-		return prompt.Share{}, err
-	}
-	need := access.Manager
-	if user == by.User {
-		need = access.Viewer
-	}
-	if err := t.Allow(by, need); err != nil {
-		return prompt.Share{}, err
-	}
-	return s.lists.Share(ctx, by.Workspace, id, user)
-}
-
-// Share gives a member of the workspace access.
-func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g prompt.Grant) (prompt.Share, error) {
-	user := g.User
-	if user == "" {
-		var err error
-		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
-			return prompt.Share{}, err
-		}
-	}
-	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, to prompt.Recipient) (prompt.Share, error) {
-		return t.Share(by, to, g)
-	})
-}
-
-// ChangeShare changes a user's share.
-func (s *Service) ChangeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, at revision.Match, c prompt.ShareChanges) (prompt.Share, error) {
-	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, of prompt.Recipient) (prompt.Share, error) {
-		return t.ChangeShare(by, at, of, c)
-	})
-}
-
-// Unshare removes a user's share.
-func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, at revision.Match) error {
-	_, err := s.changeShare(ctx, by, id, user, func(t *prompt.Template, of prompt.Recipient) (prompt.Share, error) {
-		return prompt.Share{}, t.Unshare(by, at, of)
-	})
-	return err
-}
-
-func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
-	change func(*prompt.Template, prompt.Recipient) (prompt.Share, error)) (share prompt.Share, err error) {
-	_, err = s.prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, named prompt.Recipient) error {
-		share, err = change(t, named)
-		return err
-	})
-	return share, err
 }

@@ -56,7 +56,8 @@ func TestGet(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"the owner reads it": {owner, nil}, "a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
+	}{"the owner reads it": {owner, nil}, "a viewer reads it": {viewer, nil},
+		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			s.expectGet(tt.by)
@@ -104,7 +105,8 @@ func TestDelete(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
+	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, prompt.ErrForbidden},
+		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			s.expectUpdate(tt.by)
@@ -139,7 +141,8 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 			s := newStage(t)
 			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs).Return(true, nil)
 			s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.refs}, page.Query{Limit: 20}).
-				Return(chat.Page{Items: []chat.Template{{ID: "ctpl_1", Content: chat.Content{Name: "Support"}}}, Next: "more"}, nil)
+				Return(chat.Page{Items: []chat.Summary{{ID: "ctpl_1", Name: "Support"}},
+					Next: "more"}, nil)
 			err := tt.delete(s)
 			wantErr(t, err, prompt.ErrInUse)
 			f, ok := errors.AsType[*fault.Error](err)
@@ -155,7 +158,8 @@ func TestRestore(t *testing.T) {
 	deleted := template()
 	deleted.DeletedAt = now
 	s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template,
+			error) {
 			return deleted, change(deleted)
 		})
 	if got, err := s.Restore(s.ctx, owner, "tpl"); err != nil || got != deleted || !got.DeletedAt.IsZero() {
@@ -206,7 +210,8 @@ func TestDiff(t *testing.T) {
 	t.Run("either may be a draft that a viewer is not told of", func(t *testing.T) {
 		for _, refs := range [][2]prompt.Ref{{one, two}, {two, one}} {
 			s := newStage(t)
-			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template().Reading(), version(1), nil).MaxTimes(1)
+			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template().Reading(), version(1),
+				nil).MaxTimes(1)
 			s.expectGetVersion(viewer, two, version(2))
 			from, to, _, err := s.Diff(s.ctx, viewer, "tpl", refs[0], refs[1])
 			wantErr(t, err, prompt.ErrVersionNotFound)
@@ -223,11 +228,13 @@ func TestResolve(t *testing.T) {
 		s := newStage(t)
 		s.expectGetVersion(viewer, latest, version(1))
 		s.expectGetVersion(viewer, prompt.Ref{Number: 2}, version(2))
-		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting", prompt.Ref{Number: 1}).Return(template().Reading(), version(1), nil)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting",
+			prompt.Ref{Number: 1}).Return(template().Reading(), version(1), nil)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil, prompt.ErrNotFound)
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("gone"), latest).Return(nil, nil, prompt.ErrNotFound)
 		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{
-			{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: prompt.Ref{Number: 2}}, {Name: "nowhere", Ref: latest}, {ID: "gone", Ref: latest}, {Name: "Greeting", Ref: prompt.Ref{Number: 1}},
+			{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: prompt.Ref{Number: 2}}, {Name: "nowhere", Ref: latest},
+			{ID: "gone", Ref: latest}, {Name: "Greeting", Ref: prompt.Ref{Number: 1}},
 		})
 		if err != nil || len(got) != 5 {
 			t.Fatalf("Resolve = %+v, %v", got, err)
@@ -240,29 +247,36 @@ func TestResolve(t *testing.T) {
 	})
 	t.Run("what is wanted twice is read once, and answered twice", func(t *testing.T) {
 		s := newStage(t)
-		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), latest).Return(template().Reading(), version(1), nil).Times(1)
-		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil, prompt.ErrNotFound).Times(1)
-		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}, {ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}})
-		if err != nil || got[0].Version == nil || got[2].Version != got[0].Version || !errors.Is(got[3].Err, prompt.ErrNotFound) {
+		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), latest).Return(template().Reading(), version(1),
+			nil).Times(1)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil,
+			prompt.ErrNotFound).Times(1)
+		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest},
+			{ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}})
+		if err != nil || got[0].Version == nil || got[2].Version != got[0].Version ||
+			!errors.Is(got[3].Err, prompt.ErrNotFound) {
 			t.Fatalf("Resolve = %+v, %v", got, err)
 		}
 	})
 	t.Run("what does not fit is told so, and nothing after it is read", func(t *testing.T) {
 		for name, wanted := range map[string][]prompts.Wanted{
-			"each of its own":        {{ID: "tpl", Ref: prompt.Ref{Number: 1}}, {ID: "tpl", Ref: prompt.Ref{Number: 2}}, {ID: "tpl", Ref: prompt.Ref{Number: 3}}},
+			"each of its own": {{ID: "tpl", Ref: prompt.Ref{Number: 1}}, {ID: "tpl", Ref: prompt.Ref{Number: 2}},
+				{ID: "tpl", Ref: prompt.Ref{Number: 3}}},
 			"the same over and over": {{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				s := newStage(t)
 				half := version(1)
 				half.Content.Text = strings.Repeat("x", prompts.MaxResolvedBytes/2-1000)
-				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), gomock.Any()).Return(template().Reading(), half, nil).MaxTimes(3)
+				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"),
+					gomock.Any()).Return(template().Reading(), half, nil).MaxTimes(3)
 				got, err := s.Resolve(s.ctx, viewer, append(wanted, prompts.Wanted{Name: "never read", Ref: latest}))
 				if err != nil || got[0].Version == nil || got[1].Version == nil {
 					t.Fatalf("Resolve = %v", err)
 				}
 				for _, last := range got[2:] {
-					if !errors.Is(last.Err, prompts.ErrResponseTooLarge) || last.Version != nil || last.Template != nil {
+					if !errors.Is(last.Err, prompts.ErrResponseTooLarge) || last.Version != nil ||
+						last.Template != nil {
 						t.Errorf("got %v", last.Err)
 					}
 				}
@@ -273,7 +287,8 @@ func TestResolve(t *testing.T) {
 		s := newStage(t)
 		_, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl"}, {}, {ID: "tpl", Name: "Greeting"}})
 		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || !errors.Is(err, fault.ErrInvalid) || len(f.Fields) != 2 || f.Fields[0].Pointer != "/refs/1" || f.Fields[1].Pointer != "/refs/2" {
+		if !ok || !errors.Is(err, fault.ErrInvalid) || len(f.Fields) != 2 || f.Fields[0].Pointer != "/refs/1" ||
+			f.Fields[1].Pointer != "/refs/2" {
 			t.Fatalf("error = %+v", err)
 		}
 	})
@@ -285,7 +300,8 @@ func TestResolve(t *testing.T) {
 	})
 	t.Run("by name a stranger is told nothing either", func(t *testing.T) {
 		s := newStage(t)
-		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(), version(1), nil)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(),
+			version(1), nil)
 		got, err := s.Resolve(s.ctx, stranger, []prompts.Wanted{{Name: "Greeting", Ref: latest}})
 		if err != nil || !errors.Is(got[0].Err, prompt.ErrNotFound) || got[0].Template != nil || got[0].Version != nil {
 			t.Fatalf("Resolve = %+v, %v", got, err)

@@ -11,7 +11,8 @@ import (
 // adding runs a change that adds to a workspace in one transaction. If a quota of the kinds that add
 // returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before
 // the transaction starts.
-func (s *Service) adding(ctx context.Context, by identity.Actor, add func(tx ports.Stores) ([]quota.Kind, error)) error {
+func (s *Service) adding(ctx context.Context, by identity.Actor,
+	add func(tx ports.Stores) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
 		return err

@@ -21,7 +21,8 @@ func TestQuotas(t *testing.T) {
 	rename := func(to string) func(*stage) error {
 		return func(s *stage) error {
 			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
+				func(_ context.Context, _ identity.Actor, _ prompt.ID,
+					change func(*prompt.Template) error) (*prompt.Template, error) {
 					stored := template()
 					return stored, change(stored)
 				})
@@ -39,14 +40,18 @@ func TestQuotas(t *testing.T) {
 		call func(*stage) error
 		want error
 	}{
-		"a template within them is kept":             {quota.Amounts{PromptTemplates: 1, PromptVersions: 9, ChatTemplates: 9, StorageBytes: 1}, create, nil},
-		"a template beyond the count is undone":      {quota.Amounts{PromptTemplates: 2}, create, quota.ErrExceeded},
-		"a template beyond the bytes is undone":      {quota.Amounts{StorageBytes: 2}, create, quota.ErrExceeded},
-		"a version within them is kept":              {quota.Amounts{PromptTemplates: 9, PromptVersions: 1, StorageBytes: 1}, addVersion, nil},
-		"a version beyond the count is undone":       {quota.Amounts{PromptVersions: 2}, addVersion, quota.ErrExceeded},
-		"a version beyond the bytes is undone":       {quota.Amounts{StorageBytes: 2}, addVersion, quota.ErrExceeded},
-		"a template does not grow beyond the bytes":  {quota.Amounts{StorageBytes: 2}, rename("A much longer name"), quota.ErrExceeded},
-		"beyond them, what does not grow is changed": {quota.Amounts{PromptTemplates: 2, PromptVersions: 2, StorageBytes: 2}, rename("short"), nil},
+		"a template within them is kept": {quota.Amounts{PromptTemplates: 1, PromptVersions: 9,
+			ChatTemplates: 9, StorageBytes: 1}, create, nil},
+		"a template beyond the count is undone": {quota.Amounts{PromptTemplates: 2}, create, quota.ErrExceeded},
+		"a template beyond the bytes is undone": {quota.Amounts{StorageBytes: 2}, create, quota.ErrExceeded},
+		"a version within them is kept": {quota.Amounts{PromptTemplates: 9, PromptVersions: 1,
+			StorageBytes: 1}, addVersion, nil},
+		"a version beyond the count is undone": {quota.Amounts{PromptVersions: 2}, addVersion, quota.ErrExceeded},
+		"a version beyond the bytes is undone": {quota.Amounts{StorageBytes: 2}, addVersion, quota.ErrExceeded},
+		"a template does not grow beyond the bytes": {quota.Amounts{StorageBytes: 2}, rename("A much longer name"),
+			quota.ErrExceeded},
+		"beyond them, what does not grow is changed": {quota.Amounts{PromptTemplates: 2, PromptVersions: 2,
+			StorageBytes: 2}, rename("short"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

@@ -27,7 +27,8 @@ func TestShareWith(t *testing.T) {
 			s := newStage(t)
 			s.expectGet(tt.by)
 			if tt.reads {
-				s.lists.EXPECT().Share(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.user).Return(prompt.Share{User: tt.user}, tt.want)
+				s.lists.EXPECT().Share(s.ctx, tt.by.Workspace, prompt.ID("tpl"),
+					tt.user).Return(prompt.Share{User: tt.user}, tt.want)
 			}
 			got, err := s.ShareWith(s.ctx, tt.by, "tpl", tt.user)
 			wantErr(t, err, tt.want)

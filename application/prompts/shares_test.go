@@ -38,7 +38,8 @@ func TestShares(t *testing.T) {
 func TestShare(t *testing.T) {
 	t.Run("a member is found by address, and gets the share", func(t *testing.T) {
 		s := newStage(t)
-		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""), "sam@example.com").Return(identity.UserID("sam"), nil)
+		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""),
+			"sam@example.com").Return(identity.UserID("sam"), nil)
 		s.expectUpdateFor(owner, "sam")
 		got, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "sam@example.com", Role: access.Editor})
 		if err != nil || got.User != "sam" || got.Role != access.Editor {
@@ -46,12 +47,14 @@ func TestShare(t *testing.T) {
 		}
 	})
 	t.Run("who is no member gets none, and a stranger is not told even that", func(t *testing.T) {
-		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace, &viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
+		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace,
+			&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
 			s := newStage(t)
 			s.expectUpdateFor(*by, "out")
 			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Role: access.Viewer})
 			wantErr(t, err, want)
-			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID(""), "out@example.com").Return(identity.UserID(""), nil)
+			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID(""),
+				"out@example.com").Return(identity.UserID(""), nil)
 			s.expectUpdateFor(*by, "")
 			_, err = s.Share(s.ctx, *by, "tpl", prompt.Grant{Email: "out@example.com", Role: access.Viewer})
 			wantErr(t, err, want)
@@ -62,7 +65,8 @@ func TestShare(t *testing.T) {
 func TestChangeShare(t *testing.T) {
 	s := newStage(t)
 	s.expectUpdateFor(owner, "vic")
-	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1}, prompt.ShareChanges{Role: new(access.Editor)})
+	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1},
+		prompt.ShareChanges{Role: new(access.Editor)})
 	if err != nil || got.Role != access.Editor || got.Revision != 2 {
 		t.Fatalf("ChangeShare = %+v, %v", got, err)
 	}

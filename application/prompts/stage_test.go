@@ -30,7 +30,8 @@ var (
 )
 
 func actor(user identity.UserID) identity.Actor {
-	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner, At: now}
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: identity.Member,
+		Ceiling: identity.Owner, At: now}
 }
 
 // stage is a Service on mocked ports. A call that a test does not expect fails it.
@@ -48,19 +49,24 @@ type ctxKey struct{}
 
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
-	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c)}
+	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c),
+		users: mocks.NewMockUsers(c)}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
-	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Prompts: s.prompts, ChatLists: s.chats, Usage: usage})
 	})
+	usage.EXPECT().Lock(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes()
 	usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
-	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-		if by.Workspace != "acme" {
-			t.Errorf("the quotas of %s were asked for", by.Workspace)
-		}
-		return quota.Limits{Amounts: quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1, StorageBytes: 1}}, nil
-	})
+	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users,
+		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+			if by.Workspace != "acme" {
+				t.Errorf("the quotas of %s were asked for", by.Workspace)
+			}
+			return quota.Limits{Amounts: quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1,
+				StorageBytes: 1}}, nil
+		})
 	s.ctx = context.WithValue(t.Context(), ctxKey{}, "the caller's own")
 	return s
 }
@@ -69,7 +75,8 @@ func newStage(t *testing.T) *stage {
 func template() *prompt.Template {
 	return &prompt.Template{
 		Resource: access.Resource{Revision: 1, Subject: access.Subject{
-			Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
+			Workspace: "acme", Owner: "ann", Visibility: access.Private,
+			Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
 		}},
 		ID: "tpl", Name: "Greeting", Type: prompt.Text, LastNumber: 2,
 	}
@@ -77,7 +84,8 @@ func template() *prompt.Template {
 
 // recipient returns what the store knows of a user.
 func recipient(user identity.UserID) prompt.Recipient {
-	r := prompt.Recipient{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "vic", "sam"}, user), Shares: 2}
+	r := prompt.Recipient{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "vic", "sam"}, user),
+		Shares: 2}
 	if role := map[identity.UserID]access.Role{"max": access.Manager, "vic": access.Viewer}[user]; role != access.None {
 		r.Share = &prompt.Share{User: user, Role: role, Revision: 1}
 	}
@@ -86,9 +94,11 @@ func recipient(user identity.UserID) prompt.Recipient {
 
 // version returns one of the template's versions: 1 is frozen, 2 a draft.
 func version(number int) *prompt.Version {
-	c := prompt.Content{Text: "Hello {{name}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "name", Type: "string", Required: true}}}
+	c := prompt.Content{Text: "Hello {{name}}", Format: prompt.Mustache,
+		Variables: []prompt.Variable{{Name: "name", Type: "string", Required: true}}}
 	return &prompt.Version{Content: c, VersionInfo: prompt.VersionInfo{
-		ID: prompt.VersionID([]string{"", "ver1", "ver2"}[number]), Template: "tpl", Number: number, ContentHash: c.Hash(), Frozen: number == 1, Revision: 1,
+		ID: prompt.VersionID([]string{"", "ver1", "ver2"}[number]), Template: "tpl", Number: number,
+		ContentHash: c.Hash(), Frozen: number == 1, Revision: 1,
 	}}
 }
 
@@ -96,7 +106,8 @@ func version(number int) *prompt.Version {
 
 func (s *stage) expectUpdate(by identity.Actor) {
 	s.prompts.EXPECT().Update(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (t *prompt.Template, err error) {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (t *prompt.Template,
+			err error) {
 			for range 2 {
 				t = template()
 				if err := change(t); err != nil {
@@ -109,7 +120,8 @@ func (s *stage) expectUpdate(by identity.Actor) {
 
 func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) {
 	s.prompts.EXPECT().UpdateFor(s.ctx, by, prompt.ID("tpl"), user, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ identity.UserID, change func(*prompt.Template, prompt.Recipient) error) (t *prompt.Template, err error) {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ identity.UserID,
+			change func(*prompt.Template, prompt.Recipient) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
 				if err := change(t, recipient(user)); err != nil {
@@ -122,7 +134,8 @@ func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) {
 
 func (s *stage) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.VersionInfo) {
 	s.prompts.EXPECT().UpdateVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (t *prompt.Template, err error) {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
+			change func(*prompt.Template, *prompt.VersionInfo) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
 				if err := change(t, of()); err != nil {
@@ -135,7 +148,8 @@ func (s *stage) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func()
 
 func (s *stage) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
 	s.prompts.EXPECT().EditVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (t *prompt.Template, err error) {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
+			change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
 				if err := change(t, of(), nil); err != nil {
@@ -148,7 +162,8 @@ func (s *stage) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *
 
 func (s *stage) expectAddVersion(by identity.Actor) {
 	s.prompts.EXPECT().AddVersion(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID,
+			change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 			for range 2 {
 				if _, err := change(template(), nil); err != nil {
 					return err

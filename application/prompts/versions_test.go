@@ -12,7 +12,7 @@ import (
 
 func TestVersions(t *testing.T) {
 	q := page.Query{Limit: 5}
-	want := prompt.VersionPage{Items: []prompt.Version{*version(1)}, Next: "n"}
+	want := prompt.VersionPage{Items: []prompt.VersionSummary{version(1).Summary()}, Next: "n"}
 	for who, tt := range map[string]struct {
 		by     identity.Actor
 		drafts bool
@@ -63,7 +63,8 @@ func TestAddVersion(t *testing.T) {
 			if tt.base != nil {
 				s.expectAddVersion(tt.by)
 			}
-			_, _, err := s.AddVersion(s.ctx, tt.by, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: "base"})
+			_, _, err := s.AddVersion(s.ctx, tt.by, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+				Base: "base"})
 			wantErr(t, err, tt.want)
 		})
 	}
@@ -105,7 +106,8 @@ func TestChangeVersion(t *testing.T) {
 	s := newStage(t)
 	ref := prompt.Ref{Number: 2}
 	s.expectEditVersion(owner, ref, func() *prompt.Version { return version(2) })
-	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, prompt.VersionChanges{CommitMessage: new("why")})
+	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
+		prompt.VersionChanges{CommitMessage: new("why")})
 	if err != nil || of.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
 		t.Fatalf("ChangeVersion = %+v, %+v, %v", of, v, err)
 	}
@@ -126,7 +128,8 @@ func TestDeleteVersion(t *testing.T) {
 			ref := prompt.Ref{Latest: true}
 			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return &version(2).VersionInfo })
 			if tt.want == nil {
-				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false, nil)
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false,
+					nil)
 			}
 			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
@@ -150,10 +153,12 @@ func TestActivateVersion(t *testing.T) {
 		v        *prompt.VersionInfo
 		want     error
 	}{
-		"a viewer may not":                    {viewer, nil, nil, &version(1).VersionInfo, prompt.ErrForbidden},
-		"another revision was meant":          {owner, revision.Match{9}, nil, &version(1).VersionInfo, revision.ErrMismatch},
-		"another active version was expected": {owner, nil, new(prompt.VersionID("ver2")), &version(1).VersionInfo, prompt.ErrActiveChanged},
-		"a version that is not there":         {owner, nil, nil, nil, prompt.ErrVersionNotFound},
+		"a viewer may not": {viewer, nil, nil, &version(1).VersionInfo, prompt.ErrForbidden},
+		"another revision was meant": {owner, revision.Match{9}, nil, &version(1).VersionInfo,
+			revision.ErrMismatch},
+		"another active version was expected": {owner, nil, new(prompt.VersionID("ver2")), &version(1).VersionInfo,
+			prompt.ErrActiveChanged},
+		"a version that is not there": {owner, nil, nil, nil, prompt.ErrVersionNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

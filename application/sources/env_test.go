@@ -35,10 +35,12 @@ var (
 
 	errOutage = errors.New("the store is away")
 
-	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{
-		{Key: "email", Title: "E-mail", Type: column.Email, Required: true},
-	}}
-	columns = []column.Header{{Name: "Mail", Column: "A", Type: column.Email}, {Name: "Age", Column: "B", Type: column.Integer}}
+	people = source.Type{Key: "people", Title: "People",
+		Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{
+			{Key: "email", Title: "E-mail", Type: column.Email, Required: true},
+		}}
+	columns = []column.Header{{Name: "Mail", Column: "A", Type: column.Email},
+		{Name: "Age", Column: "B", Type: column.Integer}}
 	rows    = [][]*string{{new("ann@example.com"), new("30")}}
 	email   = []source.Pair{{Field: "email", Column: "Mail"}}
 	table   = source.Location{Connection: "con", Table: connection.TableRef{Schema: "public", Name: "people"}}
@@ -79,17 +81,22 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
 	s := &env{
-		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c), connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
-		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c), ctx: t.Context(),
+		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c),
+		connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
+		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c),
+		ctx: t.Context(),
 	}
-	s.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, by identity.Actor, _ connection.Effort, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+	s.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, by identity.Actor, _ connection.Effort, _ connection.Target,
+			admit func(workspace, at *connection.Attempts) error) error {
 			if by.Workspace != acme || by.IsSystem() {
 				t.Errorf("a preview of %s is counted, by %q", by.Workspace, by.User)
 			}
 			return admit(&s.tried, new(connection.Attempts))
 		})
-	withCredential := func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
+	withCredential := func(ctx context.Context, by identity.Actor, id connection.ID,
+		do func(context.Context, ports.Warehouse, ports.Target) error) error {
 		if by.Workspace != acme || id != "con" && id != "con_google" {
 			t.Errorf("%s of %s was to be lent", id, by.Workspace)
 		}
@@ -100,26 +107,31 @@ func newEnv(t *testing.T) *env {
 		return do(ctx, s.warehouse, ports.Target{Limits: ports.DefaultLimits()})
 	}
 	notes := mocks.NewMockNotes(c)
-	notes.EXPECT().Note(gomock.Any(), gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
-	s.Service = sources.NewService(s.atomic, s.sources, s.connections, s.workspaces, s.jobs, s.sheets, withCredential, func(org identity.OrgID) sources.Offer {
-		if org != "org" {
-			t.Errorf("the offer of org %q was asked for", org)
-		}
-		return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
-	}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-		if by.Workspace != "acme" {
-			t.Errorf("the quotas of %s were asked for", by.Workspace)
-		}
-		return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
-	})
+	notes.EXPECT().Note(gomock.Any(),
+		gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
+	s.Service = sources.NewService(s.atomic, s.sources, s.connections, s.workspaces, s.jobs, s.sheets, withCredential,
+		func(org identity.OrgID) sources.Offer {
+			if org != "org" {
+				t.Errorf("the offer of org %q was asked for", org)
+			}
+			return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
+		}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1,
+			TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+			if by.Workspace != "acme" {
+				t.Errorf("the quotas of %s were asked for", by.Workspace)
+			}
+			return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
+		})
 	s.usage = mocks.NewMockUsage(c)
+	s.usage.EXPECT().Lock(s.ctx, acme).AnyTimes()
 	s.usage.EXPECT().Of(s.ctx, acme, now).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
 }
 
 func (s *env) expectAtomic() {
-	s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+	s.atomic.EXPECT().Atomically(gomock.Any(),
+		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Sources: s.sources, Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
 	})
 }
@@ -134,14 +146,16 @@ func stored(t *testing.T, at source.Location) *source.Source {
 	if at.Backend() == source.SheetBackend {
 		asked.Connection = "" // the reading finds it; the request does not name it
 	}
-	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email}, source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
+	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email},
+		source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
 	wantErr(t, err, nil)
 	src.ID, src.Log, src.Learnt = "src", event.Log{}, nil
 	return src
 }
 
 func (s *env) expectGet(src *source.Source) {
-	s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) {
+	s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID,
+		source.ID) (*source.Source, error) {
 		c := *src
 		return &c, nil
 	}).MinTimes(1)
@@ -150,7 +164,8 @@ func (s *env) expectGet(src *source.Source) {
 // expectUpdate expects a change of src, after a first try on a copy that loses a race.
 func (s *env) expectUpdate(src *source.Source) {
 	s.sources.EXPECT().Update(gomock.Any(), acme, source.ID("src"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Source) error) (*source.Source, error) {
+		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Source) error) (*source.Source,
+			error) {
 			lost := *src
 			_ = change(&lost)
 			if err := change(src); err != nil {
@@ -170,7 +185,8 @@ func (s *env) expectQueued(after time.Duration) {
 	s.t.Helper()
 	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 		wait := j.Due.Sub(now)
-		if j.Kind != source.RefreshJob || j.Workspace != acme || j.Org != "org" || wait < after*89/100 || wait > after*11/10 {
+		if j.Kind != source.RefreshJob || j.Workspace != acme || j.Org != "org" || wait < after*89/100 ||
+			wait > after*11/10 {
 			s.t.Errorf("queued %+v, which is %s away; want about %s", j, wait, after)
 		}
 		return nil
@@ -197,14 +213,17 @@ func (s *env) expectRefreshed(p connection.Preview, err error) {
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
 }
 
-var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Type: connection.Text}, {Name: "Age", Type: connection.Integer}}, Rows: rows, RowEstimate: -1}
+var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Type: connection.Text},
+	{Name: "Age", Type: connection.Integer}}, Rows: rows, RowEstimate: -1}
 
 // counted is preview with a row estimate.
 var counted = connection.Preview{Columns: preview.Columns, Rows: rows, RowEstimate: 77}
 
 // expectSheet expects a preview of a sheet.
 func (s *env) expectSheet(sheet source.Sheet, err error) *gomock.Call {
-	return s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+	return s.sheets.EXPECT().Preview(gomock.Any(), acme,
+		gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet,
+		error) {
 		if !of.Offer.Files {
 			s.t.Error("the org's offer is missing")
 		}
@@ -214,21 +233,24 @@ func (s *env) expectSheet(sheet source.Sheet, err error) *gomock.Call {
 
 func aSheet() source.Sheet {
 	tab := source.Tab{ID: "0", Title: "People", Rows: 13, Columns: 2}
-	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
+	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab,
+		Preview: column.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
 }
 
 // expectGoogles expects a list of the workspace's connections to Google: one that is live, and an older
 // and a newer one that are not.
 func (s *env) expectGoogles() {
 	s.connections.EXPECT().List(gomock.Any(), acme).Return([]connection.Connection{
-		{ID: "con_new", Kind: connection.GoogleSheets, Status: connection.Revoked}, {ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active},
+		{ID: "con_new", Kind: connection.GoogleSheets, Status: connection.Revoked},
+		{ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active},
 		{ID: "con_old", Kind: connection.GoogleSheets, Status: connection.Active},
 	}, nil)
 }
 
 // expectHeld expects that a connection with a status is locked.
 func (s *env) expectHeld(id connection.ID, status connection.Status) {
-	s.connections.EXPECT().Lock(gomock.Any(), acme, id).Return(&connection.Connection{Workspace: acme, Status: status}, nil)
+	s.connections.EXPECT().Lock(gomock.Any(), acme, id).Return(&connection.Connection{Workspace: acme, Status: status},
+		nil)
 }
 
 func (s *env) expectLiveWorkspace() {

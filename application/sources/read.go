@@ -53,7 +53,8 @@ func answer(err error) error {
 	case connection.QueryTimeout, connection.ConnectTimeout:
 		return ErrReadTimeout
 	}
-	return ErrReadFailed.Because("The warehouse could not be read: " + string(code) + ". Verify its connection, which says what to do.")
+	return ErrReadFailed.Because("The warehouse could not be read: " + string(code) +
+		". Verify its connection, which says what to do.")
 }
 
 // admit counts a read of target by by, if the limits of previews permit it. Refreshes, which the system
@@ -63,9 +64,10 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 		return nil
 	}
 	target = s.digester.Digest("preview target", target[:]) // stored targets must not be guessable
-	return s.connections.Attempt(ctx, by, connection.Previewing, target, func(workspace, at *connection.Attempts) error {
-		return s.limits.Previews.Admit(workspace, at, by.At)
-	})
+	return s.connections.Attempt(ctx, by, connection.Previewing, target,
+		func(workspace, at *connection.Attempts) error {
+			return s.limits.Previews.Admit(workspace, at, by.At)
+		})
 }
 
 // read reads the first rows of a table. For a warehouse, estimate says whether to look up its row count, too. Its
@@ -80,7 +82,8 @@ func (s *Service) read(
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: at.Table, Rows: connection.MaxSampleRows, Estimate: estimate})
+		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: at.Table, Rows: connection.MaxSampleRows,
+			Estimate: estimate})
 		r = ofTable(at, p)
 		return err
 	})
@@ -135,7 +138,8 @@ func (s *Service) showSheet(
 // google returns the connection that reads a Google sheet: the one that read it last, else the
 // workspace's newest one; "" if there is none, and for any other sheet.
 func (s *Service) google(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
-	if u, err := url.Parse(at.Sheet.URL); at.Connection != "" || err != nil || !strings.EqualFold(u.Hostname(), "docs.google.com") {
+	if u, err := url.Parse(at.Sheet.URL); at.Connection != "" || err != nil ||
+		!strings.EqualFold(u.Hostname(), "docs.google.com") {
 		return at.Connection, nil //nolint:nilerr // ports.Sheets says what is wrong with it
 	}
 	all, err := s.connections.List(ctx, by.Workspace)

@@ -30,7 +30,8 @@ func refreshOf(src *source.Source, by identity.Actor) job.Job {
 // after its last refresh ended. If a refresh is running, another one follows it.
 func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id source.ID) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Due(by, s.limits.Refresh) })
+		src, err := tx.Sources.Update(ctx, by.Workspace, id,
+			func(src *source.Source) error { return src.Due(by, s.limits.Refresh) })
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,8 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 		return job.Postponed(err)
 	}
 	if err != nil && !s.failed(ctx, by, src, err, &o) {
-		if errors.Is(err, errOvertaken) || errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) {
+		if errors.Is(err, errOvertaken) || errors.Is(err, connection.ErrCredentialChanged) ||
+			errors.Is(err, connection.ErrRevoked) {
 			return nil // that change has queued the next refresh, or ended them
 		}
 		return err
@@ -112,7 +114,8 @@ func refreshLater(chance float64) time.Duration {
 func (s *Service) failed(
 	ctx context.Context, by identity.Actor, src *source.Source, err error, o *source.Outcome,
 ) bool {
-	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) || errors.Is(err, errOvertaken) || context.Cause(ctx) != nil {
+	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) ||
+		errors.Is(err, errOvertaken) || context.Cause(ctx) != nil {
 		return false
 	}
 	kind := connection.Kind("")

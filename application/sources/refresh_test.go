@@ -109,7 +109,8 @@ func TestRefresh(t *testing.T) {
 				src := stored(t, table)
 				s := begin(t, src)
 				s.expectRefreshed(connection.Preview{}, tt.err)
-				s.connections.EXPECT().Get(gomock.Any(), acme, connection.ID("con")).Return(&connection.Connection{Kind: connection.Postgres}, nil)
+				s.connections.EXPECT().Get(gomock.Any(), acme,
+					connection.ID("con")).Return(&connection.Connection{Kind: connection.Postgres}, nil)
 				s.expectAtomic()
 				s.expectUpdate(src)
 				s.expectQueued(tt.next)
@@ -144,7 +145,8 @@ func TestRefresh(t *testing.T) {
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(nil, errOutage)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), errOutage)
 	})
-	for name, err := range map[string]error{"was revoked": connection.ErrRevoked, "was given another credential": connection.ErrCredentialChanged} {
+	for name, err := range map[string]error{"was revoked": connection.ErrRevoked,
+		"was given another credential": connection.ErrCredentialChanged} {
 		t.Run("what was read while the connection "+name+" is dropped", func(t *testing.T) {
 			s := begin(t, stored(t, table))
 			s.lent = err
@@ -164,10 +166,16 @@ func TestRefresh(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, src := newEnv(t), stored(t, table)
 					s.expectBegun(src)
-					s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) { return now(src) })
+					s.sources.EXPECT().Get(gomock.Any(), acme,
+						source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID,
+						source.ID) (*source.Source, error) {
+						return now(src)
+					})
 					s.expectLiveWorkspace()
 					began := time.Now()
-					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target, _ connection.PreviewQuery) (connection.Preview, error) {
+					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(),
+						gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target,
+						_ connection.PreviewQuery) (connection.Preview, error) {
 						<-ctx.Done()
 						return connection.Preview{}, connection.QueryTimeout
 					})
@@ -192,24 +200,26 @@ func TestRefresh(t *testing.T) {
 			t.Error("it was stored")
 		}
 	})
-	t.Run("a sheet's first reading through a connection is recorded, unless the connection has been revoked", func(t *testing.T) {
-		for status, want := range map[connection.Status]connection.ID{connection.Active: "con_google", connection.Revoked: ""} {
-			src := stored(t, bookAt)
-			s := begin(t, src)
-			s.expectGoogles()
-			s.expectSheet(aSheet(), nil)
-			s.expectAtomic()
-			s.expectHeld("con_google", status)
-			if status == connection.Active {
-				s.expectUpdate(src)
-				s.expectQueued(day)
+	t.Run("a sheet's first reading through a connection is recorded, unless the connection has been revoked",
+		func(t *testing.T) {
+			for status, want := range map[connection.Status]connection.ID{connection.Active: "con_google",
+				connection.Revoked: ""} {
+				src := stored(t, bookAt)
+				s := begin(t, src)
+				s.expectGoogles()
+				s.expectSheet(aSheet(), nil)
+				s.expectAtomic()
+				s.expectHeld("con_google", status)
+				if status == connection.Active {
+					s.expectUpdate(src)
+					s.expectQueued(day)
+				}
+				wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+				if src.Location.Connection != want || src.LastRefreshedAt.IsZero() != (want == "") {
+					t.Errorf("%s: %+v", status, src)
+				}
 			}
-			wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
-			if src.Location.Connection != want || src.LastRefreshedAt.IsZero() != (want == "") {
-				t.Errorf("%s: %+v", status, src)
-			}
-		}
-	})
+		})
 	t.Run("from then on it is read by that one, which need not be held", func(t *testing.T) {
 		src := stored(t, throughGoogle(bookAt))
 		s := begin(t, src)
@@ -246,7 +256,8 @@ func TestRefresh(t *testing.T) {
 	t.Run("a refresh that its worker cuts short says nothing of the source", func(t *testing.T) {
 		s := begin(t, stored(t, sheetAt))
 		ctx, cancel := context.WithCancel(s.ctx)
-		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).Do(func(any, any, any) { cancel() }).Return(source.Sheet{}, source.ErrSheetTimeout)
+		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).Do(func(any, any, any) { cancel() }).Return(
+			source.Sheet{}, source.ErrSheetTimeout)
 		wantErr(t, s.Refresh(ctx, system, "src"), context.Canceled)
 	})
 }

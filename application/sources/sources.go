@@ -29,7 +29,8 @@ type Offer struct {
 type Offers func(identity.OrgID) Offer
 
 // WithCredential calls do with what a connection reaches and its credential, as connections.Service.Use does.
-type WithCredential func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error
+type WithCredential func(ctx context.Context, by identity.Actor, id connection.ID,
+	do func(context.Context, ports.Warehouse, ports.Target) error) error
 
 // Service holds the use cases, one method each.
 type Service struct {
@@ -277,7 +278,8 @@ func (s *Service) Map(
 // nothing.
 func (s *Service) DetachSource(ctx context.Context, by identity.Actor, id source.ID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Detach(by, at) }); err != nil {
+		if _, err := tx.Sources.Update(ctx, by.Workspace, id,
+			func(src *source.Source) error { return src.Detach(by, at) }); err != nil {
 			return err
 		}
 		_, err := tx.Jobs.Cancel(ctx, by.Workspace, string(id))

@@ -38,7 +38,8 @@ func TestReadsAskWhoMay(t *testing.T) {
 		wantErr(t, err, source.ErrNotFound)
 		_, err = s.Jobs(s.ctx, outsider, "src", page.Query{Limit: 1})
 		wantErr(t, err, source.ErrNotFound)
-		s.sources.EXPECT().List(s.ctx, acme, page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
+		s.sources.EXPECT().List(s.ctx, acme,
+			page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
 		listed, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
 		wantErr(t, err, nil)
 		s.sources.EXPECT().Through(s.ctx, acme, connection.ID("con")).Return([]source.Source{*stored(t, table)}, nil)
@@ -69,7 +70,8 @@ func TestRead(t *testing.T) {
 		got, err := s.Read(s.ctx, owner, draft)
 		wantErr(t, err, nil)
 		s.wantNoted("connection.previewed", "con", owner)
-		if got.Location != table || got.Columns[0].Type != column.Email || got.Columns[1].Type != column.Integer || len(got.Rows) != 1 {
+		if got.Location != table || got.Columns[0].Type != column.Email || got.Columns[1].Type != column.Integer ||
+			len(got.Rows) != 1 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -79,7 +81,8 @@ func TestRead(t *testing.T) {
 		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
 		wantErr(t, err, nil)
 		s.wantNoted("source.previewed", "", owner)
-		if got.Location.Sheet.Tab != "0" || got.Location.Sheet.HeaderRow != 2 || got.RowEstimate != 11 || got.Title != "people.csv" {
+		if got.Location.Sheet.Tab != "0" || got.Location.Sheet.HeaderRow != 2 || got.RowEstimate != 11 ||
+			got.Title != "people.csv" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -140,9 +143,11 @@ func TestRead(t *testing.T) {
 }
 
 func TestAttach(t *testing.T) {
-	draft, reading := source.Draft{Type: "people", Location: table, Mapping: email}, source.Reading{Location: table, Columns: columns, RowEstimate: -1}
+	draft, reading := source.Draft{Type: "people", Location: table, Mapping: email},
+		source.Reading{Location: table, Columns: columns, RowEstimate: -1}
 	add := func(s *env, others int) {
-		s.sources.EXPECT().Add(s.ctx, owner, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor, make func(int) (*source.Source, error)) error {
+		s.sources.EXPECT().Add(s.ctx, owner, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor,
+			make func(int) (*source.Source, error)) error {
 			_, err := make(others)
 			return err
 		})
@@ -198,7 +203,9 @@ func TestMap(t *testing.T) {
 	t.Run("the table is read again, at another header row if one is given", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, sheetAt))
-		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+		s.sheets.EXPECT().Preview(gomock.Any(), acme,
+			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID,
+			of ports.SheetTarget) (source.Sheet, error) {
 			if of.Location.HeaderRow != 7 || of.Location.Tab != "0" {
 				t.Errorf("read %+v", of.Location)
 			}
@@ -216,7 +223,8 @@ func TestMap(t *testing.T) {
 			src  *source.Source
 			at   revision.Match
 			want error
-		}{{peer, stored(t, table), nil, source.ErrForbidden}, {owner, paused, nil, source.ErrPaused}, {owner, stored(t, table), revision.Match{9}, revision.ErrMismatch}} {
+		}{{peer, stored(t, table), nil, source.ErrForbidden}, {owner, paused, nil, source.ErrPaused},
+			{owner, stored(t, table), revision.Match{9}, revision.ErrMismatch}} {
 			s := newEnv(t)
 			s.expectGet(tt.src)
 			_, err := s.Reread(s.ctx, tt.by, "src", tt.at, 0)
@@ -229,7 +237,8 @@ func TestMap(t *testing.T) {
 		s.expectHeld("con", connection.Active)
 		s.expectUpdate(stored(t, table))
 		s.expectQueued(0)
-		got, shown, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{Location: table, Columns: columns, Rows: rows, RowEstimate: -1})
+		got, shown, err := s.Map(s.ctx, owner, "src", nil, email,
+			source.Reading{Location: table, Columns: columns, Rows: rows, RowEstimate: -1})
 		wantErr(t, err, nil)
 		if got.Revision != 2 || len(shown) != 1 || *shown[0]["email"] != "ann@example.com" {
 			t.Errorf("%+v, %v", got, shown)
@@ -239,7 +248,8 @@ func TestMap(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectHeld("con_google", connection.Revoked)
-		_, _, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{Location: throughGoogle(bookAt), Columns: columns})
+		_, _, err := s.Map(s.ctx, owner, "src", nil, email,
+			source.Reading{Location: throughGoogle(bookAt), Columns: columns})
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a type that the org has no more takes no mapping", func(t *testing.T) {
@@ -294,7 +304,9 @@ func TestPreviews(t *testing.T) {
 	t.Run("of a source's sheet, at another tab with another header", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, sheetAt))
-		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+		s.sheets.EXPECT().Preview(gomock.Any(), acme,
+			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID,
+			of ports.SheetTarget) (source.Sheet, error) {
 			if want := (source.SheetLocation{URL: sheetAt.Sheet.URL, Tab: "Other"}); of.Location != want {
 				t.Errorf("read %+v, want %+v", of.Location, want)
 			}
@@ -314,7 +326,8 @@ func TestPreviews(t *testing.T) {
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
 		s := newEnv(t)
-		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.PreviewQuery{Table: table.Table, Rows: 3}).Return(preview, nil)
+		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(),
+			connection.PreviewQuery{Table: table.Table, Rows: 3}).Return(preview, nil)
 		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
 		wantErr(t, err, nil)
 		s.wantNoted("connection.previewed", "con", peer)
@@ -330,7 +343,8 @@ func TestPreviews(t *testing.T) {
 	})
 	t.Run("tables are listed", func(t *testing.T) {
 		s := newEnv(t)
-		s.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), connection.TableQuery{Limit: 3}).Return([]connection.Table{{TableRef: table.Table}}, nil)
+		s.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(),
+			connection.TableQuery{Limit: 3}).Return([]connection.Table{{TableRef: table.Table}}, nil)
 		got, err := s.Tables(s.ctx, peer, "con", connection.TableQuery{Limit: 3})
 		if err != nil || len(got) != 1 {
 			t.Errorf("%v, %v", got, err)

@@ -29,11 +29,13 @@ func foldersInBackup() []string { return []string{"sheets", "warehouses"} }
 
 type backupCommand struct {
 	File string `arg:"" help:"File to write. It must not exist yet." type:"path"`
+	JSON bool   `name:"json" help:"Print JSON: file, needs."`
 }
 
 // Help implements kong.HelpProvider.
 func (backupCommand) Help() string {
-	return `Writes the SQLite database as it is at one moment, and the files of the data directory, while the server runs. The
+	return `Writes the SQLite database as it is at one moment, and the files of the data directory, while the
+server runs. The
 key file (keyring.json) is left out on purpose: without it no one can open the credentials in a backup. You need it too:
 keep a copy in another place. For PostgreSQL, use pg_dump, and keep the key file.
 
@@ -64,7 +66,9 @@ func (b *backupCommand) Run(p *process) error {
 	if err := os.Link(unfinished, b.File); err != nil { // unlike a rename, it replaces no file
 		return err
 	}
-	return p.print(false, nil, "Wrote %s. It can only be opened with %s, which is not in it: keep a copy of that file elsewhere.\n", b.File, c.Keyring.KeyFile)
+	return p.print(b.JSON, map[string]string{"file": b.File, "needs": c.Keyring.KeyFile},
+		"Wrote %s. It can only be opened with %s, which is not in it: keep a copy of that "+
+			"file elsewhere.\n", b.File, c.Keyring.KeyFile)
 }
 
 func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlstore.DB) error {
@@ -124,11 +128,13 @@ func addFile(archive *tar.Writer, path, name string) error {
 
 type restoreCommand struct {
 	File string `arg:"" help:"File that backup wrote." type:"existingfile"`
+	JSON bool   `name:"json" help:"Print JSON: database, note."`
 }
 
 // Help implements kong.HelpProvider.
 func (restoreCommand) Help() string {
-	return `Fills a data directory that has no database yet. Also put the key file of the data (keyring.json) there, before or
+	return `Fills a data directory that has no database yet. Also put the key file of the data (keyring.json)
+there, before or
 after the restore: serve does not start without it. The next serve migrates a backup of an older Atrium.
 
 Example:
@@ -151,7 +157,8 @@ func (r *restoreCommand) Run(p *process) error {
 	}
 	for _, taken := range taken {
 		if _, err := os.Lstat(taken); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%s is there already: restore into a data directory that is empty except for the key file", taken))
+			return errors.Join(err, fmt.Errorf("%s is there already: restore into a data directory that is empty "+
+				"except for the key file", taken))
 		}
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
@@ -175,10 +182,11 @@ func (r *restoreCommand) Run(p *process) error {
 			return err
 		}
 	}
-	if err := os.Rename(filepath.Join(scratch, databaseInBackup), target); err != nil { // last: it completes the restore
+	// last: it completes the restore
+	if err := os.Rename(filepath.Join(scratch, databaseInBackup), target); err != nil {
 		return err
 	}
-	return p.print(false, nil, "Restored %s. %s\n", target, note)
+	return p.print(r.JSON, map[string]string{"database": target, "note": note}, "Restored %s. %s\n", target, note)
 }
 
 // readBackup unpacks a backup below folder, and refuses files that no backup contains.

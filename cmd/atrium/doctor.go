@@ -33,7 +33,8 @@ type doctorAllCommand struct {
 
 // Help implements kong.HelpProvider.
 func (doctorAllCommand) Help() string {
-	return `Changes nothing and creates nothing: it reports what a start would do. doctor without a subcommand does the same.
+	return `Changes nothing and creates nothing: it reports what a start would do. doctor without a subcommand
+does the same.
 
 Example:
   atrium doctor all --config /etc/atrium.yaml`
@@ -51,6 +52,7 @@ func (d *doctorAllCommand) Run(p *process) error {
 // report prints findings, and returns an error if a check failed.
 func (p *process) report(findings []doctor.Finding, asJSON bool) error {
 	failed := 0
+	var rows [][]string
 	for _, f := range findings {
 		mark := "ok     "
 		switch {
@@ -60,12 +62,17 @@ func (p *process) report(findings []doctor.Finding, asJSON bool) error {
 		case f.Warning:
 			mark = "WARNING"
 		}
-		if !asJSON {
+		rows = append(rows, []string{mark, f.Check, f.Note})
+		if !asJSON && !p.atTerminal() {
 			fmt.Fprintf(p.stdout, "%s %-14s %s\n", mark, f.Check, f.Note)
 		}
 	}
 	if asJSON {
 		if err := p.print(true, map[string]any{"checks": findings}, ""); err != nil {
+			return err
+		}
+	} else if p.atTerminal() {
+		if err := p.table([]string{"STATUS", "CHECK", "NOTE"}, rows); err != nil {
 			return err
 		}
 	}
@@ -78,6 +85,7 @@ func (p *process) report(findings []doctor.Finding, asJSON bool) error {
 type healthcheckCommand struct {
 	URL     string   `help:"Server to check. Default: the configured address." placeholder:"URL"`
 	Timeout duration `default:"3s" help:"How long to wait."`
+	JSON    bool     `name:"json" help:"Print JSON: ready."`
 }
 
 // Help implements kong.HelpProvider.
@@ -120,6 +128,5 @@ func (h *healthcheckCommand) Run(p *process) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready: %s", resp.Status)
 	}
-	_, err = fmt.Fprintln(p.stdout, "ready")
-	return err
+	return p.print(h.JSON, map[string]bool{"ready": true}, "ready\n")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
+	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -23,7 +24,8 @@ type doctorOIDCCommand struct {
 
 // Help implements kong.HelpProvider.
 func (doctorOIDCCommand) Help() string {
-	return `Fetches the discovery document and keys of each issuer of the org. With a token, it reports whether the token is
+	return `Fetches the discovery document and keys of each issuer of the org. With a token, it reports
+whether the token is
 accepted, and which roles the claim rules would give its bearer. Nothing is stored.
 
 Example:
@@ -43,9 +45,10 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 		return usageError{errors.New("name a configured org with --org")}
 	}
 	org, verifier := all[i], oidc.New(slog.New(slog.DiscardHandler))
-	findings := []doctor.Finding{{Check: "issuers", OK: len(org.Issuers) > 0, Note: fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
+	findings := []doctor.Finding{{Check: "issuers", OK: len(org.Issuers) > 0,
+		Note: fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
 	for _, issuer := range org.Issuers {
-		for _, f := range verifier.Diagnose(p.ctx, issuer) {
+		for _, f := range verifier.Diagnose(p.ctx, issuer, rest.RedirectURI(&org)) {
 			findings = append(findings, doctor.Finding{Check: f.Check, OK: f.OK, Note: f.Note})
 		}
 	}

@@ -24,7 +24,8 @@ type eventsVerifyCommand struct {
 
 // Help implements kong.HelpProvider.
 func (eventsVerifyCommand) Help() string {
-	return `Walks the chain of events of each workspace and verifies the signature of every event. Works beside a running server
+	return `Walks the chain of events of each workspace and verifies the signature of every event. Works
+beside a running server
 and changes nothing. Exits with 1 if a chain is broken.
 
 It prints the number and the hash of each chain's last event. Keep them elsewhere: they also reveal whether someone
@@ -51,13 +52,20 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			ws = found.ID
 		}
 		chains, broken := 0, 0
+		var rows [][]string
 		err := app.DB.VerifyEvents(p.ctx, ws, func(r event.Report) error {
 			chains++
 			if r.Broken > 0 {
 				broken++
 			}
+			if rows = append(rows, reportRow(r)); !v.JSON && p.atTerminal() {
+				return printBreaks(p, r)
+			}
 			return v.printReport(p, r)
 		})
+		if err == nil && !v.JSON && p.atTerminal() {
+			err = p.table([]string{"WORKSPACE", "VERIFIED", "LAST", "HASH", "WAITING", "UNSIGNED", "BREAKS"}, rows)
+		}
 		if err != nil {
 			return err
 		}
@@ -76,14 +84,29 @@ func (v *eventsVerifyCommand) printReport(p *process, r event.Report) error {
 	if v.JSON {
 		return p.print(true, r, "")
 	}
-	name := string(r.Workspace)
-	if name == "" {
-		name = "no workspace of " + string(r.Org)
-	}
-	errs := []error{p.print(false, nil, "%s: %d verified up to %d %s, %d not linked yet, %d without a signature, %d breaks\n",
-		name, r.Verified, r.Seq, r.Hash, r.Waiting, r.Unsigned, r.Broken)}
+	return errors.Join(
+		p.print(false, nil, "%s: %d verified up to %d %s, %d redacted, %d not linked yet, %d without a signature, "+
+			"%d breaks\n", chainName(r), r.Verified, r.Seq, r.Hash, r.Redacted, r.Waiting, r.Unsigned, r.Broken),
+		printBreaks(p, r))
+}
+
+// printBreaks prints where a chain is broken.
+func printBreaks(p *process, r event.Report) error {
+	var errs []error
 	for _, b := range r.Breaks {
 		errs = append(errs, p.print(false, nil, "  at %d %s: %s\n", b.Seq, b.Event, b.Reason))
 	}
 	return errors.Join(errs...)
+}
+
+func chainName(r event.Report) string {
+	if r.Workspace == "" {
+		return "no workspace of " + string(r.Org)
+	}
+	return string(r.Workspace)
+}
+
+func reportRow(r event.Report) []string {
+	return []string{chainName(r), fmt.Sprint(r.Verified), fmt.Sprint(r.Seq), fmt.Sprint(r.Hash), fmt.Sprint(r.Waiting),
+		fmt.Sprint(r.Unsigned), fmt.Sprint(r.Broken)}
 }

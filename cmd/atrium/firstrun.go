@@ -59,7 +59,8 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 		first.KeyEndsAt = by.At.Add(firstKeyLasts)
 	}
 	made, err := app.Services.Accounts.Provision(ctx, by, &all[0], first)
-	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) { // another node was faster, and has printed the key
+	// another node was faster, and has printed the key
+	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) {
 		return nil, nil
 	}
 	if err != nil {
@@ -71,7 +72,8 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 	}
 	owner.file = filepath.Join(app.Config.Data, "first-api-key")
 	if err := writeFirstKey(owner.file, owner.token); err != nil {
-		return nil, fmt.Errorf("the first API key was not written, create another one with %s --email %s: %w", p.hint("token create"), firstEmail, err)
+		return nil, fmt.Errorf("the first API key was not written, create another one with %s --email %s: %w",
+			p.hint("token create"), firstEmail, err)
 	}
 	return owner, nil
 }

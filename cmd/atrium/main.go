@@ -46,9 +46,11 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),
-		kong.Description("The workspace backend behind AI products: prompts, chats, connections, data sources, payments, presence.\n\nStart with: atrium serve"),
+		kong.Description("The workspace backend behind AI products: prompts, chats, connections, data sources, "+
+			"payments, presence.\n\nStart with: atrium serve"),
+		kong.ExplicitGroups([]kong.Group{{Key: "server", Title: "Commands that call a server at a URL:"}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.Exit(func(code int) { panic(exited(code)) }))
+		kong.Vars{"version": version}, kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		panic(err) // the commands are declared wrongly
 	}
@@ -59,7 +61,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		}
 		return code
 	}
-	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line}
+	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line, app: parser.Model.Node}
 	if err := parsed.Run(p); err != nil {
 		fmt.Fprintln(stderr, "atrium:", err)
 		if _, wrong := errors.AsType[usageError](err); wrong {
@@ -95,6 +97,8 @@ func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, er
 
 // commandLine is every command and flag.
 type commandLine struct {
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
+
 	Config string `help:"Configuration file (YAML)." placeholder:"FILE" env:"ATRIUM_CONFIG" type:"path"`
 	Data   folder `help:"Directory of all data that Atrium stores on this machine. Default: ./atrium-data." placeholder:"DIR"`
 
@@ -102,17 +106,31 @@ type commandLine struct {
 	Work        workCommand        `cmd:"" help:"Run only background jobs."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database's schema, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, create and rotate the keys that seal secrets."`
-	User        userCommand        `cmd:"" help:"Create, link, show, disable and enable people's accounts."`
-	Token       tokenCommand       `cmd:"" help:"Create and revoke API keys."`
-	Workspace   workspaceCommand   `cmd:"" help:"Restore deleted workspaces."`
+	User        userCommand        `cmd:"" help:"Create, list, show, link, disable and enable people's accounts."`
+	Token       tokenCommand       `cmd:"" help:"Create, list and revoke API keys."`
+	Console     consoleCommand     `cmd:"" help:"Print a link that signs a person in with a browser."`
+	Session     sessionCommand     `cmd:"" help:"List and end the sessions of a person."`
+	Workspace   workspaceCommand   `cmd:"" help:"List workspaces, and restore deleted ones."`
 	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to one file (SQLite)."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty data directory from a backup."`
 	Events      eventsCommand      `cmd:"" help:"Check the audit trail."`
 	Payments    paymentsCommand    `cmd:"" help:"Show and replay events of payment gateways, end pauses, control the sandbox."`
+	ShowConfig  configCommand      `cmd:"" name:"config" help:"Check the configuration, or show the effective settings."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Check whether a running server is ready, for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
+
+	Login    loginCommand    `cmd:"" group:"server" help:"Store an API key of a server for the commands below."`
+	Logout   logoutCommand   `cmd:"" group:"server" help:"Remove a stored API key."`
+	Profiles profilesCommand `cmd:"" group:"server" help:"List the servers with a stored API key."`
+	Whoami   whoamiCommand   `cmd:"" group:"server" help:"Print who the stored API key acts for."`
+	API      apiCommand      `cmd:"" name:"api" group:"server" help:"Send any request of the API."`
+	Prompts  promptsCommand  `cmd:"" group:"server" help:"List, print and render prompts."`
+	Presence presenceCommand `cmd:"" group:"server" help:"List presences, or set your status."`
+
+	Completion  completionCommand  `cmd:"" help:"Print completions for a shell."`
+	Man         manualCommand      `cmd:"" help:"Write the manual pages."`
+	Version     versionCommand     `cmd:"" help:"Print the version, the commit and the Go release."`
 	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads a tenant's data. Atrium starts this itself."`
 }
 
@@ -122,6 +140,7 @@ type process struct {
 	environ        []string
 	stdout, stderr io.Writer
 	line           *commandLine
+	app            *kong.Node // the declared commands and flags
 }
 
 // usageError is an error of the command line or the configuration.
@@ -152,9 +171,14 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return err
 }
 
+// source returns where the settings come from; flags are dotted keys.
+func (p *process) source(flags map[string]string) configs.Source {
+	return configs.Source{File: p.line.Config, Data: string(p.line.Data), Environ: p.environ, Flags: flags}
+}
+
 // config reads the settings; flags are dotted keys.
 func (p *process) config(flags map[string]string) (configs.Config, error) {
-	c, err := configs.Load(configs.Source{File: p.line.Config, Data: string(p.line.Data), Environ: p.environ, Flags: flags})
+	c, err := configs.Load(p.source(flags))
 	if err != nil {
 		return c, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}

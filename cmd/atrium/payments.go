@@ -56,19 +56,30 @@ func (l *paymentEventsListCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		all, err := app.Services.Payments.Events(p.ctx, by, billing.EventState(l.State), page.Query{Limit: min(max(l.Limit, 1), 1000)})
+		all, err := app.Services.Payments.Events(p.ctx, by, billing.EventState(l.State),
+			page.Query{Limit: min(max(l.Limit, 1), 1000)})
 		if err != nil {
 			return err
 		}
+		var rows [][]string
 		for _, e := range all.Items {
-			if err := p.print(l.JSON, map[string]any{
-				"id": e.ID, "account": e.Account, "type": e.Type, "state": e.State, "customer": e.Customer, "workspace_id": e.Workspace, "attempts": e.Attempts, "failure": e.Failure,
-				"received_at": e.ReceivedAt,
-			}, "%s  %-8s  %-36s  %s  %s\n", e.ReceivedAt.Format(time.RFC3339), e.State, e.Type, e.ID, e.Failure); err != nil {
-				return err
+			if l.JSON {
+				if err := p.print(true, map[string]any{
+					"id": e.ID, "account": e.Account, "type": e.Type, "state": e.State, "customer": e.Customer,
+					"workspace_id": e.Workspace, "attempts": e.Attempts, "failure": e.Failure,
+					"received_at": e.ReceivedAt,
+				}, ""); err != nil {
+					return err
+				}
+				continue
 			}
+			rows = append(rows,
+				[]string{e.ReceivedAt.Format(time.RFC3339), string(e.State), e.Type, e.ID, e.Failure})
 		}
-		return nil
+		if l.JSON {
+			return nil
+		}
+		return p.table([]string{"RECEIVED", "STATE", "TYPE", "ID", "FAILURE"}, rows)
 	})
 }
 
@@ -76,6 +87,7 @@ type paymentEventsReplayCommand struct {
 	ID      string `arg:"" help:"Id of the event."`
 	Account string `help:"Account at the gateway, as list --json shows it. Default: the current account." placeholder:"NAME"`
 	Org     string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON    bool   `name:"json" help:"Print JSON: id, type, queued."`
 }
 
 // Help implements kong.HelpProvider.
@@ -101,13 +113,15 @@ func (r *paymentEventsReplayCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		return p.print(false, nil, "%s (%s) is queued.\n", e.ID, e.Type)
+		return p.print(r.JSON, map[string]any{"id": e.ID, "type": e.Type, "queued": true},
+			"%s (%s) is queued.\n", e.ID, e.Type)
 	})
 }
 
 type paymentResumeCommand struct {
 	Workspace string `arg:"" help:"Slug or id of the workspace."`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool   `name:"json" help:"Print JSON: workspace_id, slug, resumed."`
 }
 
 // Help implements kong.HelpProvider.
@@ -131,14 +145,17 @@ func (r *paymentResumeCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		resumed, err := app.Services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume", time.Now()))
+		resumed, err := app.Services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume",
+			time.Now()))
 		if err != nil {
 			return err
 		}
+		out := map[string]any{"workspace_id": ws.ID, "slug": ws.Slug, "resumed": resumed}
 		if !resumed {
-			return p.print(false, nil, "Payments of workspace %s (%s) are not paused; nothing was done.\n", ws.Slug, ws.ID)
+			return p.print(r.JSON, out, "Payments of workspace %s (%s) are not paused; nothing was done.\n",
+				ws.Slug, ws.ID)
 		}
-		return p.print(false, nil, "Payments of workspace %s (%s) are resumed.\n", ws.Slug, ws.ID)
+		return p.print(r.JSON, out, "Payments of workspace %s (%s) are resumed.\n", ws.Slug, ws.ID)
 	})
 }
 
@@ -151,13 +168,15 @@ type paymentSandboxCommand struct {
 func (paymentSandboxCommand) Help() string { return "Example:\n  atrium payments sandbox advance 30d" }
 
 type paymentSandboxAdvanceCommand struct {
-	By  duration `arg:"" help:"How far to advance, such as 12h or 30d."`
-	Org string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	By   duration `arg:"" help:"How far to advance, such as 12h or 30d."`
+	Org  string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON bool     `name:"json" help:"Print JSON: now, customers."`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxAdvanceCommand) Help() string {
-	return `Advances the clock. Renewals, ends of trials and retries up to the new time happen, and their events are delivered.
+	return `Advances the clock. Renewals, ends of trials and retries up to the new time happen, and their
+events are delivered.
 The clock cannot go back.
 
 Example:
@@ -179,7 +198,9 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		return p.print(false, nil, "It is %s in the sandbox, which has %d customer(s).\n", now.Format(time.RFC3339), customers)
+		return p.print(a.JSON, map[string]any{"now": now, "customers": customers},
+			"It is %s in the sandbox, which has %d customer(s).\n",
+			now.Format(time.RFC3339), customers)
 	})
 }
 
@@ -188,11 +209,13 @@ type paymentSandboxProvokeCommand struct {
 	Duplicate bool     `help:"From now on, deliver each event twice."`
 	Reorder   bool     `help:"From now on, deliver events in reverse order."`
 	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool     `name:"json" help:"Print JSON: calls."`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxProvokeCommand) Help() string {
-	return `Simulates failures of a gateway, to test your application. A call that fails with a kind that ends in _after has
+	return `Simulates failures of a gateway, to test your application. A call that fails with a kind that ends
+in _after has
 taken effect.
 
 Examples:
@@ -222,7 +245,8 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 		if err := s.Provoke(p.ctx, troubles, v.Duplicate, v.Reorder); err != nil {
 			return err
 		}
-		return p.print(false, nil, "The next %d call(s) to the sandbox are scripted.\n", len(troubles))
+		return p.print(v.JSON, map[string]any{"calls": len(troubles)},
+			"The next %d call(s) to the sandbox are scripted.\n", len(troubles))
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 func newDeps(
 	c *node.Core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier,
-	metrics prometheus.Registerer, log *slog.Logger,
+	openID ports.OpenIDClient, metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
 		Contract:    contract,
@@ -24,7 +24,9 @@ func newDeps(
 		Bind:        c.Bind,
 		Idempotency: idempotency,
 		Verifier:    verifier,
+		OpenID:      openID,
 		Sealer:      c.Keyring.For(seal.Cursors),
+		SignIns:     c.Keyring.For(seal.SignIns),
 		Digester:    c.External.Envelope,
 		Ready:       c.DB.Ready,
 		Metrics:     metrics,

@@ -7,7 +7,9 @@ import (
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
 
-type keysResealCommand struct{}
+type keysResealCommand struct {
+	JSON bool `name:"json" help:"Print JSON: total, resealed, unopened."`
+}
 
 // Help implements kong.HelpProvider.
 func (keysResealCommand) Help() string {
@@ -21,7 +23,7 @@ Example:
 }
 
 // Run implements the command.
-func (keysResealCommand) Run(p *process) error {
+func (k *keysResealCommand) Run(p *process) error {
 	return p.withCore(func(app *node.Core) error {
 		total, err := app.DB.Credentials(p.ctx)
 		if err != nil {
@@ -30,13 +32,19 @@ func (keysResealCommand) Run(p *process) error {
 		var done sqlstore.Resealed
 		if err := app.Reseal(p.ctx, func(r sqlstore.Resealed) {
 			done = r
-			fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
+			if !k.JSON {
+				fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
+			}
 		}); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.stdout, "Resealed %d; the others were already under the primary key.\n", done.Changed)
+		if err := p.print(k.JSON, map[string]any{"total": total, "resealed": done.Changed, "unopened": done.Unopened},
+			"Resealed %d; the others were already under the primary key.\n", done.Changed); err != nil {
+			return err
+		}
 		if done.Unopened > 0 {
-			return fmt.Errorf("no key of the keyring opens %d credential(s): restore the key file that sealed them, or replace the credentials of these connections", done.Unopened)
+			return fmt.Errorf("no key of the keyring opens %d credential(s): restore the key file that sealed them, "+
+				"or replace the credentials of these connections", done.Unopened)
 		}
 		return nil
 	})

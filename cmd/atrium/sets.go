@@ -30,7 +30,8 @@ var (
 	// serving is the HTTP API on a core.
 	serving = wire.NewSet(
 		wire.FieldsOf(new(*node.Core), "Config", "DB"), serverConfig,
-		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newDeps, openapi.Load, rest.New,
+		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)),
+		oidc.NewClient, wire.Bind(new(ports.OpenIDClient), new(*oidc.Client)), newDeps, openapi.Load, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)
 )

@@ -33,7 +33,8 @@ func (u *userDisableCommand) Run(p *process) error {
 		if err := app.Services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
 			return withFields(err)
 		}
-		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": true}, "The account of %s (%s) is disabled.\n", u.Email, id)
+		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": true}, "The account of %s (%s) is disabled.\n",
+			u.Email, id)
 	})
 }
 
@@ -58,7 +59,8 @@ func (u *userEnableCommand) Run(p *process) error {
 		if err := app.Services.Accounts.EnablePerson(p.ctx, by, id, u.Reason); err != nil {
 			return withFields(err)
 		}
-		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": false}, "The account of %s (%s) is enabled.\n", u.Email, id)
+		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": false}, "The account of %s (%s) is enabled.\n",
+			u.Email, id)
 	})
 }
 

@@ -17,7 +17,8 @@ type userLinkCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userLinkCommand) Help() string {
-	return `Atrium treats two subjects of one issuer as two people, even if they have the same e-mail address: each gets an
+	return `Atrium treats two subjects of one issuer as two people, even if they have the same e-mail address:
+each gets an
 account. Use this command if they are one person, such as after a move within the provider. The account that loses
 the sign-in keeps its memberships and API keys.
 
@@ -32,7 +33,8 @@ func (u *userLinkCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		linked, err := app.Services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org, u.Email, u.Issuer, u.Subject)
+		linked, err := app.Services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org,
+			u.Email, u.Issuer, u.Subject)
 		if err != nil {
 			return withFields(err)
 		}

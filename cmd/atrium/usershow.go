@@ -19,7 +19,8 @@ type userShowCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userShowCommand) Help() string {
-	return `Shows who verified the e-mail address (an issuer, or operator for an account that was created from the command
+	return `Shows who verified the e-mail address (an issuer, or operator for an account that was created from
+the command
 line), and which issuers' claim rules gave which roles.
 
 Example:
@@ -58,7 +59,13 @@ func (s *userShowCommand) Run(p *process) error {
 			return withFields(err)
 		}
 		shown := show(u, memberships)
-		return p.print(s.JSON, shown, "%s", shown.text())
+		if s.JSON || !p.atTerminal() {
+			return p.print(s.JSON, shown, "%s%s", shown.text(), shown.memberships())
+		}
+		if err := p.print(false, nil, "%s\n", shown.text()); err != nil {
+			return err
+		}
+		return p.table([]string{"WORKSPACE", "ROLE", "GIVEN BY"}, shown.rows())
 	})
 }
 
@@ -73,7 +80,8 @@ func show(u *account.User, memberships []account.Membership) shownUser {
 		for issuer, role := range m.Granted {
 			granted[issuer] = role.String()
 		}
-		out.Memberships = append(out.Memberships, shownMembership{m.Workspace.Slug, m.Role.String(), m.ByHand.String(), granted})
+		out.Memberships = append(out.Memberships,
+			shownMembership{m.Workspace.Slug, m.Role.String(), m.ByHand.String(), granted})
 	}
 	return out
 }
@@ -88,10 +96,27 @@ func (u shownUser) text() string {
 	if u.Operator {
 		fmt.Fprintf(&out, "operator%s\n", givenBy(u.OperatorByHand, u.OperatorBy))
 	}
+	return out.String()
+}
+
+func (u shownUser) memberships() string {
+	var out strings.Builder
 	for _, m := range u.Memberships {
-		fmt.Fprintf(&out, "%s of %s%s\n", m.Role, m.Workspace, givenBy(m.Role == m.ByHand, slices.Sorted(maps.Keys(m.Granted))))
+		fmt.Fprintf(&out, "%s of %s%s\n", m.Role, m.Workspace,
+			givenBy(m.Role == m.ByHand, slices.Sorted(maps.Keys(m.Granted))))
 	}
 	return out.String()
+}
+
+func (u shownUser) rows() (rows [][]string) {
+	for _, m := range u.Memberships {
+		by := "members"
+		if m.Role != m.ByHand {
+			by = strings.Join(slices.Sorted(maps.Keys(m.Granted)), ", ")
+		}
+		rows = append(rows, []string{m.Workspace, m.Role, by})
+	}
+	return rows
 }
 
 // givenBy describes who gave a right: people, or the claim rules of issuers.

@@ -87,7 +87,8 @@ func buildAPI(c *node.Core, metrics prometheus.Registerer, log *slog.Logger) (*r
 	db := c.DB
 	idempotency := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)
-	deps := newDeps(c, contract, idempotency, verifier, metrics, log)
+	client := oidc.NewClient(verifier)
+	deps := newDeps(c, contract, idempotency, verifier, client, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ type workCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (workCommand) Help() string {
-	return `Runs queued background jobs, and removes expired data. serve does both too: use this command for nodes that only run
+	return `Runs queued background jobs, and removes expired data. serve does both too: use this command for
+nodes that only run
 jobs, beside servers that are started with --no-work. SIGTERM and Ctrl-C finish running jobs.
 
 Examples:
@@ -21,6 +22,13 @@ Examples:
 
 // Run implements the command.
 func (workCommand) Run(p *process) error {
+	c, err := p.config(nil)
+	if err == nil {
+		err = p.requireData(c)
+	}
+	if err != nil {
+		return err
+	}
 	return p.runNode(nil, false, func(ctx context.Context, n *node.Node) error {
 		n.Log.Info("working", "version", version)
 		n.Work(ctx)

@@ -1,17 +1,23 @@
 package main
 
-import "github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+import (
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+)
 
 type workspaceCommand struct {
+	List    workspaceListCommand    `cmd:"" help:"List the workspaces of an org."`
 	Restore workspaceRestoreCommand `cmd:"" help:"Restore a deleted workspace, within 30 days."`
 }
 
 // Help implements kong.HelpProvider.
-func (workspaceCommand) Help() string { return "Example:\n  atrium workspace restore research" }
+func (workspaceCommand) Help() string {
+	return "Examples:\n  atrium workspace list\n  atrium workspace restore research"
+}
 
 type workspaceRestoreCommand struct {
 	Workspace string `arg:"" help:"Slug or id of the workspace."`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool   `name:"json" help:"Print JSON: workspace_id, slug, restored."`
 }
 
 // Help implements kong.HelpProvider.
@@ -33,9 +39,11 @@ func (w *workspaceRestoreCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		if len(ws.Recorded()) == 0 {
-			return p.print(false, nil, "Workspace %s (%s) is not deleted; nothing was done.\n", ws.Slug, ws.ID)
+		restored := len(ws.Recorded()) > 0
+		out := map[string]any{"workspace_id": ws.ID, "slug": ws.Slug, "restored": restored}
+		if !restored {
+			return p.print(w.JSON, out, "Workspace %s (%s) is not deleted; nothing was done.\n", ws.Slug, ws.ID)
 		}
-		return p.print(false, nil, "Workspace %s (%s) is restored.\n", ws.Slug, ws.ID)
+		return p.print(w.JSON, out, "Workspace %s (%s) is restored.\n", ws.Slug, ws.ID)
 	})
 }

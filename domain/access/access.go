@@ -56,6 +56,7 @@ func (v Visibility) Check(wrong *fault.Fields) {
 // Grant is the role that one user was granted on an object.
 type Grant struct {
 	User      identity.UserID
+	ByGroups  bool      // the highest role that groups of the user have; else that of the user itself
 	Role      Role      // None: no role
 	ExpiresAt time.Time // zero: never
 }
@@ -64,19 +65,21 @@ type Grant struct {
 // rules of this package read them.
 type Grants []Grant
 
-// roleOf returns the role that by was granted.
+// roleOf returns the highest role that by was granted.
 func (g Grants) roleOf(by identity.Actor) Role {
+	highest := None
 	for _, one := range g {
 		if one.User == by.User && (one.ExpiresAt.IsZero() || by.At.Before(one.ExpiresAt)) {
-			return one.Role
+			highest = max(highest, one.Role)
 		}
 	}
-	return None
+	return highest
 }
 
-// Set replaces the grant of one user.
+// Set replaces the grant of one user, and keeps what their groups were granted.
 func (g *Grants) Set(one Grant) {
-	*g = append(slices.DeleteFunc(slices.Clone(*g), func(old Grant) bool { return old.User == one.User }), one)
+	isReplaced := func(old Grant) bool { return old.User == one.User && old.ByGroups == one.ByGroups }
+	*g = append(slices.DeleteFunc(slices.Clone(*g), isReplaced), one)
 }
 
 // Subject holds the facts that decide who may view and edit an object.

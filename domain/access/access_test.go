@@ -36,18 +36,22 @@ func TestAccess(t *testing.T) {
 		"who stands in where the owner has left":              {left, boss, access.None, access.Owner},
 		"an admin does not":                                   {left, admin, access.None, access.Manager},
 		"a credential for viewing makes a viewer of an owner": {private, actor("ann", identity.Owner, identity.Viewer), access.None, access.Viewer},
-		"and no stranger":                                     {private, actor("bob", identity.Member, identity.Viewer), access.None, access.None},
-		"a credential without a ceiling gives nothing":        {shown, actor("ann", identity.Owner, identity.NoRole), access.Manager, access.None},
-		"who has no role in the workspace has none here":      {shown, actor("ann", identity.NoRole, identity.Owner), access.Manager, access.None},
-		"another workspace's owner has none":                  {shown, elsewhere, access.Manager, access.None},
-		"nor has an anonymous caller":                         {access.Resource{}, identity.Actor{}, access.Manager, access.None},
+		"and no stranger": {private, actor("bob", identity.Member, identity.Viewer),
+			access.None, access.None},
+		"a credential without a ceiling gives nothing": {shown, actor("ann", identity.Owner, identity.NoRole),
+			access.Manager, access.None},
+		"who has no role in the workspace has none here": {shown, actor("ann", identity.NoRole, identity.Owner),
+			access.Manager, access.None},
+		"another workspace's owner has none": {shown, elsewhere, access.Manager, access.None},
+		"nor has an anonymous caller":        {access.Resource{}, identity.Actor{}, access.Manager, access.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.of.Grants.Set(access.Grant{User: tt.by.User, Role: tt.granted})
 			if got := tt.of.Access(tt.by); got != tt.want {
 				t.Errorf("Access = %q, want %q", got, tt.want)
 			}
-			if tt.of.CanView(tt.by) != (tt.want >= access.Viewer) || tt.of.CanEdit(tt.by) != (tt.want >= access.Editor) {
+			if tt.of.CanView(tt.by) != (tt.want >= access.Viewer) ||
+				tt.of.CanEdit(tt.by) != (tt.want >= access.Editor) {
 				t.Errorf("CanView = %v, CanEdit = %v for %q", tt.of.CanView(tt.by), tt.of.CanEdit(tt.by), tt.want)
 			}
 		})

@@ -19,7 +19,8 @@ var (
 	errForbidden = &fault.Error{Kind: fault.Forbidden, Code: "thing_forbidden", Detail: "No."}
 
 	thing = access.Object{ID: "thg", Name: "Thing", Kind: &access.Kind{
-		Noun: "thing", NotFound: errNotFound, Forbidden: errForbidden, Deleted: "thing.deleted", Restored: "thing.restored", Transferred: "thing.transferred",
+		Noun: "thing", NotFound: errNotFound, Forbidden: errForbidden, Deleted: "thing.deleted",
+		Restored: "thing.restored", Transferred: "thing.transferred",
 	}}
 
 	owner    = actor("ann", identity.Member)
@@ -61,7 +62,8 @@ func recorded(t *testing.T, r *access.Resource, types ...string) {
 
 func TestNewResource(t *testing.T) {
 	r := access.NewResource(owner, "")
-	if r.Visibility != access.Private || r.Owner != "ann" || r.Workspace != "acme" || r.Revision != 1 || r.CreatedBy != "ann" || r.CreatedAt != now || r.UpdatedAt != now {
+	if r.Visibility != access.Private || r.Owner != "ann" || r.Workspace != "acme" || r.Revision != 1 ||
+		r.CreatedBy != "ann" || r.CreatedAt != now || r.UpdatedAt != now {
 		t.Errorf("got %+v", r)
 	}
 	if access.NewResource(owner, access.Workspace).Visibility != access.Workspace {
@@ -78,10 +80,11 @@ func TestRequire(t *testing.T) {
 		want   error
 		detail string
 	}{
-		"a role that is enough":          {manager, access.Editor, nil, ""},
-		"a lower one names the required": {viewer, access.Manager, errForbidden, "Requires the manager role on the thing."},
-		"a read-only credential":         {readOnly, access.Editor, errForbidden, "This credential is read-only."},
-		"a stranger learns nothing":      {stranger, access.Viewer, errNotFound, ""},
+		"a role that is enough": {manager, access.Editor, nil, ""},
+		"a lower one names the required": {viewer, access.Manager, errForbidden,
+			"Requires the manager role on the thing."},
+		"a read-only credential":    {readOnly, access.Editor, errForbidden, "This credential is read-only."},
+		"a stranger learns nothing": {stranger, access.Viewer, errNotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := made().Require(tt.by, thing.Kind, tt.need)
@@ -150,13 +153,15 @@ func TestRestore(t *testing.T) {
 
 func TestTransfer(t *testing.T) {
 	r := made()
-	if before := r.Transfer(owner, thing, "sam"); before != "ann" || r.Owner != "sam" || r.Access(owner) != access.Manager || r.Access(stranger) != access.Owner {
+	if before := r.Transfer(owner, thing, "sam"); before != "ann" || r.Owner != "sam" ||
+		r.Access(owner) != access.Manager || r.Access(stranger) != access.Owner {
 		t.Errorf("before %q, owner %q, the old one is %s", before, r.Owner, r.Access(owner))
 	}
 	recorded(t, r, "thing.transferred")
 	left := made()
 	left.OwnerLeft = true
-	if before := left.Transfer(owner, thing, "sam"); before != "" || left.OwnerLeft || left.Access(owner) != access.None {
+	if before := left.Transfer(owner, thing, "sam"); before != "" || left.OwnerLeft ||
+		left.Access(owner) != access.None {
 		t.Errorf("before %q, the old one is %s", before, left.Access(owner))
 	}
 }

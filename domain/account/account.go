@@ -4,6 +4,7 @@ package account
 
 import (
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -12,13 +13,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/naming"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // Errors about users.
 var (
 	ErrUserNotFound = &fault.Error{Kind: fault.NotFound, Code: "user_not_found", Detail: "There is no such user."}
-	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken", Detail: "A user with this e-mail address already exists."}
+	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken",
+		Detail: "A user with this e-mail address already exists."}
 )
 
 // User is a person, or the bearer of a service key, in one org.
@@ -33,6 +36,7 @@ type User struct {
 	Service          bool   // bears service keys and cannot sign in
 	Operator         bool
 	DisabledAt       time.Time            // zero: enabled; otherwise none of the user's credentials works
+	ErasedAt         time.Time            // zero: not erased; otherwise the person's data is gone, or about to be
 	OperatorByHand   bool                 // made an operator at the command line
 	OperatorBy       []string             // the issuers whose claim rules make the user an operator, sorted
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
@@ -44,20 +48,31 @@ type User struct {
 // VerifiedByOperator is the User.EmailVerifiedBy of an account that was created at the command line.
 const VerifiedByOperator = "operator"
 
+// VerifiedByInvitation is the User.EmailVerifiedBy of an account that was created by accepting an invitation without
+// an issuer. Only the inviter vouches for the address, who has the link too. So no issuer's token joins the account,
+// and no sign-in link is mailed to it.
+const VerifiedByInvitation = "invitation"
+
 // Membership is a user's role in a workspace.
 type Membership struct {
 	Workspace Workspace
 	Role      identity.Role
 	ByHand    identity.Role // as in Member
 	Granted   Granted
+	Grouped   bool // whether the user is in a group of Workspace
 }
 
+// MembershipPage is one page of a user's memberships.
+type MembershipPage = page.Of[Membership]
+
 // Principal is the identity behind an API key: a user with a role in the key's workspace. Role is
-// NoRole if the user is no longer a member.
+// NoRole if the user is no longer a member. The principal of a session has a key and a membership only if a key
+// opened it.
 type Principal struct {
 	User       User
 	Membership Membership
 	Key        Key
+	Session    Session // zero for another credential
 }
 
 // Live reports whether p's key works at this moment: its bearer may have left the workspace or be
@@ -69,6 +84,9 @@ func (p *Principal) Live(policy identity.KeyPolicy, now time.Time) bool {
 
 // Enabled reports whether u's credentials can work.
 func (u *User) Enabled() bool { return u.DisabledAt.IsZero() }
+
+// Erased reports whether u's data was erased. An erased person is disabled for good.
+func (u *User) Erased() bool { return !u.ErasedAt.IsZero() }
 
 // Select returns the workspace of a request, which is the key's own. identity.ErrWorkspaceMismatch if
 // the request names another, whether that workspace exists or not.
@@ -89,7 +107,8 @@ func NewUser(by identity.Actor, email, name string, operator bool) (*User, error
 		return nil, err
 	}
 	u := &User{
-		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, EmailVerifiedBy: VerifiedByOperator, Name: name,
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true,
+		EmailVerifiedBy: VerifiedByOperator, Name: name,
 		Operator: operator, OperatorByHand: operator,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
@@ -162,13 +181,16 @@ func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changed map[
 	u.recordInWorkspaces(by, in, "user.updated", changed)
 }
 
-// recordInWorkspaces records an event in the trail of each workspace that u is in, or, if there is none, in the trail
-// of no workspace. data never contains a name or an address.
+// maxUserEvents is in how many workspaces of a user a change of the user is written to the trail.
+const maxUserEvents = 20
+
+// recordInWorkspaces records an event in the trails of the newest workspaces that u is in, at most maxUserEvents, or,
+// if there is none, in the trail of no workspace. in is sorted, oldest first. data never contains a name or an address.
 func (u *User) recordInWorkspaces(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
 	if len(in) == 0 {
 		in = []identity.WorkspaceID{""}
 	}
-	for _, by.Workspace = range in {
+	for _, by.Workspace = range in[max(0, len(in)-maxUserEvents):] {
 		u.Record(by, kind, string(u.ID), data)
 	}
 }
@@ -216,27 +238,35 @@ func VisibleMemberships(by identity.Actor, all []Membership) []Membership {
 // hide controls. It is advisory: each call checks the rules.
 func Permissions(by identity.Actor) []string {
 	all := []struct {
-		name string
-		role identity.Role
+		name  string
+		role  identity.Role
+		scope identity.Scope
 	}{
-		{"prompt_templates.read", identity.Viewer},
-		{"prompt_templates.create", identity.Member},
-		{"chat_templates.read", identity.Viewer},
-		{"chat_templates.create", identity.Member},
-		{"connections.read", identity.Viewer},
-		{"connections.create", identity.Member},
-		{"connections.manage", identity.Admin},
-		{"api_keys.create", identity.Viewer},
-		{"api_keys.manage", identity.Admin},
-		{"members.read", identity.Viewer},
-		{"members.manage", identity.Admin},
-		{"workspace.update", identity.Admin},
-		{"workspace.delete", identity.Owner},
-		{"events.read", identity.Admin},
+		{"prompt_templates.read", identity.Viewer, "prompts:read"},
+		{"prompt_templates.create", identity.Member, "prompts:write"},
+		{"chat_templates.read", identity.Viewer, "chats:read"},
+		{"chat_templates.create", identity.Member, "chats:write"},
+		{"connections.read", identity.Viewer, "connections:read"},
+		{"connections.create", identity.Member, "connections:write"},
+		{"connections.manage", identity.Admin, "connections:write"},
+		{"sources.read", identity.Viewer, "sources:read"},
+		{"sources.create", identity.Member, "sources:write"},
+		{"sources.manage", identity.Admin, "sources:write"},
+		{"payments.read", identity.Viewer, "payments:read"},
+		{"payments.manage", identity.Admin, "payments:write"},
+		{"presence.read", identity.Viewer, "presence:read"},
+		{"presence.report", identity.Viewer, "presence:write"},
+		{"api_keys.create", identity.Viewer, "keys:write"},
+		{"api_keys.manage", identity.Admin, "keys:write"},
+		{"members.read", identity.Viewer, "members:read"},
+		{"members.manage", identity.Admin, "members:write"},
+		{"workspace.update", identity.Admin, "workspace:write"},
+		{"workspace.delete", identity.Owner, "workspace:write"},
+		{"events.read", identity.Admin, "events:read"},
 	}
 	out := []string{} // encodes as an empty list, not as null
 	for _, p := range all {
-		if by.Role >= p.role && (p.name != "api_keys.create" || !by.ReadOnly()) {
+		if by.Role >= p.role && by.Scopes.Allow(p.scope) && (strings.HasSuffix(p.name, ".read") || !by.ReadOnly()) {
 			out = append(out, p.name)
 		}
 	}

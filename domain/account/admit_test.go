@@ -13,7 +13,8 @@ func TestAdmit(t *testing.T) {
 	member := func() *account.Workspace { w, _ := account.NewWorkspace(system, nil, "team", ""); return w }
 	t.Run("the system makes a person a member, by hand", func(t *testing.T) {
 		w := member()
-		if err := w.Admit(system, "ann", identity.Admin); err != nil || w.Members["ann"].Role != identity.Admin || w.Members["ann"].ByHand != identity.Admin {
+		if err := w.Admit(system, "ann", identity.Admin); err != nil || w.Members["ann"].Role != identity.Admin ||
+			w.Members["ann"].ByHand != identity.Admin {
 			t.Fatalf("%v, %+v", err, w.Members)
 		}
 		if last := w.Recorded()[len(w.Recorded())-1]; last.Type != "member.added" || last.Workspace != w.ID {
@@ -32,8 +33,11 @@ func TestAdmit(t *testing.T) {
 		"another org's": func(w *account.Workspace) error {
 			return w.Admit(identity.System("other", "", "cli", now), "bob", identity.Viewer)
 		},
-		"a deleted workspace": func(w *account.Workspace) error { w.DeletedAt = now; return w.Admit(system, "bob", identity.Viewer) },
-		"no role":             func(w *account.Workspace) error { return w.Admit(system, "bob", identity.NoRole) },
+		"a deleted workspace": func(w *account.Workspace) error {
+			w.DeletedAt = now
+			return w.Admit(system, "bob", identity.Viewer)
+		},
+		"no role": func(w *account.Workspace) error { return w.Admit(system, "bob", identity.NoRole) },
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if w := member(); refused(w) == nil || len(w.Members) != 0 {

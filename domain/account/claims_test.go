@@ -66,7 +66,8 @@ func TestGrants(t *testing.T) {
 	}{
 		"no rule, no grant": {nil, account.Grants{Roles: map[string]identity.Role{}}},
 		"the highest role wins, wherever it stands": {
-			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("leads", "lab", identity.Admin), rule("ops", "lab", identity.Member)},
+			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("leads", "lab", identity.Admin),
+				rule("ops", "lab", identity.Member)},
 			account.Grants{Roles: map[string]identity.Role{"lab": identity.Admin}},
 		},
 		"each workspace on its own": {
@@ -74,7 +75,8 @@ func TestGrants(t *testing.T) {
 			account.Grants{Roles: map[string]identity.Role{"lab": identity.Viewer, "shop": identity.Owner}},
 		},
 		"a rule that does not match grants nothing": {
-			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("board", "lab", identity.Owner), {Claim: "groups", Value: "board", Operator: true}},
+			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("board", "lab", identity.Owner),
+				{Claim: "groups", Value: "board", Operator: true}},
 			account.Grants{Roles: map[string]identity.Role{"lab": identity.Viewer}},
 		},
 		"an operator has no role by that": {
@@ -82,11 +84,13 @@ func TestGrants(t *testing.T) {
 			account.Grants{Operator: true, Roles: map[string]identity.Role{}},
 		},
 		"a later rule does not take the operator away": {
-			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}, rule("staff", "lab", identity.Viewer)},
+			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true},
+				rule("staff", "lab", identity.Viewer)},
 			account.Grants{Operator: true, Roles: map[string]identity.Role{"lab": identity.Viewer}},
 		},
 		"one rule may grant both": {
-			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true, Workspace: "lab", Role: identity.Owner}},
+			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true, Workspace: "lab",
+				Role: identity.Owner}},
 			account.Grants{Operator: true, Roles: map[string]identity.Role{"lab": identity.Owner}},
 		},
 		"a workspace without a role is no grant": {

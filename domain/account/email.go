@@ -58,8 +58,8 @@ func emailFaults(email string) []fault.Field {
 	}
 }
 
-// public reports whether mail to an address can leave the operator's machines. An address literal or the name of
-// a host cannot (RFC 5321, section 2.3.5: mail goes to fully qualified names). All top-level domains begin with a letter.
+// public reports whether mail to an address can leave the operator's machines. An address literal or the name of a host
+// cannot (RFC 5321, section 2.3.5: mail goes to fully qualified names). All top-level domains begin with a letter.
 func public(email string) bool {
 	_, domain, _ := strings.Cut(email, "@")
 	dot := strings.LastIndexByte(domain, '.')

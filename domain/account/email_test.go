@@ -76,12 +76,15 @@ func TestAnAddressHidesNothing(t *testing.T) {
 	system := identity.System("org", "acme", "cli", now)
 	for name, r := range map[string]rune{
 		"a NUL": 0, "a line break": '\n', "DEL": 0x7f, "a control character of Latin 1": 0x85, "a soft hyphen": 0xad,
-		"a space": ' ', "one that does not break": 0xa0, "a wide one": 0x3000, "one without width": 0x200b, "a joiner": 0x200d,
+		"a space": ' ', "one that does not break": 0xa0, "a wide one": 0x3000, "one without width": 0x200b,
+		"a joiner":            0x200d,
 		"a mark of direction": 0x202e, "an isolate": 0x2066, "a byte order mark": 0xfeff, "a line separator": 0x2028,
-		"a variation selector": 0xfe0f, "a tag": 0xe0041, "a Hangul filler": 0x3164, "a grapheme joiner": 0x34f, "blank Braille": 0x2800,
+		"a variation selector": 0xfe0f, "a tag": 0xe0041, "a Hangul filler": 0x3164, "a grapheme joiner": 0x34f,
+		"blank Braille":       0x2800,
 		"a private character": 0xe000, "one that is none": 0xffff, "one that was never assigned": 0x378,
 	} {
-		for _, email := range []string{"ann" + string(r) + "@example.com", string(r) + "ann@example.com", "ann@exam" + string(r) + "ple.com"} {
+		for _, email := range []string{"ann" + string(r) + "@example.com", string(r) + "ann@example.com",
+			"ann@exam" + string(r) + "ple.com"} {
 			t.Run(name+" is refused", func(t *testing.T) {
 				_, err := account.NewUser(system, email, "", false)
 				if got := wrongFields(t, err); !slices.Equal(got, []string{"/email invalid_format"}) {
@@ -90,7 +93,8 @@ func TestAnAddressHidesNothing(t *testing.T) {
 			})
 		}
 	}
-	for _, email := range []string{"änn@example.com", "用户@例子.example", "o'neil+tag@example.com", "\U0001f600@example.com"} {
+	for _, email := range []string{"änn@example.com", "用户@例子.example", "o'neil+tag@example.com",
+		"\U0001f600@example.com"} {
 		t.Run(email+" is none of that", func(t *testing.T) {
 			_, err := account.NewUser(system, email, "", false)
 			wantErr(t, err, nil)

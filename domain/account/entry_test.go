@@ -13,12 +13,14 @@ import (
 
 func TestWhoMaySignUp(t *testing.T) {
 	rules := []identity.ClaimRule{
-		{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Issuer: issuer, Claim: "groups", Value: "ops", Operator: true},
+		{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member},
+		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true},
 		{Issuer: partner, Claim: "groups", Value: "guests", Workspace: "acme-slug", Role: identity.Viewer},
 	}
 	invited := func(role, inviter identity.Role, lasts time.Duration) []account.Pending {
 		i := account.Invitation{Email: "ann@example.com", Role: role, ExpiresAt: signingIn.At.Add(lasts)}
-		return []account.Pending{{Invitation: account.Invitation{ExpiresAt: now}, Inviter: identity.Owner}, {Invitation: i, Inviter: inviter}}
+		return []account.Pending{{Invitation: account.Invitation{ExpiresAt: now}, Inviter: identity.Owner},
+			{Invitation: i, Inviter: inviter}}
 	}
 	open := invited(identity.Member, identity.Admin, time.Minute)
 	for name, tt := range map[string]struct {
@@ -27,19 +29,26 @@ func TestWhoMaySignUp(t *testing.T) {
 		invitations []account.Pending
 		want        error
 	}{
-		"everyone where it is open":              {identity.SignUpOpen, nil, nil, nil},
-		"no one where nothing is said":           {"", []string{"dev"}, nil, account.ErrSignUpClosed},
-		"no one without an invitation":           {identity.SignUpInvited, nil, nil, account.ErrSignUpClosed},
-		"not even by a rule":                     {identity.SignUpInvited, []string{"dev", "ops"}, nil, account.ErrSignUpClosed},
-		"an invited person":                      {identity.SignUpInvited, nil, open, nil},
-		"not after the invitation expired":       {identity.SignUpInvited, nil, invited(identity.Member, identity.Admin, 0), account.ErrSignUpClosed},
-		"nor after who invited has left":         {identity.SignUpInvited, nil, invited(identity.Viewer, identity.NoRole, time.Minute), account.ErrSignUpClosed},
-		"or may no longer invite":                {identity.SignUpInvited, nil, invited(identity.Viewer, identity.Member, time.Minute), account.ErrSignUpClosed},
-		"or not to that role":                    {identity.SignUpInvited, nil, invited(identity.Owner, identity.Admin, time.Minute), account.ErrSignUpClosed},
-		"who gets a role by a rule":              {identity.SignUpClaims, []string{"dev"}, nil, nil},
-		"or becomes an operator":                 {identity.SignUpClaims, []string{"ops"}, nil, nil},
-		"no one by the rule of another issuer":   {identity.SignUpClaims, []string{"guests"}, nil, account.ErrSignUpClosed},
-		"no one whose claims give nothing":       {identity.SignUpClaims, []string{"other"}, nil, account.ErrSignUpClosed},
+		"everyone where it is open":    {identity.SignUpOpen, nil, nil, nil},
+		"no one where nothing is said": {"", []string{"dev"}, nil, account.ErrSignUpClosed},
+		"no one without an invitation": {identity.SignUpInvited, nil, nil, account.ErrSignUpClosed},
+		"not even by a rule": {identity.SignUpInvited, []string{"dev", "ops"}, nil,
+			account.ErrSignUpClosed},
+		"an invited person": {identity.SignUpInvited, nil, open, nil},
+		"not after the invitation expired": {identity.SignUpInvited, nil,
+			invited(identity.Member, identity.Admin, 0), account.ErrSignUpClosed},
+		"nor after who invited has left": {identity.SignUpInvited, nil,
+			invited(identity.Viewer, identity.NoRole, time.Minute), account.ErrSignUpClosed},
+		"or may no longer invite": {identity.SignUpInvited, nil,
+			invited(identity.Viewer, identity.Member, time.Minute), account.ErrSignUpClosed},
+		"or not to that role": {identity.SignUpInvited, nil,
+			invited(identity.Owner, identity.Admin, time.Minute), account.ErrSignUpClosed},
+		"who gets a role by a rule": {identity.SignUpClaims, []string{"dev"}, nil, nil},
+		"or becomes an operator":    {identity.SignUpClaims, []string{"ops"}, nil, nil},
+		"no one by the rule of another issuer": {identity.SignUpClaims, []string{"guests"}, nil,
+			account.ErrSignUpClosed},
+		"no one whose claims give nothing": {identity.SignUpClaims, []string{"other"}, nil,
+			account.ErrSignUpClosed},
 		"but who is invited, whatever the rules": {identity.SignUpClaims, nil, open, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +59,8 @@ func TestWhoMaySignUp(t *testing.T) {
 				s.Claims = claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(tt.groups)} })
 				s.Org, s.Workspaces = org, map[string]*account.Workspace{"acme-slug": w}
 				err := s.Settle(signingIn)
-				if err != nil && (s.User != nil || s.PersonalWorkspace != nil || s.IsNew || s.Link || len(w.Recorded()) != 0) {
+				if err != nil && (s.User != nil || s.PersonalWorkspace != nil || s.IsNew || s.Link ||
+					len(w.Recorded()) != 0) {
 					t.Errorf("a refusal left %+v", s)
 				}
 				return s, err
@@ -61,13 +71,15 @@ func TestWhoMaySignUp(t *testing.T) {
 				t.Errorf("got %+v", s)
 			}
 			for what, known := range map[string]account.SignIn{
-				"who has signed in before": {Linked: user("ann", "ann@example.com", true)}, "whose account was made": {ByEmail: user("ann", "ann@example.com", true)},
+				"who has signed in before": {Linked: user("ann", "ann@example.com", true)},
+				"whose account was made":   {ByEmail: user("ann", "ann@example.com", true)},
 			} {
 				if s, err := settle(known); err != nil || s.IsNew || s.User.ID != "ann" {
 					t.Errorf("%s: %+v, %v", what, s, err)
 				}
 			}
-			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true), HasSubject: true})
+			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true),
+				HasSubject: true})
 			wantErr(t, err, tt.want) // a second subject with the address is a new person
 		})
 	}
@@ -95,10 +107,12 @@ func TestRequiredClaims(t *testing.T) {
 			if diff := cmp.Diff(tt.lacks, c.Missing(org)); diff != "" {
 				t.Error(diff)
 			}
-			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} { // both have an account
+			// both have an account
+			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} {
 				s := known
 				s.Claims, s.Org = c, org
-				if err := s.Settle(signingIn); (err != nil) != (tt.lacks != nil) || err != nil && (!errors.Is(err, account.ErrClaimMissing) || s.User != nil) {
+				if err := s.Settle(signingIn); (err != nil) != (tt.lacks != nil) || err != nil &&
+					(!errors.Is(err, account.ErrClaimMissing) || s.User != nil) {
 					t.Errorf("Settle: %v, %+v", err, s)
 				}
 			}
@@ -116,9 +130,10 @@ func TestWorkspacesByOperators(t *testing.T) {
 	}{
 		"anyone may where nothing is said": {person("ann"), "", nil},
 		"anyone may where anyone may":      {person("ann"), identity.WorkspacesByAnyone, nil},
-		"not where operators may":          {person("ann"), identity.WorkspacesByOperators, account.ErrWorkspacesByOperators},
-		"an operator may":                  {operator, identity.WorkspacesByOperators, nil},
-		"so may the system":                {identity.System("org", "", "cli", now), identity.WorkspacesByOperators, nil},
+		"not where operators may": {person("ann"), identity.WorkspacesByOperators,
+			account.ErrWorkspacesByOperators},
+		"an operator may":   {operator, identity.WorkspacesByOperators, nil},
+		"so may the system": {identity.System("org", "", "cli", now), identity.WorkspacesByOperators, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := account.NewWorkspace(tt.by, &identity.Org{WorkspacesBy: tt.who}, "fresh", "")

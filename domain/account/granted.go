@@ -8,10 +8,32 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Granted holds the roles that claim rules gave in a workspace, in addition to roles granted by hand.
-// The key is the issuer whose tokens the rules read. A token of one issuer changes only that issuer's
-// entry.
+// Granted holds the roles that claim rules and groups gave in a workspace, in addition to roles granted by hand.
+// The key is the issuer whose tokens the rules read, or the id of the group. A token of one issuer changes only that
+// issuer's entry.
 type Granted map[string]identity.Role
+
+// byGroups returns the entries of groups; nil if there are none.
+func (g Granted) byGroups() Granted {
+	var held Granted
+	for key, role := range g {
+		if identity.UserID(key).IsGroup() {
+			held = held.with(Granted{key: role})
+		}
+	}
+	return held
+}
+
+// with returns g with the entries of other.
+func (g Granted) with(other Granted) Granted {
+	if len(other) == 0 {
+		return g
+	}
+	both := Granted{}
+	maps.Copy(both, g)
+	maps.Copy(both, other)
+	return both
+}
 
 // highest returns the highest role in g, or byHand if that is higher.
 func (g Granted) highest(byHand identity.Role) identity.Role {
@@ -62,15 +84,18 @@ func (w *Workspace) SettleGranted(
 ) {
 	m, member := w.Members[user]
 	next := m.Granted.settled(issuer, granted, m.ByHand, m.Role, w.Slug, rules)
+	stays := next.highest(m.ByHand) != identity.NoRole // a group keeps no one in the workspace
+	next = next.with(m.Granted.byGroups())
 	role := next.highest(m.ByHand)
 	data := map[string]any{"user_id": user, "role": role.String()}
 	if len(next) > 0 {
 		data["granted_by"] = slices.Sorted(maps.Keys(next))
 	}
 	switch {
-	case m.Role == role && maps.Equal(m.Granted, next), role != identity.Owner && w.lastOwner(m), !w.DeletedAt.IsZero():
+	case stays && m.Role == role && maps.Equal(m.Granted, next), role != identity.Owner && w.lastOwner(m),
+		!w.DeletedAt.IsZero(), !stays && !member:
 		return
-	case role == identity.NoRole:
+	case !stays:
 		w.endMembership(by, m, false)
 		return
 	case !member:
@@ -81,10 +106,7 @@ func (w *Workspace) SettleGranted(
 		}
 		w.record(by, "member.updated", data)
 	}
-	w.set(user, m.ByHand, role, by.At)
-	m = w.Members[user]
-	m.Granted = next
-	w.Members[user] = m
+	w.setGranted(user, m.ByHand, role, next, by.At)
 }
 
 // operatorBy returns the issuers whose rules make u an operator after a token of issuer, sorted.
@@ -92,7 +114,8 @@ func (u *User) operatorBy(issuer string, granted bool, rules []identity.ClaimRul
 	next := map[string]bool{issuer: granted}
 	for _, other := range u.OperatorBy {
 		if other != issuer && u.Operator {
-			next[other] = slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Issuer == other && r.Operator })
+			next[other] = slices.ContainsFunc(rules,
+				func(r identity.ClaimRule) bool { return r.Issuer == other && r.Operator })
 		}
 	}
 	maps.DeleteFunc(next, func(_ string, is bool) bool { return !is })

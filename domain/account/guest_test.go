@@ -22,14 +22,20 @@ func TestInviteGuest(t *testing.T) {
 		guest   bool
 		want    error
 	}{
-		"a guest comes as a viewer":                        {person("admin"), "", nil, identity.Viewer, true, nil},
-		"a guest who was invited before goes on as one":    {person("admin"), "", guests(identity.Viewer), identity.Viewer, true, nil},
-		"a person invited by an admin keeps that role":     {person("admin"), "", invitation(identity.Member), identity.Member, false, nil},
-		"but not once that invitation has ended":           {laterBy(person("admin"), week), "", invitation(identity.Member), identity.Viewer, true, nil},
-		"an owner's invitation is not renewed by an admin": {person("admin"), "", invitation(identity.Owner), 0, false, identity.ErrRoleCeiling},
-		"unless it has ended of itself":                    {laterBy(person("admin"), week), "", invitation(identity.Owner), identity.Viewer, true, nil},
-		"a member invites no guests":                       {person("member"), "", nil, 0, false, identity.ErrForbidden},
-		"who is a member is no guest":                      {person("admin"), "viewer", nil, 0, false, account.ErrAlreadyMember},
+		"a guest comes as a viewer": {person("admin"), "", nil, identity.Viewer, true, nil},
+		"a guest who was invited before goes on as one": {person("admin"), "", guests(identity.Viewer),
+			identity.Viewer, true, nil},
+		"a person invited by an admin keeps that role": {person("admin"), "", invitation(identity.Member),
+			identity.Member, false, nil},
+		"but not once that invitation has ended": {laterBy(person("admin"), week), "",
+			invitation(identity.Member), identity.Viewer, true, nil},
+		"an owner's invitation is not renewed by an admin": {person("admin"), "", invitation(identity.Owner), 0, false,
+			identity.ErrRoleCeiling},
+		"unless it has ended of itself": {laterBy(person("admin"), week), "", invitation(identity.Owner),
+			identity.Viewer, true, nil},
+		"a member invites no guests": {person("member"), "", nil, 0, false, identity.ErrForbidden},
+		"who is a member is no guest": {person("admin"), "viewer", nil, 0, false,
+			account.ErrAlreadyMember},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i, token, err := acme().InviteGuest(tt.by, "New@Example.com", tt.member, tt.pending)

@@ -27,12 +27,19 @@ const (
 
 // Errors about invitations.
 var (
-	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation. It may have been used, renewed or withdrawn, or its author may no longer invite people."}
-	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for a new one."}
-	ErrInvitationEmail    = &fault.Error{Kind: fault.Forbidden, Code: "invitation_email_mismatch", Detail: "The invitation is for another e-mail address, or yours is not verified."}
-	ErrAlreadyMember      = &fault.Error{Kind: fault.Conflict, Code: "already_member", Detail: "That person is already a member of the workspace."}
-	ErrTooManyInvitations = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "The workspace already has 200 open invitations. Withdraw one, or wait until some are accepted."}
-	ErrSignInMissing      = &fault.Error{Kind: fault.Conflict, Code: "sign_in_not_configured", Detail: "No one can sign in to this organisation because no issuer is configured."}
+	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found",
+		Detail: "There is no such invitation. It may have been used, renewed or withdrawn, or its author may no " +
+			"longer invite people."}
+	ErrInvitationExpired = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired",
+		Detail: "The invitation has expired. Ask for a new one."}
+	ErrInvitationEmail = &fault.Error{Kind: fault.Forbidden, Code: "invitation_email_mismatch",
+		Detail: "The invitation is for another e-mail address, or yours is not verified."}
+	ErrAlreadyMember = &fault.Error{Kind: fault.Conflict, Code: "already_member",
+		Detail: "That person is already a member of the workspace."}
+	ErrTooManyInvitations = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+		Detail: "The workspace already has 200 open invitations. Withdraw one, or wait until some are accepted."}
+	ErrSignInMissing = &fault.Error{Kind: fault.Conflict, Code: "sign_in_not_configured",
+		Detail: "No one can sign in to this organisation because no issuer is configured."}
 )
 
 // InvitationID identifies an invitation.
@@ -47,7 +54,8 @@ type Invitation struct {
 	Workspace identity.WorkspaceID
 	Email     string
 	Role      identity.Role
-	Guest     bool // created for an object in the workspace, and ends with it (Lapse)
+	Guest     bool              // created for an object in the workspace, and ends with it (Lapse)
+	Groups    []identity.UserID // that the person joins on accepting, as far as they exist then
 	Hash      Hash
 	MailedAt  time.Time // when the workspace last mailed the address; zero: never
 	InvitedBy identity.UserID
@@ -67,7 +75,7 @@ func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresA
 func AcceptURL(org *identity.Org, t Token) string {
 	template := org.AcceptURL
 	if template == "" {
-		template = org.BaseURL + "/invitations/{token}"
+		template = org.BaseURL + "/console/join#token={token}"
 	}
 	return strings.ReplaceAll(template, "{token}", t.Reveal())
 }
@@ -91,7 +99,8 @@ type InvitationPage = page.Of[Invitation]
 // the open invitation to it, which gets a new token; its old link stops working. Requires the admin
 // role. Admins can invite up to their own role, and can only replace invitations up to that role. Mail
 // decides whether the link is mailed.
-func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
+func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID,
+	pending *Invitation) (*Invitation, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
 	}
@@ -114,7 +123,8 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	i := pending
 	if i == nil {
 		kind = "invitation.created"
-		i = &Invitation{ID: InvitationID(id.New(InvitationPrefix)), Org: w.Org, Workspace: w.ID, Email: email, CreatedAt: by.At}
+		i = &Invitation{ID: InvitationID(id.New(InvitationPrefix)), Org: w.Org, Workspace: w.ID, Email: email,
+			CreatedAt: by.At}
 	}
 	i.Role, i.Guest, i.Hash, i.InvitedBy, i.ExpiresAt = role, false, token.Hash(), by.User, by.At.Add(InvitationLasts)
 	i.Revision++
@@ -126,7 +136,8 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 
 // InviteGuest is Invite for an object in w: the person joins as a viewer, or with the role of the open
 // invitation that this one renews.
-func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
+func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity.UserID,
+	pending *Invitation) (*Invitation, Token, error) {
 	role, guest := identity.Viewer, true
 	if pending != nil && !pending.Expired(by.At) {
 		role, guest = pending.Role, pending.Guest
@@ -197,6 +208,9 @@ type Pending struct {
 	Invitation
 	Inviter identity.Role // the inviter's current role in the workspace of the invitation
 }
+
+// Vouched reports whether the inviter could still create the invitation.
+func (p *Pending) Vouched() bool { return p.vouchedBy(p.Inviter) }
 
 // admits reports whether the invited person could accept now.
 func (p *Pending) admits(now time.Time) bool { return !p.Expired(now) && p.vouchedBy(p.Inviter) }

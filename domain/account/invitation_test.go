@@ -21,8 +21,8 @@ const week = 7 * 24 * time.Hour
 // invitation returns an open invitation to acme, at revision 2.
 func invitation(role identity.Role) *account.Invitation {
 	return &account.Invitation{
-		ID: "inv", Org: "org", Workspace: "acme", Email: "New@Example.com", Role: role, Hash: account.Hash{1}, InvitedBy: "owner",
-		ExpiresAt: now.Add(week), Revision: 2, CreatedAt: now, UpdatedAt: now,
+		ID: "inv", Org: "org", Workspace: "acme", Email: "New@Example.com", Role: role, Hash: account.Hash{1},
+		InvitedBy: "owner", ExpiresAt: now.Add(week), Revision: 2, CreatedAt: now, UpdatedAt: now,
 	}
 }
 
@@ -52,22 +52,34 @@ func TestInvite(t *testing.T) {
 		pending *account.Invitation
 		want    error
 	}{
-		"an owner invites an owner":               {person("owner"), identity.Owner, "", nil, nil},
-		"an admin invites an admin":               {person("admin"), identity.Admin, "", nil, nil},
-		"an admin invites a viewer by a key":      {keyed(person("admin"), "acme", identity.Admin), identity.Viewer, "", nil, nil},
-		"an admin invites no owner":               {person("admin"), identity.Owner, "", nil, identity.ErrRoleCeiling},
-		"nor does an owner's capped key":          {keyed(person("owner"), "acme", identity.Admin), identity.Owner, "", nil, identity.ErrRoleCeiling},
-		"a member cannot invite":                  {person("member"), identity.Viewer, "", nil, identity.ErrForbidden},
-		"a stranger is told nothing":              {person("eve"), identity.Viewer, "", nil, identity.ErrWorkspaceNotFound},
-		"who is a member is not invited":          {person("admin"), identity.Admin, "viewer", nil, account.ErrAlreadyMember},
-		"a member is not told who is one":         {person("member"), identity.Viewer, "viewer", nil, identity.ErrForbidden},
-		"an admin renews up to their role":        {person("admin"), identity.Viewer, "", invitation(identity.Admin), nil},
-		"but ends no owner's by renewing it":      {person("admin"), identity.Viewer, "", invitation(identity.Owner), identity.ErrRoleCeiling},
-		"though it be at the last moment":         {laterBy(person("admin"), now.Add(week).Sub(later)-1), identity.Viewer, "", invitation(identity.Owner), identity.ErrRoleCeiling},
-		"unless that has ended of itself":         {laterBy(person("admin"), now.Add(week).Sub(later)), identity.Viewer, "", invitation(identity.Owner), nil},
-		"an owner renews an owner's":              {person("owner"), identity.Owner, "", invitation(identity.Owner), nil},
-		"an owner may lower an owner's":           {person("owner"), identity.Viewer, "", invitation(identity.Owner), nil},
-		"renewing does not lead beyond one's own": {person("admin"), identity.Owner, "", invitation(identity.Viewer), identity.ErrRoleCeiling},
+		"an owner invites an owner": {person("owner"), identity.Owner, "", nil, nil},
+		"an admin invites an admin": {person("admin"), identity.Admin, "", nil, nil},
+		"an admin invites a viewer by a key": {keyed(person("admin"), "acme", identity.Admin), identity.Viewer,
+			"", nil, nil},
+		"an admin invites no owner": {person("admin"), identity.Owner, "", nil, identity.ErrRoleCeiling},
+		"nor does an owner's capped key": {keyed(person("owner"), "acme", identity.Admin), identity.Owner, "",
+			nil, identity.ErrRoleCeiling},
+		"a member cannot invite": {person("member"), identity.Viewer, "", nil, identity.ErrForbidden},
+		"a stranger is told nothing": {person("eve"), identity.Viewer, "", nil,
+			identity.ErrWorkspaceNotFound},
+		"who is a member is not invited": {person("admin"), identity.Admin, "viewer", nil,
+			account.ErrAlreadyMember},
+		"a member is not told who is one": {person("member"), identity.Viewer, "viewer", nil,
+			identity.ErrForbidden},
+		"an admin renews up to their role": {person("admin"), identity.Viewer, "", invitation(identity.Admin),
+			nil},
+		"but ends no owner's by renewing it": {person("admin"), identity.Viewer, "", invitation(identity.Owner),
+			identity.ErrRoleCeiling},
+		"though it be at the last moment": {laterBy(person("admin"), now.Add(week).Sub(later)-1),
+			identity.Viewer, "", invitation(identity.Owner), identity.ErrRoleCeiling},
+		"unless that has ended of itself": {laterBy(person("admin"), now.Add(week).Sub(later)), identity.Viewer,
+			"", invitation(identity.Owner), nil},
+		"an owner renews an owner's": {person("owner"), identity.Owner, "", invitation(identity.Owner),
+			nil},
+		"an owner may lower an owner's": {person("owner"), identity.Viewer, "", invitation(identity.Owner),
+			nil},
+		"renewing does not lead beyond one's own": {person("admin"), identity.Owner, "", invitation(identity.Viewer),
+			identity.ErrRoleCeiling},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
@@ -87,7 +99,8 @@ func TestInvite(t *testing.T) {
 				}
 				return
 			}
-			want := &account.Invitation{ID: i.ID, Org: "org", Workspace: "acme", Email: email, CreatedAt: tt.by.At, Revision: 1}
+			want := &account.Invitation{ID: i.ID, Org: "org", Workspace: "acme", Email: email, CreatedAt: tt.by.At,
+				Revision: 1}
 			kind := "invitation.created"
 			if before != nil {
 				want, kind = before, "invitation.renewed"
@@ -96,7 +109,8 @@ func TestInvite(t *testing.T) {
 					t.Error("the renewed one is another")
 				}
 			}
-			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(), tt.by.At.Add(week), tt.by.At
+			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(),
+				tt.by.At.Add(week), tt.by.At
 			if d := cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})); d != "" {
 				t.Errorf("invitation (-want +got):\n%s", d)
 			}
@@ -123,7 +137,8 @@ func TestInvite(t *testing.T) {
 			"the last one is made":           {199, nil, 0, nil},
 			"one more is not":                {200, nil, 0, account.ErrTooManyInvitations},
 			"renewing makes no more of them": {200, invitation(identity.Viewer), 0, nil},
-			"unless it had expired":          {200, invitation(identity.Viewer), 2 * week, account.ErrTooManyInvitations},
+			"unless it had expired": {200, invitation(identity.Viewer), 2 * week,
+				account.ErrTooManyInvitations},
 		} {
 			t.Run(name, func(t *testing.T) {
 				w := acme()
@@ -148,7 +163,8 @@ func TestInvite(t *testing.T) {
 	})
 	t.Run("so is no role, and all that is wrong is told at once", func(t *testing.T) {
 		i, _, err := acme().Invite(person("admin"), "", identity.NoRole, "", nil)
-		if got := wrongFields(t, err); i != nil || !slices.Equal(got, []string{"/email invalid_format", "/role not_allowed_value"}) {
+		if got := wrongFields(t, err); i != nil ||
+			!slices.Equal(got, []string{"/email invalid_format", "/role not_allowed_value"}) {
 			t.Errorf("wrong = %q", got)
 		}
 	})
@@ -172,18 +188,23 @@ func TestWithdraw(t *testing.T) {
 		i    *account.Invitation
 		want error
 	}{
-		"an admin may":                   {person("admin"), revision.Match{2}, invitation(identity.Admin), nil},
-		"an owner may, of an owner":      {person("owner"), nil, invitation(identity.Owner), nil},
-		"an expired one too":             {laterBy(person("admin"), 2*week), nil, invitation(identity.Admin), nil},
-		"an admin may not, of an owner":  {person("admin"), nil, invitation(identity.Owner), identity.ErrRoleCeiling},
-		"a member may not":               {person("member"), nil, invitation(identity.Viewer), identity.ErrForbidden},
-		"nor is told whether it is":      {person("member"), nil, nil, identity.ErrForbidden},
-		"a stranger is told nothing":     {person("eve"), nil, invitation(identity.Viewer), identity.ErrWorkspaceNotFound},
-		"another revision was meant":     {person("admin"), revision.Match{1}, invitation(identity.Admin), revision.ErrMismatch},
-		"one that is not there":          {person("admin"), nil, nil, account.ErrInvitationNotFound},
-		"another workspace's":            {person("owner"), nil, with(func(i *account.Invitation) { i.Workspace = "other" }), account.ErrInvitationNotFound},
-		"one that was accepted":          {person("owner"), nil, with(func(i *account.Invitation) { i.Accepted = true }), account.ErrInvitationNotFound},
-		"one that was withdrawn already": {person("owner"), nil, with(func(i *account.Invitation) { i.Withdrawn = true }), account.ErrInvitationNotFound},
+		"an admin may":                  {person("admin"), revision.Match{2}, invitation(identity.Admin), nil},
+		"an owner may, of an owner":     {person("owner"), nil, invitation(identity.Owner), nil},
+		"an expired one too":            {laterBy(person("admin"), 2*week), nil, invitation(identity.Admin), nil},
+		"an admin may not, of an owner": {person("admin"), nil, invitation(identity.Owner), identity.ErrRoleCeiling},
+		"a member may not":              {person("member"), nil, invitation(identity.Viewer), identity.ErrForbidden},
+		"nor is told whether it is":     {person("member"), nil, nil, identity.ErrForbidden},
+		"a stranger is told nothing": {person("eve"), nil, invitation(identity.Viewer),
+			identity.ErrWorkspaceNotFound},
+		"another revision was meant": {person("admin"), revision.Match{1}, invitation(identity.Admin),
+			revision.ErrMismatch},
+		"one that is not there": {person("admin"), nil, nil, account.ErrInvitationNotFound},
+		"another workspace's": {person("owner"), nil,
+			with(func(i *account.Invitation) { i.Workspace = "other" }), account.ErrInvitationNotFound},
+		"one that was accepted": {person("owner"), nil,
+			with(func(i *account.Invitation) { i.Accepted = true }), account.ErrInvitationNotFound},
+		"one that was withdrawn already": {person("owner"), nil,
+			with(func(i *account.Invitation) { i.Withdrawn = true }), account.ErrInvitationNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
@@ -217,24 +238,41 @@ func TestAcceptInvitation(t *testing.T) {
 		i    *account.Invitation
 		want error
 	}{
-		"who has the address becomes a member":    {person("ann"), ann, invitation(identity.Member), nil},
-		"or an owner":                             {person("ann"), ann, invitation(identity.Owner), nil},
-		"up to the last moment":                   {at(end.Add(-1)), ann, invitation(identity.Member), nil},
-		"not when it ends":                        {at(end), ann, invitation(identity.Member), account.ErrInvitationExpired},
-		"nor after that":                          {at(end.Add(1)), ann, invitation(identity.Member), account.ErrInvitationExpired},
-		"no one accepts with an API key":          {keyed(person("ann"), "other", identity.Owner), ann, invitation(identity.Member), account.ErrInvitationEmail},
-		"nor with another address":                {person("ann"), as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member), account.ErrInvitationEmail},
-		"nor without one":                         {person("ann"), as(func(u *account.User) { u.Email = "" }), invitation(identity.Member), account.ErrInvitationEmail},
-		"nor with one that no one vouches for":    {person("ann"), as(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member), account.ErrInvitationEmail},
-		"a thief is not told that it has expired": {at(end), as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member), account.ErrInvitationEmail},
-		"it works once":                           {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end}, account.ErrInvitationNotFound},
-		"a withdrawn one works never":             {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Withdrawn: true, ExpiresAt: end}, account.ErrInvitationNotFound},
-		"one that is not there":                   {person("ann"), ann, nil, account.ErrInvitationNotFound},
-		"one whose maker has left works no more":  {person("ann"), ann, by("eve", identity.Viewer), account.ErrInvitationNotFound},
-		"nor one whose maker is an admin no more": {person("ann"), ann, by("member", identity.Viewer), account.ErrInvitationNotFound},
-		"nor one above its maker's role":          {person("ann"), ann, by("admin", identity.Owner), account.ErrInvitationNotFound},
-		"up to that it does":                      {person("ann"), ann, by("admin", identity.Admin), nil},
-		"a member stays what they are":            {person("viewer"), as(func(u *account.User) { u.ID = "viewer" }), invitation(identity.Owner), account.ErrAlreadyMember},
+		"who has the address becomes a member": {person("ann"), ann, invitation(identity.Member), nil},
+		"or an owner":                          {person("ann"), ann, invitation(identity.Owner), nil},
+		"up to the last moment":                {at(end.Add(-1)), ann, invitation(identity.Member), nil},
+		"not when it ends": {at(end), ann, invitation(identity.Member),
+			account.ErrInvitationExpired},
+		"nor after that": {at(end.Add(1)), ann, invitation(identity.Member),
+			account.ErrInvitationExpired},
+		"no one accepts with an API key": {keyed(person("ann"), "other", identity.Owner), ann,
+			invitation(identity.Member), account.ErrInvitationEmail},
+		"nor with another address": {person("ann"),
+			as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member),
+			account.ErrInvitationEmail},
+		"nor without one": {person("ann"), as(func(u *account.User) { u.Email = "" }),
+			invitation(identity.Member), account.ErrInvitationEmail},
+		"nor with one that no one vouches for": {person("ann"),
+			as(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member),
+			account.ErrInvitationEmail},
+		"a thief is not told that it has expired": {at(end), as(func(u *account.User) { u.Email = "eve@example.com" }),
+			invitation(identity.Member), account.ErrInvitationEmail},
+		"it works once": {person("ann"), ann,
+			&account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end},
+			account.ErrInvitationNotFound},
+		"a withdrawn one works never": {person("ann"), ann,
+			&account.Invitation{Workspace: "acme", Email: ann.Email, Withdrawn: true, ExpiresAt: end},
+			account.ErrInvitationNotFound},
+		"one that is not there": {person("ann"), ann, nil, account.ErrInvitationNotFound},
+		"one whose maker has left works no more": {person("ann"), ann, by("eve", identity.Viewer),
+			account.ErrInvitationNotFound},
+		"nor one whose maker is an admin no more": {person("ann"), ann, by("member", identity.Viewer),
+			account.ErrInvitationNotFound},
+		"nor one above its maker's role": {person("ann"), ann, by("admin", identity.Owner),
+			account.ErrInvitationNotFound},
+		"up to that it does": {person("ann"), ann, by("admin", identity.Admin), nil},
+		"a member stays what they are": {person("viewer"), as(func(u *account.User) { u.ID = "viewer" }),
+			invitation(identity.Owner), account.ErrAlreadyMember},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
@@ -250,7 +288,8 @@ func TestAcceptInvitation(t *testing.T) {
 				}
 				return
 			}
-			want := account.Member{User: "ann", Role: before.Role, ByHand: before.Role, Revision: 1, CreatedAt: tt.by.At, UpdatedAt: tt.by.At}
+			want := account.Member{User: "ann", Role: before.Role, ByHand: before.Role, Revision: 1,
+				CreatedAt: tt.by.At, UpdatedAt: tt.by.At}
 			if !cmp.Equal(w.Members["ann"], want) || len(w.Members) != 5 {
 				t.Errorf("members = %+v", w.Members)
 			}

@@ -16,7 +16,8 @@ func open(rules ...identity.ClaimRule) *identity.Org {
 	for i := range rules {
 		rules[i].Issuer = issuer
 	}
-	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}}, ClaimRules: rules, SignUp: identity.SignUpOpen}
+	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}}, ClaimRules: rules,
+		SignUp: identity.SignUpOpen}
 }
 
 // withOwnSpaces returns an open org in which each new user gets a workspace.
@@ -29,7 +30,8 @@ func withOwnSpaces() *identity.Org {
 // shared returns an org with two issuers: its own, and a partner's with those settings.
 func shared(with identity.Issuer, rules ...identity.ClaimRule) *identity.Org {
 	with.URL = partner
-	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, with}, ClaimRules: rules, SignUp: identity.SignUpOpen}
+	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, with}, ClaimRules: rules,
+		SignUp: identity.SignUpOpen}
 }
 
 // signedBy makes claims another issuer's.
@@ -53,18 +55,27 @@ func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
 		by      string // who verified it
 		apart   bool
 	}{
-		"the org's own issuer joins":                 {issuer, trusted(), made(account.VerifiedByOperator), true, "ann@example.com", account.VerifiedByOperator, false},
-		"a partner that is not trusted does not":     {partner, identity.Issuer{}, made(issuer), false, "", "", false},
-		"nor one that is for other domains":          {partner, trusted("partner.test"), made(issuer), false, "", "", false},
+		"the org's own issuer joins": {issuer, trusted(), made(account.VerifiedByOperator), true,
+			"ann@example.com", account.VerifiedByOperator, false},
+		"a partner that is not trusted does not": {partner, identity.Issuer{}, made(issuer), false, "", "", false},
+		"nor one that is for other domains": {partner, trusted("partner.test"), made(issuer), false,
+			"", "", false},
 		"nor though the account is its own person's": {partner, identity.Issuer{}, made(partner), false, "", "", false},
-		"one does that is trusted with this domain":  {partner, trusted("partner.test", "example.com"), made(issuer), true, "ann@example.com", issuer, false},
+		"one does that is trusted with this domain": {partner, trusted("partner.test", "example.com"), made(issuer),
+			true, "ann@example.com", issuer, false},
 		"or with all": {partner, trusted(), made(issuer), true, "ann@example.com", issuer, false},
-		"an account with an address that a partner claimed is not joined": {issuer, identity.Issuer{}, made(partner), false, "", "", true},
-		"nor one with an address that it may no longer claim":             {issuer, trusted("partner.test"), made(partner), false, "", "", true},
-		"one with an address that it may claim is":                        {issuer, trusted("example.com"), made(partner), true, "ann@example.com", partner, false},
-		"what an issuer verified that is gone still counts":               {issuer, identity.Issuer{}, made("https://gone.example"), true, "ann@example.com", "https://gone.example", false},
-		"an address with no known verifier does not":                      {issuer, identity.Issuer{}, func() *account.User { u := made(issuer); u.EmailVerifiedBy = ""; return u }(), false, "", "", true},
-		"an issuer that is not the org's joins nothing":                   {"https://elsewhere.example", trusted(), made(issuer), false, "", "", false},
+		"an account with an address that a partner claimed is not joined": {issuer, identity.Issuer{}, made(partner),
+			false, "", "", true},
+		"nor one with an address that it may no longer claim": {issuer, trusted("partner.test"), made(partner), false,
+			"", "", true},
+		"one with an address that it may claim is": {issuer, trusted("example.com"), made(partner), true,
+			"ann@example.com", partner, false},
+		"what an issuer verified that is gone still counts": {issuer, identity.Issuer{}, made("https://gone.example"),
+			true, "ann@example.com", "https://gone.example", false},
+		"an address with no known verifier does not": {issuer, identity.Issuer{},
+			func() *account.User { u := made(issuer); u.EmailVerifiedBy = ""; return u }(), false, "", "", true},
+		"an issuer that is not the org's joins nothing": {"https://elsewhere.example", trusted(), made(issuer), false,
+			"", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := *tt.account
@@ -101,16 +112,27 @@ func TestSettleKeepsWhoVerifiedAnAddress(t *testing.T) {
 		want   account.User
 		told   bool
 	}{
-		"a confirmation changes nothing":                {issuer, verified(issuer), "ann@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, false},
-		"nor of what an operator vouches for":           {issuer, verified(account.VerifiedByOperator), "ann@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: account.VerifiedByOperator}, false},
-		"it is noted where no one was known":            {issuer, unknown, "ann@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, true},
-		"or where that one may not vouch":               {issuer, verified(partner), "ann@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, true},
-		"another address is noted with its issuer":      {issuer, verified(account.VerifiedByOperator), "anna@example.com", account.User{Email: "anna@example.com", EmailVerifiedBy: issuer}, true},
-		"a partner's claim is not":                      {partner, verified(issuer), "anna@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, false},
-		"an address goes for which it may not vouch":    {partner, verified(partner), "ann@example.com", account.User{}, true},
-		"also where the token names another one":        {partner, verified(partner), "anna@example.com", account.User{}, true},
-		"an address of its own domain is a partner's":   {partner, verified(issuer), "ann@partner.test", account.User{Email: "ann@partner.test", EmailVerifiedBy: partner}, true},
-		"and takes the place of what it verified wrong": {partner, verified(partner), "ann@partner.test", account.User{Email: "ann@partner.test", EmailVerifiedBy: partner}, true},
+		"a confirmation changes nothing": {issuer, verified(issuer), "ann@example.com",
+			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, false},
+		"nor of what an operator vouches for": {issuer, verified(account.VerifiedByOperator),
+			"ann@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: account.VerifiedByOperator},
+			false},
+		"it is noted where no one was known": {issuer, unknown, "ann@example.com",
+			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, true},
+		"or where that one may not vouch": {issuer, verified(partner), "ann@example.com",
+			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, true},
+		"another address is noted with its issuer": {issuer, verified(account.VerifiedByOperator),
+			"anna@example.com", account.User{Email: "anna@example.com", EmailVerifiedBy: issuer}, true},
+		"a partner's claim is not": {partner, verified(issuer), "anna@example.com",
+			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, false},
+		"an address goes for which it may not vouch": {partner, verified(partner), "ann@example.com",
+			account.User{}, true},
+		"also where the token names another one": {partner, verified(partner), "anna@example.com",
+			account.User{}, true},
+		"an address of its own domain is a partner's": {partner, verified(issuer), "ann@partner.test",
+			account.User{Email: "ann@partner.test", EmailVerifiedBy: partner}, true},
+		"and takes the place of what it verified wrong": {partner, verified(partner), "ann@partner.test",
+			account.User{Email: "ann@partner.test", EmailVerifiedBy: partner}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := claims(signedBy(tt.signs))
@@ -119,7 +141,8 @@ func TestSettleKeepsWhoVerifiedAnAddress(t *testing.T) {
 			org := shared(identity.Issuer{TrustEmail: true, EmailDomains: []string{"partner.test"}})
 			s := account.SignIn{Claims: c, Org: org, Linked: &u}
 			wantErr(t, s.Settle(signingIn), nil)
-			if u.Email != tt.want.Email || u.EmailVerifiedBy != tt.want.EmailVerifiedBy || u.EmailVerified != (u.Email != "") {
+			if u.Email != tt.want.Email || u.EmailVerifiedBy != tt.want.EmailVerifiedBy ||
+				u.EmailVerified != (u.Email != "") {
 				t.Errorf("address %q, verified %v by %q", u.Email, u.EmailVerified, u.EmailVerifiedBy)
 			}
 			if told := len(u.Recorded()) > 0; told != tt.told {
@@ -139,7 +162,8 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 	}
 	rules := []identity.ClaimRule{
 		rule(issuer, "dev", "acme-slug", identity.Admin), rule(partner, "guests", "acme-slug", identity.Viewer),
-		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true}, {Issuer: partner, Claim: "groups", Value: "helpers", Operator: true},
+		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true},
+		{Issuer: partner, Claim: "groups", Value: "helpers", Operator: true},
 	}
 	type membership struct {
 		Role     identity.Role
@@ -147,7 +171,8 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 		Operator bool
 		By       []string
 	}
-	both := membership{identity.Admin, account.Granted{issuer: identity.Admin, partner: identity.Viewer}, true, []string{issuer, partner}}
+	both := membership{identity.Admin, account.Granted{issuer: identity.Admin, partner: identity.Viewer}, true,
+		[]string{issuer, partner}}
 	own := membership{identity.Admin, account.Granted{issuer: identity.Admin}, true, []string{issuer}}
 	none := membership{}
 	for name, tt := range map[string]struct {
@@ -158,7 +183,8 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 		rules  []identity.ClaimRule
 		want   membership
 	}{
-		"a partner's token gets nothing by the rules of another issuer": {none, identity.NoRole, partner, []string{"dev", "ops"}, rules, none},
+		"a partner's token gets nothing by the rules of another issuer": {none, identity.NoRole, partner,
+			[]string{"dev", "ops"}, rules, none},
 		"but what its own rules give": {
 			none, identity.NoRole, partner, []string{"guests", "helpers", "dev"}, rules,
 			membership{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}},
@@ -178,19 +204,25 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, u := acme(), user("ann", "ann@example.com", true)
 			if tt.is.Role != identity.NoRole {
-				w.Members["ann"] = account.Member{User: "ann", Role: tt.is.Role, ByHand: tt.byHand, Granted: tt.is.Granted, Revision: 1}
+				w.Members["ann"] = account.Member{User: "ann", Role: tt.is.Role, ByHand: tt.byHand,
+					Granted: tt.is.Granted, Revision: 1}
 				w.Owners++ // there is another owner
 			}
 			u.Operator, u.OperatorBy = tt.is.Operator, tt.is.By
-			c := claims(func(c *account.Claims) { c.Issuer, c.Raw = tt.signs, map[string]any{"groups": anys(tt.groups)} })
+			c := claims(func(c *account.Claims) {
+				c.Issuer, c.Raw = tt.signs,
+					map[string]any{"groups": anys(tt.groups)}
+			})
 			org := shared(identity.Issuer{}, tt.rules...)
 			m := w.Members["ann"]
 			p := account.Person{User: *u, IssuedAt: c.IssuedAt}
 			if m.Role != identity.NoRole {
-				p.Memberships = []account.Membership{{Workspace: *w, Role: m.Role, ByHand: m.ByHand, Granted: m.Granted}}
+				p.Memberships = []account.Membership{{Workspace: *w, Role: m.Role, ByHand: m.ByHand,
+					Granted: m.Granted}}
 			}
 			settled := p.Settled(c, org)
-			s := account.SignIn{Claims: c, Org: org, Linked: u, Workspaces: map[string]*account.Workspace{"acme-slug": w}}
+			s := account.SignIn{Claims: c, Org: org, Linked: u,
+				Workspaces: map[string]*account.Workspace{"acme-slug": w}}
 			wantErr(t, s.Settle(signingIn), nil)
 			m = w.Members["ann"]
 			got := membership{m.Role, m.Granted, u.Operator, u.OperatorBy}

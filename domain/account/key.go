@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"time"
 	"unicode/utf8"
 
@@ -17,18 +18,21 @@ import (
 var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found", Detail: "There is no such API key."}
 
 // ErrKeyInactive is returned when a key to rotate has ended.
-var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive", Detail: "The API key was revoked or has expired. Create a new one."}
+var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive",
+	Detail: "The API key was revoked or has expired. Create a new one."}
 
 // MaxKeys is how many live API keys a person can have in a workspace, and how many service keys a
 // workspace can have.
 const MaxKeys = 100
 
 // ErrTooManyKeys is returned for a key beyond MaxKeys.
-var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You already have 100 live API keys in this workspace. Revoke one that is no longer used."}
+var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+	Detail: "You already have 100 live API keys in this workspace. Revoke one that is no longer used."}
 
 // ErrPersonalKeysForbidden is returned for a personal key in an org that forbids them.
 var ErrPersonalKeysForbidden = &fault.Error{
-	Kind: fault.Forbidden, Code: "personal_keys_forbidden", Detail: "This organisation allows no personal API keys. Sign in, or use a service key.",
+	Kind: fault.Forbidden, Code: "personal_keys_forbidden",
+	Detail: "This organisation allows no personal API keys. Sign in, or use a service key.",
 }
 
 // LiveKeys counts the API keys of a workspace that work at a moment.
@@ -57,10 +61,13 @@ type Key struct {
 	Service    bool            // User bears this key and its successors, and cannot sign in
 	Name       string          // 1 to 80 characters
 	Ceiling    identity.Role   // caps the user's own role
+	Scopes     identity.Scopes
+	Networks   identity.Networks // that it can be used from
 	Hash       Hash
 	Hint       string    // the token's last four characters
 	ExpiresAt  time.Time // zero: never
 	LastUsedAt time.Time // zero: not yet; exact to a minute
+	LastUsedBy string    // the address of the client at that time; empty: unknown
 	RevokedAt  time.Time // zero: live
 	CreatedBy  identity.UserID
 	MadeBy     identity.KeyID // the key that created it, and with which it is revoked; empty: a person
@@ -69,21 +76,32 @@ type Key struct {
 	UpdatedAt  time.Time
 }
 
+// KeyUse is one use of an API key.
+type KeyUse struct {
+	At      time.Time
+	Address string // of the client
+}
+
 // KeyPage is one page of API keys.
 type KeyPage = page.Of[Key]
 
 // KeyDraft is the caller's request for a new key.
 type KeyDraft struct {
-	Name      string
-	Ceiling   identity.Role // NoRole: the caller's own role, but at least that of a member
-	ExpiresAt time.Time     // zero: when the caller's own credential ends, or the latest time that the org's policy allows
+	Name     string
+	Ceiling  identity.Role     // NoRole: the caller's own role, but at least that of a member
+	Scopes   identity.Scopes   // empty: those of the caller's own credential
+	Networks identity.Networks // empty: those of the caller's own credential
+	// zero: when the caller's own credential ends, or as late as the org's policy allows for such keys
+	ExpiresAt time.Time
 }
 
 // NewKey creates a key for user in w. by is that user, or the system. It uses by's current role in w,
 // not the role that the credential had when the request began. A key never allows more, or lives
 // longer, than the credential that created it or policy permit. ErrPersonalKeysForbidden if policy
 // forbids personal keys; a program with a service key can still create keys for itself.
-func (w *Workspace) NewKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft) (*Key, Token, error) {
+func (w *Workspace) NewKey(
+	by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft,
+) (*Key, Token, error) {
 	if by.User == "" {
 		role := w.Members[user].Role
 		if role == identity.NoRole || !w.DeletedAt.IsZero() {
@@ -134,11 +152,15 @@ func newKey(
 	if d.Ceiling == identity.NoRole {
 		d.Ceiling = limit
 	}
+	if err := d.restrict(by); err != nil {
+		return nil, Token{}, err
+	}
 	latest := by.At.Add(policy.MaxLifetime)
 	if d.ExpiresAt.IsZero() {
 		d.ExpiresAt = by.KeyUntil
-		if policy.MaxLifetime > 0 && (d.ExpiresAt.IsZero() || d.ExpiresAt.After(latest)) {
-			d.ExpiresAt = latest
+		usual := cmp.Or(policy.DefaultLifetime, policy.MaxLifetime)
+		if ends := by.At.Add(usual); usual > 0 && (d.ExpiresAt.IsZero() || d.ExpiresAt.After(ends)) {
+			d.ExpiresAt = ends
 		}
 	}
 	if d.Ceiling > limit || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
@@ -158,16 +180,25 @@ func newKey(
 	token := NewToken()
 	k := &Key{
 		ID: identity.KeyID(id.New(identity.KeyPrefix)), Org: by.Org, Workspace: by.Workspace, User: user, Name: d.Name,
-		Ceiling: d.Ceiling, Hash: token.Hash(), Hint: token.Hint(), ExpiresAt: d.ExpiresAt,
-		CreatedBy: by.User, MadeBy: by.Key, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+		Ceiling: d.Ceiling, Scopes: d.Scopes, Networks: d.Networks, Hash: token.Hash(), Hint: token.Hint(),
+		ExpiresAt: d.ExpiresAt, CreatedBy: by.User, MadeBy: by.Key, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
-	k.Record(by, "api_key.created", string(k.ID), map[string]any{"name": k.Name, "ceiling": k.Ceiling.String()})
+	data := map[string]any{"name": k.Name, "ceiling": k.Ceiling.String()}
+	if k.Scopes != "" {
+		data["scopes"] = k.Scopes.Names()
+	}
+	if k.Networks != "" {
+		data["allowed_addresses"] = k.Networks.List()
+	}
+	k.Record(by, "api_key.created", string(k.ID), data)
 	return k, token, nil
 }
 
 // NewServiceKey creates a key for a program, with its own user who is a member of w with the key's
 // ceiling as role. It lives no longer than policy permits. Requires the admin role.
-func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, d KeyDraft) (*User, *Key, Token, error) {
+func (w *Workspace) NewServiceKey(
+	by identity.Actor, policy identity.KeyPolicy, d KeyDraft,
+) (*User, *Key, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, nil, Token{}, err
 	}
@@ -191,7 +222,8 @@ func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, 
 		return nil, nil, Token{}, err
 	}
 	k.Service = true
-	w.Members[u.ID] = Member{User: u.ID, Name: u.Name, Service: true, Role: k.Ceiling, ByHand: k.Ceiling, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+	w.Members[u.ID] = Member{User: u.ID, Name: u.Name, Service: true, Role: k.Ceiling, ByHand: k.Ceiling, Revision: 1,
+		CreatedAt: by.At, UpdatedAt: by.At}
 	u.Record(by, "user.created", string(u.ID), map[string]any{"service": true, "role": k.Ceiling.String()})
 	return u, k, token, nil
 }
@@ -212,7 +244,8 @@ func (w *Workspace) RotateKey(
 	case by.ReadOnly():
 		return nil, Token{}, identity.ErrReadOnly
 	case by.User != k.User && !k.Service:
-		return nil, Token{}, identity.ErrForbidden.Because("Only the person whose key it is can rotate it: the new token acts as them. You can revoke it.")
+		return nil, Token{}, identity.ErrForbidden.Because("Only the person whose key it is can rotate it: the new " +
+			"token acts as them. You can revoke it.")
 	}
 	if err := at.Check(k.Revision); err != nil {
 		return nil, Token{}, err
@@ -233,10 +266,14 @@ func (w *Workspace) RotateKey(
 	if grace > 0 && live >= MaxKeys || live > MaxKeys {
 		return nil, Token{}, ErrTooManyKeys
 	}
-	d := KeyDraft{Name: k.Name, Ceiling: k.Ceiling, ExpiresAt: k.ExpiresAt}
+	if !by.Scopes.Cover(k.Scopes) || !by.Networks.Cover(k.Networks) {
+		return nil, Token{}, errRotateAbove
+	}
+	d := KeyDraft{Name: k.Name, Ceiling: k.Ceiling, Scopes: k.Scopes, Networks: k.Networks, ExpiresAt: k.ExpiresAt}
 	if latest := by.At.Add(policy.MaxLifetime); policy.MaxLifetime > 0 && d.ExpiresAt.After(latest) {
 		d.ExpiresAt = latest
 	}
+	policy.DefaultLifetime = 0 // the successor lives as long as k
 	next, token, err := newKey(by, policy, k.User, d)
 	if err != nil {
 		return nil, Token{}, err
@@ -250,7 +287,8 @@ func (w *Workspace) RotateKey(
 	}
 	k.Revision++
 	k.UpdatedAt = by.At
-	k.Record(by, "api_key.rotated", string(k.ID), map[string]any{"replaced_by": next.ID, "grace_seconds": int(grace.Seconds())})
+	k.Record(by, "api_key.rotated", string(k.ID),
+		map[string]any{"replaced_by": next.ID, "grace_seconds": int(grace.Seconds())})
 	return next, token, nil
 }
 
@@ -261,7 +299,8 @@ func (k *Key) Access(by identity.Actor) bool {
 }
 
 // errRevokeAbove is the error of RevokeKey for a key that allows more than the caller's credential.
-var errRevokeAbove = identity.ErrRoleCeiling.Because("You cannot revoke an API key that allows more than your own credential.")
+var errRevokeAbove = identity.ErrRoleCeiling.Because("You cannot revoke an API key that allows more than your own " +
+	"credential.")
 
 // RevokeKey ends k permanently, and also made: the keys created with it, recursively, because a person
 // who had its token can have theirs. Revoking a revoked key is not an error. identity.ErrRoleCeiling if
@@ -283,7 +322,8 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 	switch {
 	case !k.RevokedAt.IsZero():
 		return nil
-	case by.Key != k.ID && min(k.Ceiling, w.Members[k.User].Role) > by.Role:
+	case by.Key == k.ID:
+	case min(k.Ceiling, w.Members[k.User].Role) > by.Role, !by.Scopes.Cover(k.Scopes):
 		return errRevokeAbove
 	}
 	k.end(by)
@@ -291,12 +331,17 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 	return nil
 }
 
+// errRotateAbove is the error of RotateKey for a key that allows more than the caller's credential.
+var errRotateAbove = identity.ErrRoleCeiling.Because("You cannot rotate an API key that allows more than your own " +
+	"credential.")
+
 // KeepServiceKeys says that the service keys that a person created outlive the person's membership, or
 // the person's account while it is disabled.
 type KeepServiceKeys bool
 
 // errKeepsOwn is the error of Workspace.Remove for a member who leaves and wants to keep service keys.
-var errKeepsOwn = identity.ErrForbidden.Because("You cannot keep service keys when you leave. Ask another admin to remove you and keep them.")
+var errKeepsOwn = identity.ErrForbidden.Because("You cannot keep service keys when you leave. Ask another admin to " +
+	"remove you and keep them.")
 
 // endKeysOf revokes the API keys that end with user's membership: all of keys, or, where service keys are
 // kept, only those that authenticate user. It adds to data which other keys it ended or kept.

@@ -25,7 +25,8 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 
 // of returns by's workspace as a store loads it, with by's role as the membership.
 func of(by identity.Actor) *account.Workspace {
-	w := &account.Workspace{ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme", Members: map[identity.UserID]account.Member{}, Live: account.LiveKeys{Maker: true}}
+	w := &account.Workspace{ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme",
+		Members: map[identity.UserID]account.Member{}, Live: account.LiveKeys{Maker: true}}
 	if by.Role != identity.NoRole {
 		w.Members[by.User] = account.Member{User: by.User, Role: by.Role, ByHand: by.Role, Revision: 1}
 	}
@@ -79,7 +80,8 @@ func TestNewKey(t *testing.T) {
 		}
 		by.Ceiling = identity.Viewer
 		for _, ceiling := range []identity.Role{identity.NoRole, identity.Viewer, identity.Member} {
-			if _, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "k", Ceiling: ceiling}); !errors.Is(err, identity.ErrForbidden) {
+			if _, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User,
+				account.KeyDraft{Name: "k", Ceiling: ceiling}); !errors.Is(err, identity.ErrForbidden) {
 				t.Fatalf("error = %v, want ErrForbidden", err)
 			}
 		}
@@ -88,8 +90,10 @@ func TestNewKey(t *testing.T) {
 		by := actor("ann", identity.Member)
 		k, token, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "laptop"})
 		wantErr(t, err, nil)
-		if !id.Valid(identity.KeyPrefix, string(k.ID)) || k.Org != "org" || k.Workspace != "acme" || k.User != "ann" || k.CreatedBy != "ann" || k.Name != "laptop" ||
-			k.Ceiling != identity.Member || k.Hash != token.Hash() || k.Hint != token.Hint() || !k.ExpiresAt.IsZero() || k.Revision != 1 || k.CreatedAt != now || !k.Live(now) {
+		if !id.Valid(identity.KeyPrefix, string(k.ID)) || k.Org != "org" || k.Workspace != "acme" || k.User != "ann" ||
+			k.CreatedBy != "ann" || k.Name != "laptop" ||
+			k.Ceiling != identity.Member || k.Hash != token.Hash() || k.Hint != token.Hint() || !k.ExpiresAt.IsZero() ||
+			k.Revision != 1 || k.CreatedAt != now || !k.Live(now) {
 			t.Fatalf("got %+v", k)
 		}
 		recorded(t, k.Log, by, string(k.ID), "api_key.created")
@@ -99,16 +103,20 @@ func TestNewKey(t *testing.T) {
 	})
 	t.Run("made for a person on behalf of the system, it is that person's", func(t *testing.T) {
 		system := identity.System("org", "acme", "cli", now)
-		for ceiling, want := range map[identity.Role]identity.Role{identity.NoRole: identity.Member, identity.Viewer: identity.Viewer, identity.Admin: identity.Admin} {
-			k, _, err := of(actor("bob", identity.Viewer)).NewKey(system, identity.KeyPolicy{}, "bob", account.KeyDraft{Name: "first", Ceiling: ceiling})
+		for ceiling, want := range map[identity.Role]identity.Role{identity.NoRole: identity.Member,
+			identity.Viewer: identity.Viewer, identity.Admin: identity.Admin} {
+			k, _, err := of(actor("bob", identity.Viewer)).NewKey(system, identity.KeyPolicy{}, "bob",
+				account.KeyDraft{Name: "first", Ceiling: ceiling})
 			if err != nil || k.User != "bob" || k.CreatedBy != "" || k.MadeBy != "" || k.Ceiling != want {
 				t.Fatalf("got %+v, %v", k, err)
 			}
 		}
 		deleted := of(actor("bob", identity.Owner))
 		deleted.DeletedAt = now
-		for name, w := range map[string]*account.Workspace{"who is no member": of(actor("ann", identity.Owner)), "a deleted workspace": deleted} {
-			if k, _, err := w.NewKey(system, identity.KeyPolicy{}, "bob", account.KeyDraft{Name: "first"}); k != nil || !errors.Is(err, identity.ErrWorkspaceNotFound) {
+		for name, w := range map[string]*account.Workspace{"who is no member": of(actor("ann", identity.Owner)),
+			"a deleted workspace": deleted} {
+			if k, _, err := w.NewKey(system, identity.KeyPolicy{}, "bob", account.KeyDraft{Name: "first"}); k != nil ||
+				!errors.Is(err, identity.ErrWorkspaceNotFound) {
 				t.Errorf("%s: %+v, %v", name, k, err)
 			}
 		}
@@ -123,15 +131,24 @@ func TestNewKey(t *testing.T) {
 		ceiling identity.Role
 		expires time.Time
 	}{
-		{"a lower ceiling", actor("ann", identity.Admin), account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, nil, identity.Viewer, time.Time{}},
-		{"one's own", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Member}, nil, identity.Member, time.Time{}},
-		{"a higher one", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Admin}, identity.ErrRoleCeiling, 0, time.Time{}},
-		{"who has no role gets none", actor("ann", identity.NoRole), account.KeyDraft{Name: "k"}, identity.ErrWorkspaceNotFound, 0, time.Time{}},
-		{"an end", actor("ann", identity.Member), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
-		{"it ends with the credential that made it", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k"}, nil, identity.Member, hour},
-		{"or at the very same time", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
-		{"or earlier", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(-1)}, nil, identity.Member, hour.Add(-1)},
-		{"but not later", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(1)}, identity.ErrRoleCeiling, 0, time.Time{}},
+		{"a lower ceiling", actor("ann", identity.Admin), account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, nil,
+			identity.Viewer, time.Time{}},
+		{"one's own", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Member}, nil,
+			identity.Member, time.Time{}},
+		{"a higher one", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Admin},
+			identity.ErrRoleCeiling, 0, time.Time{}},
+		{"who has no role gets none", actor("ann", identity.NoRole), account.KeyDraft{Name: "k"},
+			identity.ErrWorkspaceNotFound, 0, time.Time{}},
+		{"an end", actor("ann", identity.Member), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil,
+			identity.Member, hour},
+		{"it ends with the credential that made it", ends(actor("ann", identity.Member), hour),
+			account.KeyDraft{Name: "k"}, nil, identity.Member, hour},
+		{"or at the very same time", ends(actor("ann", identity.Member), hour),
+			account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
+		{"or earlier", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(-1)},
+			nil, identity.Member, hour.Add(-1)},
+		{"but not later", ends(actor("ann", identity.Member), hour),
+			account.KeyDraft{Name: "k", ExpiresAt: hour.Add(1)}, identity.ErrRoleCeiling, 0, time.Time{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k, token, err := of(tt.by).NewKey(tt.by, identity.KeyPolicy{}, tt.by.User, tt.d)
@@ -151,15 +168,17 @@ func TestNewKey(t *testing.T) {
 		d    account.KeyDraft
 		want []string
 	}{
-		"a name of 80 characters":   {account.KeyDraft{Name: strings.Repeat("ä", 80)}, nil},
-		"a name of 81":              {account.KeyDraft{Name: strings.Repeat("ä", 81)}, []string{"/name too_long"}},
-		"no name":                   {account.KeyDraft{}, []string{"/name too_short"}},
-		"an end that is now":        {account.KeyDraft{Name: "k", ExpiresAt: now}, []string{"/expires_at in_the_past"}},
-		"an end that is yet to be":  {account.KeyDraft{Name: "k", ExpiresAt: now.Add(1)}, nil},
-		"all that is wrong at once": {account.KeyDraft{ExpiresAt: now}, []string{"/expires_at in_the_past", "/name too_short"}},
+		"a name of 80 characters":  {account.KeyDraft{Name: strings.Repeat("ä", 80)}, nil},
+		"a name of 81":             {account.KeyDraft{Name: strings.Repeat("ä", 81)}, []string{"/name too_long"}},
+		"no name":                  {account.KeyDraft{}, []string{"/name too_short"}},
+		"an end that is now":       {account.KeyDraft{Name: "k", ExpiresAt: now}, []string{"/expires_at in_the_past"}},
+		"an end that is yet to be": {account.KeyDraft{Name: "k", ExpiresAt: now.Add(1)}, nil},
+		"all that is wrong at once": {account.KeyDraft{ExpiresAt: now},
+			[]string{"/expires_at in_the_past", "/name too_short"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := of(actor("ann", identity.Member)).NewKey(actor("ann", identity.Member), identity.KeyPolicy{}, actor("ann", identity.Member).User, tt.d)
+			_, _, err := of(actor("ann", identity.Member)).NewKey(actor("ann", identity.Member), identity.KeyPolicy{},
+				actor("ann", identity.Member).User, tt.d)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("wrong = %q, want %q", got, tt.want)
 			}
@@ -167,14 +186,17 @@ func TestNewKey(t *testing.T) {
 	}
 	t.Run("no key allows more, or lives longer, than what made it", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
+			role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin,
+				identity.Owner})
 			when := rapid.SampledFrom([]time.Time{{}, now.Add(time.Minute), now.Add(time.Hour)})
 			by := ends(actor("ann", role.Draw(t, "role")), when.Draw(t, "until"))
-			k, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
+			k, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User,
+				account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
 			if err != nil {
 				return
 			}
-			if k.Ceiling > by.Role || k.Ceiling == identity.NoRole || !by.KeyUntil.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(by.KeyUntil)) {
+			if k.Ceiling > by.Role || k.Ceiling == identity.NoRole || !by.KeyUntil.IsZero() &&
+				(k.ExpiresAt.IsZero() || k.ExpiresAt.After(by.KeyUntil)) {
 				t.Fatalf("%+v made %s until %v", by, k.Ceiling, k.ExpiresAt)
 			}
 		})
@@ -199,13 +221,19 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 		svc  error
 		rot  error
 	}{
-		"who has left makes none":           {owner, held(identity.NoRole, account.LiveKeys{}), identity.ErrWorkspaceNotFound, identity.ErrWorkspaceNotFound, account.ErrKeyNotFound},
-		"who was lowered makes less":        {owner, held(identity.Viewer, account.LiveKeys{}), nil, identity.ErrForbidden, nil},
-		"a key that was revoked makes none": {by, held(identity.Owner, account.LiveKeys{}), identity.ErrUnauthenticated, identity.ErrUnauthenticated, identity.ErrUnauthenticated},
-		"one that lives does":               {by, held(identity.Owner, account.LiveKeys{Maker: true}), nil, nil, nil},
-		"up to a hundred keys live":         {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 99}), nil, nil, nil},
-		"and no more of one's own":          {owner, held(identity.Owner, account.LiveKeys{User: 100, Programs: 99}), account.ErrTooManyKeys, nil, account.ErrTooManyKeys},
-		"or of programs":                    {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 100}), nil, account.ErrTooManyKeys, nil},
+		"who has left makes none": {owner, held(identity.NoRole, account.LiveKeys{}),
+			identity.ErrWorkspaceNotFound, identity.ErrWorkspaceNotFound, account.ErrKeyNotFound},
+		"who was lowered makes less": {owner, held(identity.Viewer, account.LiveKeys{}), nil,
+			identity.ErrForbidden, nil},
+		"a key that was revoked makes none": {by, held(identity.Owner, account.LiveKeys{}), identity.ErrUnauthenticated,
+			identity.ErrUnauthenticated, identity.ErrUnauthenticated},
+		"one that lives does": {by, held(identity.Owner, account.LiveKeys{Maker: true}), nil, nil, nil},
+		"up to a hundred keys live": {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 99}),
+			nil, nil, nil},
+		"and no more of one's own": {owner, held(identity.Owner, account.LiveKeys{User: 100, Programs: 99}),
+			account.ErrTooManyKeys, nil, account.ErrTooManyKeys},
+		"or of programs": {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 100}), nil,
+			account.ErrTooManyKeys, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, _, err := tt.w.NewKey(tt.by, identity.KeyPolicy{}, tt.by.User, draft)
@@ -216,10 +244,12 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			before := len(tt.w.Members)
 			u, svc, _, err := tt.w.NewServiceKey(tt.by, identity.KeyPolicy{}, draft)
 			wantErr(t, err, tt.svc)
-			if err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member || !tt.w.Members[u.ID].Service) || err != nil && len(tt.w.Members) != before {
+			if err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member ||
+				!tt.w.Members[u.ID].Service) || err != nil && len(tt.w.Members) != before {
 				t.Errorf("made by %q, members %+v", svc.MadeBy, tt.w.Members)
 			}
-			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 3}
+			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
+				Ceiling: identity.Member, Revision: 3}
 			_, _, err = tt.w.RotateKey(tt.by, identity.KeyPolicy{}, nil, old, time.Minute)
 			wantErr(t, err, tt.rot)
 			if err != nil && (old.Revision != 3 || len(old.Recorded()) != 0) {
@@ -228,15 +258,18 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 		})
 	}
 	t.Run("a rotation without grace is one for one", func(t *testing.T) {
-		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 3}
-		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, identity.KeyPolicy{}, nil, old, 0)
+		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
+			Ceiling: identity.Member, Revision: 3}
+		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, identity.KeyPolicy{},
+			nil, old, 0)
 		wantErr(t, err, nil)
 	})
 	t.Run("a successor is made by the key that rotates, or stays its predecessor's maker's", func(t *testing.T) {
 		for key, want := range map[identity.KeyID]identity.KeyID{"": "parent", "k": "k", "other": "other"} {
 			by := owner
 			by.Key = key
-			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, MadeBy: "parent", Revision: 3}
+			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
+				Ceiling: identity.Member, MadeBy: "parent", Revision: 3}
 			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{}, nil, old, time.Minute)
 			if err != nil || next.MadeBy != want {
 				t.Errorf("by %q: made by %q, want %q: %v", key, next.MadeBy, want, err)
@@ -255,7 +288,8 @@ func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
 		return []*account.Key{
 			{ID: "child", Org: "org", Workspace: "acme", User: "ann", Name: "child", Revision: 2},
 			{ID: "expired", Org: "org", Workspace: "acme", User: "ann", Name: "expired", ExpiresAt: now, Revision: 2},
-			{ID: "program's", Org: "org", Workspace: "acme", User: "svc", Service: true, Name: "program's", Revision: 2},
+			{ID: "program's", Org: "org", Workspace: "acme", User: "svc", Service: true, Name: "program's",
+				Revision: 2},
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -269,7 +303,8 @@ func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
 		"and not again":           {by, now.Add(-time.Hour), nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, all := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Revision: 3, RevokedAt: tt.was}, made()
+			k, all := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Revision: 3, RevokedAt: tt.was},
+				made()
 			wantErr(t, of(tt.by).RevokeKey(tt.by, nil, k, all), tt.want)
 			for _, k := range all {
 				ended := tt.ends && k.ID != "expired"
@@ -286,7 +321,8 @@ func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	key := func() *account.Key {
-		return &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Revision: 3, CreatedAt: now.Add(-time.Hour)}
+		return &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Revision: 3,
+			CreatedAt: now.Add(-time.Hour)}
 	}
 	capped := func(by identity.Actor, key identity.KeyID) identity.Actor {
 		by.Ceiling, by.Key = identity.Viewer, key
@@ -306,7 +342,8 @@ func TestRevoke(t *testing.T) {
 		{"another member does not see it", actor("bob", identity.Member), nil, account.ErrKeyNotFound},
 		{"nor does who has left", actor("ann", identity.NoRole), nil, account.ErrKeyNotFound},
 		{"nor another workspace", elsewhere, nil, account.ErrKeyNotFound},
-		{"a viewing credential may not end another", capped(actor("ann", identity.Viewer), "another"), nil, identity.ErrForbidden},
+		{"a viewing credential may not end another", capped(actor("ann", identity.Viewer), "another"), nil,
+			identity.ErrForbidden},
 		{"but itself", capped(actor("ann", identity.Viewer), "k"), nil, nil},
 		{"at the revision that is meant", actor("ann", identity.Member), revision.Match{3}, nil},
 		{"not at another", actor("ann", identity.Member), revision.Match{2}, revision.ErrMismatch},

@@ -10,7 +10,8 @@ import (
 
 func TestClaimsThatWereJustSettledAreNotSettledAgain(t *testing.T) {
 	org := open(identity.ClaimRule{Claim: "groups", Value: "x", Workspace: "not-there", Role: identity.Member})
-	claims := account.Claims{Issuer: issuer, Subject: "s", Name: "Ann", ExpiresAt: now, Raw: map[string]any{"groups": "x"}}
+	claims := account.Claims{Issuer: issuer, Subject: "s", Name: "Ann", ExpiresAt: now,
+		Raw: map[string]any{"groups": "x"}}
 	p := account.Person{User: account.User{Name: "Ann"}}
 	if p.Settled(claims, org) {
 		t.Fatal("a role that is not there counts as given: the test shows nothing")

@@ -15,9 +15,11 @@ import (
 func CheckSignIn(org *identity.Org, issuer, subject string) error {
 	var wrong fault.Fields
 	if !slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == issuer }) {
-		wrong.Add("/issuer", "not_allowed_value", "Must be one of the organisation's issuers, exactly as it is configured.")
+		wrong.Add("/issuer", "not_allowed_value",
+			"Must be one of the organisation's issuers, exactly as it is configured.")
 	}
-	if subject == "" || len(subject) > 255 || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl) {
+	if subject == "" || len(subject) > 255 || !utf8.ValidString(subject) ||
+		strings.ContainsFunc(subject, unicode.IsControl) {
 		wrong.Add("/subject", "invalid_format", "Must have 1 to 255 bytes, and no control characters.")
 	}
 	return wrong.Err()

@@ -20,10 +20,11 @@ func TestCheckSignIn(t *testing.T) {
 		"an issuer that is not there": {"https://three.example", "sub", []string{"/issuer not_allowed_value"}},
 		"one without its slash":       {"https://two.example", "sub", []string{"/issuer not_allowed_value"}},
 		"no subject":                  {"https://one.example", "", []string{"/subject invalid_format"}},
-		"one that is too long":        {"https://one.example", strings.Repeat("x", 256), []string{"/subject invalid_format"}},
-		"one that has a NUL":          {"https://one.example", "a\x00", []string{"/subject invalid_format"}},
-		"one that is not UTF-8":       {"https://one.example", "a\xff", []string{"/subject invalid_format"}},
-		"all that is wrong at once":   {"", "", []string{"/issuer not_allowed_value", "/subject invalid_format"}},
+		"one that is too long": {"https://one.example", strings.Repeat("x", 256),
+			[]string{"/subject invalid_format"}},
+		"one that has a NUL":        {"https://one.example", "a\x00", []string{"/subject invalid_format"}},
+		"one that is not UTF-8":     {"https://one.example", "a\xff", []string{"/subject invalid_format"}},
+		"all that is wrong at once": {"", "", []string{"/issuer not_allowed_value", "/subject invalid_format"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := wrongFields(t, account.CheckSignIn(org, tt.issuer, tt.subject)); !slices.Equal(got, tt.wrong) {
@@ -61,7 +62,8 @@ func TestTakeSignIn(t *testing.T) {
 	t.Run("what was another's, where that one is too", func(t *testing.T) {
 		to, from := ann(), in(user("bob", "", false), "gamma")
 		wantErr(t, to.TakeSignIn(signingIn, issuer, from), nil)
-		if got := append(told(to), told(from)...); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann", "user.unlinked gamma bob"}) {
+		if got := append(told(to), told(from)...); !slices.Equal(got,
+			[]string{"user.linked acme ann", "user.linked beta ann", "user.unlinked gamma bob"}) {
 			t.Errorf("told %q", got)
 		}
 	})

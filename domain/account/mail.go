@@ -32,7 +32,8 @@ type Sent struct {
 // Nothing is mailed to an address that names a machine instead of a public domain.
 func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 	s := &w.Sent
-	s.Workspace, s.User, s.Address = within(s.Workspace, day, by.At), within(s.User, time.Hour, by.At), within(s.Address, day, by.At)
+	s.Workspace, s.User, s.Address = within(s.Workspace, day, by.At), within(s.User, time.Hour, by.At),
+		within(s.Address, day, by.At)
 	if !public(i.Email) || by.At.Sub(s.MailedAt) < MailPause ||
 		len(s.Workspace) >= l.WorkspacePerDay || len(s.User) >= l.UserPerHour || len(s.Address) >= l.AddressPerDay {
 		return

@@ -38,7 +38,8 @@ func TestMail(t *testing.T) {
 		"the workspace mailed it ten minutes ago":               {account.Sent{MailedAt: later.Add(-10 * time.Minute)}, limits, true},
 		"another request, which came later, was mailed already": {account.Sent{MailedAt: later.Add(time.Second)}, limits, false},
 	} {
-		for _, pending := range []*account.Invitation{nil, invitation(identity.Viewer)} { // an earlier one may have been withdrawn
+		// an earlier one may have been withdrawn
+		for _, pending := range []*account.Invitation{nil, invitation(identity.Viewer)} {
 			t.Run(name, func(t *testing.T) {
 				w, last := acme(), tt.sent.MailedAt
 				w.Sent = tt.sent
@@ -51,7 +52,8 @@ func TestMail(t *testing.T) {
 				if i.Mailed() != tt.want || i.MailedAt != last || i.Hash != token.Hash() {
 					t.Errorf("mailed %v, last at %v", i.Mailed(), i.MailedAt)
 				}
-				for scope, counted := range map[string][]time.Time{"workspace": w.Sent.Workspace, "user": w.Sent.User, "address": w.Sent.Address} {
+				for scope, counted := range map[string][]time.Time{"workspace": w.Sent.Workspace, "user": w.Sent.User,
+					"address": w.Sent.Address} {
 					if slices.Contains(counted, later) != tt.want {
 						t.Errorf("counted for the %s: %v", scope, counted)
 					}
@@ -65,7 +67,8 @@ func TestOnlyPublicDomainsAreMailed(t *testing.T) {
 	for email, want := range map[string]bool{
 		"ann@example.com": true, "ann@example.co.uk": true, "用户@例子.测试": true, "ann@mail.corp.internal": true,
 		"root@localhost": false, "root@LocalHost": false, "root@db.localhost": false, "ann@intranet": false,
-		"a@[127.0.0.1]": false, "a@[IPv6:::1]": false, "a@[IPv6:fe80::1.example]": false, "a@127.0.0.1": false, "a@0x7f.0x1": false,
+		"a@[127.0.0.1]": false, "a@[IPv6:::1]": false, "a@[IPv6:fe80::1.example]": false, "a@127.0.0.1": false,
+		"a@0x7f.0x1":   false,
 		"a@localhost.": false, "a@.com": false,
 	} {
 		w := acme()
@@ -80,8 +83,10 @@ func TestOnlyPublicDomainsAreMailed(t *testing.T) {
 
 func TestMailbox(t *testing.T) {
 	for email, want := range map[string]string{
-		"ann@example.com": "ann@example.com", "ANN@Example.COM": "ann@example.com", "a.nn@example.com": "a.nn@example.com",
-		"ann+x@example.com": "ann@example.com", "ann+x+y@example.com": "ann@example.com", "+x@example.com": "+x@example.com",
+		"ann@example.com": "ann@example.com", "ANN@Example.COM": "ann@example.com",
+		"a.nn@example.com":  "a.nn@example.com",
+		"ann+x@example.com": "ann@example.com", "ann+x+y@example.com": "ann@example.com",
+		"+x@example.com":    "+x@example.com",
 		"a.n.n+x@gmail.com": "ann@gmail.com", "Ann@GoogleMail.com": "ann@gmail.com", "a+b": "a+b", "": "",
 	} {
 		if got := account.Mailbox(email); got != want {

@@ -51,7 +51,8 @@ func TestNewNamesDoNotDeceive(t *testing.T) {
 			return k.Name, nil
 		}},
 		"a service key and its bearer": {"invalid_characters", func(name string) (string, error) {
-			u, k, _, err := of(by).NewServiceKey(by, identity.KeyPolicy{}, account.KeyDraft{Name: name, Ceiling: identity.Member})
+			u, k, _, err := of(by).NewServiceKey(by, identity.KeyPolicy{},
+				account.KeyDraft{Name: name, Ceiling: identity.Member})
 			if err != nil {
 				return "", err
 			}
@@ -78,7 +79,8 @@ func TestStoredNamesRefuseNoOtherChange(t *testing.T) {
 	t.Run("of a user", func(t *testing.T) {
 		u := user("ann", "ann@example.com", true)
 		u.Name, u.DefaultWorkspace = name, "acme"
-		wantErr(t, u.Change(by, nil, nil, account.UserChanges{Name: &name, DefaultWorkspace: new(identity.WorkspaceID(""))}), nil)
+		wantErr(t, u.Change(by, nil, nil,
+			account.UserChanges{Name: &name, DefaultWorkspace: new(identity.WorkspaceID(""))}), nil)
 		if u.Name != deceiving || u.DefaultWorkspace != "" {
 			t.Errorf("user %+v", u)
 		}
@@ -92,7 +94,8 @@ func TestStoredNamesRefuseNoOtherChange(t *testing.T) {
 		}
 	})
 	t.Run("a key can be rotated", func(t *testing.T) {
-		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: name, Ceiling: identity.Member, Revision: 3}
+		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: name, Ceiling: identity.Member,
+			Revision: 3}
 		next, _, err := of(by).RotateKey(by, identity.KeyPolicy{}, nil, old, time.Minute)
 		if err != nil || next.Name != deceiving {
 			t.Errorf("key %+v, %v", next, err)
@@ -110,7 +113,8 @@ func TestNamesOfClaimsAreStripped(t *testing.T) {
 		strings.Repeat("x", 100) + family: strings.Repeat("x", 100) + family,
 		"\u0645\u06cc\u200c\u062e\u0627":  "\u0645\u06cc\u200c\u062e\u0627",
 	} {
-		s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = claim }), Org: open(), Linked: user("ann", "ann@example.com", true)}
+		s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = claim }), Org: open(),
+			Linked: user("ann", "ann@example.com", true)}
 		wantErr(t, s.Settle(signingIn), nil)
 		if s.User.Name != want {
 			t.Errorf("%q becomes %q, want %q", claim, s.User.Name, want)

@@ -12,7 +12,8 @@ import (
 
 // ErrLastOperator is returned when the only operator of an org disables their own account.
 var ErrLastOperator = &fault.Error{
-	Kind: fault.Conflict, Code: "last_operator", Detail: "You are the only operator of this organisation who is not disabled. Appoint another one first.",
+	Kind: fault.Conflict, Code: "last_operator", Detail: "You are the only operator of this organisation who is not " +
+		"disabled. Appoint another one first.",
 }
 
 // Access is a person's account for an operator to disable or enable.
@@ -28,7 +29,8 @@ type Access struct {
 
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The
 // service keys that the person created end permanently, unless keep is set. Requires an operator with a
-// credential of the full ceiling, or the system. ErrUserNotFound for the bearer of a service key.
+// credential of the full ceiling and Actor.SteppedUp, or the system. ErrUserNotFound for the bearer of a service key,
+// and for an erased person.
 // Disabling again changes nothing.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
 	if err := a.mayChange(by, reason); err != nil {
@@ -39,6 +41,9 @@ func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys)
 		return nil
 	case by.User == a.User.ID && len(a.Operators) == 1:
 		return ErrLastOperator
+	}
+	if err := by.SteppedUp(); err != nil {
+		return err
 	}
 	a.User.DisabledAt = by.At
 	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
@@ -66,7 +71,8 @@ func (a *Access) Enable(by identity.Actor, reason string) error {
 }
 
 // errNotOperator is returned to callers who may not disable or enable accounts.
-var errNotOperator = identity.ErrForbidden.Because("Requires an operator of the organisation, signed in or with an API key whose ceiling is owner.")
+var errNotOperator = identity.ErrForbidden.Because("Requires an operator of the organisation, signed in or with an " +
+	"API key whose ceiling is owner.")
 
 // MayChangeAccess returns an error unless by may disable and enable accounts, so that other callers
 // cannot find out which accounts exist.
@@ -82,10 +88,11 @@ func (a *Access) mayChange(by identity.Actor, reason string) error {
 	switch {
 	case MayChangeAccess(by) != nil, by.User != "" && !slices.Contains(a.Operators, by.User):
 		return errNotOperator
-	case by.Org != a.User.Org || a.User.Service:
+	case by.Org != a.User.Org || a.User.Service || a.User.Erased():
 		return ErrUserNotFound
 	case utf8.RuneCountInString(reason) > 200 || containsControl(reason):
-		return fault.InField("/reason", "invalid_format", "Must have at most 200 characters, none of them a control character.")
+		return fault.InField("/reason", "invalid_format",
+			"Must have at most 200 characters, none of them a control character.")
 	}
 	return nil
 }

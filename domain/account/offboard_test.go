@@ -18,7 +18,8 @@ func offboardedKeys() []*account.Key {
 	}
 	expired := key("expired", "bot", true)
 	expired.ExpiresAt = later
-	return []*account.Key{key("personal", "member", false), key("program", "bot", true), key("child", "bot", false), expired}
+	return []*account.Key{key("personal", "member", false), key("program", "bot", true), key("child", "bot", false),
+		expired}
 }
 
 func endedKeys(keys []*account.Key) (ended []identity.KeyID) {
@@ -38,9 +39,12 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 		ended []identity.KeyID
 		data  string
 	}{
-		"a removal ends them":             {person("admin"), false, nil, []identity.KeyID{"personal", "program", "child"}, "service_keys_ended"},
-		"unless the admin keeps them":     {person("admin"), true, nil, []identity.KeyID{"personal"}, "service_keys_kept"},
-		"a member who leaves ends them":   {person("member"), false, nil, []identity.KeyID{"personal", "program", "child"}, "service_keys_ended"},
+		"a removal ends them": {person("admin"), false, nil,
+			[]identity.KeyID{"personal", "program", "child"}, "service_keys_ended"},
+		"unless the admin keeps them": {person("admin"), true, nil, []identity.KeyID{"personal"},
+			"service_keys_kept"},
+		"a member who leaves ends them": {person("member"), false, nil,
+			[]identity.KeyID{"personal", "program", "child"}, "service_keys_ended"},
 		"and cannot keep them themselves": {person("member"), true, identity.ErrForbidden, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +57,8 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 			if tt.want != nil {
 				return
 			}
-			want := map[string]any{"user_id": identity.UserID("member"), "role": "member", tt.data: []identity.KeyID{"program", "child"}}
+			want := map[string]any{"user_id": identity.UserID("member"), "role": "member",
+				tt.data: []identity.KeyID{"program", "child"}}
 			noted(t, w, tt.by, "member.removed", want)
 		})
 	}
@@ -94,22 +99,36 @@ func TestDisable(t *testing.T) {
 		want   error
 		ended  []identity.KeyID
 	}{
-		"an operator may":                    {account1(member, "ops"), operator(person("ops")), "left", false, nil, []identity.KeyID{"program", "child"}},
-		"and keeps service keys":             {account1(member, "ops"), operator(person("ops")), "", true, nil, nil},
-		"so may the system":                  {account1(member), identity.System("org", "", "cli", later), "", false, nil, []identity.KeyID{"program", "child"}},
-		"an operator's full key may":         {account1(member, "ops"), operator(keyed(person("ops"), "acme", identity.Owner)), "", true, nil, nil},
-		"a smaller one may not":              {account1(member, "ops"), operator(keyed(person("ops"), "acme", identity.Admin)), "", false, identity.ErrForbidden, nil},
-		"no one else may":                    {account1(member, "ops"), person("owner"), "", false, identity.ErrForbidden, nil},
-		"nor who just was one":               {account1(member, "ops"), operator(person("was")), "", false, identity.ErrForbidden, nil},
-		"one operator disables another":      {account1(ops, "ann", "ops"), operator(person("ann")), "", true, nil, nil},
-		"and themselves, if one is left":     {account1(ops, "ann", "ops"), operator(person("ops")), "", true, nil, nil},
-		"the last one does not":              {account1(ops, "ops"), operator(person("ops")), "", false, account.ErrLastOperator, nil},
-		"but the system may disable them":    {account1(ops, "ops"), identity.System("org", "", "cli", later), "", true, nil, nil},
-		"a program is no person":             {account1(&account.User{ID: "bot", Org: "org", Service: true}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
-		"no one disables in another org":     {account1(&account.User{ID: "x", Org: "other"}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
-		"a reason without control letters":   {account1(member, "ops"), operator(person("ops")), "a\nb", false, nil, nil},
-		"disabling again changes nothing":    {account1(disabled, "ops"), operator(person("ops")), "", false, nil, nil},
-		"a reason of 200 characters at most": {account1(member, "ops"), operator(person("ops")), string(make([]rune, 201)), false, nil, nil},
+		"an operator may": {account1(member, "ops"), operator(person("ops")), "left", false, nil,
+			[]identity.KeyID{"program", "child"}},
+		"and keeps service keys": {account1(member, "ops"), operator(person("ops")), "", true, nil, nil},
+		"so may the system": {account1(member), identity.System("org", "", "cli", later), "", false,
+			nil, []identity.KeyID{"program", "child"}},
+		"an operator's full key may": {account1(member, "ops"),
+			operator(keyed(person("ops"), "acme", identity.Owner)), "", true, nil, nil},
+		"a smaller one may not": {account1(member, "ops"),
+			operator(keyed(person("ops"), "acme", identity.Admin)), "", false, identity.ErrForbidden, nil},
+		"no one else may": {account1(member, "ops"), person("owner"), "", false,
+			identity.ErrForbidden, nil},
+		"nor who just was one": {account1(member, "ops"), operator(person("was")), "", false,
+			identity.ErrForbidden, nil},
+		"one operator disables another": {account1(ops, "ann", "ops"), operator(person("ann")), "",
+			true, nil, nil},
+		"and themselves, if one is left": {account1(ops, "ann", "ops"), operator(person("ops")), "",
+			true, nil, nil},
+		"the last one does not": {account1(ops, "ops"), operator(person("ops")), "", false,
+			account.ErrLastOperator, nil},
+		"but the system may disable them": {account1(ops, "ops"), identity.System("org", "", "cli", later), "",
+			true, nil, nil},
+		"a program is no person": {account1(&account.User{ID: "bot", Org: "org", Service: true}, "ops"),
+			operator(person("ops")), "", false, account.ErrUserNotFound, nil},
+		"no one disables in another org": {account1(&account.User{ID: "x", Org: "other"}, "ops"),
+			operator(person("ops")), "", false, account.ErrUserNotFound, nil},
+		"a reason without control letters": {account1(member, "ops"), operator(person("ops")), "a\nb",
+			false, nil, nil},
+		"disabling again changes nothing": {account1(disabled, "ops"), operator(person("ops")), "", false, nil, nil},
+		"a reason of 200 characters at most": {account1(member, "ops"), operator(person("ops")),
+			string(make([]rune, 201)), false, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := tt.a()
@@ -126,7 +145,8 @@ func TestDisable(t *testing.T) {
 				t.Errorf("ended %q, want %q", got, tt.ended)
 			}
 			if err != nil || !was.DisabledAt.IsZero() {
-				if a.User.DisabledAt != was.DisabledAt || a.User.Revision != was.Revision || len(a.User.Recorded()) != 0 {
+				if a.User.DisabledAt != was.DisabledAt || a.User.Revision != was.Revision ||
+					len(a.User.Recorded()) != 0 {
 					t.Errorf("it changed: %+v", a.User)
 				}
 				return
@@ -135,7 +155,8 @@ func TestDisable(t *testing.T) {
 				t.Errorf("got %+v", a.User)
 			}
 			events := a.User.Recorded()
-			if len(events) != 2 || events[0].Workspace != "acme" || events[1].Workspace != "beta" || events[0].Type != "user.disabled" || events[0].Subject != string(was.ID) {
+			if len(events) != 2 || events[0].Workspace != "acme" || events[1].Workspace != "beta" ||
+				events[0].Type != "user.disabled" || events[0].Subject != string(was.ID) {
 				t.Errorf("recorded %+v", events)
 			}
 			if tt.reason != "" && events[1].Data["reason"] != tt.reason {
@@ -153,8 +174,9 @@ func wrongReason(s string) bool { return len(s) > 200 || s == "a\nb" }
 func TestEnable(t *testing.T) {
 	by := operator(person("ops"))
 	t.Run("it opens the account, and ended keys stay ended", func(t *testing.T) {
-		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}, MemberOf: []identity.WorkspaceID{"acme"},
-			Keys: map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()}}
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"},
+			MemberOf: []identity.WorkspaceID{"acme"},
+			Keys:     map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()}}
 		wantErr(t, a.Disable(by, "", false), nil)
 		ended := endedKeys(a.Keys["acme"])
 		wantErr(t, a.Enable(by, "back"), nil)
@@ -176,7 +198,8 @@ func TestEnable(t *testing.T) {
 		}
 	})
 	t.Run("only an operator may", func(t *testing.T) {
-		a := &account.Access{User: &account.User{ID: "ann", Org: "org", DisabledAt: now}, Operators: []identity.UserID{"ops"}}
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org", DisabledAt: now},
+			Operators: []identity.UserID{"ops"}}
 		wantErr(t, a.Enable(person("ops"), ""), identity.ErrForbidden)
 	})
 }
@@ -199,8 +222,10 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 		}
 	}
 	t.Run("nor does it sign in, though the issuer knows it", func(t *testing.T) {
-		ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true, EmailVerifiedBy: "https://issuer", DisabledAt: now}
-		claims := account.Claims{Issuer: "https://issuer", Subject: "ann", Email: "ann@example.com", EmailVerified: true, IssuedAt: now}
+		ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true,
+			EmailVerifiedBy: "https://issuer", DisabledAt: now}
+		claims := account.Claims{Issuer: "https://issuer", Subject: "ann", Email: "ann@example.com",
+			EmailVerified: true, IssuedAt: now}
 		for name, s := range map[string]*account.SignIn{
 			"linked":             {Org: org, Claims: claims, Linked: ann},
 			"by a newer token":   {Org: org, Claims: claims, Linked: ann, IssuedAt: later},
@@ -226,18 +251,21 @@ func TestKeyPolicy(t *testing.T) {
 		want  time.Time
 		wrong []string
 	}{
-		"without an end, it is the latest":             {by, time.Time{}, now.Add(week), nil},
-		"or the maker's end, if that is earlier":       {short, time.Time{}, now.Add(time.Hour), nil},
-		"and not the maker's end, if that is later":    {long, time.Time{}, now.Add(week), nil},
-		"an earlier end is kept":                       {by, now.Add(time.Hour), now.Add(time.Hour), nil},
-		"the latest itself is allowed":                 {by, now.Add(week), now.Add(week), nil},
-		"a later one is refused":                       {by, now.Add(week + 1), time.Time{}, []string{"/expires_at too_late"}},
-		"as is one for which the maker would be there": {long, now.Add(week + time.Hour), time.Time{}, []string{"/expires_at too_late"}},
+		"without an end, it is the latest":          {by, time.Time{}, now.Add(week), nil},
+		"or the maker's end, if that is earlier":    {short, time.Time{}, now.Add(time.Hour), nil},
+		"and not the maker's end, if that is later": {long, time.Time{}, now.Add(week), nil},
+		"an earlier end is kept":                    {by, now.Add(time.Hour), now.Add(time.Hour), nil},
+		"the latest itself is allowed":              {by, now.Add(week), now.Add(week), nil},
+		"a later one is refused": {by, now.Add(week + 1), time.Time{},
+			[]string{"/expires_at too_late"}},
+		"as is one for which the maker would be there": {long, now.Add(week + time.Hour), time.Time{},
+			[]string{"/expires_at too_late"}},
 	} {
 		t.Run("of a lifetime: "+name, func(t *testing.T) {
 			policy := identity.KeyPolicy{MaxLifetime: week}
 			k, _, err := of(tt.by).NewKey(tt.by, policy, "ann", account.KeyDraft{Name: "k", ExpiresAt: tt.asked})
-			_, s, _, errService := of(tt.by).NewServiceKey(tt.by, policy, account.KeyDraft{Name: "k", Ceiling: identity.Viewer, ExpiresAt: tt.asked})
+			_, s, _, errService := of(tt.by).NewServiceKey(tt.by, policy,
+				account.KeyDraft{Name: "k", Ceiling: identity.Viewer, ExpiresAt: tt.asked})
 			if got := wrongFields(t, err); !slices.Equal(got, tt.wrong) {
 				t.Fatalf("wrong: %q", got)
 			}
@@ -251,7 +279,8 @@ func TestKeyPolicy(t *testing.T) {
 	}
 	t.Run("of a lifetime: a rotation obeys it", func(t *testing.T) {
 		for _, ends := range []time.Time{{}, now.Add(3 * week)} {
-			k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, ExpiresAt: ends, Revision: 1}
+			k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
+				Ceiling: identity.Member, ExpiresAt: ends, Revision: 1}
 			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{MaxLifetime: week}, nil, k, time.Minute)
 			if err != nil || next.ExpiresAt != now.Add(week) {
 				t.Errorf("ends %v, %v", next.ExpiresAt, err)
@@ -262,9 +291,11 @@ func TestKeyPolicy(t *testing.T) {
 	t.Run("without personal keys: people make and rotate none", func(t *testing.T) {
 		_, _, err := of(by).NewKey(by, forbidden, "ann", account.KeyDraft{Name: "k"})
 		wantErr(t, err, account.ErrPersonalKeysForbidden)
-		_, _, err = of(by).NewKey(identity.System("org", "acme", "cli", now), forbidden, "ann", account.KeyDraft{Name: "k"})
+		_, _, err = of(by).NewKey(identity.System("org", "acme", "cli", now), forbidden, "ann",
+			account.KeyDraft{Name: "k"})
 		wantErr(t, err, account.ErrPersonalKeysForbidden)
-		k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 1}
+		k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member,
+			Revision: 1}
 		_, _, err = of(by).RotateKey(by, forbidden, nil, k, time.Minute)
 		wantErr(t, err, account.ErrPersonalKeysForbidden)
 		k.Service = true
@@ -282,7 +313,8 @@ func TestKeyPolicy(t *testing.T) {
 		personal := account.Principal{Membership: account.Membership{Role: identity.Member}}
 		service, bearers := personal, personal
 		service.Key.Service, bearers.User.Service = true, true
-		if personal.Live(forbidden, now) || !personal.Live(identity.KeyPolicy{}, now) || !service.Live(forbidden, now) || !bearers.Live(forbidden, now) {
+		if personal.Live(forbidden, now) || !personal.Live(identity.KeyPolicy{}, now) ||
+			!service.Live(forbidden, now) || !bearers.Live(forbidden, now) {
 			t.Error("the policy is not obeyed")
 		}
 	})
@@ -300,17 +332,28 @@ func TestRevokeAbove(t *testing.T) {
 		of      identity.Role // of the key's user
 		want    error
 	}{
-		"a small key of the same user":         {capped(actor("ann", identity.Owner), "small", identity.Member), "k", identity.Owner, identity.Owner, identity.ErrRoleCeiling},
-		"an admin, a key of an owner":          {actor("bob", identity.Admin), "k", identity.Owner, identity.Owner, identity.ErrRoleCeiling},
-		"an admin, an owner's small key":       {actor("bob", identity.Admin), "k", identity.Admin, identity.Owner, nil},
-		"an admin, a large key of a member":    {actor("bob", identity.Admin), "k", identity.Owner, identity.Member, nil},
-		"an owner, every key":                  {actor("bob", identity.Owner), "k", identity.Owner, identity.Owner, nil},
-		"a key, itself":                        {capped(actor("ann", identity.Owner), "k", identity.Member), "k", identity.Owner, identity.Owner, nil},
-		"a person, their own":                  {capped(actor("ann", identity.Member), "", identity.Owner), "k", identity.Owner, identity.Member, nil},
-		"an admin, that of who is no member":   {actor("bob", identity.Admin), "k", identity.Owner, identity.NoRole, nil},
-		"the system, every key":                {identity.System("org", "acme", "cli", now), "k", identity.Owner, identity.Owner, nil},
-		"a small key, one as small":            {capped(actor("ann", identity.Owner), "small", identity.Member), "k", identity.Member, identity.Owner, nil},
-		"an admin's key for members, an admin": {capped(actor("bob", identity.Admin), "small", identity.Admin), "k", identity.Admin, identity.Admin, nil},
+		"a small key of the same user": {capped(actor("ann", identity.Owner), "small", identity.Member), "k",
+			identity.Owner, identity.Owner, identity.ErrRoleCeiling},
+		"an admin, a key of an owner": {actor("bob", identity.Admin), "k", identity.Owner, identity.Owner,
+			identity.ErrRoleCeiling},
+		"an admin, an owner's small key": {actor("bob", identity.Admin), "k", identity.Admin,
+			identity.Owner, nil},
+		"an admin, a large key of a member": {actor("bob", identity.Admin), "k", identity.Owner,
+			identity.Member, nil},
+		"an owner, every key": {actor("bob", identity.Owner), "k", identity.Owner,
+			identity.Owner, nil},
+		"a key, itself": {capped(actor("ann", identity.Owner), "k", identity.Member), "k",
+			identity.Owner, identity.Owner, nil},
+		"a person, their own": {capped(actor("ann", identity.Member), "", identity.Owner), "k",
+			identity.Owner, identity.Member, nil},
+		"an admin, that of who is no member": {actor("bob", identity.Admin), "k", identity.Owner,
+			identity.NoRole, nil},
+		"the system, every key": {identity.System("org", "acme", "cli", now), "k", identity.Owner,
+			identity.Owner, nil},
+		"a small key, one as small": {capped(actor("ann", identity.Owner), "small", identity.Member), "k",
+			identity.Member, identity.Owner, nil},
+		"an admin's key for members, an admin": {capped(actor("bob", identity.Admin), "small", identity.Admin), "k",
+			identity.Admin, identity.Admin, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := of(tt.by)

@@ -15,13 +15,15 @@ import (
 )
 
 func TestSettled(t *testing.T) {
-	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "group", Value: "ops", Operator: true}}
+	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member},
+		{Claim: "group", Value: "ops", Operator: true}}
 	in := func(role, byHand identity.Role) []account.Membership {
 		var granted account.Granted
 		if role > byHand {
 			granted = account.Granted{issuer: role}
 		}
-		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner, ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand, Granted: granted}}
+		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner,
+			ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand, Granted: granted}}
 	}
 	group := func(name string) func(*account.Claims) {
 		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
@@ -33,36 +35,55 @@ func TestSettled(t *testing.T) {
 		rules  []identity.ClaimRule
 		want   bool
 	}{
-		"nothing is new":                          {nil, nil, nil, nil, true},
-		"another token, though it says the same":  {nil, nil, issued(time.Second), nil, false},
-		"an older one, though it says other":      {nil, nil, func(c *account.Claims) { issued(-1)(c); c.Name = "Anna" }, nil, true},
-		"one that does not tell its age":          {nil, nil, func(c *account.Claims) { c.IssuedAt, c.Name = time.Time{}, "Anna" }, nil, true},
+		"nothing is new":                         {nil, nil, nil, nil, true},
+		"another token, though it says the same": {nil, nil, issued(time.Second), nil, false},
+		"an older one, though it says other": {nil, nil,
+			func(c *account.Claims) { issued(-1)(c); c.Name = "Anna" }, nil, true},
+		"one that does not tell its age": {nil, nil,
+			func(c *account.Claims) { c.IssuedAt, c.Name = time.Time{}, "Anna" }, nil, true},
 		"another name":                            {nil, nil, func(c *account.Claims) { c.Name = "Anna" }, nil, false},
 		"another address":                         {nil, nil, func(c *account.Claims) { c.Email = "anna@example.com" }, nil, false},
 		"one that is not vouched for":             {nil, nil, func(c *account.Claims) { c.Email, c.EmailVerified = "anna@example.com", false }, nil, true},
 		"what is no address":                      {nil, nil, func(c *account.Claims) { c.Email = "anna" }, nil, true},
 		"an address that is vouched for only now": {func(u *account.User) { u.EmailVerified = false }, nil, nil, nil, false},
 		"a role that is due":                      {nil, nil, group("dev"), rules, false},
-		"one that is given":                       {nil, in(identity.Member, identity.NoRole), group("dev"), rules, true},
-		"one that is too high":                    {nil, in(identity.Admin, identity.NoRole), group("dev"), rules, false},
-		"one that is no longer due":               {nil, in(identity.Member, identity.NoRole), group("other"), rules, false},
-		"by hand it may be higher":                {nil, in(identity.Admin, identity.Admin), group("dev"), rules, true},
-		"but not lower":                           {nil, in(identity.Viewer, identity.Viewer), group("dev"), rules, false},
-		"by hand it may be without a group":       {nil, in(identity.Viewer, identity.Viewer), group("other"), rules, true},
-		"what was raised from by hand is due":     {nil, in(identity.Admin, identity.Viewer), group("dev"), rules, false},
-		"as it is where it fits":                  {nil, in(identity.Member, identity.Viewer), group("dev"), rules, true},
-		"and where no group is left":              {nil, in(identity.Member, identity.Viewer), group("other"), rules, false},
-		"without rules nothing is due":            {nil, in(identity.Member, identity.Member), group("dev"), nil, true},
-		"but what they gave goes with them":       {nil, in(identity.Member, identity.NoRole), group("dev"), nil, false},
-		"also if another workspace has one":       {nil, in(identity.Member, identity.NoRole), group("dev"), []identity.ClaimRule{{Claim: "group", Value: "other", Workspace: "gamma-slug", Role: identity.Member}}, false},
-		"an operator is due":                      {nil, nil, group("ops"), rules, false},
-		"one is no longer":                        {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, nil, group("other"), rules, false},
-		"one who is":                              {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, nil, group("ops"), rules, true},
-		"an operator by hand":                     {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil, group("other"), rules, true},
-		"an operator whose rule was removed":      {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
+		"one that is given": {nil, in(identity.Member, identity.NoRole), group("dev"),
+			rules, true},
+		"one that is too high": {nil, in(identity.Admin, identity.NoRole), group("dev"), rules, false},
+		"one that is no longer due": {nil, in(identity.Member, identity.NoRole), group("other"),
+			rules, false},
+		"by hand it may be higher":            {nil, in(identity.Admin, identity.Admin), group("dev"), rules, true},
+		"but not lower":                       {nil, in(identity.Viewer, identity.Viewer), group("dev"), rules, false},
+		"by hand it may be without a group":   {nil, in(identity.Viewer, identity.Viewer), group("other"), rules, true},
+		"what was raised from by hand is due": {nil, in(identity.Admin, identity.Viewer), group("dev"), rules, false},
+		"as it is where it fits":              {nil, in(identity.Member, identity.Viewer), group("dev"), rules, true},
+		"and where no group is left": {nil, in(identity.Member, identity.Viewer), group("other"),
+			rules, false},
+		"without rules nothing is due": {nil, in(identity.Member, identity.Member), group("dev"), nil, true},
+		"but what they gave goes with them": {nil, in(identity.Member, identity.NoRole), group("dev"),
+			nil, false},
+		"also if another workspace has one": {nil, in(identity.Member, identity.NoRole), group("dev"),
+			[]identity.ClaimRule{{Claim: "group", Value: "other", Workspace: "gamma-slug", Role: identity.Member}},
+			false},
+		"an operator is due": {nil, nil, group("ops"), rules, false},
+		"one is no longer": {func(u *account.User) {
+			u.Operator, u.OperatorBy = true,
+				[]string{issuer}
+		}, nil, group("other"), rules, false},
+		"one who is": {func(u *account.User) {
+			u.Operator, u.OperatorBy = true,
+				[]string{issuer}
+		}, nil, group("ops"), rules, true},
+		"an operator by hand": {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil,
+			group("other"), rules, true},
+		"an operator whose rule was removed": {func(u *account.User) {
+			u.Operator, u.OperatorBy = true,
+				[]string{issuer}
+		}, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m, IssuedAt: claims(nil).IssuedAt}
+			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m,
+				IssuedAt: claims(nil).IssuedAt}
 			if tt.u != nil {
 				tt.u(&p.User)
 			}
@@ -81,12 +102,15 @@ func TestSettledIsSettled(t *testing.T) {
 		var rules []identity.ClaimRule
 		for range rapid.IntRange(0, 4).Draw(t, "rules") {
 			rules = append(rules, identity.ClaimRule{
-				Claim: "groups", Value: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"), Operator: rapid.Bool().Draw(t, "grants operator"),
-				Workspace: rapid.SampledFrom(append(slugs, "", "never-was")).Draw(t, "workspace"), Role: everyRole.Draw(t, "role"),
+				Claim: "groups", Value: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"),
+				Operator:  rapid.Bool().Draw(t, "grants operator"),
+				Workspace: rapid.SampledFrom(append(slugs, "", "never-was")).Draw(t, "workspace"),
+				Role:      everyRole.Draw(t, "role"),
 			})
 		}
 		org := open(rules...)
-		org.Issuers = append(org.Issuers, identity.Issuer{URL: partner, EmailDomains: []string{"partner.example"}, TrustEmail: rapid.Bool().Draw(t, "trusts the partner")})
+		org.Issuers = append(org.Issuers, identity.Issuer{URL: partner, EmailDomains: []string{"partner.example"},
+			TrustEmail: rapid.Bool().Draw(t, "trusts the partner")})
 		org.Issuers[0].TrustEmail = rapid.IntRange(0, 9).Draw(t, "trusts the issuer") > 0
 		for i := range org.ClaimRules {
 			org.ClaimRules[i].Issuer = rapid.SampledFrom([]string{issuer, issuer, partner}).Draw(t, "rule of")
@@ -101,21 +125,26 @@ func TestSettledIsSettled(t *testing.T) {
 		c := claims(func(c *account.Claims) {
 			c.Issuer = rapid.SampledFrom([]string{issuer, partner}).Draw(t, "signed by")
 			c.Name = rapid.SampledFrom([]string{"Ann", "", "Anna", "A\x00nn", strings.Repeat("x", 130)}).Draw(t, "name")
-			c.Email, c.EmailVerified = rapid.SampledFrom([]string{"ann@example.com", "ANN@example.com", "", "new@example.com", "none"}).Draw(t, "email"), rapid.Bool().Draw(t, "verified")
-			c.Raw = map[string]any{"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
+			c.Email, c.EmailVerified = rapid.SampledFrom([]string{"ann@example.com", "ANN@example.com", "",
+				"new@example.com", "none"}).Draw(t, "email"), rapid.Bool().Draw(t, "verified")
+			c.Raw = map[string]any{
+				"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
 		})
-		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"), rapid.Bool().Draw(t, "has verified"))
+		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"),
+			rapid.Bool().Draw(t, "has verified"))
 		u.OperatorByHand = rapid.Bool().Draw(t, "operator by hand")
 		u.Operator = u.OperatorByHand || rapid.Bool().Draw(t, "operator")
 		u.OperatorBy = rapid.SampledFrom([][]string{nil, {issuer}, {partner}, {issuer, partner}}).Draw(t, "operator by")
-		u.EmailVerifiedBy = rapid.SampledFrom([]string{u.EmailVerifiedBy, partner, account.VerifiedByOperator}).Draw(t, "has verified by")
+		u.EmailVerifiedBy = rapid.SampledFrom([]string{u.EmailVerifiedBy, partner, account.VerifiedByOperator}).Draw(t,
+			"has verified by")
 		loaded := map[string]*account.Workspace{}
 		for _, slug := range slugs {
 			w := acme()
 			w.ID, w.Slug = identity.WorkspaceID(slug), slug
 			if role := everyRole.Draw(t, "is"); role != identity.NoRole {
 				byHand := min(role, everyRole.Draw(t, "by hand"))
-				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: byHand, Granted: given(role, byHand), Revision: 1}
+				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: byHand, Granted: given(role, byHand),
+					Revision: 1}
 				if role == identity.Owner {
 					w.Owners++
 				}
@@ -126,7 +155,8 @@ func TestSettledIsSettled(t *testing.T) {
 			p := &account.Person{User: *u, IssuedAt: newest}
 			for _, slug := range slugs {
 				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
-					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, ByHand: m.ByHand, Granted: m.Granted})
+					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role,
+						ByHand: m.ByHand, Granted: m.Granted})
 				}
 			}
 			return p
@@ -176,20 +206,29 @@ func TestSelect(t *testing.T) {
 		unsafe  account.Membership
 		errElse error // where it is not
 	}{
-		"by id":                                 {both, "", "wsp_there", there, nil, there, nil},
-		"by slug":                               {both, "", "there", there, nil, there, nil},
-		"the name comes before the default":     {both, "wsp_here", "there", there, nil, there, nil},
-		"one that the caller is not in":         {both, "wsp_here", "elsewhere", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
-		"though there be only one":              {one, "wsp_here", "there", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
-		"a part of a slug names nothing":        {both, "", "the", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
-		"a slug is told by its case":            {both, "", "There", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
-		"the only one needs no name":            {one, "", "", here, nil, here, nil},
-		"whatever the default is":               {one, "wsp_there", "", here, nil, here, nil},
-		"the default serves for reading alone":  {both, "wsp_there", "", there, nil, none, identity.ErrWorkspaceRequired},
-		"one that the caller has left does not": {both, "wsp_left", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
-		"without a default nothing tells":       {both, "", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
-		"who is nowhere":                        {nil, "wsp_here", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
-		"who is nowhere, naming one":            {nil, "", "here", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"by id":                             {both, "", "wsp_there", there, nil, there, nil},
+		"by slug":                           {both, "", "there", there, nil, there, nil},
+		"the name comes before the default": {both, "wsp_here", "there", there, nil, there, nil},
+		"one that the caller is not in": {both, "wsp_here", "elsewhere", none, identity.ErrWorkspaceNotFound,
+			none, identity.ErrWorkspaceNotFound},
+		"though there be only one": {one, "wsp_here", "there", none, identity.ErrWorkspaceNotFound, none,
+			identity.ErrWorkspaceNotFound},
+		"a part of a slug names nothing": {both, "", "the", none, identity.ErrWorkspaceNotFound, none,
+			identity.ErrWorkspaceNotFound},
+		"a slug is told by its case": {both, "", "There", none, identity.ErrWorkspaceNotFound, none,
+			identity.ErrWorkspaceNotFound},
+		"the only one needs no name": {one, "", "", here, nil, here, nil},
+		"whatever the default is":    {one, "wsp_there", "", here, nil, here, nil},
+		"the default serves for reading alone": {both, "wsp_there", "", there, nil, none,
+			identity.ErrWorkspaceRequired},
+		"one that the caller has left does not": {both, "wsp_left", "", none, identity.ErrWorkspaceRequired, none,
+			identity.ErrWorkspaceRequired},
+		"without a default nothing tells": {both, "", "", none, identity.ErrWorkspaceRequired, none,
+			identity.ErrWorkspaceRequired},
+		"who is nowhere": {nil, "wsp_here", "", none, identity.ErrWorkspaceRequired, none,
+			identity.ErrWorkspaceRequired},
+		"who is nowhere, naming one": {nil, "", "here", none, identity.ErrWorkspaceNotFound, none,
+			identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := account.Person{User: account.User{ID: "ann", DefaultWorkspace: tt.dflt}, Memberships: tt.in}
@@ -208,7 +247,9 @@ func TestSelect(t *testing.T) {
 	}
 	t.Run("an API key has its own workspace, and no other", func(t *testing.T) {
 		p := account.Principal{Membership: here}
-		for named, want := range map[string]error{"": nil, "here": nil, "wsp_here": nil, "there": identity.ErrWorkspaceMismatch, "never-was": identity.ErrWorkspaceMismatch, "Here": identity.ErrWorkspaceMismatch} {
+		for named, want := range map[string]error{"": nil, "here": nil, "wsp_here": nil,
+			"there": identity.ErrWorkspaceMismatch, "never-was": identity.ErrWorkspaceMismatch,
+			"Here": identity.ErrWorkspaceMismatch} {
 			got, err := p.Select(named)
 			wantErr(t, err, want)
 			if (got.Role == here.Role) != (want == nil) {
@@ -217,7 +258,8 @@ func TestSelect(t *testing.T) {
 		}
 	})
 	t.Run("an API key shows of the memberships its own alone", func(t *testing.T) {
-		if got := account.VisibleMemberships(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 || got[0].Workspace.ID != "wsp_there" {
+		if got := account.VisibleMemberships(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 ||
+			got[0].Workspace.ID != "wsp_there" {
 			t.Errorf("Seen = %+v", got)
 		}
 		if got := account.VisibleMemberships(person("ann"), both); len(got) != 2 || len(both) != 2 {

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"slices"
+
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -12,14 +14,23 @@ const maxSignInEvents = 20
 // the workspaces that p joined last. by is the system, in the request of the sign-in.
 func (p *Person) SignedIn(by identity.Actor, issuer string) event.Note {
 	by.User = p.User.ID
-	var in []identity.WorkspaceID
+	return event.Note{
+		By: by, Type: "user.signed_in", Subject: string(p.User.ID), Data: map[string]any{"issuer": issuer},
+		Workspaces: p.latestWorkspaces(), Scope: []string{issuer}, Until: event.EndOfDay(by.At),
+	}
+}
+
+// In reports whether p is a member of a workspace.
+func (p *Person) In(ws identity.WorkspaceID) bool {
+	return slices.ContainsFunc(p.Memberships, func(m Membership) bool { return m.Workspace.ID == ws })
+}
+
+// latestWorkspaces returns at most maxSignInEvents workspaces of p, the one that p joined last first.
+func (p *Person) latestWorkspaces() (in []identity.WorkspaceID) {
 	for i := len(p.Memberships) - 1; i >= 0 && len(in) < maxSignInEvents; i-- {
 		if w := &p.Memberships[i].Workspace; w.DeletedAt.IsZero() {
 			in = append(in, w.ID)
 		}
 	}
-	return event.Note{
-		By: by, Type: "user.signed_in", Subject: string(p.User.ID), Data: map[string]any{"issuer": issuer},
-		Workspaces: in, Scope: []string{issuer}, Until: event.EndOfDay(by.At),
-	}
+	return in
 }

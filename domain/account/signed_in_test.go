@@ -46,11 +46,13 @@ func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
 			if tt.count == 0 {
 				return
 			}
-			if first, last := events[0].Workspace, events[len(events)-1].Workspace; first != tt.first || last != tt.last {
+			if first, last := events[0].Workspace, events[len(events)-1].Workspace; first != tt.first ||
+				last != tt.last {
 				t.Errorf("from %s to %s, want from %s to %s", first, last, tt.first, tt.last)
 			}
 			e := events[0]
-			if e.Type != "user.signed_in" || e.Actor != "ann" || e.Subject != "ann" || e.Data["issuer"] != "https://issuer.example" || e.Request != by.Request {
+			if e.Type != "user.signed_in" || e.Actor != "ann" || e.Subject != "ann" ||
+				e.Data["issuer"] != "https://issuer.example" || e.Request != by.Request {
 				t.Errorf("the event is %+v", e)
 			}
 			if want := time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC); !n.Until.Equal(want) {
@@ -58,7 +60,8 @@ func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
 			}
 		})
 	}
-	one, two, other := in(1).SignedIn(by, "https://one.example"), in(2).SignedIn(by, "https://one.example"), in(1).SignedIn(by, "https://two.example")
+	one, two, other := in(1).SignedIn(by, "https://one.example"), in(2).SignedIn(by, "https://one.example"),
+		in(1).SignedIn(by, "https://two.example")
 	if one.Key() != two.Key() || one.Key() == other.Key() {
 		t.Error("a sign-in is counted by person and issuer")
 	}

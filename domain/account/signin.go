@@ -32,7 +32,8 @@ var (
 	}
 	ErrClaimMissing = &fault.Error{
 		Kind: fault.Forbidden, Code: "required_claim_missing",
-		Detail: "Your token lacks a claim that this organisation requires. Ask the administrators of your sign-in for it.",
+		Detail: "Your token lacks a claim that this organisation requires. Ask the administrators of your sign-in " +
+			"for it.",
 	}
 )
 
@@ -44,9 +45,10 @@ type SignIn struct {
 	Linked      *User                                      // the account of this issuer and subject, if there is one
 	ByEmail     *User                                      // has the address of Claims (Email); nil if there is none
 	IssuedAt    time.Time                                  // of the newest token that was settled for Linked
-	HasSubject  bool                                       // ByEmail signs in at this issuer already, as another subject
+	ErasedAt    time.Time                                  // when this issuer's person was erased; zero: never
+	HasSubject  bool                                       // ByEmail signs in here as another subject
 	Invitations []Pending                                  // to the address of Claims (Email), if Linked is nil
-	Workspaces  map[string]*Workspace                      // by slug: named by rules, or where rules gave either user a role
+	Workspaces  map[string]*Workspace                      // by slug: named by rules, or of roles by rules
 	MemberOf    map[identity.UserID][]identity.WorkspaceID // the workspaces that Linked and ByEmail are members of
 
 	User              *User      // the account that Settle found or created
@@ -65,7 +67,7 @@ func (s *SignIn) Email() string { return s.Claims.EmailFor(s.Org) }
 // ErrClaimMissing if the claims lack what the org requires in the issuer's tokens. ErrSignUpClosed if
 // there is no account, and these claims may not create one.
 //
-// identity.ErrUnauthenticated if the account is disabled.
+// identity.ErrUnauthenticated if the account is disabled, or was erased after the token was issued.
 //
 // A token that is older than one that was settled only identifies the person: the newer one has the
 // current claims.
@@ -76,6 +78,9 @@ func (s *SignIn) Settle(by identity.Actor) error {
 	if s.Linked != nil && s.Linked.Enabled() && s.Claims.IssuedAt.Before(s.IssuedAt) {
 		s.User = s.Linked
 		return nil
+	}
+	if s.Linked == nil && !s.ErasedAt.IsZero() && !s.Claims.IssuedAt.After(s.ErasedAt) {
+		return identity.ErrUnauthenticated
 	}
 	if err := s.choose(by); err != nil {
 		return err
@@ -141,7 +146,7 @@ func (s *SignIn) maySignUp(now time.Time) bool {
 	case identity.SignUpOpen:
 		return true
 	case identity.SignUpClaims:
-		if !s.Claims.Grants(s.Org.ClaimRules).None() {
+		if !s.Claims.Grants(s.Org.ClaimRules).None() || len(s.Org.CapturesOf(s.Email())) > 0 {
 			return true
 		}
 	}
@@ -168,7 +173,8 @@ func (s *SignIn) workspaceIDs() []identity.WorkspaceID {
 // removed from the configuration still counts: it was trusted at the time.
 func (u *User) emailUnvouched(org *identity.Org) bool {
 	issuer, configured := org.Issuer(u.EmailVerifiedBy)
-	return u.EmailVerifiedBy == "" || configured && !issuer.VouchesFor(u.Email)
+	return u.EmailVerifiedBy == "" || u.EmailVerifiedBy == VerifiedByInvitation || configured &&
+		!issuer.VouchesFor(u.Email)
 }
 
 // updateFrom copies what the token says about the person, except the address, and returns what that
@@ -229,7 +235,8 @@ func (p *Person) Settled(c Claims, org *identity.Org) bool {
 	if c.IssuedAt.Before(p.IssuedAt) {
 		return true
 	}
-	if m := p.LastSettled; m != nil && m.IssuedAt.Equal(c.IssuedAt) && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
+	if m := p.LastSettled; m != nil && m.IssuedAt.Equal(c.IssuedAt) && m.ExpiresAt.Equal(c.ExpiresAt) &&
+		m.Email == c.Email && m.Name == c.Name {
 		return true
 	}
 	if c.IssuedAt.After(p.IssuedAt) {
@@ -281,11 +288,14 @@ func (p *Person) Select(named string, safe bool) (Membership, error) {
 	return Membership{}, identity.ErrWorkspaceRequired
 }
 
+// personalName is the name of a personal workspace whose owner has no name.
+const personalName = "My workspace"
+
 // newPersonalWorkspace creates a workspace that a new user owns, under a slug that no other workspace has.
 func newPersonalWorkspace(by identity.Actor, u *User) (*Workspace, error) {
 	by.User = u.ID
 	suffix := string(u.ID)[len(u.ID)-12:]
-	name := "My workspace"
+	name := personalName
 	if u.Name != "" {
 		name = clip(u.Name, 100)
 	}

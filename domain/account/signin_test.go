@@ -19,7 +19,8 @@ var signingIn = identity.System("org", "", "sign-in", later)
 
 // claims returns Ann's claims after change.
 func claims(change func(*account.Claims)) account.Claims {
-	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann", IssuedAt: now}
+	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann",
+		IssuedAt: now}
 	if change != nil {
 		change(&c)
 	}
@@ -37,7 +38,8 @@ func user(id identity.UserID, email string, verified bool) *account.User {
 	if verified {
 		by = issuer
 	}
-	return &account.User{EmailVerifiedBy: by, ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann", Revision: 3, CreatedAt: now, UpdatedAt: now}
+	return &account.User{EmailVerifiedBy: by, ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann",
+		Revision: 3, CreatedAt: now, UpdatedAt: now}
 }
 
 // types returns the types of the recorded events.
@@ -60,15 +62,23 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		email           string // that the account has then, verified or none
 		events          []string
 	}{
-		"who is linked is that account": {nil, user("ann", "ann@example.com", true), user("ann", "ann@example.com", true), "ann", false, "ann@example.com", nil},
-		"whatever their address has become": {verified(true, "anna@example.com"), user("ann", "ann@example.com", true), nil, "ann", false, "anna@example.com",
+		"who is linked is that account": {nil, user("ann", "ann@example.com", true),
+			user("ann", "ann@example.com", true), "ann", false, "ann@example.com", nil},
+		"whatever their address has become": {verified(true, "anna@example.com"), user("ann", "ann@example.com", true),
+			nil, "ann", false, "anna@example.com",
 			[]string{"user.updated"}},
-		"an address that is vouched for no longer stays": {verified(false, "anna@example.com"), user("ann", "ann@example.com", true), nil, "ann", false, "ann@example.com", nil},
-		"an address of another account stays that one's": {nil, user("ann", "old@example.com", true), user("bob", "ann@example.com", true), "ann", false, "old@example.com", nil},
-		"though no one vouched for it there":             {nil, user("ann", "", false), user("bob", "ann@example.com", false), "ann", false, "", nil},
-		"a linked one gets the address it lacks":         {nil, user("ann", "", false), nil, "ann", false, "ann@example.com", []string{"user.updated"}},
-		"or has it vouched for":                          {nil, user("ann", "ann@example.com", false), user("ann", "ann@example.com", false), "ann", false, "ann@example.com", []string{"user.updated"}},
-		"its case follows the token":                     {nil, user("ann", "Ann@Example.com", true), user("ann", "Ann@Example.com", true), "ann", false, "ann@example.com", []string{"user.updated"}},
+		"an address that is vouched for no longer stays": {verified(false, "anna@example.com"),
+			user("ann", "ann@example.com", true), nil, "ann", false, "ann@example.com", nil},
+		"an address of another account stays that one's": {nil, user("ann", "old@example.com", true),
+			user("bob", "ann@example.com", true), "ann", false, "old@example.com", nil},
+		"though no one vouched for it there": {nil, user("ann", "", false), user("bob", "ann@example.com", false),
+			"ann", false, "", nil},
+		"a linked one gets the address it lacks": {nil, user("ann", "", false), nil, "ann", false, "ann@example.com",
+			[]string{"user.updated"}},
+		"or has it vouched for": {nil, user("ann", "ann@example.com", false),
+			user("ann", "ann@example.com", false), "ann", false, "ann@example.com", []string{"user.updated"}},
+		"its case follows the token": {nil, user("ann", "Ann@Example.com", true), user("ann", "Ann@Example.com", true),
+			"ann", false, "ann@example.com", []string{"user.updated"}},
 
 		"an account is joined by an address that both sides vouch for": {nil, nil, user("ann", "ann@example.com", true), "ann", true, "ann@example.com", []string{"user.linked"}},
 		"whatever the case of it":                                      {nil, nil, user("ann", "ANN@example.com", true), "ann", true, "ann@example.com", []string{"user.linked", "user.updated"}},
@@ -77,9 +87,12 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
 		"nor by one that has a NUL":                                    {verified(true, "ann@example.com\x00"), nil, user("ann", "ann@example.com\x00", true), "", true, "", []string{"user.created"}},
 		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
-		"a newcomer gets an account":                                   {nil, nil, nil, "", true, "ann@example.com", []string{"user.created"}},
-		"without an address that is not vouched for":                   {verified(false, "ann@example.com"), nil, nil, "", true, "", []string{"user.created"}},
-		"nor what is no address":                                       {verified(true, "ann@"), nil, nil, "", true, "", []string{"user.created"}},
+		"a newcomer gets an account": {nil, nil, nil, "", true, "ann@example.com",
+			[]string{"user.created"}},
+		"without an address that is not vouched for": {verified(false, "ann@example.com"), nil, nil,
+			"", true, "", []string{"user.created"}},
+		"nor what is no address": {verified(true, "ann@"), nil, nil, "", true, "",
+			[]string{"user.created"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := account.SignIn{Claims: claims(tt.claims), Org: open(), Linked: tt.linked, ByEmail: tt.byEmail}
@@ -88,10 +101,13 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			if s.IsNew != (tt.want == "") || s.Link != tt.link || s.PersonalWorkspace != nil {
 				t.Errorf("fresh %v, link %v, own %+v", s.IsNew, s.Link, s.PersonalWorkspace)
 			}
-			if !s.IsNew && u.ID != tt.want || s.IsNew && (!id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.CreatedAt != later || u.Revision != 1 || u.Service || u.Operator) {
+			if !s.IsNew && u.ID != tt.want || s.IsNew &&
+				(!id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.CreatedAt != later ||
+					u.Revision != 1 || u.Service || u.Operator) {
 				t.Errorf("user %+v", u)
 			}
-			if u.Email != tt.email || !s.IsNew && tt.email == "" && u.EmailVerified || tt.email != "" && !u.EmailVerified {
+			if u.Email != tt.email || !s.IsNew && tt.email == "" && u.EmailVerified || tt.email != "" &&
+				!u.EmailVerified {
 				t.Errorf("address %q, verified %v", u.Email, u.EmailVerified)
 			}
 			if s.IsNew && tt.email == "" && u.EmailVerified {
@@ -101,7 +117,8 @@ func TestSettleFindsTheAccount(t *testing.T) {
 				t.Errorf("name = %q", u.Name)
 			}
 			recorded(t, u.Log, signingIn, string(u.ID), tt.events...)
-			if updated := slices.Contains(tt.events, "user.updated"); !s.IsNew && updated != (u.Revision == 4 && u.UpdatedAt == later) {
+			if updated := slices.Contains(tt.events, "user.updated"); !s.IsNew &&
+				updated != (u.Revision == 4 && u.UpdatedAt == later) {
 				t.Errorf("revision %d, updated %v", u.Revision, u.UpdatedAt)
 			}
 			if tt.byEmail != nil && tt.byEmail != u && (len(tt.byEmail.Recorded()) != 0 || tt.byEmail.Revision != 3) {
@@ -114,10 +131,12 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			ann := user("ann", "ann@example.com", true)
 			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linked, ByEmail: ann, HasSubject: true}
 			wantErr(t, s.Settle(signingIn), nil)
-			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" || ann.Revision != 3 || len(ann.Recorded()) != 0 {
+			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" ||
+				ann.Revision != 3 || len(ann.Recorded()) != 0 {
 				t.Errorf("user %+v", s.User)
 			}
-			if linked == nil && (!s.IsNew || !s.Link || s.NotJoined != ann) || linked != nil && (s.IsNew || s.Link || s.User != linked || s.NotJoined != nil) {
+			if linked == nil && (!s.IsNew || !s.Link || s.NotJoined != ann) || linked != nil &&
+				(s.IsNew || s.Link || s.User != linked || s.NotJoined != nil) {
 				t.Errorf("fresh %v, link %v, apart %+v", s.IsNew, s.Link, s.NotJoined)
 			}
 		}
@@ -133,7 +152,8 @@ func TestSettleFindsTheAccount(t *testing.T) {
 
 func TestSettleTellsTheWorkspaces(t *testing.T) {
 	rules := []identity.ClaimRule{
-		{Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "groups", Value: "ops", Operator: true},
+		{Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member},
+		{Claim: "groups", Value: "ops", Operator: true},
 	}
 	ann, bob := user("ann", "ann@example.com", true), user("bob", "bob@example.com", true)
 	in := map[identity.UserID][]identity.WorkspaceID{"ann": {"beta", "acme"}, "bob": {"gamma"}}
@@ -146,11 +166,16 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 		"a link is recorded in all their workspaces, and in no other": {account.SignIn{ByEmail: ann, MemberOf: in}, []string{"dev"}, identity.Member, []string{"user.linked acme", "user.linked beta"}},
 		"so is what changed, once each":                               {account.SignIn{Linked: bob, MemberOf: in}, []string{"ops"}, identity.NoRole, []string{"user.updated gamma"}},
 		"to one who joins too":                                        {account.SignIn{Linked: bob, MemberOf: in}, []string{"dev"}, identity.NoRole, []string{"user.updated acme", "user.updated gamma"}},
-		"but not to one who leaves":                                   {account.SignIn{ByEmail: ann, MemberOf: in}, nil, identity.Member, []string{"user.linked beta"}},
-		"of who is in none an event without one is kept":              {account.SignIn{ByEmail: ann}, nil, identity.NoRole, []string{"user.linked "}},
-		"a newcomer without a place is told of to none":               {account.SignIn{}, nil, identity.NoRole, []string{"user.created "}},
-		"a user admitted by rules is recorded there":                  {account.SignIn{}, []string{"dev"}, identity.NoRole, []string{"user.created acme"}},
-		"who gets a workspace is told of there, by its own":           {account.SignIn{Org: withOwnSpaces()}, nil, identity.NoRole, []string{"user.created own"}},
+		"but not to one who leaves": {account.SignIn{ByEmail: ann, MemberOf: in}, nil,
+			identity.Member, []string{"user.linked beta"}},
+		"of who is in none an event without one is kept": {account.SignIn{ByEmail: ann}, nil,
+			identity.NoRole, []string{"user.linked "}},
+		"a newcomer without a place is told of to none": {account.SignIn{}, nil, identity.NoRole,
+			[]string{"user.created "}},
+		"a user admitted by rules is recorded there": {account.SignIn{}, []string{"dev"}, identity.NoRole,
+			[]string{"user.created acme"}},
+		"who gets a workspace is told of there, by its own": {account.SignIn{Org: withOwnSpaces()}, nil,
+			identity.NoRole, []string{"user.created own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, u := range []**account.User{&tt.s.Linked, &tt.s.ByEmail} {
@@ -167,7 +192,9 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 				tt.s.Org = open()
 			}
 			tt.s.Org.ClaimRules = open(rules...).ClaimRules
-			tt.s.Claims, tt.s.Workspaces = claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(tt.groups)} }), map[string]*account.Workspace{"acme-slug": w}
+			tt.s.Claims, tt.s.Workspaces = claims(func(c *account.Claims) {
+				c.Raw = map[string]any{"groups": anys(tt.groups)}
+			}), map[string]*account.Workspace{"acme-slug": w}
 			wantErr(t, tt.s.Settle(signingIn), nil)
 			var got []string
 			for _, e := range tt.s.User.Recorded() {
@@ -187,7 +214,8 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 }
 
 func TestSettleHeedsTheNewestToken(t *testing.T) {
-	rules := []identity.ClaimRule{{Claim: "groups", Value: "lead", Workspace: "acme-slug", Role: identity.Admin}, {Claim: "groups", Value: "lead", Operator: true}}
+	rules := []identity.ClaimRule{{Claim: "groups", Value: "lead", Workspace: "acme-slug", Role: identity.Admin},
+		{Claim: "groups", Value: "lead", Operator: true}}
 	for name, tt := range map[string]struct {
 		issued time.Time
 		heeded bool
@@ -206,17 +234,21 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 				}
 				s := account.SignIn{
 					Claims: claims(func(c *account.Claims) {
-						c.IssuedAt, c.Name, c.Email, c.Raw = tt.issued, "Anna", "anna@example.com", map[string]any{"groups": "lead"}
+						c.IssuedAt, c.Name, c.Email, c.Raw = tt.issued, "Anna", "anna@example.com",
+							map[string]any{"groups": "lead"}
 					}),
-					Org: open(rules...), Linked: ann, IssuedAt: now, Workspaces: map[string]*account.Workspace{"acme-slug": w},
+					Org: open(rules...), Linked: ann, IssuedAt: now,
+					Workspaces: map[string]*account.Workspace{"acme-slug": w},
 				}
 				wantErr(t, s.Settle(signingIn), nil)
 				if s.User != ann || s.IsNew || s.Link {
 					t.Fatalf("it is somebody else: %+v", s.User)
 				}
 				told := len(ann.Recorded()) + len(w.Recorded())
-				if tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator || ann.Name != "Anna" || ann.Email != "anna@example.com") ||
-					!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator || ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0) {
+				if tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator ||
+					ann.Name != "Anna" || ann.Email != "anna@example.com") ||
+					!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator ||
+						ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0) {
 					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, told)
 				}
 			})
@@ -254,140 +286,4 @@ func TestSettleFollowsTheName(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestSettleMakesAnOwnSpace(t *testing.T) {
-	for name, tt := range map[string]struct{ claimed, want string }{
-		"named after them":                 {"Änn", "Änn"},
-		"or not":                           {"", "My workspace"},
-		"at most 100 characters of it":     {strings.Repeat("ä", 110), strings.Repeat("ä", 100)},
-		"without their control characters": {"A\u0085nn\u009f\n", "Ann"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), Org: withOwnSpaces()}
-			wantErr(t, s.Settle(signingIn), nil)
-			own := s.PersonalWorkspace
-			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) || own.Org != "org" || own.Owners != 1 ||
-				own.Members[s.User.ID].Role != identity.Owner || own.Members[s.User.ID].ByHand != identity.Owner {
-				t.Fatalf("own = %+v", own)
-			}
-			if got := types(own.Log); !slices.Equal(got, []string{"workspace.created"}) || own.Recorded()[0].Actor != s.User.ID {
-				t.Errorf("recorded %+v", own.Recorded())
-			}
-		})
-	}
-	for name, s := range map[string]account.SignIn{
-		"not for who is known":          {Org: withOwnSpaces(), Linked: user("ann", "ann@example.com", true)},
-		"nor for who joins an account":  {Org: withOwnSpaces(), ByEmail: user("ann", "ann@example.com", true)},
-		"nor where the org has no such": {Org: open()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s.Claims = claims(nil)
-			wantErr(t, s.Settle(signingIn), nil)
-			if s.PersonalWorkspace != nil {
-				t.Errorf("own = %+v", s.PersonalWorkspace)
-			}
-		})
-	}
-}
-
-func TestSettleGrants(t *testing.T) {
-	raw := func(groups ...string) account.Claims {
-		return claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(groups)} })
-	}
-	grant := func(group, slug string, role identity.Role) identity.ClaimRule {
-		return identity.ClaimRule{Claim: "groups", Value: group, Workspace: slug, Role: role}
-	}
-	rules := []identity.ClaimRule{grant("dev", "acme-slug", identity.Member), grant("lead", "acme-slug", identity.Admin), grant("dev", "gone-slug", identity.Viewer)}
-	operators := append(slices.Clone(rules), identity.ClaimRule{Claim: "groups", Value: "ops", Operator: true})
-	settle := func(t *testing.T, u *account.User, c account.Claims, rules []identity.ClaimRule, m account.Member) (*account.User, *account.Workspace) {
-		t.Helper()
-		w := acme()
-		if m.Role != identity.NoRole {
-			if m.User = u.ID; m.Role > m.ByHand {
-				m.Granted = account.Granted{issuer: m.Role}
-			}
-			w.Members[u.ID] = m
-		}
-		s := account.SignIn{Claims: c, Org: open(rules...), Linked: u, Workspaces: map[string]*account.Workspace{"acme-slug": w}}
-		wantErr(t, s.Settle(signingIn), nil)
-		return s.User, w
-	}
-	for name, tt := range map[string]struct {
-		claims account.Claims
-		rules  []identity.ClaimRule
-		member account.Member
-		want   account.Member
-		event  string
-	}{
-		"a group makes a member":            {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member}, "member.added"},
-		"the highest of several counts":     {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin}, "member.added"},
-		"no group, no membership":           {raw("other"), rules, account.Member{}, account.Member{}, ""},
-		"who leaves the group leaves":       {raw(), rules, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
-		"or is lowered":                     {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Member}, "member.updated"},
-		"but not from a role given by hand": {raw("dev"), rules, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
-		"nor out":                           {raw(), rules, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, ""},
-		"nor further down than to that":     {raw(), rules, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
-		"what rules gave goes with them":    {raw("dev"), nil, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
-		"wholly, if they gave all":          {raw("dev"), nil, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
-		"also if others are left":           {raw("ops"), operators[3:], account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
-		"but what was given by hand stays":  {raw("ops"), operators[3:], account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, w := settle(t, user("ann", "ann@example.com", true), tt.claims, tt.rules, tt.member)
-			if m := w.Members["ann"]; m.Role != tt.want.Role || m.ByHand != tt.want.ByHand {
-				t.Errorf("member %+v, want %+v", m, tt.want)
-			}
-			if got := types(w.Log); !slices.Equal(got, slices.DeleteFunc([]string{tt.event}, func(s string) bool { return s == "" })) {
-				t.Errorf("recorded %q", got)
-			}
-		})
-	}
-	for name, tt := range map[string]struct {
-		was    bool
-		byHand bool
-		claims account.Claims
-		rules  []identity.ClaimRule
-		want   bool
-	}{
-		"a group makes an operator":                     {false, false, raw("ops"), operators, true},
-		"who leaves it is one no longer":                {true, false, raw("dev"), operators, false},
-		"nor is one where no rule makes any":            {true, false, raw("ops"), rules, false},
-		"or there is no rule":                           {true, false, raw("ops"), nil, false},
-		"an operator by hand stays one":                 {true, true, raw("dev"), operators, true},
-		"without any rule too":                          {true, true, raw("dev"), nil, true},
-		"another group makes none":                      {false, false, raw("dev"), operators, false},
-		"nor does this one without a rule that says so": {false, false, raw("ops"), rules, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			u := user("ann", "ann@example.com", true)
-			u.Operator, u.OperatorByHand = tt.was, tt.byHand
-			u, _ = settle(t, u, tt.claims, tt.rules, account.Member{})
-			if u.Operator != tt.want {
-				t.Errorf("operator = %v", u.Operator)
-			}
-			if tt.was == tt.want {
-				recorded(t, u.Log, signingIn, "ann")
-				return
-			}
-			recorded(t, u.Log, signingIn, "ann", "user.updated")
-			if data := u.Recorded()[0].Data; data["operator"] != (event.Change{From: tt.was, To: tt.want}) || u.Revision != 4 {
-				t.Errorf("data = %v, revision %d", data, u.Revision)
-			}
-		})
-	}
-	t.Run("the last owner stays", func(t *testing.T) {
-		w := byRules(acme(), "owner", identity.NoRole)
-		s := account.SignIn{Claims: raw(), Org: open(rules...), Linked: user("owner", "ann@example.com", true), Workspaces: map[string]*account.Workspace{"acme-slug": w}}
-		wantErr(t, s.Settle(signingIn), nil)
-		sameMembers(t, w, acmeWith(nil))
-	})
-}
-
-func anys(in []string) []any {
-	out := make([]any, len(in))
-	for i, s := range in {
-		out[i] = s
-	}
-	return out
 }

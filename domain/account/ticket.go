@@ -9,16 +9,21 @@ import (
 )
 
 // A ticket replaces a credential where none can be sent: browsers open event streams without custom
-// headers. It opens one stream, within one minute, and that stream ends with the credential.
+// headers. It opens one stream, within one minute, and that stream ends with the credential. A reader who has received
+// that stream can resume it with the same ticket, as EventSource does.
 const (
 	ticketPrefix = "atp_"
 	TicketLife   = time.Minute
+
+	// ResumeWithin is how long after it opened or resumed its stream a ticket can resume it.
+	ResumeWithin = 24 * time.Hour
 )
 
-// Proof is what a caller has proved: possession of a live key, or a sign-in at an issuer. It is not the
+// Proof is what a caller has proved: possession of a live key or session, or a sign-in at an issuer. It is not the
 // credential itself and cannot be used to authenticate.
 type Proof struct {
-	Key             Hash // zero for a person who signed in
+	Key             Hash // zero for a session, and for a person who signed in at an issuer
+	Session         Hash // of the session's cookie; zero for another credential
 	Issuer, Subject string
 	Until           time.Time // when the token of a sign-in ends; a key has its own end
 }
@@ -28,10 +33,13 @@ func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) boo
 	switch {
 	case principal == nil || !principal.User.Enabled():
 		return false
+	case p.Session != Hash{}:
+		return principal.LiveSession(org, now)
 	case p.Issuer == "":
 		return principal.Live(org.Keys, now)
 	}
-	return now.Before(p.Until) && slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == p.Issuer })
+	return now.Before(p.Until) && slices.ContainsFunc(org.Issuers,
+		func(i identity.Issuer) bool { return i.URL == p.Issuer })
 }
 
 // Ticket is a ticket as it is stored.

@@ -80,7 +80,8 @@ func TestParseToken(t *testing.T) {
 	})
 	t.Run("whatever comes is refused without a panic", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			if _, ok := account.ParseToken(rapid.OneOf(rapid.String(), rapid.StringMatching(`atk_.{49}`)).Draw(t, "s")); ok {
+			if _, ok := account.ParseToken(rapid.OneOf(rapid.String(), rapid.StringMatching(`atk_.{49}`)).Draw(t,
+				"s")); ok {
 				t.Fatal("accepted")
 			}
 		})

@@ -1,10 +1,7 @@
 package account
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,12 +26,19 @@ const RestoreWithin = 30 * 24 * time.Hour
 
 // Errors about workspaces and their members.
 var (
-	ErrSlugTaken             = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or the slug is reserved."}
-	ErrTooManyWorkspaces     = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have already created 20 workspaces, including deleted ones."}
-	ErrMemberNotFound        = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
-	ErrWorkspaceInUse        = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has active connections or a subscription. Revoke the connections and end the subscription first."}
-	ErrWorkspacesByOperators = &fault.Error{Kind: fault.Forbidden, Code: "workspaces_by_operators", Detail: "Only operators of this organisation may create workspaces."}
-	ErrLastOwner             = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace needs at least one person as owner. Make another person an owner first."}
+	ErrSlugTaken = &fault.Error{Kind: fault.Conflict, Code: "slug_taken",
+		Detail: "Another workspace of this organisation has that slug, or the slug is reserved."}
+	ErrTooManyWorkspaces = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+		Detail: "You have already created 20 workspaces, including deleted ones."}
+	ErrMemberNotFound = &fault.Error{Kind: fault.NotFound, Code: "member_not_found",
+		Detail: "The workspace has no such member."}
+	ErrWorkspaceInUse = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use",
+		Detail: "The workspace has active connections or a subscription. Revoke the connections and end the " +
+			"subscription first."}
+	ErrWorkspacesByOperators = &fault.Error{Kind: fault.Forbidden, Code: "workspaces_by_operators",
+		Detail: "Only operators of this organisation may create workspaces."}
+	ErrLastOwner = &fault.Error{Kind: fault.Conflict, Code: "last_owner",
+		Detail: "A workspace needs at least one person as owner. Make another person an owner first."}
 )
 
 // Workspace holds the members and data of a team in an org.
@@ -72,24 +76,20 @@ type Member struct {
 	Role      identity.Role // NoRole removes the member when it is saved
 	ByHand    identity.Role // the part of Role granted by hand; NoRole: only claim rules keep the membership
 	Granted   Granted
+	Groups    int // in how many groups of the workspace they are; set if they are about to join one
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
+// WorkspacePage is one page of workspaces.
+type WorkspacePage = page.Of[Workspace]
+
+// UserPage is one page of people.
+type UserPage = page.Of[User]
+
 // MemberPage is one page of members.
 type MemberPage = page.Of[Member]
-
-// slugPattern matches the slugs of workspaces and orgs: DNS labels.
-var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
-
-var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
-
-// reserved lists slugs that are parts of addresses that a user interface needs.
-var reserved = []string{
-	"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health", "help", "invitations", "login", "logout",
-	"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www",
-}
 
 // NewWorkspace creates a workspace of by's org. by owns it; if by is the system, it has no owner yet.
 // An API key needs the owner role in its own workspace, and gets no access to the new one. A service
@@ -120,13 +120,13 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 		slug = slugOf(name)
 	}
 	w := &Workspace{
-		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: name, CreatedBy: by.User,
-		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
+		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: name,
+		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
 	}
 	if err := w.check(true); err != nil {
 		return nil, err
 	}
-	if reservedByRules(by, org.ClaimRules, slug) {
+	if reservedByRules(by, org, slug) {
 		return nil, ErrSlugTaken
 	}
 	if by.User != "" {
@@ -134,13 +134,6 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 	}
 	w.record(by, "workspace.created", map[string]any{"slug": slug})
 	return w, nil
-}
-
-// reservedByRules reports whether by may not use a slug because the org's claim rules name it. Only the system
-// may. Otherwise the users that the rules name would become members of whichever workspace took the
-// slug first.
-func reservedByRules(by identity.Actor, rules []identity.ClaimRule, slug string) bool {
-	return by.User != "" && slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Workspace == slug })
 }
 
 // RoleOf returns by's role in w, capped at the ceiling of the credential. An API key has no role
@@ -170,8 +163,8 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 // WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
-// Change applies changes. Requires the admin role. rules are the org's (reservedByRules).
-func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identity.ClaimRule, c WorkspaceChanges) error {
+// Change applies changes. Requires the admin role. org is that of w; nil has no rules (reservedByRules).
+func (w *Workspace) Change(by identity.Actor, at revision.Match, org *identity.Org, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
 	}
@@ -185,7 +178,7 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identit
 	if err := w.check(c.Name != nil); err != nil {
 		return err
 	}
-	if _, renamed := changed["slug"]; renamed && reservedByRules(by, rules, w.Slug) {
+	if _, renamed := changed["slug"]; renamed && reservedByRules(by, org, w.Slug) {
 		return ErrSlugTaken
 	}
 	if len(changed) > 0 {
@@ -195,9 +188,13 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identit
 	return nil
 }
 
-// Delete hides w from everyone. It can be restored within RestoreWithin. Requires the owner role.
+// Delete hides w from everyone. It can be restored within RestoreWithin. Requires the owner role, and
+// Actor.SteppedUp.
 func (w *Workspace) Delete(by identity.Actor, at revision.Match) error {
 	if err := w.Allow(by, identity.Owner); err != nil {
+		return err
+	}
+	if err := by.SteppedUp(); err != nil {
 		return err
 	}
 	if err := at.Check(w.Revision); err != nil {
@@ -240,10 +237,28 @@ func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity
 	return nil
 }
 
+// Capture makes a person a member by a rule about the domain of their address, as if by hand. It does nothing if the
+// person is a member. by must be the system.
+func (w *Workspace) Capture(by identity.Actor, user identity.UserID, rule identity.Capture) error {
+	if by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() {
+		return identity.ErrWorkspaceNotFound
+	}
+	if _, member := w.Members[user]; member {
+		return nil
+	}
+	w.record(by, "member.added", map[string]any{
+		"user_id": user, "role": rule.Role.String(), "email_domain": rule.Domain,
+	})
+	w.set(user, rule.Role, rule.Role, by.At)
+	return nil
+}
+
 // ChangeRole grants a member a role by hand. Claim rules may raise it again with the next token, and
-// never lower it. Requires the admin role. A caller cannot grant, or take away, a role higher than
-// their own.
-func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {
+// never lower it. A higher role of the member's groups stays. Requires the admin role. A caller cannot
+// grant, or take away, a role higher than their own.
+func (w *Workspace) ChangeRole(
+	by identity.Actor, at revision.Match, user identity.UserID, to identity.Role,
+) (Member, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return Member{}, err
 	}
@@ -254,6 +269,7 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	if err := at.Check(m.Revision); err != nil {
 		return Member{}, err
 	}
+	held := m.Granted.byGroups()
 	switch {
 	case to == identity.NoRole:
 		return Member{}, fault.InvalidFields([]fault.Field{noRole})
@@ -261,13 +277,14 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 		return Member{}, identity.ErrRoleCeiling.Because(
 			"You cannot change the role of a member who is above you, or grant a role higher than your own.",
 		)
-	case m.Role == to && m.ByHand == to:
+	case m.Role == held.highest(to) && m.ByHand == to && len(m.Granted) == len(held):
 		return m, nil
 	case to != identity.Owner && w.lastOwner(m):
 		return Member{}, ErrLastOwner
 	}
-	w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
-	w.set(user, to, to, by.At)
+	w.record(by, "member.updated",
+		map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
+	w.setGranted(user, to, held.highest(to), held, by.At)
 	return w.Members[user], nil
 }
 
@@ -315,28 +332,6 @@ func (w *Workspace) endMembership(by identity.Actor, m Member, keep KeepServiceK
 	endKeysOf(by, m.User, w.Keys[m.User], keep, data)
 	w.record(by, "member.removed", data)
 	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
-}
-
-// SlugOf returns the nth candidate slug for a name: research-2 if research is taken, and a random one
-// from the fifth on.
-func SlugOf(name string, n int) string {
-	suffix := fmt.Sprintf("-%d", n)
-	if n > 4 {
-		random := id.New(identity.WorkspacePrefix)
-		suffix = "-" + random[len(random)-8:]
-	}
-	slug := slugOf(name)
-	return strings.TrimRight(slug[:min(len(slug), 63-len(suffix))], "-") + suffix
-}
-
-// slugOf makes a slug of a name. Characters that a slug cannot have become hyphens.
-func slugOf(name string) string {
-	slug := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
-	slug = strings.Trim(slug[:min(len(slug), 63)], "-")
-	if slug == "" || slices.Contains(reserved, slug) {
-		slug = strings.Trim("workspace-"+slug, "-")
-	}
-	return slug
 }
 
 // set gives user a role, of which byHand was granted by hand, and updates the count of owners. A user

@@ -1,21 +1,17 @@
 package account_test
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
@@ -24,11 +20,13 @@ func TestNewWorkspace(t *testing.T) {
 	t.Run("a person's is owned by that person", func(t *testing.T) {
 		by := person("ann")
 		w, err := account.NewWorkspace(by, nil, "acme-2", "Acme")
-		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "Acme" || w.CreatedBy != "ann" || w.Revision != 1 ||
+		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" ||
+			w.Name != "Acme" || w.CreatedBy != "ann" || w.Revision != 1 ||
 			w.CreatedAt != later || w.UpdatedAt != later || !w.DeletedAt.IsZero() {
 			t.Fatalf("got %+v, %v", w, err)
 		}
-		want := map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Owner, ByHand: identity.Owner, Revision: 1, CreatedAt: later, UpdatedAt: later}}
+		want := map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Owner, ByHand: identity.Owner,
+			Revision: 1, CreatedAt: later, UpdatedAt: later}}
 		if !cmp.Equal(w.Members, want) || w.Owners != 1 {
 			t.Errorf("members = %+v, %d owners", w.Members, w.Owners)
 		}
@@ -36,7 +34,8 @@ func TestNewWorkspace(t *testing.T) {
 	})
 	t.Run("the system's has no owner yet", func(t *testing.T) {
 		w, err := account.NewWorkspace(system, nil, "acme-2", "")
-		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 || w.CreatedBy != "" {
+		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 ||
+			w.CreatedBy != "" {
 			t.Fatalf("got %+v, %v", w, err)
 		}
 		noted(t, w, system, "workspace.created", map[string]any{"slug": "acme-2"})
@@ -46,10 +45,14 @@ func TestNewWorkspace(t *testing.T) {
 		by   identity.Actor
 		want error
 	}{
-		"an owner's key makes another":                 {as(keyed(person("ann"), "acme", identity.Owner), identity.Owner), nil},
-		"an owner's key that is capped does not":       {as(keyed(person("ann"), "acme", identity.Admin), identity.Admin), identity.ErrForbidden},
-		"nor does a program's, which no one would own": {as(program(keyed(person("bot"), "acme", identity.Owner)), identity.Owner), identity.ErrForbidden},
-		"nor does the uncapped key of an admin":        {as(keyed(person("ann"), "acme", identity.Owner), identity.Admin), identity.ErrForbidden},
+		"an owner's key makes another": {as(keyed(person("ann"), "acme", identity.Owner),
+			identity.Owner), nil},
+		"an owner's key that is capped does not": {as(keyed(person("ann"), "acme", identity.Admin),
+			identity.Admin), identity.ErrForbidden},
+		"nor does a program's, which no one would own": {as(program(keyed(person("bot"), "acme", identity.Owner)),
+			identity.Owner), identity.ErrForbidden},
+		"nor does the uncapped key of an admin": {as(keyed(person("ann"), "acme", identity.Owner),
+			identity.Admin), identity.ErrForbidden},
 		"nor any credential that is capped":            {actor("ann", identity.Viewer), identity.ErrForbidden},
 		"who is nowhere yet, and has signed in, makes": {person("ann"), nil},
 	} {
@@ -63,16 +66,19 @@ func TestNewWorkspace(t *testing.T) {
 	}
 	for slug, ok := range map[string]bool{
 		"a": true, "7": true, "a-b": true, "u-0123": true, strings.Repeat("x", 63): true, "workspace": true,
-		"-a": false, "a-": false, "a--b": false, "A": false, "a_b": false, "ä": false, "a.b": false, "a\n": false, " ": false, strings.Repeat("x", 64): false,
+		"-a": false, "a-": false, "a--b": false, "A": false, "a_b": false, "ä": false, "a.b": false, "a\n": false,
+		" ": false, strings.Repeat("x", 64): false,
 	} {
 		t.Run("slug "+slug, func(t *testing.T) {
 			_, err := account.NewWorkspace(system, nil, slug, "x")
-			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/slug invalid_format"}) {
+			if got := wrongFields(t, err); (got == nil) != ok || !ok &&
+				!slices.Equal(got, []string{"/slug invalid_format"}) {
 				t.Errorf("wrong = %q", got)
 			}
 		})
 	}
-	for _, slug := range []string{"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health", "help", "invitations", "login", "logout",
+	for _, slug := range []string{"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health",
+		"help", "invitations", "login", "logout",
 		"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www"} {
 		t.Run("slug "+slug+" is reserved", func(t *testing.T) {
 			_, err := account.NewWorkspace(system, nil, slug, "x")
@@ -83,7 +89,8 @@ func TestNewWorkspace(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"Ä": nil, strings.Repeat("ä", 120): nil,
-		strings.Repeat("ä", 121): {"/name too_long"}, "a\nb": {"/name invalid_characters"}, "a\u0085b": {"/name invalid_characters"},
+		strings.Repeat("ä", 121): {"/name too_long"}, "a\nb": {"/name invalid_characters"},
+		"a\u0085b": {"/name invalid_characters"},
 	} {
 		t.Run("name "+name, func(t *testing.T) {
 			_, err := account.NewWorkspace(system, nil, "slug", name)
@@ -94,7 +101,8 @@ func TestNewWorkspace(t *testing.T) {
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
 		_, err := account.NewWorkspace(system, nil, "No", "a\nb")
-		if got := wrongFields(t, err); !slices.Equal(got, []string{"/slug invalid_format", "/name invalid_characters"}) {
+		if got := wrongFields(t, err); !slices.Equal(got,
+			[]string{"/slug invalid_format", "/name invalid_characters"}) {
 			t.Errorf("wrong = %q", got)
 		}
 	})
@@ -104,63 +112,6 @@ func TestNewWorkspace(t *testing.T) {
 			t.Errorf("wrong = %q", got)
 		}
 	})
-}
-
-func TestSlugOfAName(t *testing.T) {
-	system := identity.System("org", "", "cli", now)
-	for name, want := range map[string]string{
-		"Acme":                    "acme",
-		"Acme, Inc.":              "acme-inc",
-		"  R&D -- Team 7 ":        "r-d-team-7",
-		"Bücher":                  "b-cher",
-		"日本":                      "workspace",
-		"!!!":                     "workspace",
-		"Admin":                   "workspace-admin",
-		"API!":                    "workspace-api",
-		strings.Repeat("x", 100):  strings.Repeat("x", 63),
-		strings.Repeat("ab ", 40): strings.Repeat("ab-", 20) + "ab",
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, err := account.NewWorkspace(system, nil, "", name)
-			if err != nil || w.Slug != want || w.Name != name {
-				t.Fatalf("slug = %+v, %v; want %q", w, err, want)
-			}
-		})
-	}
-	t.Run("whatever the name, the slug is one that could have been chosen", func(t *testing.T) {
-		form := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-		rapid.Check(t, func(t *rapid.T) {
-			name := rapid.OneOf(rapid.StringN(1, 120, -1), rapid.StringMatching(`[ -~äß日]{1,120}`)).Filter(func(s string) bool {
-				return !naming.Deceptive(s) && utf8.RuneCountInString(naming.Normal(s)) <= 120
-			}).Draw(t, "name")
-			w, err := account.NewWorkspace(system, nil, "", name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !form.MatchString(w.Slug) || len(w.Slug) > 63 {
-				t.Fatalf("slug = %q", w.Slug)
-			}
-			if _, err := account.NewWorkspace(system, nil, w.Slug, name); err != nil {
-				t.Fatalf("%q cannot be chosen: %v", w.Slug, err)
-			}
-		})
-	})
-}
-
-func TestSlugOf(t *testing.T) {
-	for _, name := range []string{"Research", strings.Repeat("long-", 20), "Ärger", "api"} {
-		seen := map[string]bool{}
-		for n := 2; n <= 8; n++ {
-			slug := account.SlugOf(name, n)
-			if _, err := account.NewWorkspace(identity.System("org", "", "cli", now), nil, slug, name); err != nil || seen[slug] {
-				t.Errorf("the %dth slug of %q is %q: %v", n, name, slug, err)
-			}
-			seen[slug] = true
-		}
-	}
-	if got := account.SlugOf("Research", 2); got != "research-2" {
-		t.Errorf("the second is %q", got)
-	}
 }
 
 func TestRoleOf(t *testing.T) {
@@ -181,7 +132,8 @@ func TestRoleOf(t *testing.T) {
 		"a viewer's key does not raise anyone": {keyed(person("viewer"), "acme", identity.Owner), identity.Viewer},
 		"an owner's key of another workspace":  {keyed(person("owner"), "other", identity.Owner), identity.NoRole},
 		"a credential without a ceiling":       {identity.Actor{Org: "org", User: "owner"}, identity.NoRole},
-		"who names another workspace":          {identity.Actor{Org: "org", User: "admin", Workspace: "other", Role: identity.Owner, Ceiling: identity.Owner}, identity.Admin},
+		"who names another workspace": {identity.Actor{Org: "org", User: "admin", Workspace: "other",
+			Role: identity.Owner, Ceiling: identity.Owner}, identity.Admin},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
@@ -210,55 +162,6 @@ func TestRoleOf(t *testing.T) {
 	})
 }
 
-// TestRuledSlugs: otherwise the first user to take such a slug would own the workspace that the people
-// named by the rules join.
-func TestRuledSlugs(t *testing.T) {
-	system := identity.System("org", "", "cli", now)
-	rules := []identity.ClaimRule{{Claim: "groups", Value: "eng", Workspace: "engineering", Role: identity.Member}, {Claim: "groups", Value: "ops", Operator: true}}
-	for name, tt := range map[string]struct {
-		by         identity.Actor
-		slug, name string
-		want       error
-	}{
-		"a person makes none":                 {person("ann"), "engineering", "Mine", account.ErrSlugTaken},
-		"nor by a name that leads to it":      {person("ann"), "", "Engineering!", account.ErrSlugTaken},
-		"another one they make":               {person("ann"), "engineering-2", "", nil},
-		"and one by name":                     {person("ann"), "", "Ops", nil},
-		"the system makes it":                 {system, "engineering", "", nil},
-		"who may make none is not told of it": {actor("ann", identity.Viewer), "engineering", "", identity.ErrForbidden},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, err := account.NewWorkspace(tt.by, &identity.Org{ClaimRules: rules}, tt.slug, tt.name)
-			wantErr(t, err, tt.want)
-			if (w != nil) != (tt.want == nil) {
-				t.Errorf("got %+v", w)
-			}
-		})
-	}
-	for name, tt := range map[string]struct {
-		by   identity.Actor
-		is   string
-		to   account.WorkspaceChanges
-		want error
-	}{
-		"an owner renames none to it":       {person("owner"), "acme-slug", account.WorkspaceChanges{Slug: new("engineering")}, account.ErrSlugTaken},
-		"whatever else changes":             {person("admin"), "acme-slug", account.WorkspaceChanges{Slug: new("engineering"), Name: new("New")}, account.ErrSlugTaken},
-		"a stranger is told nothing":        {person("eve"), "acme-slug", account.WorkspaceChanges{Slug: new("engineering")}, identity.ErrWorkspaceNotFound},
-		"one that has it stays so":          {person("admin"), "engineering", account.WorkspaceChanges{Slug: new("engineering"), Name: new("New")}, nil},
-		"and may get another":               {person("admin"), "engineering", account.WorkspaceChanges{Slug: new("other")}, nil},
-		"another slug is anybody's to give": {person("admin"), "acme-slug", account.WorkspaceChanges{Slug: new("eng")}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := acme()
-			w.Slug = tt.is
-			wantErr(t, w.Change(tt.by, nil, rules, tt.to), tt.want)
-			if (len(w.Recorded()) > 0) != (tt.want == nil) {
-				t.Errorf("recorded %d", len(w.Recorded()))
-			}
-		})
-	}
-}
-
 func TestChangeWorkspace(t *testing.T) {
 	both := account.WorkspaceChanges{Slug: new("new-slug"), Name: new("New")}
 	for name, tt := range map[string]struct {
@@ -284,11 +187,14 @@ func TestChangeWorkspace(t *testing.T) {
 			if w.Slug != "new-slug" || w.Name != "New" || w.Revision != 4 || w.UpdatedAt != later {
 				t.Fatalf("got %+v", w)
 			}
-			noted(t, w, tt.by, "workspace.updated", map[string]any{"slug": event.Change{From: "acme-slug", To: "new-slug"}, "name": event.Change{From: "Acme", To: "New"}})
+			noted(t, w, tt.by, "workspace.updated",
+				map[string]any{"slug": event.Change{From: "acme-slug", To: "new-slug"},
+					"name": event.Change{From: "Acme", To: "New"}})
 		})
 	}
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
-		for _, c := range []account.WorkspaceChanges{{}, {Slug: new("acme-slug")}, {Slug: new("acme-slug"), Name: new("Acme")}} {
+		for _, c := range []account.WorkspaceChanges{{}, {Slug: new("acme-slug")},
+			{Slug: new("acme-slug"), Name: new("Acme")}} {
 			w := acme()
 			wantErr(t, w.Change(person("admin"), nil, nil, c), nil)
 			unchanged(t, w, acme())
@@ -296,7 +202,8 @@ func TestChangeWorkspace(t *testing.T) {
 	})
 	t.Run("one field changes alone", func(t *testing.T) {
 		w := acme()
-		wantErr(t, w.Change(person("admin"), nil, nil, account.WorkspaceChanges{Slug: new("acme-slug"), Name: new("New")}), nil)
+		wantErr(t, w.Change(person("admin"), nil, nil,
+			account.WorkspaceChanges{Slug: new("acme-slug"), Name: new("New")}), nil)
 		if w.Slug != "acme-slug" || w.Revision != 4 {
 			t.Fatalf("got %+v", w)
 		}
@@ -304,7 +211,9 @@ func TestChangeWorkspace(t *testing.T) {
 	})
 	t.Run("an empty slug is none, and all that is wrong is told at once", func(t *testing.T) {
 		w := acme()
-		if got := wrongFields(t, w.Change(person("admin"), nil, nil, account.WorkspaceChanges{Slug: new(""), Name: new("")})); !slices.Equal(got, []string{"/slug invalid_format", "/name too_short"}) {
+		if got := wrongFields(t, w.Change(person("admin"), nil, nil,
+			account.WorkspaceChanges{Slug: new(""), Name: new("")})); !slices.Equal(got,
+			[]string{"/slug invalid_format", "/name too_short"}) {
 			t.Errorf("wrong = %q", got)
 		}
 		if len(w.Recorded()) != 0 {
@@ -360,7 +269,9 @@ func TestDeleteWorkspace(t *testing.T) {
 				_, _, err := w.Invite(by, "a@b", identity.Viewer, "", nil)
 				return err
 			},
-			"withdraw": func(w *account.Workspace) error { return w.Withdraw(by, nil, &account.Invitation{Workspace: "acme"}) },
+			"withdraw": func(w *account.Workspace) error {
+				return w.Withdraw(by, nil, &account.Invitation{Workspace: "acme"})
+			},
 		} {
 			w := gone()
 			if err := call(w); err != identity.ErrWorkspaceNotFound {
@@ -398,7 +309,8 @@ func TestRestoreWorkspace(t *testing.T) {
 				unchanged(t, w, deleted())
 				return
 			}
-			if !w.DeletedAt.IsZero() || w.Revision != 4 || w.UpdatedAt != tt.by.At || w.RoleOf(person("owner")) != identity.Owner {
+			if !w.DeletedAt.IsZero() || w.Revision != 4 || w.UpdatedAt != tt.by.At ||
+				w.RoleOf(person("owner")) != identity.Owner {
 				t.Fatalf("got %+v", w)
 			}
 			noted(t, w, tt.by, "workspace.restored", map[string]any{"slug": "acme-slug"})

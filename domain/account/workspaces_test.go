@@ -17,7 +17,8 @@ var later = now.Add(time.Minute)
 // person returns a signed-in user who calls one minute after everything was created. It has no role,
 // because only a workspace's members decide that.
 func person(user identity.UserID) identity.Actor {
-	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner, At: later, Request: identity.Request{ID: "req", Address: "192.0.2.1"}}
+	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner, At: later,
+		Request: identity.Request{ID: "req", Address: "192.0.2.1"}}
 }
 
 // keyed returns by with an API key of ws whose ceiling is ceiling.
@@ -41,7 +42,8 @@ func acme() *account.Workspace {
 	}
 	for role := identity.Viewer; role <= identity.Owner; role++ {
 		user := identity.UserID(role.String())
-		w.Members[user] = account.Member{User: user, Role: role, ByHand: role, Revision: 5, CreatedAt: now, UpdatedAt: now}
+		w.Members[user] = account.Member{User: user, Role: role, ByHand: role, Revision: 5, CreatedAt: now,
+			UpdatedAt: now}
 	}
 	return w
 }
@@ -58,14 +60,16 @@ func byRules(w *account.Workspace, user identity.UserID, byHand identity.Role) *
 
 // second makes user another owner of w.
 func second(w *account.Workspace, user identity.UserID) *account.Workspace {
-	w.Members[user] = account.Member{User: user, Role: identity.Owner, ByHand: identity.Owner, Revision: 5, CreatedAt: now, UpdatedAt: now}
+	w.Members[user] = account.Member{User: user, Role: identity.Owner, ByHand: identity.Owner, Revision: 5,
+		CreatedAt: now, UpdatedAt: now}
 	w.Owners++
 	return w
 }
 
 // served makes a program a member of w.
 func served(w *account.Workspace, role identity.Role) *account.Workspace {
-	w.Members["bot"] = account.Member{User: "bot", Service: true, Role: role, ByHand: role, Revision: 5, CreatedAt: now, UpdatedAt: now}
+	w.Members["bot"] = account.Member{User: "bot", Service: true, Role: role, ByHand: role, Revision: 5, CreatedAt: now,
+		UpdatedAt: now}
 	return w
 }
 
@@ -91,4 +95,5 @@ func noted(t *testing.T, w *account.Workspace, by identity.Actor, kind string, d
 }
 
 // everyRole draws a role from none to owner.
-var everyRole = rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
+var everyRole = rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin,
+	identity.Owner})

@@ -7,11 +7,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// CardLimits prevent payments from being used to test stolen cards. Zero turns a limit off.
+// CardLimits prevent payments from being used to test stolen cards and to guess promotion codes. Zero turns a limit
+// off.
 type CardLimits struct {
 	SetupIntentsPerHour int // setup intents that a workspace can create within an hour
 	OpenSetupIntents    int // unconfirmed setup intents that it can have at the same time
 	DeclinesPerDay      int // declined cards within 24 hours that pause the workspace's payments
+	InvalidCodesPerHour int // invalid promotion codes that it can send within an hour
 }
 
 // How long attempts count.
@@ -24,6 +26,8 @@ const (
 type CardAttempts struct {
 	Intents  []IntentAttempt `json:"intents,omitempty"`  // of the last hour, oldest first
 	Declines []time.Time     `json:"declines,omitempty"` // of the last 24 hours, oldest first
+
+	Promotions []time.Time `json:"promotions,omitempty"` // invalid promotion codes of the last hour, oldest first
 }
 
 // IntentAttempt is one setup intent that was created.
@@ -131,5 +135,6 @@ func (c *Customer) unpaused() error {
 // retry them only a few times within weeks, which never reaches the limit.
 func (e *Event) TellsOfDecline() bool {
 	object, outcome, _ := strings.Cut(e.Type, ".")
-	return object == "setup_intent" && outcome == "setup_failed" || object == "payment_intent" && outcome == "payment_failed"
+	return object == "setup_intent" && outcome == "setup_failed" || object == "payment_intent" &&
+		outcome == "payment_failed"
 }

@@ -34,7 +34,8 @@ func TestSetupIntentsAreLimited(t *testing.T) {
 		wantErr(t, c.BeginIntent(after(owner, 10*time.Minute), "b", limits), nil)
 		wantWait(t, c.BeginIntent(after(owner, 20*time.Minute), "c", limits), 40*time.Minute)
 		wantErr(t, c.BeginIntent(after(owner, 20*time.Minute), "b", limits), nil) // the same call again
-		c.ApplyWallet(after(owner, 21*time.Minute), c.Revision, billing.Wallet{Methods: []billing.Method{card("new", 0)}})
+		c.ApplyWallet(after(owner, 21*time.Minute), c.Revision,
+			billing.Wallet{Methods: []billing.Method{card("new", 0)}})
 		wantErr(t, c.BeginIntent(after(owner, 22*time.Minute), "c", limits), nil)
 		wantWait(t, c.BeginIntent(after(owner, 22*time.Minute), "d", limits), 48*time.Minute)
 		wantErr(t, c.BeginIntent(after(owner, 70*time.Minute), "d", limits), nil)
@@ -93,7 +94,7 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 	t.Run("what charges nothing is still allowed", func(t *testing.T) {
 		wantErr(t, change(billing.Changes{CancelAtPeriodEnd: &yes}), nil)
 		c.Pending = nil
-		wantErr(t, c.CancelSubscription(at, "k", nil), nil)
+		wantErr(t, c.CancelSubscription(at, "k", nil, billing.Cancellation{}), nil)
 	})
 	t.Run("until the operator resumes them", func(t *testing.T) {
 		_, err := c.Resume(member)

@@ -16,7 +16,11 @@ const (
 	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response
 	AuditJob     job.Kind = "payment.audit"     // compares the mirror with the gateway
 	NoticeJob    job.Kind = "payment.notice"    // mails a notice to an owner of the workspace
+	DetailsJob   job.Kind = "payment.details"   // gives the gateway the workspace's name and billing details
 )
+
+// DetailsSubject is the subject of each DetailsJob.
+const DetailsSubject = "details"
 
 // Times of the mirror.
 const (
@@ -41,8 +45,14 @@ type Customer struct {
 
 	// ID is empty until the gateway has created the customer.
 	ID      CustomerID
-	Key     string // the gateway's idempotency key for creating it
-	Details Details
+	Key     string  // the gateway's idempotency key for creating it
+	Details Details // with which it was created
+
+	// Entered are the billing details that people have entered. Given is what the gateway is known to have,
+	// nil if that is unknown. Giving is the key of the call that gives it other details; "" for none.
+	Entered Details
+	Given   *Details
+	Giving  string
 
 	// The mirror, and when each part of it was read; zero: never.
 	Methods        []Method
@@ -77,6 +87,16 @@ type Customer struct {
 	// PausedAt is when payments were paused after many declined cards; zero if they are not.
 	PausedAt time.Time
 
+	// CheckoutUntil is when the last checkout page of the gateway ends; zero if there was none.
+	CheckoutUntil time.Time
+
+	// CheckingOut is until when a call may be creating a checkout page; zero if none is.
+	CheckingOut time.Time
+
+	// CheckoutTrial is the key of the call that created the last checkout page, if it has a trial whose payment
+	// method was not examined yet.
+	CheckoutTrial string
+
 	// Notices are the last notices that the workspace was given.
 	Notices []Notice
 
@@ -105,6 +125,8 @@ func (c *Customer) Made(by identity.Actor, id CustomerID) {
 		return
 	}
 	c.ID = id
+	given := c.Details
+	c.Given = &given
 	c.Record(by, "payment_customer.created", string(id), map[string]any{"gateway": c.Gateway})
 	c.touch(by)
 }
@@ -131,7 +153,7 @@ func (c *Customer) Lost(by identity.Actor, id CustomerID, key string) {
 	if c.Subscription != nil {
 		c.end(by)
 	}
-	c.ID, c.Key = "", key
+	c.ID, c.Key, c.Given = "", key, nil
 	c.Methods, c.Default, c.Credit, c.Surplus = nil, "", Money{}, nil
 	c.touch(by)
 }
@@ -166,7 +188,8 @@ func (c *Customer) Differences(by identity.Actor, w Wallet, held []GatewaySubscr
 	}
 	seen.ApplyWallet(by, seen.Revision, w)
 	if seen.Default != c.Default && len(seen.Recorded()) == 0 {
-		seen.Record(by, "payment_method.default_changed", string(seen.Default), map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(seen.Default)}})
+		seen.Record(by, "payment_method.default_changed", string(seen.Default),
+			map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(seen.Default)}})
 	}
 	seen.ApplySubscriptions(by, seen.Revision, held, plans)
 	return seen.Recorded()

@@ -43,13 +43,16 @@ type Allowance struct {
 // Exceeded reports whether more is used than the limit allows.
 func (a *Allowance) Exceeded() bool { return a.Origin != NoLimit && a.Used > a.Limit }
 
-// Reportable returns the names of limits that applications count themselves: those in the limits of any
-// plan, except the ones that Atrium counts. They are in no order.
+// Reportable returns the names that applications count themselves: those in the limits of any plan, except the ones
+// that Atrium counts, and the features of metered prices. They are in no order.
 func (p Plans) Reportable() map[string]bool {
 	names := map[string]bool{}
 	for i := range p {
 		for name := range p[i].Limits {
 			names[name] = true
+		}
+		if m := p[i].Metered; m != nil {
+			names[m.Feature] = true
 		}
 	}
 	for _, k := range quota.Kinds() {
@@ -72,14 +75,16 @@ func (p Plans) PeriodOf(s *Subscription, now time.Time) Period {
 		return current
 	}
 	for !now.Before(current.End) {
-		current = Period{Start: current.End, End: plan.Interval.After(current.End, max(plan.IntervalCount, 1), s.PeriodStart.Day())}
+		current = Period{Start: current.End, End: plan.Interval.After(current.End, max(plan.IntervalCount, 1),
+			s.PeriodStart.Day())}
 	}
 	return current
 }
 
 // Entitlements returns what a workspace with a subscription, nil for none, may use. limits are those of
 // Limits, used is what Atrium counts, and reported what the application has reported in the period.
-func (p Plans) Entitlements(s *Subscription, now time.Time, grace time.Duration, limits quota.Limits, used quota.Amounts, reported map[string]int64) *Entitlements {
+func (p Plans) Entitlements(s *Subscription, now time.Time, grace time.Duration, limits quota.Limits,
+	used quota.Amounts, reported map[string]int64) *Entitlements {
 	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(s, now)}
 	if s != nil {
 		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)

@@ -3,7 +3,6 @@ package billing
 import (
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -61,18 +60,38 @@ type Order struct {
 	Quantity  int
 	Method    MethodID // becomes the default; "" for a trial without a method
 	TrialDays int
+	Promotion *Promotion // nil if there is none
+
+	AutomaticTax bool // the gateway determines the taxes of each invoice
 }
 
 // Amendment is a request to the gateway to change a subscription.
 type Amendment struct {
-	Plan      Plan
-	Quantity  int
-	AtRenewal bool // takes effect when the current period ends; otherwise at once, and the additional cost is billed now
+	Plan     Plan
+	Quantity int
+	// takes effect when the current period ends; otherwise at once, and the additional cost is billed now
+	AtRenewal bool
 
 	// Resell says whether Plan and Quantity change.
 	Resell bool
 
 	CancelAtPeriodEnd *bool
+
+	// Cancellation replaces why the subscription is cancelled; nil leaves it.
+	Cancellation *Cancellation
+
+	// Pause pauses the subscription or resumes it. While it is paused, its periods cost nothing. When it is resumed
+	// in a period that begins at PaidUntil or later, a new period begins, which is charged.
+	Pause     *bool
+	PaidUntil time.Time
+
+	// ProrateAt is the time, in the current period, for which an immediate change is prorated: that of its preview.
+	// The zero time is now.
+	ProrateAt time.Time
+
+	// Promotion replaces the discount of the subscription when Plan and Quantity change, or now if they do
+	// not. Nil leaves the discount as it is.
+	Promotion *Promotion
 
 	// Keep is the change that is already scheduled for renewal; it stays if this change is declined.
 	// Nil if there is none.
@@ -115,23 +134,21 @@ type GatewaySubscription struct {
 	Quantity int
 	Status   Status
 	Key      string // of the call that created it, as stored with the subscription
+	Code     string // the promotion code that was used last, as stored with the subscription
+	Discount *Discount
+	Method   MethodID // that is charged for this subscription only; "" if the customer's default is
 
 	PeriodStart, PeriodEnd time.Time
 	TrialEnd               time.Time // zero if there is none
 	CancelAtPeriodEnd      bool
+	Cancellation           Cancellation
+	Paused                 bool
+	PaidUntil              time.Time // of a subscription that Atrium has paused; zero if unknown
 	Pending                *PendingChange
 	PendingPrice           string // the price of Pending, if that does not name a plan
 	Confirming             bool   // a change waits for the payer to take Action
 	Action                 *Action
 	CreatedAt              time.Time
-}
-
-// Details are what the gateway stores about a customer.
-type Details struct {
-	Name  string // of the workspace
-	Email string // of the user who created the customer; "" for a program
-
-	Workspace identity.WorkspaceID // stored with the customer, so that people at the gateway can identify the workspace
 }
 
 // Card is what a payer types. Only the sandbox receives it, and it is never stored: Stripe's own form

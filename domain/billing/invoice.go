@@ -26,6 +26,7 @@ type Invoice struct {
 	Status     InvoiceStatus
 	Currency   string
 	Subtotal   int64 // in the minor unit, as all amounts below
+	Discount   int64 // deducted from Subtotal
 	Tax        int64
 	Total      int64
 	AmountDue  int64
@@ -34,7 +35,11 @@ type Invoice struct {
 	PeriodStart, PeriodEnd time.Time
 	DueAt, PaidAt          time.Time // zero if there is none
 	HostedURL, PDFURL      string    // "" if there is none
+	BilledTo               *Details  // as the invoice shows them; nil if unknown
 	CreatedAt              time.Time
+
+	Discounts []Discount    // that reduce it
+	Lines     []InvoiceLine // empty if they are not known
 }
 
 // Money returns an amount in the invoice's currency.

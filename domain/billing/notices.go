@@ -75,17 +75,21 @@ func (c *Customer) DueNotices(now time.Time, grace time.Duration) []Notice {
 			since = s.PeriodStart
 		}
 		add(PaymentFailed, fmt.Sprintf("%s/%d", s.ID, since.Unix()), map[string]any{
-			"subscription_id": s.ID, "plan_id": s.Plan, "status": s.Status, "since": since, "entitled_until": since.Add(grace),
+			"subscription_id": s.ID, "plan_id": s.Plan, "status": s.Status, "since": since,
+			"entitled_until": since.Add(grace),
 		})
 	}
-	if s.Status == Trialing && !s.CancelAtPeriodEnd && !now.Before(s.TrialEnd.Add(-trialEndsWithin)) && now.Before(s.TrialEnd) {
+	if s.Status == Trialing && !s.CancelAtPeriodEnd && !now.Before(s.TrialEnd.Add(-trialEndsWithin)) &&
+		now.Before(s.TrialEnd) {
 		add(TrialEnding, fmt.Sprintf("%s/%d", s.ID, s.TrialEnd.Unix()), map[string]any{
-			"subscription_id": s.ID, "plan_id": s.Plan, "trial_end": s.TrialEnd, "has_payment_method": c.DefaultMethod() != nil,
+			"subscription_id": s.ID, "plan_id": s.Plan, "trial_end": s.TrialEnd,
+			"has_payment_method": c.DefaultMethod() != nil,
 		})
 	}
 	if m := c.DefaultMethod(); m != nil && m.ExpYear != 0 && s.Status.Live() && m.Expired(now.Add(cardExpiresWithin)) {
 		add(CardExpiring, fmt.Sprintf("%s/%d-%02d", m.ID, m.ExpYear, m.ExpMonth), map[string]any{
-			"payment_method_id": m.ID, "brand": m.Brand, "last4": m.Last4, "exp_month": m.ExpMonth, "exp_year": m.ExpYear,
+			"payment_method_id": m.ID, "brand": m.Brand, "last4": m.Last4, "exp_month": m.ExpMonth,
+			"exp_year": m.ExpYear,
 		})
 	}
 	return due

@@ -27,17 +27,31 @@ func TestNotices(t *testing.T) {
 		at   time.Time
 		want billing.NoticeKind // "" for none
 	}{
-		"a failed renewal":                     {customer(&billing.Subscription{ID: "sub", Status: billing.PastDue, PastDueSince: at}), at, billing.PaymentFailed},
-		"a renewal that is not tried again":    {customer(&billing.Subscription{ID: "sub", Status: billing.Unpaid, PastDueSince: at}), at.Add(30 * day), billing.PaymentFailed},
-		"a paid subscription":                  {customer(&billing.Subscription{ID: "sub", Status: billing.Active}, later), at, ""},
-		"a trial that ends in four days":       {customer(&billing.Subscription{ID: "sub", Status: billing.Trialing, TrialEnd: at.Add(4 * day)}), at, ""},
-		"a trial that ends in three days":      {customer(&billing.Subscription{ID: "sub", Status: billing.Trialing, TrialEnd: at.Add(3 * day)}), at, billing.TrialEnding},
-		"a trial that will not be continued":   {customer(&billing.Subscription{ID: "sub", Status: billing.Trialing, TrialEnd: at.Add(day), CancelAtPeriodEnd: true}), at, ""},
-		"a card that expires this month":       {customer(&billing.Subscription{ID: "sub", Status: billing.Active}, card), at, billing.CardExpiring},
-		"a card without a subscription":        {customer(nil, card), at, ""},
-		"a card that expires in eight years":   {customer(&billing.Subscription{ID: "sub", Status: billing.Active}, later), at, ""},
-		"a method that never expires":          {customer(&billing.Subscription{ID: "sub", Status: billing.Active}, billing.Method{ID: "pm"}), at, ""},
-		"an expiring card that is not charged": {customer(&billing.Subscription{ID: "sub", Status: billing.Active}, later, card), at, ""},
+		"a failed renewal": {
+			customer(&billing.Subscription{ID: "sub", Status: billing.PastDue, PastDueSince: at}), at,
+			billing.PaymentFailed},
+		"a renewal that is not tried again": {
+			customer(&billing.Subscription{ID: "sub", Status: billing.Unpaid, PastDueSince: at}), at.Add(30 * day),
+			billing.PaymentFailed},
+		"a paid subscription": {customer(&billing.Subscription{ID: "sub", Status: billing.Active},
+			later), at, ""},
+		"a trial that ends in four days": {
+			customer(&billing.Subscription{ID: "sub", Status: billing.Trialing, TrialEnd: at.Add(4 * day)}), at, ""},
+		"a trial that ends in three days": {
+			customer(&billing.Subscription{ID: "sub", Status: billing.Trialing, TrialEnd: at.Add(3 * day)}), at,
+			billing.TrialEnding},
+		"a trial that will not be continued": {
+			customer(&billing.Subscription{ID: "sub", Status: billing.Trialing, TrialEnd: at.Add(day),
+				CancelAtPeriodEnd: true}), at, ""},
+		"a card that expires this month": {customer(&billing.Subscription{ID: "sub", Status: billing.Active},
+			card), at, billing.CardExpiring},
+		"a card without a subscription": {customer(nil, card), at, ""},
+		"a card that expires in eight years": {customer(&billing.Subscription{ID: "sub", Status: billing.Active},
+			later), at, ""},
+		"a method that never expires": {customer(&billing.Subscription{ID: "sub", Status: billing.Active},
+			billing.Method{ID: "pm"}), at, ""},
+		"an expiring card that is not charged": {customer(&billing.Subscription{ID: "sub", Status: billing.Active},
+			later, card), at, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tt.c.Notify(by, tt.at, grace)

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -18,8 +19,8 @@ const (
 	Pay       OperationKind = "pay" // an open invoice
 )
 
-// Operation is one requested change of the subscription, or one requested payment. It is stored before the gateway is called, so
-// that any node can repeat the call under the same key.
+// Operation is one requested change of the subscription, or one requested payment. It is stored before the gateway is
+// called, so that any node can repeat the call under the same key.
 type Operation struct {
 	Kind OperationKind `json:"kind"`
 	Key  string        `json:"key"`
@@ -29,6 +30,8 @@ type Operation struct {
 	Quantity  int      `json:"quantity,omitempty"`
 	Method    MethodID `json:"method,omitempty"`
 	TrialDays int      `json:"trial_days,omitempty"`
+
+	AutomaticTax bool `json:"automatic_tax,omitempty"`
 
 	// Sold is the plan as it was when the operation started: a repeated call must send the same values,
 	// even if the configuration has changed. Nil if nothing is sold.
@@ -49,10 +52,18 @@ type Operation struct {
 
 	Invoice InvoiceID `json:"invoice,omitempty"` // that a Pay pays
 
-	Subscription      SubscriptionID `json:"subscription,omitempty"` // changes or ends; for Subscribe, an incomplete one that it replaces
+	Promotion *Promotion `json:"promotion,omitempty"` // that a Subscribe or a Change uses
+
+	// changes or ends; for Subscribe, an incomplete one that it replaces
+	Subscription      SubscriptionID `json:"subscription,omitempty"`
 	Resell            bool           `json:"resell,omitempty"`
 	AtRenewal         bool           `json:"at_renewal,omitempty"`
+	ProrateAt         time.Time      `json:"prorate_at,omitzero"` // of the preview that the caller has agreed to
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
+
+	Pause        *bool         `json:"pause,omitempty"`        // true pauses, false resumes
+	PaidUntil    time.Time     `json:"paid_until,omitzero"`    // of the paused subscription that is resumed
+	Cancellation *Cancellation `json:"cancellation,omitempty"` // replaces why it is cancelled; nil leaves that
 }
 
 // SubscribeRequest is a caller's request for a subscription.
@@ -60,6 +71,15 @@ type SubscribeRequest struct {
 	Plan     PlanID
 	Method   MethodID // "" for the default
 	Quantity int      // 1 to 10000
+
+	AutomaticTax bool // whether the org charges tax automatically
+
+	Code      string     // a promotion code; "" for none
+	Promotion *Promotion // that the gateway has for Code, if UsesCode
+
+	NoTrial bool       // pays from the beginning
+	Ended   time.Time  // the CheckoutUntil of the checkout pages that were ended for this request
+	Trials  TrialRules // of the org
 }
 
 // settling is how long a ReconcileJob takes, and the time between two of its attempts, as callers are
@@ -91,11 +111,16 @@ func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (b
 // incomplete subscription of the same plan, quantity and method as it is (again), and so it does with
 // the one that the same key has created. It replaces an incomplete one that differs. now is the time at
 // the gateway, which decides which methods have expired.
-func (c *Customer) Subscribe(by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans) (again bool, err error) {
+func (c *Customer) Subscribe(
+	by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans,
+) (again bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
 	if resumed, err := c.resumes(by, Subscribe, key); resumed || err != nil {
+		return false, err
+	}
+	if err := c.noOtherCheckout(by, w.Ended); err != nil { // a payer could pay on its page, too
 		return false, err
 	}
 	plan, err := plans.buyable(w.Plan)
@@ -105,17 +130,23 @@ func (c *Customer) Subscribe(by identity.Actor, now time.Time, key string, w Sub
 	if err := c.unpaused(); err != nil {
 		return false, err
 	}
-	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.snapshot()}
+	op := &Operation{
+		Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.snapshot(),
+		Promotion: w.Promotion, AutomaticTax: w.AutomaticTax,
+	}
 	if s := c.Subscription; s != nil {
 		switch {
-		case s.Key == key, s.Status == Incomplete && s.Plan == plan.ID && s.Quantity == w.Quantity && (w.Method == "" || w.Method == c.Default):
+		case s.Key == key, c.waitsFor(w):
 			return true, nil
 		case s.Status != Incomplete:
 			return false, ErrSubscriptionExists
 		}
 		op.Subscription = s.ID
 	}
-	if !c.HadTrial {
+	if w.Code != "" && w.Promotion == nil { // another operation was in progress when it was to be looked up
+		return false, ErrPending.After(settling)
+	}
+	if !c.HadTrial && !w.NoTrial {
 		op.TrialDays = plan.TrialDays
 	}
 	if w.Method != "" {
@@ -129,13 +160,18 @@ func (c *Customer) Subscribe(by identity.Actor, now time.Time, key string, w Sub
 	} else if m := c.MissingDefault(now); m != nil {
 		op.Method = m.ID
 	}
-	if op.Method == "" && op.TrialDays == 0 && plan.Price.Amount > 0 {
+	needsMethod := plan.total(w.Quantity) > w.Promotion.off(plan.total(w.Quantity))
+	if op.TrialDays > 0 {
+		needsMethod = w.Trials.CardRequired
+	}
+	if op.Method == "" && needsMethod {
 		return false, ErrMethodRequired
 	}
 	if op.Method != c.Default {
 		op.Before = c.Default
 	}
-	c.begin(by, op, "subscription.requested", string(c.ID), map[string]any{"plan_id": plan.ID, "quantity": w.Quantity})
+	data := map[string]any{"plan_id": plan.ID, "quantity": w.Quantity}
+	c.begin(by, op, "subscription.requested", string(c.ID), op.Promotion.note(data))
 	return false, nil
 }
 
@@ -144,6 +180,14 @@ type Changes struct {
 	Plan              *PlanID
 	Quantity          *int
 	CancelAtPeriodEnd *bool
+
+	Pause    *bool     // true pauses the subscription, false resumes it
+	Feedback *Feedback // why it is cancelled; with CancelAtPeriodEnd only
+	Comment  *string   // likewise
+
+	Offer     *Offer     // the price that the caller has agreed to; nil if the caller has not asked for it
+	Code      string     // a promotion code; "" for none
+	Promotion *Promotion // that the gateway has for Code, if ChangeUsesCode
 }
 
 // ChangeSubscription starts a change under key. A change to a shorter period or a smaller amount takes
@@ -152,24 +196,59 @@ type Changes struct {
 // was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
 // During a trial every change takes effect at once, because nothing was paid. If there is nothing to
 // do, done is true and err is nil.
-func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes, plans Plans) (done bool, err error) {
+func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes,
+	plans Plans) (done bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
 	if resumed, err := c.resumes(by, Change, key); resumed || err != nil {
 		return false, err
 	}
+	op, err := c.planChange(by, key, at, ch, plans)
+	if err != nil || op == nil {
+		return err == nil, err
+	}
+	if op.Resell && !op.AtRenewal || op.Pause != nil && !*op.Pause {
+		if err := c.unpaused(); err != nil {
+			return false, err
+		}
+	}
+	if ch.Offer != nil {
+		if err := ch.Offer.Check(c, op); err != nil {
+			return false, err
+		}
+		op.ProrateAt = ch.Offer.Preview.At
+	}
+	data := map[string]any{"plan_id": op.Plan, "quantity": op.Quantity, "at_renewal": op.AtRenewal}
+	if op.CancelAtPeriodEnd != nil {
+		data["cancel_at_period_end"] = *op.CancelAtPeriodEnd
+	}
+	if op.Pause != nil {
+		data["paused"] = *op.Pause
+	}
+	data = op.Why().note(op.Promotion.note(data))
+	c.begin(by, op, "subscription.change_requested", string(op.Subscription), data)
+	return false, nil
+}
+
+// planChange returns the operation of a change. It is nil if there is nothing to do.
+func (c *Customer) planChange(
+	by identity.Actor, key string, at revision.Match, ch Changes, plans Plans,
+) (*Operation, error) {
 	s := c.Subscription
 	if s == nil {
-		return false, ErrNoSubscription
+		return nil, ErrNoSubscription
 	}
 	if err := at.Check(c.Revision); err != nil {
-		return false, err
+		return nil, err
 	}
 	if s.Status != Active && s.Status != Trialing && s.Status != PastDue {
-		return false, ErrSubscriptionNotActive
+		return nil, ErrSubscriptionNotActive
 	}
 	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Plan: s.Plan, Quantity: s.Quantity}
+	if ch.Pause != nil {
+		return c.planPause(op, ch, plans)
+	}
 	if ch.Plan != nil {
 		op.Plan = *ch.Plan
 	}
@@ -177,37 +256,38 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 		op.Quantity = *ch.Quantity
 	}
 	asked := ch.Plan != nil || ch.Quantity != nil
+	if s.Paused && (asked || ch.Code != "") {
+		return nil, ErrSubscriptionPaused
+	}
+	if p := s.Pending; p != nil && !asked && ch.Promotion != nil { // the discount begins with the scheduled change
+		op.Plan, op.Quantity, asked = p.Plan, p.Quantity, true
+	}
 	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil || s.Confirming)
 	if op.Resell {
 		if err := c.price(op, plans); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
 	if op.Resell && !op.AtRenewal {
-		if err := c.unpaused(); err != nil {
-			return false, err
-		}
 		op.Keep = s.Pending.sale(plans)
 	}
 	if ch.CancelAtPeriodEnd != nil && *ch.CancelAtPeriodEnd != s.CancelAtPeriodEnd {
 		op.CancelAtPeriodEnd = ch.CancelAtPeriodEnd
 	}
-	if !op.Resell && op.CancelAtPeriodEnd == nil {
-		return true, nil
+	if err := errors.Join(op.promote(s, ch), op.explain(s, ch)); err != nil {
+		return nil, err
+	}
+	if !op.Resell && op.CancelAtPeriodEnd == nil && op.Promotion == nil && op.Cancellation == nil {
+		return nil, nil //nolint:nilnil // there is nothing to do, and that is no error
 	}
 	ends := s.CancelAtPeriodEnd
 	if op.CancelAtPeriodEnd != nil {
 		ends = *op.CancelAtPeriodEnd
 	}
 	if ends && op.Resell && op.AtRenewal {
-		return false, ErrSubscriptionEnds
+		return nil, ErrSubscriptionEnds
 	}
-	data := map[string]any{"plan_id": op.Plan, "quantity": op.Quantity, "at_renewal": op.AtRenewal}
-	if op.CancelAtPeriodEnd != nil {
-		data["cancel_at_period_end"] = *op.CancelAtPeriodEnd
-	}
-	c.begin(by, op, "subscription.change_requested", string(s.ID), data)
-	return false, nil
+	return op, nil
 }
 
 // price decides when a change of plan or quantity takes effect.
@@ -226,43 +306,16 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 		return nil
 	}
 	if from.Price.Currency != to.Price.Currency {
-		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the subscription, then begin another one.")
+		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
+			"subscription, then begin another one.")
 	}
 	less := to.length() < from.length() || to.total(op.Quantity) < from.total(s.Quantity)
-	op.AtRenewal = less && s.Status != Trialing
+	op.AtRenewal = (less || !from.meters(to)) && s.Status != Trialing
 	return nil
 }
 
-// PayInvoice starts to charge the default method for an invoice, under key. If the invoice is paid
-// already, done is true and err is nil. now is the time at the gateway. ErrInvoiceNotPayable,
-// ErrMethodRequired.
-func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *Invoice) (done bool, err error) {
-	if err := c.allow(by); err != nil {
-		return false, err
-	}
-	if resumed, err := c.resumes(by, Pay, key); resumed || err != nil {
-		return false, err
-	}
-	switch i.Status {
-	case Paid:
-		return true, nil
-	case Draft, Open:
-	default:
-		return false, ErrInvoiceNotPayable
-	}
-	if err := c.unpaused(); err != nil {
-		return false, err
-	}
-	if m := c.DefaultMethod(); i.AmountDue > 0 && (m == nil || m.Expired(now)) {
-		return false, ErrMethodRequired
-	}
-	op := &Operation{Kind: Pay, Key: key, At: by.At, Invoice: i.ID}
-	c.begin(by, op, "invoice.payment_requested", string(i.ID), nil)
-	return false, nil
-}
-
 // CancelSubscription starts to end the subscription, and all other live ones, at once, under key.
-func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match) error {
+func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match, why Cancellation) error {
 	if err := c.allow(by); err != nil {
 		return err
 	}
@@ -276,7 +329,10 @@ func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision
 		return err
 	}
 	op := &Operation{Kind: Cancel, Key: key, At: by.At, Subscription: c.Subscription.ID, Also: c.Surplus}
-	c.begin(by, op, "subscription.cancellation_requested", string(c.Subscription.ID), nil)
+	if why != (Cancellation{}) {
+		op.Cancellation = &why
+	}
+	c.begin(by, op, "subscription.cancellation_requested", string(c.Subscription.ID), why.note(map[string]any{}))
 	return nil
 }
 
@@ -298,19 +354,10 @@ func (c *Customer) Settle(by identity.Actor, key string, held []GatewaySubscript
 	if op.Kind == Subscribe && op.Method != "" && c.method(op.Method) != nil {
 		c.Default = op.Method
 	}
+	if op.Kind == Cancel && op.Cancellation != nil && c.Subscription != nil {
+		c.Subscription.Cancellation = *op.Cancellation
+	}
 	c.applySubscriptions(by, held, plans)
-}
-
-// SettlePayment is Settle for a Pay, with what came of it.
-func (c *Customer) SettlePayment(by identity.Actor, key string, p InvoicePayment, held []GatewaySubscription, plans Plans) {
-	if c.Pending == nil || c.Pending.Key != key {
-		return
-	}
-	if p.Invoice.Status == Paid {
-		c.Record(by, "invoice.paid", string(p.Invoice.ID), map[string]any{"amount": p.Invoice.AmountPaid, "currency": p.Invoice.Currency})
-	}
-	c.Settle(by, key, held, plans)
-	c.Invoices = []Invoice{p.Invoice}
 }
 
 // Abandon ends the operation of a key that had no effect at the gateway.
@@ -333,14 +380,4 @@ func (o *Operation) Bought(plans Plans) (*Plan, error) {
 		return &Plan{ID: o.Plan}, nil
 	}
 	return plans.Find(o.Plan)
-}
-
-// Order returns the request to the gateway for a Subscribe.
-func (o *Operation) Order(p Plan) Order {
-	return Order{Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays}
-}
-
-// Amendment returns the request to the gateway for a Change.
-func (o *Operation) Amendment(p Plan) Amendment {
-	return Amendment{Plan: p, Quantity: o.Quantity, AtRenewal: o.AtRenewal, Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, Keep: o.Keep}
 }

@@ -18,22 +18,44 @@ func TestSubscribing(t *testing.T) {
 		op    billing.Operation
 		err   error
 	}{
-		"charges the default":                         {of: customer(card("a", 2), card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 2}, op: billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
-		"or what the caller names":                    {of: customer(card("a", 2), card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a"}},
-		"an incomplete one gives way to another card": {of: subscribed("basic", billing.Incomplete, card("a", 2), card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a", Subscription: "sub_1"}},
-		"takes no expired one":                        {of: customer(card("a", 2), expired("b")), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
-		"nor another's":                               {of: customer(card("a", 2)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
-		"requires a method":                           {of: customer(), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
-		"one that is good":                            {of: customer(expired("a")), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
-		"but for a trial":                             {of: customer(), want: billing.SubscribeRequest{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
-		"of which there is one":                       {of: hadTrial(customer(card("a", 1))), want: billing.SubscribeRequest{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
-		"requires a plan of the org":                  {of: customer(card("a", 1)), want: billing.SubscribeRequest{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
-		"that the gateway knows":                      {of: customer(card("a", 1)), want: billing.SubscribeRequest{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
-		"is done once":                                {of: subscribed("basic", billing.Active, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
-		"even if it is past due":                      {of: subscribed("basic", billing.PastDue, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
-		"an incomplete one is answered again":         {of: subscribed("basic", billing.Incomplete, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, again: true},
-		"one of another plan gives way":               {of: subscribed("pro", billing.Incomplete, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
-		"an operation that is under way comes first":  {of: pending(customer(card("a", 1)), "other"), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
+		"charges the default": {of: customer(card("a", 2), card("b", 1)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 2},
+			op:   billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
+		"or what the caller names": {of: customer(card("a", 2), card("b", 1)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"},
+			op:   billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a"}},
+		"an incomplete one gives way to another card": {of: subscribed("basic", billing.Incomplete, card("a", 2),
+			card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"},
+			op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a", Subscription: "sub_1"}},
+		"takes no expired one": {of: customer(card("a", 2), expired("b")),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
+		"nor another's": {of: customer(card("a", 2)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
+		"requires a method": {of: customer(),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"one that is good": {of: customer(expired("a")),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"but for a trial": {of: customer(),
+			want: billing.SubscribeRequest{Plan: "trial", Quantity: 1},
+			op:   billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
+		"of which there is one": {of: hadTrial(customer(card("a", 1))),
+			want: billing.SubscribeRequest{Plan: "trial", Quantity: 1},
+			op:   billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
+		"requires a plan of the org": {of: customer(card("a", 1)),
+			want: billing.SubscribeRequest{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
+		"that the gateway knows": {of: customer(card("a", 1)),
+			want: billing.SubscribeRequest{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
+		"is done once": {of: subscribed("basic", billing.Active, card("a", 1)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"even if it is past due": {of: subscribed("basic", billing.PastDue, card("a", 1)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"an incomplete one is answered again": {of: subscribed("basic", billing.Incomplete, card("a", 1)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, again: true},
+		"one of another plan gives way": {of: subscribed("pro", billing.Incomplete, card("a", 1)),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1},
+			op:   billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
+		"an operation that is under way comes first": {of: pending(customer(card("a", 1)), "other"),
+			want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans)
@@ -46,13 +68,15 @@ func TestSubscribing(t *testing.T) {
 			}
 			tt.op.Kind, tt.op.Key, tt.op.At = billing.Subscribe, "key", now
 			if p, err := plans.Find(tt.want.Plan); err == nil {
-				tt.op.Sold = &billing.Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+				tt.op.Sold = &billing.Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval,
+					IntervalCount: p.IntervalCount}
 			}
 			if d := cmp.Diff(&tt.op, tt.of.Pending); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			revision := tt.of.Revision
-			if again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans); again || err != nil || tt.of.Revision != revision {
+			if again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans); again || err != nil ||
+				tt.of.Revision != revision {
 				t.Errorf("under the same key it resumes: %v, %v", again, err)
 			}
 			if !tt.of.Pending.Repeated {
@@ -63,7 +87,8 @@ func TestSubscribing(t *testing.T) {
 		})
 	}
 	t.Run("what the same key has made is answered again", func(t *testing.T) {
-		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, now, "made", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
+		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, now, "made",
+			billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 		if !again || err != nil {
 			t.Errorf("%v, %v", again, err)
 		}
@@ -92,30 +117,53 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		"more is bought now":                         {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("pro")}, resell: true},
 		"less at renewal":                            {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true, renewal: true},
 		"a longer period for a larger amount is now": {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("year")}, resell: true},
-		"a shorter period waits":                     {of: subscribed("year", billing.Active), changes: billing.Changes{Plan: plan("pro")}, resell: true, renewal: true},
-		"a shorter period waits, for more, too":      {of: subscribed("year", billing.Active), changes: billing.Changes{Plan: plan("pro"), Quantity: some(50)}, resell: true, renewal: true},
-		"a longer period for less waits":             {of: fifty(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("year"), Quantity: some(1)}, resell: true, renewal: true},
-		"what waits for the payer can be withdrawn":  {of: confirming(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"the quantity counts":                        {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
-		"fewer of them":                              {of: quantity(subscribed("basic", billing.Active), 5), changes: billing.Changes{Quantity: some(2)}, resell: true, renewal: true},
-		"in a trial all is done at once":             {of: subscribed("pro", billing.Trialing), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"what there is already is nothing to do":     {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
-		"unless something else is to come":           {of: coming(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"nothing asked is nothing to do":             {of: coming(subscribed("basic", billing.Active)), done: true},
-		"ending at renewal sells nothing":            {of: subscribed("basic", billing.Active), changes: billing.Changes{CancelAtPeriodEnd: &yes}},
-		"what is not paid for is not changed":        {of: subscribed("basic", billing.Unpaid), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
-		"nor what has not begun":                     {of: subscribed("basic", billing.Incomplete), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
-		"nor what is not there":                      {of: customer(), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrNoSubscription},
-		"to a plan of the org":                       {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("other")}, err: billing.ErrPlanNotFound},
-		"that the gateway knows":                     {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("gone")}, err: billing.ErrPlanUnavailable},
-		"in the same currency":                       {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("euro")}, err: billing.ErrPlanUnavailable},
-		"more of a plan that is unavailable":         {of: subscribed("gone", billing.Active), changes: billing.Changes{Quantity: some(2)}, resell: true},
-		"from a plan that is not sold any more":      {of: subscribed("old", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"less never comes after the end":             {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, err: billing.ErrSubscriptionEnds},
-		"nor if both are asked for at once":          {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: billing.ErrSubscriptionEnds},
-		"unless the end is taken back with it":       {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
-		"more is bought until the end":               {of: ending(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("pro")}, resell: true},
-		"a change that is under way comes before":    {of: pending(subscribed("basic", billing.Active), "other"), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
+		"a shorter period waits": {of: subscribed("year", billing.Active),
+			changes: billing.Changes{Plan: plan("pro")}, resell: true, renewal: true},
+		"a shorter period waits, for more, too": {of: subscribed("year", billing.Active),
+			changes: billing.Changes{Plan: plan("pro"), Quantity: some(50)}, resell: true, renewal: true},
+		"a longer period for less waits": {of: fifty(subscribed("pro", billing.Active)),
+			changes: billing.Changes{Plan: plan("year"), Quantity: some(1)}, resell: true, renewal: true},
+		"what waits for the payer can be withdrawn": {of: confirming(subscribed("basic", billing.Active)),
+			changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"the quantity counts": {of: subscribed("pro", billing.Active),
+			changes: billing.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
+		"fewer of them": {of: quantity(subscribed("basic", billing.Active), 5),
+			changes: billing.Changes{Quantity: some(2)}, resell: true, renewal: true},
+		"in a trial all is done at once": {of: subscribed("pro", billing.Trialing),
+			changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"what there is already is nothing to do": {of: subscribed("basic", billing.Active),
+			changes: billing.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
+		"unless something else is to come": {of: coming(subscribed("basic", billing.Active)),
+			changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"nothing asked is nothing to do": {of: coming(subscribed("basic", billing.Active)), done: true},
+		"ending at renewal sells nothing": {of: subscribed("basic", billing.Active),
+			changes: billing.Changes{CancelAtPeriodEnd: &yes}},
+		"what is not paid for is not changed": {of: subscribed("basic", billing.Unpaid),
+			changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
+		"nor what has not begun": {of: subscribed("basic", billing.Incomplete),
+			changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
+		"nor what is not there": {of: customer(), changes: billing.Changes{Plan: plan("pro")},
+			err: billing.ErrNoSubscription},
+		"to a plan of the org": {of: subscribed("basic", billing.Active),
+			changes: billing.Changes{Plan: plan("other")}, err: billing.ErrPlanNotFound},
+		"that the gateway knows": {of: subscribed("basic", billing.Active),
+			changes: billing.Changes{Plan: plan("gone")}, err: billing.ErrPlanUnavailable},
+		"in the same currency": {of: subscribed("basic", billing.Active),
+			changes: billing.Changes{Plan: plan("euro")}, err: billing.ErrPlanUnavailable},
+		"more of a plan that is unavailable": {of: subscribed("gone", billing.Active),
+			changes: billing.Changes{Quantity: some(2)}, resell: true},
+		"from a plan that is not sold any more": {of: subscribed("old", billing.Active),
+			changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"less never comes after the end": {of: ending(subscribed("pro", billing.Active)),
+			changes: billing.Changes{Plan: plan("basic")}, err: billing.ErrSubscriptionEnds},
+		"nor if both are asked for at once": {of: subscribed("pro", billing.Active),
+			changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: billing.ErrSubscriptionEnds},
+		"unless the end is taken back with it": {of: ending(subscribed("pro", billing.Active)),
+			changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
+		"more is bought until the end": {of: ending(subscribed("basic", billing.Active)),
+			changes: billing.Changes{Plan: plan("pro")}, resell: true},
+		"a change that is under way comes before": {of: pending(subscribed("basic", billing.Active), "other"),
+			changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, err := tt.of.ChangeSubscription(owner, "key", nil, tt.changes, plans)
@@ -126,7 +174,8 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 			if err != nil || done {
 				return
 			}
-			if op := tt.of.Pending; op.Kind != billing.Change || op.Subscription != "sub_1" || op.Resell != tt.resell || op.AtRenewal != tt.renewal || op.CancelAtPeriodEnd != tt.changes.CancelAtPeriodEnd {
+			if op := tt.of.Pending; op.Kind != billing.Change || op.Subscription != "sub_1" || op.Resell != tt.resell ||
+				op.AtRenewal != tt.renewal || op.CancelAtPeriodEnd != tt.changes.CancelAtPeriodEnd {
 				t.Errorf("%+v", op)
 			}
 		})
@@ -163,14 +212,14 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 	if got := recorded(&c.Log); got != "subscription.requested subscription.started " {
 		t.Errorf("recorded %s", got)
 	}
-	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
-	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
-	wantErr(t, c.CancelSubscription(owner, "other", nil), billing.ErrPending)
+	wantErr(t, c.CancelSubscription(owner, "end", nil, billing.Cancellation{}), nil)
+	wantErr(t, c.CancelSubscription(owner, "end", nil, billing.Cancellation{}), nil)
+	wantErr(t, c.CancelSubscription(owner, "other", nil, billing.Cancellation{}), billing.ErrPending)
 	c.Settle(owner, "end", []billing.GatewaySubscription{held(billing.Canceled)}, plans)
 	if c.Subscription != nil || c.Ended == nil || c.Ended.EndedAt != now {
 		t.Fatalf("%+v", c)
 	}
-	wantErr(t, c.CancelSubscription(owner, "again", nil), billing.ErrNoSubscription)
+	wantErr(t, c.CancelSubscription(owner, "again", nil, billing.Cancellation{}), billing.ErrNoSubscription)
 }
 
 func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
@@ -178,7 +227,8 @@ func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
 	_, err := c.Subscribe(owner, now, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 	wantErr(t, err, nil)
 	c.Abandon(owner, "key", "card_declined")
-	if c.Pending != nil || c.Subscription != nil || recorded(&c.Log) != "subscription.requested subscription.request_failed " {
+	if c.Pending != nil || c.Subscription != nil ||
+		recorded(&c.Log) != "subscription.requested subscription.request_failed " {
 		t.Errorf("%+v", c)
 	}
 }
@@ -188,7 +238,7 @@ func TestAChangeMayBeMeantForOneRevision(t *testing.T) {
 	c := subscribed("basic", billing.Active, card("a", 1))
 	_, err := c.ChangeSubscription(owner, "k", revision.Match{4}, billing.Changes{Plan: &plan}, plans)
 	wantErr(t, err, revision.ErrMismatch)
-	wantErr(t, c.CancelSubscription(owner, "k", revision.Match{4}), revision.ErrMismatch)
+	wantErr(t, c.CancelSubscription(owner, "k", revision.Match{4}, billing.Cancellation{}), revision.ErrMismatch)
 	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
 	wantErr(t, err, nil)
 	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
@@ -220,17 +270,25 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 		done    bool
 		err     error
 	}{
-		"an open invoice can be paid":              {of: subscribed("basic", billing.Unpaid, card("a", 1)), invoice: invoice(billing.Open, 900)},
-		"a draft can be paid":                      {of: subscribed("basic", billing.Unpaid, card("a", 1)), invoice: invoice(billing.Draft, 900)},
-		"a paid invoice is done":                   {of: customer(), invoice: invoice(billing.Paid, 0), done: true},
-		"a void invoice cannot be paid":            {of: customer(card("a", 1)), invoice: invoice(billing.Void, 900), err: billing.ErrInvoiceNotPayable},
-		"nor can one that was written off":         {of: customer(card("a", 1)), invoice: invoice(billing.Uncollectible, 900), err: billing.ErrInvoiceNotPayable},
-		"a payment needs a payment method":         {of: customer(), invoice: invoice(billing.Open, 900), err: billing.ErrMethodRequired},
-		"a payment needs one that has not expired": {of: customer(expired("a")), invoice: invoice(billing.Open, 900), err: billing.ErrMethodRequired},
-		"nothing due needs no payment method":      {of: customer(), invoice: invoice(billing.Open, 0)},
-		"a pause prevents payments":                {of: paused, invoice: invoice(billing.Open, 900), err: billing.ErrPaused},
-		"another operation goes first":             {of: busy, invoice: invoice(billing.Open, 900), err: billing.ErrPending},
-		"a member cannot pay":                      {of: customer(card("a", 1)), by: member, invoice: invoice(billing.Open, 900), err: billing.ErrRoleRequired},
+		"an open invoice can be paid": {of: subscribed("basic", billing.Unpaid, card("a", 1)),
+			invoice: invoice(billing.Open, 900)},
+		"a draft can be paid": {of: subscribed("basic", billing.Unpaid, card("a", 1)),
+			invoice: invoice(billing.Draft, 900)},
+		"a paid invoice is done": {of: customer(), invoice: invoice(billing.Paid, 0), done: true},
+		"a void invoice cannot be paid": {of: customer(card("a", 1)), invoice: invoice(billing.Void, 900),
+			err: billing.ErrInvoiceNotPayable},
+		"nor can one that was written off": {of: customer(card("a", 1)),
+			invoice: invoice(billing.Uncollectible, 900), err: billing.ErrInvoiceNotPayable},
+		"a payment needs a payment method": {of: customer(), invoice: invoice(billing.Open, 900),
+			err: billing.ErrMethodRequired},
+		"a payment needs one that has not expired": {of: customer(expired("a")), invoice: invoice(billing.Open, 900),
+			err: billing.ErrMethodRequired},
+		"nothing due needs no payment method": {of: customer(), invoice: invoice(billing.Open, 0)},
+		"a pause prevents payments": {of: paused, invoice: invoice(billing.Open, 900),
+			err: billing.ErrPaused},
+		"another operation goes first": {of: busy, invoice: invoice(billing.Open, 900), err: billing.ErrPending},
+		"a member cannot pay": {of: customer(card("a", 1)), by: member, invoice: invoice(billing.Open, 900),
+			err: billing.ErrRoleRequired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by := tt.by
@@ -247,10 +305,12 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 				}
 				return
 			}
-			if op := tt.of.Pending; op.Kind != billing.Pay || op.Invoice != "in_1" || recorded(&tt.of.Log) != "invoice.payment_requested " {
+			if op := tt.of.Pending; op.Kind != billing.Pay || op.Invoice != "in_1" ||
+				recorded(&tt.of.Log) != "invoice.payment_requested " {
 				t.Fatalf("%+v", op)
 			}
-			if done, err := tt.of.PayInvoice(by, now, "key", tt.invoice); done || err != nil || !tt.of.Pending.Repeated {
+			if done, err := tt.of.PayInvoice(by, now, "key", tt.invoice); done || err != nil ||
+				!tt.of.Pending.Repeated {
 				t.Errorf("the same call again: %v, %v", done, err)
 			}
 			paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid}}
@@ -271,7 +331,8 @@ func TestALostCustomerKeepsNothing(t *testing.T) {
 		t.Fatal("another customer was lost")
 	}
 	c.Lost(owner, "cus_1", "new")
-	if c.ID != "" || c.Key != "new" || len(c.Methods) != 0 || c.Default != "" || c.Subscription != nil || c.Pending != nil || !c.HadTrial {
+	if c.ID != "" || c.Key != "new" || len(c.Methods) != 0 || c.Default != "" || c.Subscription != nil ||
+		c.Pending != nil || !c.HadTrial {
 		t.Errorf("%+v", c)
 	}
 	if got := recorded(&c.Log); got != "payment_customer.lost subscription.request_failed subscription.ended " {

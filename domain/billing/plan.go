@@ -52,7 +52,8 @@ func (i Interval) After(t time.Time, n, anchor int) time.Time {
 		if i == Year {
 			months = 12 * n
 		}
-		first := time.Date(t.Year(), t.Month(), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location()).AddDate(0, months, 0)
+		first := time.Date(t.Year(), t.Month(), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+			t.Location()).AddDate(0, months, 0)
 		last := first.AddDate(0, 1, -1).Day()
 		return first.AddDate(0, 0, min(anchor, last)-1)
 	}
@@ -77,6 +78,9 @@ type Plan struct {
 	// PriceRef is the gateway's id of the price. The sandbox needs none.
 	PriceRef string
 
+	// Metered is what usage of a feature costs, in addition to Price; nil if the plan has no such price.
+	Metered *MeteredPrice
+
 	// Unavailable says that the gateway does not have the price, or has a different one: the plan
 	// cannot be bought, and existing subscriptions keep it.
 	Unavailable bool
@@ -84,7 +88,8 @@ type Plan struct {
 
 // snapshot returns the part of p that an operation stores.
 func (p *Plan) snapshot() *Plan {
-	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount,
+		Metered: p.Metered}
 }
 
 // total returns what a quantity of p costs per period.

@@ -34,10 +34,15 @@ type Subscription struct {
 	Quantity          int
 	Status            Status
 	Key               string // of the call that created it
+	Code              string // the promotion code that was used last; "" if there is none
+	Discount          *Discount
 	PeriodStart       time.Time
 	PeriodEnd         time.Time
 	TrialEnd          time.Time // zero if there is none
 	CancelAtPeriodEnd bool
+	Cancellation      Cancellation // why it is, or was, cancelled
+	Paused            bool         // its periods cost nothing
+	PaidUntil         time.Time    // the end of what was paid before the pause; zero without one
 	Pending           *PendingChange
 	Confirming        bool // a change waits for the payer to authenticate its payment
 	CreatedAt         time.Time
@@ -56,8 +61,11 @@ type PendingChange struct {
 
 // Entitled reports whether the workspace may use what it subscribed to: while the subscription is
 // active or on trial, and for a grace after a renewal has failed. A new period during the grace does
-// not extend it.
+// not extend it. A paused subscription entitles until the end of what was paid.
 func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
+	if s.Paused && !now.Before(s.PaidUntil) {
+		return false
+	}
 	switch s.Status {
 	case Active, Trialing:
 		return true
@@ -95,25 +103,29 @@ func (p *PendingChange) sale(plans Plans) *Sale {
 	return &Sale{Plan: *plan.snapshot(), Quantity: p.Quantity}
 }
 
-// Asks reports whether the payer may have to act: to make the first payment or that of a change, or to
+// Asks reports whether the payer may have to act: to make the first payment or that of a change or a renewal, or to
 // add a method before the trial ends.
 func (s *Subscription) Asks() bool {
-	return s.Status == Incomplete || s.Status == Trialing || s.Confirming
+	return s.Status == Incomplete || s.Status == Trialing || s.Status == PastDue || s.Confirming
 }
 
 // equal compares the fields that come from the gateway.
 func (s *Subscription) equal(o *Subscription) bool {
 	a, b := *s, *o
 	samePending := (a.Pending == nil) == (b.Pending == nil) && (a.Pending == nil || *a.Pending == *b.Pending)
-	a.Pending, b.Pending = nil, nil
-	return samePending && a == b
+	sameOff := sameDiscount(a.Discount, b.Discount)
+	a.Pending, b.Pending, a.Discount, b.Discount = nil, nil, nil, nil
+	return samePending && sameOff && a == b
 }
 
 // subscription returns h as it is mirrored.
 func (h *GatewaySubscription) subscription(plans Plans) *Subscription {
 	s := &Subscription{
-		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd,
-		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming, CreatedAt: h.CreatedAt,
+		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
+		PeriodEnd: h.PeriodEnd,
+		TrialEnd:  h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
+		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
+		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,
 	}
 	if p := plans.ByPrice(h.PriceRef); p != nil {
 		s.Plan = p.ID
@@ -152,6 +164,7 @@ func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscript
 	was := c.Subscription
 	if now != nil {
 		now.owe(was)
+		now.pause(was)
 	}
 	switch {
 	case was == nil && now == nil:
@@ -164,11 +177,13 @@ func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscript
 		c.Record(by, "subscription.changed", string(now.ID), now.difference(was))
 	default:
 		if was != nil {
+			was.Cancellation = c.cancelledFor(held)
 			c.end(by)
 		}
 		if c.Subscription = now; now != nil {
 			c.Record(by, "subscription.started", string(now.ID), map[string]any{
-				"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status, "current_period_end": now.PeriodEnd,
+				"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status,
+				"current_period_end": now.PeriodEnd,
 			})
 		}
 	}
@@ -198,7 +213,8 @@ func (c *Customer) end(by identity.Actor) {
 	c.Ended = c.Subscription
 	c.Ended.Status, c.Ended.EndedAt = Canceled, by.At
 	c.Subscription = nil
-	c.Record(by, "subscription.ended", string(c.Ended.ID), map[string]any{"plan_id": c.Ended.Plan})
+	data := c.Ended.Cancellation.note(map[string]any{"plan_id": c.Ended.Plan})
+	c.Record(by, "subscription.ended", string(c.Ended.ID), data)
 }
 
 // difference returns the fields of s that differ from was.
@@ -215,6 +231,9 @@ func (s *Subscription) difference(was *Subscription) map[string]any {
 	note("cancel_at_period_end", was.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
 	note("current_period_end", was.PeriodEnd, s.PeriodEnd)
 	note("confirming", was.Confirming, s.Confirming)
+	note("paused", was.Paused, s.Paused)
+	note("cancellation_feedback", was.Cancellation.Feedback, s.Cancellation.Feedback)
+	note("discount_id", was.Discount.id(), s.Discount.id())
 	if s.Pending != nil {
 		note("pending_plan_id", nil, s.Pending.Plan)
 	}

@@ -11,7 +11,8 @@ import (
 func TestEntitled(t *testing.T) {
 	const grace = 7 * 24 * time.Hour
 	for status, want := range map[billing.Status]bool{
-		billing.Active: true, billing.Trialing: true, billing.PastDue: true, billing.Incomplete: false, billing.Unpaid: false,
+		billing.Active: true, billing.Trialing: true, billing.PastDue: true, billing.Incomplete: false,
+		billing.Unpaid: false,
 		billing.Paused: false, billing.Canceled: false, billing.IncompleteExpired: false, "": false,
 	} {
 		s := billing.Subscription{Status: status, PeriodStart: now.Add(-grace + time.Second)}
@@ -38,15 +39,23 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		want   billing.SubscriptionID
 		events string
 	}{
-		"one that began":              {customer(), []billing.GatewaySubscription{held(billing.Active)}, "sub_1", "subscription.started "},
-		"one that has ended is not":   {customer(), []billing.GatewaySubscription{ended}, "", ""},
-		"one as it is known":          {subscribed("basic", billing.Active), []billing.GatewaySubscription{held(billing.Active), ended}, "sub_1", ""},
-		"one that changed":            {subscribed("basic", billing.Active), []billing.GatewaySubscription{changed}, "sub_1", "subscription.changed "},
-		"one that is gone":            {subscribed("basic", billing.Active), nil, "", "subscription.ended "},
-		"another in its place":        {subscribed("basic", billing.Active), []billing.GatewaySubscription{older}, "sub_0", "subscription.ended subscription.started "},
-		"of two, the older":           {customer(), []billing.GatewaySubscription{held(billing.Active), older}, "sub_0", "subscription.duplicated subscription.started "},
-		"but one that is paid for":    {customer(), []billing.GatewaySubscription{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1", "subscription.duplicated subscription.started "},
-		"a plan that is sold no more": {customer(), []billing.GatewaySubscription{soldNoMore}, "sub_1", "subscription.started "},
+		"one that began": {customer(), []billing.GatewaySubscription{held(billing.Active)}, "sub_1",
+			"subscription.started "},
+		"one that has ended is not": {customer(), []billing.GatewaySubscription{ended}, "", ""},
+		"one as it is known": {subscribed("basic", billing.Active),
+			[]billing.GatewaySubscription{held(billing.Active), ended}, "sub_1", ""},
+		"one that changed": {subscribed("basic", billing.Active), []billing.GatewaySubscription{changed},
+			"sub_1", "subscription.changed "},
+		"one that is gone": {subscribed("basic", billing.Active), nil, "", "subscription.ended "},
+		"another in its place": {subscribed("basic", billing.Active), []billing.GatewaySubscription{older},
+			"sub_0", "subscription.ended subscription.started "},
+		"of two, the older": {customer(), []billing.GatewaySubscription{held(billing.Active), older}, "sub_0",
+			"subscription.duplicated subscription.started "},
+		"but one that is paid for": {customer(),
+			[]billing.GatewaySubscription{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1",
+			"subscription.duplicated subscription.started "},
+		"a plan that is sold no more": {customer(), []billing.GatewaySubscription{soldNoMore}, "sub_1",
+			"subscription.started "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.of.ApplySubscriptions(owner, tt.of.Revision, tt.held, plans)
@@ -100,10 +109,11 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		for range 2 {
 			c.ApplySubscriptions(owner, c.Revision, both, plans)
 		}
-		if len(c.Surplus) != 1 || c.Surplus[0] != "sub_1" || strings.Count(recorded(&c.Log), "subscription.duplicated") != 1 {
+		if len(c.Surplus) != 1 || c.Surplus[0] != "sub_1" ||
+			strings.Count(recorded(&c.Log), "subscription.duplicated") != 1 {
 			t.Fatalf("surplus %v, recorded %s", c.Surplus, recorded(&c.Log))
 		}
-		wantErr(t, c.CancelSubscription(owner, "k", nil), nil)
+		wantErr(t, c.CancelSubscription(owner, "k", nil, billing.Cancellation{}), nil)
 		if op := c.Pending; op.Subscription != "sub_0" || len(op.Also) != 1 || op.Also[0] != "sub_1" {
 			t.Errorf("%+v", op)
 		}

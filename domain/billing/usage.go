@@ -22,8 +22,10 @@ const (
 
 // Errors about usage.
 var (
-	ErrUnknownFeature = &fault.Error{Kind: fault.Invalid, Code: "unknown_feature", Detail: "No plan of this organisation limits a feature of that name, or Atrium counts it itself."}
-	ErrUsageKeyReused = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused", Detail: "The idempotency_key was used for another feature or another quantity."}
+	ErrUnknownFeature = &fault.Error{Kind: fault.Invalid, Code: "unknown_feature",
+		Detail: "No plan of this organisation limits or bills a feature of that name, or Atrium counts it itself."}
+	ErrUsageKeyReused = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused",
+		Detail: "The idempotency_key was used for another feature or another quantity."}
 )
 
 // UsageReport is what an application says that a workspace has used.
@@ -40,12 +42,14 @@ type UsageReport struct {
 // NewUsageReport returns a report for a workspace in a period. ErrRoleRequired unless by manages
 // payments, ErrUnknownFeature if applications do not count the feature, fault.ErrInvalid if the quantity
 // is not between 1 and MaxUsage.
-func NewUsageReport(by identity.Actor, plans Plans, feature string, quantity int64, key string, in Period) (UsageReport, error) {
+func NewUsageReport(by identity.Actor, plans Plans, feature string, quantity int64, key string,
+	in Period) (UsageReport, error) {
 	if err := MayManage(by); err != nil {
 		return UsageReport{}, err
 	}
 	if quantity < 1 || quantity > MaxUsage {
-		return UsageReport{}, fault.InvalidFields([]fault.Field{{Pointer: "/quantity", Code: "out_of_range", Detail: "Must be 1 to 1000000000000."}})
+		return UsageReport{}, fault.InvalidFields([]fault.Field{{Pointer: "/quantity", Code: "out_of_range",
+			Detail: "Must be 1 to 1000000000000."}})
 	}
 	if !plans.Reportable()[feature] {
 		return UsageReport{}, ErrUnknownFeature

@@ -17,7 +17,10 @@ type Method struct {
 	Last4    string
 	ExpMonth int // 0 if it does not expire
 	ExpYear  int
-	Country  string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
+	// Fingerprint identifies a card at all customers of the gateway's account; "" if unknown.
+	Fingerprint string
+
+	Country string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
 
 	// Detaching says that the gateway is about to remove it; it no longer counts as a method.
 	Detaching bool
@@ -152,11 +155,12 @@ func (c *Customer) Removed(by identity.Actor, id MethodID) {
 	}
 }
 
-// RestoreMethod restores a method that the gateway refused to remove.
+// RestoreMethod restores a method that the gateway refused to remove. Whether another method became the default is not
+// known then, so the wallet must be read again.
 func (c *Customer) RestoreMethod(by identity.Actor, id MethodID) {
 	for i := range c.Methods {
 		if m := &c.Methods[i]; m.ID == id && m.Detaching {
-			m.Detaching = false
+			m.Detaching, c.WalletAt = false, time.Time{}
 			c.touch(by)
 		}
 	}
@@ -179,7 +183,8 @@ func (c *Customer) SetDefault(by identity.Actor, now time.Time, id MethodID) err
 		return err
 	}
 	if c.Default != id {
-		c.Record(by, "payment_method.default_changed", string(id), map[string]any{"default": event.Change{From: event.ID(c.Default), To: id}})
+		c.Record(by, "payment_method.default_changed", string(id),
+			map[string]any{"default": event.Change{From: event.ID(c.Default), To: id}})
 		c.Default = id
 		c.touch(by)
 	}
@@ -204,7 +209,8 @@ func (c *Customer) ApplyWallet(by identity.Actor, of int64, w Wallet) {
 		now = append(now, m)
 		if !there {
 			c.confirmIntent()
-			c.Record(by, "payment_method.added", string(m.ID), map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
+			c.Record(by, "payment_method.added", string(m.ID),
+				map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
 		}
 	}
 	for id, m := range known {

@@ -25,7 +25,8 @@ func TestACardExpiresWhenItsMonthHasEndedEverywhere(t *testing.T) {
 	if none := (billing.Method{}); none.Expired(now) {
 		t.Error("what has no date never expires")
 	}
-	if december := (billing.Method{ExpMonth: 12, ExpYear: 2026}); december.Expired(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) || !december.Expired(time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC)) {
+	if december := (billing.Method{ExpMonth: 12, ExpYear: 2026}); december.Expired(time.Date(2027, 1, 1, 0, 0, 0, 0,
+		time.UTC)) || !december.Expired(time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC)) {
 		t.Error("December ends with the year")
 	}
 }
@@ -38,20 +39,32 @@ func TestRemovingAMethod(t *testing.T) {
 		def             billing.MethodID
 		err             error
 	}{
-		"one that is not the default changes nothing else":     {of: customer(card("a", 1), card("b", 2)), id: "b", def: "a"},
-		"of the default, the newest valid one takes its place": {of: customer(card("a", 3), card("b", 2), card("c", 1)), id: "a", next: "c", def: "c"},
-		"an expired one does not":                              {of: customer(card("a", 3), card("b", 2), expired("c")), id: "a", next: "b", def: "b"},
-		"or the one that the caller chose":                     {of: customer(card("a", 3), card("b", 2), card("c", 1)), id: "a", replacement: "b", next: "b", def: "b"},
-		"the last one goes if nothing is charged to it":        {of: customer(card("a", 1)), id: "a"},
-		"the last valid one stays while a subscription lives":  {of: subscribed("basic", billing.Active, card("a", 1), expired("b")), id: "a", err: billing.ErrMethodInUse},
-		"even one that has not begun":                          {of: subscribed("basic", billing.Incomplete, card("a", 1)), id: "a", err: billing.ErrMethodInUse},
-		"one of two valid ones goes":                           {of: subscribed("basic", billing.Active, card("a", 1), card("b", 2)), id: "a", next: "b", def: "b"},
-		"an expired one goes, though it is the last":           {of: subscribed("basic", billing.Active, expired("a")), id: "a"},
-		"a missing method cannot be removed":                   {of: customer(card("a", 1)), id: "x", def: "a", err: billing.ErrMethodNotFound},
-		"or names a replacement that is not there":             {of: customer(card("a", 1)), id: "a", replacement: "x", def: "a", err: billing.ErrMethodNotFound},
-		"or itself":               {of: customer(card("a", 1)), id: "a", replacement: "a", def: "a", err: billing.ErrMethodNotFound},
-		"or one that has expired": {of: customer(card("a", 1), expired("b")), id: "a", replacement: "b", def: "a", err: billing.ErrMethodExpired},
-		"without a default at the gateway, one is chosen at once": {of: &billing.Customer{Workspace: "acme", Methods: []billing.Method{card("a", 1), card("b", 2)}}, id: "a", next: "b", def: "b"},
+		"one that is not the default changes nothing else": {of: customer(card("a", 1), card("b", 2)),
+			id: "b", def: "a"},
+		"of the default, the newest valid one takes its place": {of: customer(card("a", 3), card("b", 2), card("c", 1)),
+			id: "a", next: "c", def: "c"},
+		"an expired one does not": {of: customer(card("a", 3), card("b", 2), expired("c")),
+			id: "a", next: "b", def: "b"},
+		"or the one that the caller chose": {of: customer(card("a", 3), card("b", 2), card("c", 1)),
+			id: "a", replacement: "b", next: "b", def: "b"},
+		"the last one goes if nothing is charged to it": {of: customer(card("a", 1)), id: "a"},
+		"the last valid one stays while a subscription lives": {of: subscribed("basic", billing.Active, card("a", 1),
+			expired("b")), id: "a", err: billing.ErrMethodInUse},
+		"even one that has not begun": {of: subscribed("basic", billing.Incomplete, card("a", 1)), id: "a",
+			err: billing.ErrMethodInUse},
+		"one of two valid ones goes": {of: subscribed("basic", billing.Active, card("a", 1),
+			card("b", 2)), id: "a", next: "b", def: "b"},
+		"an expired one goes, though it is the last": {of: subscribed("basic", billing.Active, expired("a")),
+			id: "a"},
+		"a missing method cannot be removed": {of: customer(card("a", 1)), id: "x", def: "a",
+			err: billing.ErrMethodNotFound},
+		"or names a replacement that is not there": {of: customer(card("a", 1)), id: "a", replacement: "x", def: "a",
+			err: billing.ErrMethodNotFound},
+		"or itself": {of: customer(card("a", 1)), id: "a", replacement: "a", def: "a", err: billing.ErrMethodNotFound},
+		"or one that has expired": {of: customer(card("a", 1), expired("b")), id: "a", replacement: "b", def: "a",
+			err: billing.ErrMethodExpired},
+		"without a default at the gateway, one is chosen at once": {of: &billing.Customer{Workspace: "acme",
+			Methods: []billing.Method{card("a", 1), card("b", 2)}}, id: "a", next: "b", def: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := tt.of.Revision
@@ -63,7 +76,8 @@ func TestRemovingAMethod(t *testing.T) {
 				}
 				return
 			}
-			if next != tt.next || tt.of.Default != tt.def || tt.of.Revision == before || recorded(&tt.of.Log) != "payment_method.removed " {
+			if next != tt.next || tt.of.Default != tt.def || tt.of.Revision == before ||
+				recorded(&tt.of.Log) != "payment_method.removed " {
 				t.Errorf("next %q, default %q, recorded %s", next, tt.of.Default, recorded(&tt.of.Log))
 			}
 			for _, m := range tt.of.Shown() {
@@ -105,9 +119,11 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 		by   identity.Actor
 		want error
 	}{
-		"an owner may": {owner, nil}, "an admin may": {admin, nil}, "a member may not": {member, billing.ErrRoleRequired},
-		"nor a key for viewing": {capped, billing.ErrRoleRequired}, "nor another workspace's owner": {stranger, identity.ErrWorkspaceNotFound},
-		"nor an anonymous caller": {identity.Actor{}, identity.ErrWorkspaceNotFound},
+		"an owner may": {owner, nil}, "an admin may": {admin, nil},
+		"a member may not":              {member, billing.ErrRoleRequired},
+		"nor a key for viewing":         {capped, billing.ErrRoleRequired},
+		"nor another workspace's owner": {stranger, identity.ErrWorkspaceNotFound},
+		"nor an anonymous caller":       {identity.Actor{}, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := billing.PlanID("pro")
@@ -118,7 +134,9 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 					_, err := c.ChangeSubscription(tt.by, "k", nil, billing.Changes{Plan: &plan}, plans)
 					return err
 				},
-				"cancel": func(c *billing.Customer) error { return c.CancelSubscription(tt.by, "k", nil) },
+				"cancel": func(c *billing.Customer) error {
+					return c.CancelSubscription(tt.by, "k", nil, billing.Cancellation{})
+				},
 				"subscribe": func(c *billing.Customer) error {
 					c.Subscription = nil
 					_, err := c.Subscribe(tt.by, now, "k", billing.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
@@ -136,7 +154,8 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
 	c.Methods[1].Detaching = true
-	c.ApplyWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("b", 2), card("c", 0)}, Default: "b"})
+	c.ApplyWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("b", 2), card("c", 0)},
+		Default: "b"})
 	if got := c.Shown(); len(got) != 1 || got[0].ID != "c" || c.Default != "" || c.WalletAt != now || c.Revision != 6 {
 		t.Fatalf("%+v", c)
 	}

@@ -122,7 +122,8 @@ func ParseEvent(body []byte) (*Event, error) {
 			} `json:"previous_attributes"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil || in.ID == "" || in.Type == "" || in.Object != "event" || in.Created < 0 || in.Created > lastSecond {
+	if err := json.Unmarshal(body, &in); err != nil || in.ID == "" || in.Type == "" || in.Object != "event" ||
+		in.Created < 0 || in.Created > lastSecond {
 		return nil, ErrEventMalformed
 	}
 	e := &Event{ID: in.ID, Type: in.Type, Account: in.Account, CreatedAt: time.Unix(in.Created, 0).UTC()}

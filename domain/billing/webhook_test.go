@@ -50,16 +50,24 @@ func TestEnvelopesOfEvents(t *testing.T) {
 		want billing.CustomerID
 		err  error
 	}{
-		"a customer itself":              {`{"id":"evt_1","object":"event","type":"customer.updated","data":{"object":{"id":"cus_1","object":"customer"}}}`, "cus_1", nil},
-		"what belongs to one":            {`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1"}}}`, "cus_1", nil},
-		"with the customer written out":  {`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":{"id":"cus_1"}}}}`, "cus_1", nil},
-		"what belonged to one":           {`{"id":"evt_1","object":"event","type":"payment_method.detached","data":{"object":{"object":"payment_method","customer":null},"previous_attributes":{"customer":"cus_1"}}}`, "cus_1", nil},
-		"an event without a customer":    {`{"id":"evt_1","object":"event","type":"plan.created","data":{"object":{"object":"plan"}}}`, "", nil},
-		"of an unknown version":          {`{"id":"evt_1","object":"event","api_version":"2099-01-01.x","type":"new.thing","data":{"object":{"customer":7}},"more":{}}`, "", nil},
-		"no event":                       {`{"id":"cus_1","object":"customer","type":"x"}`, "", billing.ErrEventMalformed},
-		"nothing":                        {``, "", billing.ErrEventMalformed},
-		"an id that is too long to keep": {`{"id":"` + strings.Repeat("e", 256) + `","object":"event","type":"x"}`, "", billing.ErrEventMalformed},
-		"what is cut off":                {`{"id":"evt_1","object":"event"`, "", billing.ErrEventMalformed},
+		"a customer itself": {
+			`{"id":"evt_1","object":"event","type":"customer.updated","data":{"object":{"id":"cus_1","object":"customer"}}}`, "cus_1", nil},
+		"what belongs to one": {
+			`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1"}}}`, "cus_1", nil},
+		"with the customer written out": {
+			`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":{"id":"cus_1"}}}}`, "cus_1", nil},
+		"what belonged to one": {
+			`{"id":"evt_1","object":"event","type":"payment_method.detached","data":{"object":{"object":"payment_method","customer":null},"previous_attributes":{"customer":"cus_1"}}}`, "cus_1", nil},
+		"an event without a customer": {
+			`{"id":"evt_1","object":"event","type":"plan.created","data":{"object":{"object":"plan"}}}`, "", nil},
+		"of an unknown version": {
+			`{"id":"evt_1","object":"event","api_version":"2099-01-01.x","type":"new.thing","data":{"object":{"customer":7}},"more":{}}`, "", nil},
+		"no event": {`{"id":"cus_1","object":"customer","type":"x"}`, "",
+			billing.ErrEventMalformed},
+		"nothing": {``, "", billing.ErrEventMalformed},
+		"an id that is too long to keep": {`{"id":"` + strings.Repeat("e", 256) + `","object":"event","type":"x"}`, "",
+			billing.ErrEventMalformed},
+		"what is cut off": {`{"id":"evt_1","object":"event"`, "", billing.ErrEventMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := billing.ParseEvent([]byte(tt.body))

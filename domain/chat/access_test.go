@@ -16,21 +16,22 @@ func TestAccess(t *testing.T) {
 		by              identity.Actor
 		private, shared access.Role // by visibility
 	}{
-		"the owner":                                  {owner, access.Owner, access.Owner},
-		"a manager":                                  {manager, access.Manager, access.Manager},
-		"an editor":                                  {editor, access.Editor, access.Editor},
-		"a viewer":                                   {viewer, access.Viewer, access.Viewer},
-		"who is invited, and has not accepted":       {invited, access.None, access.Viewer},
-		"a member of the workspace":                  {stranger, access.None, access.Viewer},
-		"an admin of the workspace":                  {admin, access.Manager, access.Manager},
-		"the workspace's owner":                      {boss, access.Manager, access.Manager},
-		"the owner by a key for viewing":             {capped, access.Viewer, access.Viewer},
-		"the owner by a key for nothing":             {uncapped, access.None, access.None},
-		"the owner who has left":                     {nobody, access.None, access.None},
-		"the owner in another workspace":             {outsider, access.None, access.None},
-		"an admin by a key for viewing":              {with(admin, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), access.None, access.Viewer},
-		"a manager who is no member of it any more":  {with(manager, func(a *identity.Actor) { a.Role = identity.NoRole }), access.None, access.None},
-		"a manager by a key that caps at membership": {with(manager, func(a *identity.Actor) { a.Ceiling = identity.Member }), access.Manager, access.Manager},
+		"the owner":                                 {owner, access.Owner, access.Owner},
+		"a manager":                                 {manager, access.Manager, access.Manager},
+		"an editor":                                 {editor, access.Editor, access.Editor},
+		"a viewer":                                  {viewer, access.Viewer, access.Viewer},
+		"who is invited, and has not accepted":      {invited, access.None, access.Viewer},
+		"a member of the workspace":                 {stranger, access.None, access.Viewer},
+		"an admin of the workspace":                 {admin, access.Manager, access.Manager},
+		"the workspace's owner":                     {boss, access.Manager, access.Manager},
+		"the owner by a key for viewing":            {capped, access.Viewer, access.Viewer},
+		"the owner by a key for nothing":            {uncapped, access.None, access.None},
+		"the owner who has left":                    {nobody, access.None, access.None},
+		"the owner in another workspace":            {outsider, access.None, access.None},
+		"an admin by a key for viewing":             {with(admin, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), access.None, access.Viewer},
+		"a manager who is no member of it any more": {with(manager, func(a *identity.Actor) { a.Role = identity.NoRole }), access.None, access.None},
+		"a manager by a key that caps at membership": {
+			with(manager, func(a *identity.Actor) { a.Ceiling = identity.Member }), access.Manager, access.Manager},
 	} {
 		t.Run(who, func(t *testing.T) {
 			c := cast()
@@ -51,7 +52,8 @@ func TestAccess(t *testing.T) {
 		}
 	})
 	t.Run("instructions are for editors and above", func(t *testing.T) {
-		for by, want := range map[*identity.Actor]bool{&owner: true, &manager: true, &editor: true, &admin: true, &viewer: false, &capped: false, &stranger: false} {
+		for by, want := range map[*identity.Actor]bool{&owner: true, &manager: true, &editor: true, &admin: true,
+			&viewer: false, &capped: false, &stranger: false} {
 			if got := cast().SeesInside(*by); got != want {
 				t.Errorf("%s: %v", by.User, got)
 			}
@@ -60,7 +62,8 @@ func TestAccess(t *testing.T) {
 }
 
 func TestParseRole(t *testing.T) {
-	for s, want := range map[string]access.Role{"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager, "owner": access.None, "": access.None, "Viewer": access.None} {
+	for s, want := range map[string]access.Role{"viewer": access.Viewer, "editor": access.Editor,
+		"manager": access.Manager, "owner": access.None, "": access.None, "Viewer": access.None} {
 		if got := access.Parse(s); got != want {
 			t.Errorf("ParseRole(%q) = %v", s, got)
 		}
@@ -84,7 +87,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"publish it":           {access.Manager, change(chat.Changes{Status: &status})},
 		"show it to everybody": {access.Manager, change(chat.Changes{Visibility: &visibility})},
 		"give it away":         {access.Owner, change(chat.Changes{Owner: &ann})},
-		"delete it":            {access.Owner, func(_ *testing.T, c *chat.Template, by identity.Actor) error { return c.Delete(by, nil) }},
+		"delete it": {access.Owner,
+			func(_ *testing.T, c *chat.Template, by identity.Actor) error { return c.Delete(by, nil) }},
 		"attach a workflow": {access.Editor, func(t *testing.T, c *chat.Template, by identity.Actor) error {
 			_, _, err := c.Attach(by, "workflow", registry(t))
 			return err
@@ -107,7 +111,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			for _, by := range []identity.Actor{owner, manager, editor, viewer, invited, stranger, admin, boss, capped, uncapped, nobody, outsider} {
+			for _, by := range []identity.Actor{owner, manager, editor, viewer, invited, stranger, admin, boss, capped,
+				uncapped, nobody, outsider} {
 				c := cast()
 				var want error
 				switch have := c.Access(by); {
@@ -151,7 +156,8 @@ func TestRevisions(t *testing.T) {
 			return c.Detach(owner, other, "workflow")
 		},
 	} {
-		t.Run(what+" is refused when another revision was meant", func(t *testing.T) { wantErr(t, do(cast()), revision.ErrMismatch) })
+		t.Run(what+" is refused when another revision was meant",
+			func(t *testing.T) { wantErr(t, do(cast()), revision.ErrMismatch) })
 	}
 }
 
@@ -166,8 +172,10 @@ func TestRestore(t *testing.T) {
 		want error
 	}{
 		"the owner": {owner, nil}, "an admin of the workspace": {admin, nil}, "the workspace's owner": {boss, nil},
-		"a manager is not told that it was there": {manager, chat.ErrNotFound}, "nor is a viewer": {viewer, chat.ErrNotFound}, "nor a stranger": {stranger, chat.ErrNotFound},
-		"nor the owner by a key for viewing": {capped, chat.ErrNotFound},
+		"a manager is not told that it was there": {manager, chat.ErrNotFound},
+		"nor is a viewer":                         {viewer, chat.ErrNotFound},
+		"nor a stranger":                          {stranger, chat.ErrNotFound},
+		"nor the owner by a key for viewing":      {capped, chat.ErrNotFound},
 	} {
 		t.Run(who, func(t *testing.T) {
 			c := deleted()

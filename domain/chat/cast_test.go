@@ -47,7 +47,8 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 // members are those of the template that cast returns.
 func members() map[identity.UserID]chat.Member {
 	all := map[identity.UserID]chat.Member{
-		"max": {Role: access.Manager}, "eve": {Role: access.Editor}, "vic": {Role: access.Viewer}, "ina": {Role: access.Manager, Invited: true, Email: "ina@example.com"},
+		"max": {Role: access.Manager}, "eve": {Role: access.Editor}, "vic": {Role: access.Viewer},
+		"ina": {Role: access.Manager, Invited: true, Email: "ina@example.com"},
 	}
 	for user, m := range all {
 		m.User, m.Revision = user, 1
@@ -58,7 +59,8 @@ func members() map[identity.UserID]chat.Member {
 
 // party returns what a store knows of a user who is named by a change.
 func party(user identity.UserID) chat.Party {
-	p := chat.Party{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "eve", "vic", "sam"}, user), Members: 4}
+	p := chat.Party{User: user, InWorkspace: slices.Contains([]identity.UserID{"ann", "max", "eve", "vic", "sam"},
+		user), Members: 4}
 	if m, ok := members()[user]; ok {
 		p.Member = &m
 	}
@@ -70,7 +72,8 @@ func cast() *chat.Template {
 	return &chat.Template{
 		Resource: access.Resource{
 			Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{
-				{User: "max", Role: access.Manager}, {User: "eve", Role: access.Editor}, {User: "vic", Role: access.Viewer},
+				{User: "max", Role: access.Manager}, {User: "eve", Role: access.Editor},
+				{User: "vic", Role: access.Viewer},
 			}},
 			Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		},
@@ -91,9 +94,11 @@ func toSave(t testing.TB, c *chat.Template, want ...chat.Member) {
 func registry(t testing.TB) *chat.Registry {
 	t.Helper()
 	items := func(kind string) []chat.Item {
-		return []chat.Item{{ID: kind}, {ID: "old-" + kind, Status: chat.ItemDeprecated}, {ID: "off-" + kind, Status: chat.ItemDisabled}}
+		return []chat.Item{{ID: kind}, {ID: "old-" + kind, Status: chat.ItemDeprecated},
+			{ID: "off-" + kind, Status: chat.ItemDisabled}}
 	}
-	r := chat.Registry{Agents: items("agent"), Tools: items("tool"), Capabilities: items("capability"), Workflows: items("workflow")}
+	r := chat.Registry{Agents: items("agent"), Tools: items("tool"), Capabilities: items("capability"),
+		Workflows: items("workflow")}
 	r.Tools[0].ConfigSchema = json.RawMessage(`{"type":"object","required":["queue"],"additionalProperties":false,
 		"properties":{"queue":{"type":"string","maxLength":8,"pattern":"^[a-z]+$"},"level":{"enum":["low","high"]},"n":{"type":"integer","minimum":1,"maximum":5}}}`)
 	r.Agents[0].Requires = []string{"capability"}

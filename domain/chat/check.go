@@ -53,7 +53,8 @@ func (t *Template) check(renamed bool) error {
 	t.checkPrompt(&wrong)
 	checkSelected(&wrong, "/agents", t.Agents, maxAgents)
 	checkSelected(&wrong, "/tools", t.Tools, maxTools)
-	checkIDs(&wrong, "/capabilities", t.Capabilities, maxCapabilities, func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
+	checkIDs(&wrong, "/capabilities", t.Capabilities, maxCapabilities,
+		func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
 	if len(t.Starters) > maxStarters {
 		wrong.Add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
 	}
@@ -79,8 +80,10 @@ func (t *Template) checkPrompt(wrong *fault.Fields) {
 	case p == Prompt{}:
 	case t.Instructions != "":
 		wrong.Add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
-	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"): // uses are found by text, so v01 is no number
-		wrong.Add("/prompt/ref", "invalid_format", "Must be active, latest, v and a number, a label, or a version's id.")
+	// uses are found by text, so v01 is no number
+	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"):
+		wrong.Add("/prompt/ref", "invalid_format",
+			"Must be active, latest, v and a number, a label, or a version's id.")
 	}
 }
 
@@ -117,7 +120,8 @@ func (f Facts) check(c Content, agents, tools, capabilities, newPrompt bool) err
 // browser fetches it.
 func isAvatar(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && len(s) <= maxAvatarURL && !strings.ContainsFunc(s, unicode.IsControl)
+	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && len(s) <= maxAvatarURL &&
+		!strings.ContainsFunc(s, unicode.IsControl)
 }
 
 func checkText(f *fault.Fields, pointer, text string, most int) {

@@ -15,11 +15,16 @@ const EmbedTicketLasts = time.Minute
 // Errors for a visitor's page that may not show a chat.
 var (
 	// ErrEmbedTokenInvalid does not distinguish unknown, disabled, expired, rotated and deleted tokens.
-	ErrEmbedTokenInvalid   = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_token_invalid", Detail: "The embed token is not valid."}
-	ErrEmbedSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid", Detail: "The embed session is not valid or has ended. Open a new one."}
-	ErrEmbedTicketInvalid  = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid", Detail: "The ticket is not valid or has expired. Reload the page."}
-	ErrOriginNotAllowed    = &fault.Error{Kind: fault.Forbidden, Code: "origin_not_allowed", Detail: "This site is not allowed to embed the chat."}
-	ErrNotPublished        = &fault.Error{Kind: fault.Conflict, Code: "template_not_published", Detail: "The chat is not published."}
+	ErrEmbedTokenInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_token_invalid",
+		Detail: "The embed token is not valid."}
+	ErrEmbedSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid",
+		Detail: "The embed session is not valid or has ended. Open a new one."}
+	ErrEmbedTicketInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid",
+		Detail: "The ticket is not valid or has expired. Reload the page."}
+	ErrOriginNotAllowed = &fault.Error{Kind: fault.Forbidden, Code: "origin_not_allowed",
+		Detail: "This site is not allowed to embed the chat."}
+	ErrNotPublished = &fault.Error{Kind: fault.Conflict, Code: "template_not_published",
+		Detail: "The chat is not published."}
 )
 
 // Embedding holds a token, and what visitors see of its template.
@@ -86,12 +91,15 @@ func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (EmbedP
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
 	}
-	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true, ExpiresAt: now.Add(EmbedTicketLasts)}, nil
+	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true,
+		ExpiresAt: now.Add(EmbedTicketLasts)}, nil
 }
 
 // Session opens a session for a page of origin, or, with a ticket, for Atrium's own page in a frame
 // (framed). It ends with the token at the latest.
-func (e *Embedding) Session(by secret.Hash, origin Origin, framed bool, visitor string, now time.Time) (EmbedPass, error) {
+func (e *Embedding) Session(
+	by secret.Hash, origin Origin, framed bool, visitor string, now time.Time,
+) (EmbedPass, error) {
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
 	}
@@ -99,7 +107,8 @@ func (e *Embedding) Session(by secret.Hash, origin Origin, framed bool, visitor 
 	if t := &e.Token; !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(ends) {
 		ends = t.ExpiresAt
 	}
-	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed, Visitor: visitor, ExpiresAt: ends}, nil
+	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed, Visitor: visitor,
+		ExpiresAt: ends}, nil
 }
 
 // Live reports whether p has not expired.

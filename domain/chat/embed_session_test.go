@@ -12,7 +12,8 @@ import (
 func embedding(t *testing.T, c chat.EmbedChanges) (*chat.Embedding, secret.Hash) {
 	t.Helper()
 	token, made := newEmbedToken(t, c)
-	return &chat.Embedding{Token: *token, Template: chat.Embedded{ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished}}, made.Hash()
+	return &chat.Embedding{Token: *token, Template: chat.Embedded{ID: "ctpl", Workspace: "acme",
+		Status: chat.StatusPublished}}, made.Hash()
 }
 
 func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {
@@ -28,13 +29,14 @@ func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {
 		want   error
 		status chat.EmbedStatus
 	}{
-		"at once":                 {e, by, visitAt, nil, chat.EmbedActive},
-		"just before its end":     {e, by, visitAt.Add(time.Hour - 1), nil, chat.EmbedActive},
-		"at its end":              {e, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid, chat.EmbedExpired},
-		"disabled":                {&disabled, by, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedDisabled},
-		"disabled and at its end": {&disabled, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid, chat.EmbedExpired},
-		"by another secret":       {e, secret.NewToken("ate_").Hash(), visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
-		"by no secret":            {e, secret.Hash{}, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
+		"at once":             {e, by, visitAt, nil, chat.EmbedActive},
+		"just before its end": {e, by, visitAt.Add(time.Hour - 1), nil, chat.EmbedActive},
+		"at its end":          {e, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid, chat.EmbedExpired},
+		"disabled":            {&disabled, by, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedDisabled},
+		"disabled and at its end": {&disabled, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid,
+			chat.EmbedExpired},
+		"by another secret": {e, secret.NewToken("ate_").Hash(), visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
+		"by no secret":      {e, secret.Hash{}, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
 	} {
 		if err := tt.e.Usable(tt.by, tt.at); !errors.Is(err, tt.want) || tt.e.Token.Status(tt.at) != tt.status {
 			t.Errorf("%s: %v, %s", name, err, tt.e.Token.Status(tt.at))
@@ -112,7 +114,8 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	ends := settings("n", "https://a.example")
 	ends.ExpiresAt = ptr(visitAt.Add(5 * time.Minute))
 	e, by := embedding(t, ends)
-	for at, want := range map[time.Time]time.Time{visitAt.Add(-time.Hour): visitAt.Add(-50 * time.Minute), visitAt: visitAt.Add(5 * time.Minute)} {
+	for at, want := range map[time.Time]time.Time{visitAt.Add(-time.Hour): visitAt.Add(-50 * time.Minute),
+		visitAt: visitAt.Add(5 * time.Minute)} {
 		s, err := e.Session(by, "https://a.example", false, "v", at)
 		if err != nil || !s.ExpiresAt.Equal(want) || s.OpenedBy != by || s.Token != e.Token.ID || s.Visitor != "v" {
 			t.Errorf("%+v, %v", s, err)
@@ -125,7 +128,8 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	if err != nil || !ticket.ExpiresAt.Equal(visitAt.Add(time.Minute)) {
 		t.Errorf("%+v, %v", ticket, err)
 	}
-	plain, framed := chat.EmbedPass{Origin: "https://a.example"}, chat.EmbedPass{Origin: "https://a.example", Framed: true}
+	plain, framed := chat.EmbedPass{Origin: "https://a.example"},
+		chat.EmbedPass{Origin: "https://a.example", Framed: true}
 	for name, got := range map[string]bool{
 		"its own site":                         plain.From("https://a.example", false),
 		"not another site":                     !plain.From("https://b.example", false),

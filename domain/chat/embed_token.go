@@ -40,8 +40,10 @@ const (
 
 // Errors about embed tokens, for users who manage them.
 var (
-	ErrEmbedTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found", Detail: "The chat template has no such embed token."}
-	ErrEmbedTokenQuota    = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A chat template can have at most 20 embed tokens. Delete one that is no longer used."}
+	ErrEmbedTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found",
+		Detail: "The chat template has no such embed token."}
+	ErrEmbedTokenQuota = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+		Detail: "A chat template can have at most 20 embed tokens. Delete one that is no longer used."}
 )
 
 // EmbedTokenID identifies an embed token. The empty one identifies none.
@@ -140,7 +142,8 @@ func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*
 	}
 	made := secret.NewToken(EmbedSecretPrefix)
 	token.Hash, token.Hint = made.Hash(), made.Hint()
-	token.Record(by, "embed_token.created", string(token.ID), map[string]any{"chat_template_id": t.ID, "name": token.Name, "allowed_origins": token.Origins})
+	token.Record(by, "embed_token.created", string(token.ID),
+		map[string]any{"chat_template_id": t.ID, "name": token.Name, "allowed_origins": token.Origins})
 	return token, made, nil
 }
 
@@ -161,7 +164,8 @@ func (t *Template) ChangeEmbedToken(by identity.Actor, at revision.Match, token 
 
 // RotateEmbedToken gives a token a new secret. The previous one works for grace; the one before it
 // stops working. Requires the manager role.
-func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken, grace time.Duration) (secret.Token, error) {
+func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken,
+	grace time.Duration) (secret.Token, error) {
 	if err := t.allowToken(by, at, token); err != nil {
 		return secret.Token{}, err
 	}
@@ -172,7 +176,8 @@ func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token 
 	}
 	token.Hash, token.Hint = made.Hash(), made.Hint()
 	token.touch(by)
-	token.Record(by, "embed_token.rotated", string(token.ID), map[string]any{"chat_template_id": t.ID, "grace_seconds": int(grace.Seconds())})
+	token.Record(by, "embed_token.rotated", string(token.ID),
+		map[string]any{"chat_template_id": t.ID, "grace_seconds": int(grace.Seconds())})
 	return made, nil
 }
 
@@ -182,7 +187,8 @@ func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token 
 		return err
 	}
 	token.Deleted = true
-	token.Record(by, "embed_token.deleted", string(token.ID), map[string]any{"chat_template_id": t.ID, "name": token.Name})
+	token.Record(by, "embed_token.deleted", string(token.ID),
+		map[string]any{"chat_template_id": t.ID, "name": token.Name})
 	return nil
 }
 
@@ -241,7 +247,8 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 		next.ExpiresAt = *c.ExpiresAt
 	}
 	if c.SessionTTL != nil && *c.SessionTTL != next.SessionTTL {
-		changed["session_ttl_seconds"] = event.Change{From: int(next.SessionTTL.Seconds()), To: int(c.SessionTTL.Seconds())}
+		changed["session_ttl_seconds"] = event.Change{From: int(next.SessionTTL.Seconds()),
+			To: int(c.SessionTTL.Seconds())}
 		next.SessionTTL = *c.SessionTTL
 	}
 	if next.SessionTTL < minSessionTTL || next.SessionTTL > maxSessionTTL {

@@ -23,7 +23,8 @@ var visitAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
 // embedder returns the manager of embeddable.
 func embedder() identity.Actor {
-	return identity.Actor{Org: "org", User: "max", Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner, At: visitAt}
+	return identity.Actor{Org: "org", User: "max", Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner,
+		At: visitAt}
 }
 
 func embeddable() *chat.Template {
@@ -60,11 +61,13 @@ func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
 	if d := cmp.Diff(want, token.EmbedSettings); d != "" {
 		t.Error(d)
 	}
-	if !id.Valid("etok", string(token.ID)) || token.Org != "org" || token.Workspace != "acme" || token.Template != "ctpl" || token.CreatedBy != "max" || token.Revision != 1 {
+	if !id.Valid("etok", string(token.ID)) || token.Org != "org" || token.Workspace != "acme" ||
+		token.Template != "ctpl" || token.CreatedBy != "max" || token.Revision != 1 {
 		t.Errorf("%+v", token)
 	}
 	text := made.Reveal()
-	if !strings.HasPrefix(text, "ate_") || token.Hash != made.Hash() || token.Hint != text[len(text)-4:] || token.Previous != (secret.Hash{}) {
+	if !strings.HasPrefix(text, "ate_") || token.Hash != made.Hash() || token.Hint != text[len(text)-4:] ||
+		token.Previous != (secret.Hash{}) {
 		t.Errorf("the secret and what is kept of it differ: %+v", token)
 	}
 	if parsed, ok := secret.ParseToken(chat.EmbedSecretPrefix, text); !ok || parsed.Hash() != made.Hash() {
@@ -84,19 +87,28 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 		change chat.EmbedChanges
 		want   []string
 	}{
-		"nothing at all":      {chat.EmbedChanges{}, []string{"/name too_short", "/allowed_origins required"}},
-		"no origins":          {settings("n"), []string{"/allowed_origins too_few_items"}},
-		"51 origins":          {settings("n", many...), []string{"/allowed_origins too_many_items"}},
-		"a name of 81":        {settings(strings.Repeat("é", 81), "https://a.example"), []string{"/name too_long"}},
-		"a hidden character":  {settings("a\u200bb", "https://a.example"), []string{"/name invalid_characters"}},
-		"a NUL in the name":   {settings("a\x00", "https://a.example"), []string{"/name invalid_characters"}},
-		"each kind of origin": {settings("n", "https://a.example/x", "https://a.*.example", "http://a.example", "https://*.co.uk", "https://b.example"), []string{"/allowed_origins/0 invalid_origin", "/allowed_origins/1 invalid_wildcard", "/allowed_origins/2 insecure_origin", "/allowed_origins/3 public_suffix"}},
-		"the same twice":      {settings("n", "https://a.example", "HTTPS://A.example.:443"), []string{"/allowed_origins/1 duplicate_item"}},
-		"an end in the past":  {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}), ExpiresAt: ptr(visitAt)}, []string{"/expires_at in_the_past"}},
-		"too short a session": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}), SessionTTL: ptr(59 * time.Second)}, []string{"/session_ttl_seconds out_of_range"}},
-		"too long a session":  {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}), SessionTTL: ptr(25 * time.Hour)}, []string{"/session_ttl_seconds out_of_range"}},
-		"no call a minute":    {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}), PerMinute: ptr(0)}, []string{"/rate_limit/per_minute out_of_range"}},
-		"too many calls":      {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}), PerMinute: ptr(601)}, []string{"/rate_limit/per_minute out_of_range"}},
+		"nothing at all":     {chat.EmbedChanges{}, []string{"/name too_short", "/allowed_origins required"}},
+		"no origins":         {settings("n"), []string{"/allowed_origins too_few_items"}},
+		"51 origins":         {settings("n", many...), []string{"/allowed_origins too_many_items"}},
+		"a name of 81":       {settings(strings.Repeat("é", 81), "https://a.example"), []string{"/name too_long"}},
+		"a hidden character": {settings("a\u200bb", "https://a.example"), []string{"/name invalid_characters"}},
+		"a NUL in the name":  {settings("a\x00", "https://a.example"), []string{"/name invalid_characters"}},
+		"each kind of origin": {settings("n", "https://a.example/x", "https://a.*.example", "http://a.example",
+			"https://*.co.uk", "https://b.example"),
+			[]string{"/allowed_origins/0 invalid_origin", "/allowed_origins/1 invalid_wildcard",
+				"/allowed_origins/2 insecure_origin", "/allowed_origins/3 public_suffix"}},
+		"the same twice": {settings("n", "https://a.example", "HTTPS://A.example.:443"),
+			[]string{"/allowed_origins/1 duplicate_item"}},
+		"an end in the past": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+			ExpiresAt: ptr(visitAt)}, []string{"/expires_at in_the_past"}},
+		"too short a session": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+			SessionTTL: ptr(59 * time.Second)}, []string{"/session_ttl_seconds out_of_range"}},
+		"too long a session": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+			SessionTTL: ptr(25 * time.Hour)}, []string{"/session_ttl_seconds out_of_range"}},
+		"no call a minute": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+			PerMinute: ptr(0)}, []string{"/rate_limit/per_minute out_of_range"}},
+		"too many calls": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+			PerMinute: ptr(601)}, []string{"/rate_limit/per_minute out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := embeddable().NewEmbedToken(embedder(), 0, tt.change)
@@ -169,7 +181,8 @@ func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
 		})
 	}
 	t.Run("what is not there is told to managers alone", func(t *testing.T) {
-		if err := embeddable().ChangeEmbedToken(embedder(), nil, nil, chat.EmbedChanges{}); !errors.Is(err, chat.ErrEmbedTokenNotFound) {
+		if err := embeddable().ChangeEmbedToken(embedder(), nil, nil, chat.EmbedChanges{}); !errors.Is(err,
+			chat.ErrEmbedTokenNotFound) {
 			t.Error(err)
 		}
 		if err := embeddable().DeleteEmbedToken(as("eve"), nil, nil); !errors.Is(err, chat.ErrForbidden) {
@@ -178,7 +191,8 @@ func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
 	})
 	t.Run("a change may be meant for one revision", func(t *testing.T) {
 		token, _ := newEmbedToken(t, settings("n", "https://a.example"))
-		if err := embeddable().ChangeEmbedToken(embedder(), revision.Match{2}, token, chat.EmbedChanges{Enabled: ptr(false)}); !errors.Is(err, revision.ErrMismatch) {
+		if err := embeddable().ChangeEmbedToken(embedder(), revision.Match{2}, token,
+			chat.EmbedChanges{Enabled: ptr(false)}); !errors.Is(err, revision.ErrMismatch) {
 			t.Error(err)
 		}
 	})
@@ -188,7 +202,8 @@ func TestATemplateHasTwentyEmbedTokens(t *testing.T) {
 	if _, _, err := embeddable().NewEmbedToken(embedder(), 19, settings("n", "https://a.example")); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := embeddable().NewEmbedToken(embedder(), 20, settings("n", "https://a.example")); !errors.Is(err, chat.ErrEmbedTokenQuota) {
+	if _, _, err := embeddable().NewEmbedToken(embedder(), 20, settings("n", "https://a.example")); !errors.Is(err,
+		chat.ErrEmbedTokenQuota) {
 		t.Error(err)
 	}
 }
@@ -208,7 +223,8 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := embeddable().ChangeEmbedToken(embedder(), nil, token, chat.EmbedChanges{ExpiresAt: &time.Time{}}); err != nil || !token.ExpiresAt.IsZero() {
+	if err := embeddable().ChangeEmbedToken(embedder(), nil, token,
+		chat.EmbedChanges{ExpiresAt: &time.Time{}}); err != nil || !token.ExpiresAt.IsZero() {
 		t.Errorf("%v; it ends at %s", err, token.ExpiresAt)
 	}
 	if err := embeddable().DeleteEmbedToken(embedder(), nil, token); err != nil || !token.Deleted {
@@ -234,7 +250,8 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if d := cmp.Diff([]string{"embed_token.created", "embed_token.updated", "embed_token.rotated", "embed_token.updated", "embed_token.deleted"}, kinds); d != "" {
+	if d := cmp.Diff([]string{"embed_token.created", "embed_token.updated", "embed_token.rotated",
+		"embed_token.updated", "embed_token.deleted"}, kinds); d != "" {
 		t.Error(d)
 	}
 	if got := len(token.Recorded()[1].Data); got != 8 {

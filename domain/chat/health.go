@@ -1,6 +1,9 @@
 package chat
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Issue is a reason why a template does not work as configured.
 type Issue struct {
@@ -11,7 +14,7 @@ type Issue struct {
 
 // Issues returns the items of t that the registry no longer offers, and whether its prompt is gone. It
 // is computed with every read, because the registry changes independently of templates.
-func (r *Registry) Issues(t *Template) []Issue {
+func (r *Registry) Issues(t *Summary) []Issue {
 	var issues []Issue
 	add := func(code, pointer, detail string) {
 		issues = append(issues, Issue{Code: code, Pointer: pointer, Detail: detail})
@@ -20,10 +23,7 @@ func (r *Registry) Issues(t *Template) []Issue {
 		add("prompt_gone", "/prompt", "The prompt template, or its version, no longer exists.")
 	}
 	chosen := map[string]bool{}
-	for _, s := range append(t.Agents[:len(t.Agents):len(t.Agents)], t.Tools...) {
-		chosen[s.ID] = true
-	}
-	for _, id := range t.Capabilities {
+	for _, id := range slices.Concat(t.Agents, t.Tools, t.Capabilities) {
 		chosen[id] = true
 	}
 	for _, w := range t.Workflows {
@@ -43,11 +43,11 @@ func (r *Registry) Issues(t *Template) []Issue {
 			}
 		}
 	}
-	for i, s := range t.Agents {
-		inspect("item", fmt.Sprintf("/agents/%d", i), s.ID, r.Agents)
+	for i, id := range t.Agents {
+		inspect("item", fmt.Sprintf("/agents/%d", i), id, r.Agents)
 	}
-	for i, s := range t.Tools {
-		inspect("item", fmt.Sprintf("/tools/%d", i), s.ID, r.Tools)
+	for i, id := range t.Tools {
+		inspect("item", fmt.Sprintf("/tools/%d", i), id, r.Tools)
 	}
 	for i, id := range t.Capabilities {
 		inspect("item", fmt.Sprintf("/capabilities/%d", i), id, r.Capabilities)

@@ -88,7 +88,8 @@ func (t *Template) Invite(by identity.Actor, to Party, g Grant) (Member, error) 
 	switch {
 	case to.Member != nil:
 		m := *to.Member
-		t.Record(by, "chat_member.invitation_renewed", string(t.ID), map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: g.Role.String()}})
+		t.Record(by, "chat_member.invitation_renewed", string(t.ID),
+			map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: g.Role.String()}})
 		m.InvitedBy = by.User
 		return t.changeRole(m, g.Role, by.At), nil
 	case to.Members >= MaxMembers:
@@ -107,7 +108,8 @@ func (t *Template) Accept(by identity.Actor, invited, own Party) {
 	}
 	place := *invited.Member
 	t.leave(invited)
-	t.Record(by, "chat_member.accepted", string(t.ID), map[string]any{"user_id": event.Change{From: place.User, To: by.User}, "role": place.Role.String()})
+	t.Record(by, "chat_member.accepted", string(t.ID),
+		map[string]any{"user_id": event.Change{From: place.User, To: by.User}, "role": place.Role.String()})
 	switch {
 	case by.User == t.Owner:
 	case own.Member == nil:
@@ -134,7 +136,8 @@ func (t *Template) ChangeMember(by identity.Actor, at revision.Match, of Party, 
 	if err != nil || to == m.Role {
 		return m, err
 	}
-	t.Record(by, "chat_member.updated", string(t.ID), map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: to.String()}})
+	t.Record(by, "chat_member.updated", string(t.ID),
+		map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: to.String()}})
 	return t.changeRole(m, to, by.At), nil
 }
 

@@ -19,7 +19,8 @@ func TestAdd(t *testing.T) {
 		c := cast()
 		got, err := c.Add(manager, party("sam"), chat.Grant{User: "sam", Role: access.Manager})
 		wantErr(t, err, nil)
-		want := chat.Member{User: "sam", Role: access.Manager, InvitedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
+		want := chat.Member{User: "sam", Role: access.Manager, InvitedBy: "max", Revision: 1, CreatedAt: now,
+			UpdatedAt: now}
 		if d := cmp.Diff(want, got); d != "" || c.Revision != 7 {
 			t.Errorf("revision %d (-want +got):\n%s", c.Revision, d)
 		}
@@ -32,16 +33,25 @@ func TestAdd(t *testing.T) {
 		g    chat.Grant
 		want error
 	}{
-		"somebody who is one":                       {manager, "eve", chat.Grant{User: "eve", Role: access.Viewer}, chat.ErrAlreadyMember},
-		"somebody who is invited":                   {manager, "ina", chat.Grant{User: "ina", Role: access.Viewer}, chat.ErrAlreadyMember},
-		"the owner":                                 {manager, "ann", chat.Grant{User: "ann", Role: access.Viewer}, chat.ErrAlreadyMember},
-		"a user outside the workspace":              {manager, "usr", chat.Grant{User: "usr", Role: access.Viewer}, chat.ErrUserNotInWorkspace},
-		"an address from outside, by a manager":     {manager, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrInvitationRole},
-		"an address from outside, by an editor":     {editor, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrForbidden},
-		"an address from outside, by a stranger":    {stranger, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrNotFound},
-		"neither a user nor an address":             {manager, "", chat.Grant{Role: access.Viewer}, fault.ErrInvalid},
-		"both":                                      {manager, "sam", chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, fault.ErrInvalid},
-		"both, by somebody who may not add anybody": {viewer, "sam", chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, chat.ErrForbidden},
+		"somebody who is one": {manager, "eve", chat.Grant{User: "eve", Role: access.Viewer},
+			chat.ErrAlreadyMember},
+		"somebody who is invited": {manager, "ina", chat.Grant{User: "ina", Role: access.Viewer},
+			chat.ErrAlreadyMember},
+		"the owner": {manager, "ann", chat.Grant{User: "ann", Role: access.Viewer},
+			chat.ErrAlreadyMember},
+		"a user outside the workspace": {manager, "usr", chat.Grant{User: "usr", Role: access.Viewer},
+			chat.ErrUserNotInWorkspace},
+		"an address from outside, by a manager": {manager, "",
+			chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrInvitationRole},
+		"an address from outside, by an editor": {editor, "",
+			chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrForbidden},
+		"an address from outside, by a stranger": {stranger, "",
+			chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrNotFound},
+		"neither a user nor an address": {manager, "", chat.Grant{Role: access.Viewer}, fault.ErrInvalid},
+		"both": {manager, "sam",
+			chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, fault.ErrInvalid},
+		"both, by somebody who may not add anybody": {viewer, "sam",
+			chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, chat.ErrForbidden},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
@@ -70,7 +80,8 @@ func TestInvite(t *testing.T) {
 		c := cast()
 		got, err := c.Invite(admin, party("usr"), g)
 		wantErr(t, err, nil)
-		want := chat.Member{User: "usr", Email: g.Email, Role: access.Editor, Invited: true, InvitedBy: "ada", Revision: 1, CreatedAt: now, UpdatedAt: now}
+		want := chat.Member{User: "usr", Email: g.Email, Role: access.Editor, Invited: true, InvitedBy: "ada",
+			Revision: 1, CreatedAt: now, UpdatedAt: now}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
@@ -93,7 +104,8 @@ func TestInvite(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		want error
-	}{"a manager": {manager, chat.ErrInvitationRole}, "the owner": {owner, chat.ErrInvitationRole}, "an editor": {editor, chat.ErrForbidden}, "a stranger": {stranger, chat.ErrNotFound}} {
+	}{"a manager": {manager, chat.ErrInvitationRole}, "the owner": {owner, chat.ErrInvitationRole},
+		"an editor": {editor, chat.ErrForbidden}, "a stranger": {stranger, chat.ErrNotFound}} {
 		t.Run(who+" does not", func(t *testing.T) {
 			c := cast()
 			_, err := c.Invite(tt.by, party("usr"), g)
@@ -108,8 +120,10 @@ func TestAccept(t *testing.T) {
 		by   identity.Actor
 		want []chat.Member // besides the place that is given up
 	}{
-		"somebody new takes the place":          {stranger, []chat.Member{{User: "sam", Role: access.Manager, Revision: 1, CreatedAt: now, UpdatedAt: now}}},
-		"a lower role that they have is raised": {editor, []chat.Member{{User: "eve", Role: access.Manager, Revision: 2, UpdatedAt: now}}},
+		"somebody new takes the place": {stranger,
+			[]chat.Member{{User: "sam", Role: access.Manager, Revision: 1, CreatedAt: now, UpdatedAt: now}}},
+		"a lower role that they have is raised": {editor,
+			[]chat.Member{{User: "eve", Role: access.Manager, Revision: 2, UpdatedAt: now}}},
 		"an equal one stays":                    {manager, nil},
 		"the owner, who was invited too, stays": {owner, nil},
 		"by a user who had no access before":    {nobody, nil},
@@ -128,7 +142,8 @@ func TestAccept(t *testing.T) {
 		c.Accept(editor, lower, party("eve"))
 		toSave(t, c, chat.Member{User: "ina"})
 	})
-	for what, user := range map[string]identity.UserID{"an active member is not a reserved place": "eve", "nor is an unknown user": "usr"} {
+	for what, user := range map[string]identity.UserID{"an active member is not a reserved place": "eve",
+		"nor is an unknown user": "usr"} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
 			c.Accept(stranger, party(user), party("sam"))
@@ -178,11 +193,13 @@ func TestRemove(t *testing.T) {
 		"an editor cannot remove anyone else": {editor, "vic", chat.ErrForbidden},
 		"the owner stays":                     {owner, "ann", chat.ErrOwnerStays},
 		"also when a manager wants it":        {manager, "ann", chat.ErrOwnerStays},
-		"a key for viewing leaves not":        {with(viewer, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), "vic", chat.ErrForbidden},
-		"who is none cannot be removed":       {manager, "sam", chat.ErrMemberNotFound},
-		"a stranger is told nothing":          {stranger, "sam", chat.ErrNotFound},
-		"who is invited can be removed":       {manager, "ina", nil},
-		"an admin who is none leaves not":     {admin, "ada", chat.ErrMemberNotFound},
+		"a key for viewing leaves not": {
+			with(viewer, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), "vic",
+			chat.ErrForbidden},
+		"who is none cannot be removed":   {manager, "sam", chat.ErrMemberNotFound},
+		"a stranger is told nothing":      {stranger, "sam", chat.ErrNotFound},
+		"who is invited can be removed":   {manager, "ina", nil},
+		"an admin who is none leaves not": {admin, "ada", chat.ErrMemberNotFound},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
@@ -215,7 +232,8 @@ func TestWorkflows(t *testing.T) {
 	}
 	recorded(t, c, editor, "chat_workflow.attached")
 
-	for id, want := range map[string]error{"old-workflow": nil, "off-workflow": chat.ErrUnknownWorkflow, "agent": chat.ErrUnknownWorkflow, "": chat.ErrUnknownWorkflow} {
+	for id, want := range map[string]error{"old-workflow": nil, "off-workflow": chat.ErrUnknownWorkflow,
+		"agent": chat.ErrUnknownWorkflow, "": chat.ErrUnknownWorkflow} {
 		_, _, err := cast().Attach(editor, id, registry(t))
 		wantErr(t, err, want)
 	}

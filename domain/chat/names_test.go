@@ -26,7 +26,8 @@ func TestNamesThatAreStoredRefuseNoOtherChange(t *testing.T) {
 			t.Errorf("name = %q", token.Name)
 		}
 		token.Name = name
-		wantErr(t, embeddable().ChangeEmbedToken(embedder(), nil, token, chat.EmbedChanges{Name: &name, Enabled: new(false)}), nil)
+		wantErr(t, embeddable().ChangeEmbedToken(embedder(), nil, token,
+			chat.EmbedChanges{Name: &name, Enabled: new(false)}), nil)
 		if token.Name != name || token.Enabled {
 			t.Errorf("token %+v", token)
 		}

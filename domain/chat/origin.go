@@ -41,10 +41,16 @@ const (
 type originFault struct{ code, detail string }
 
 var (
-	badOrigin      = &originFault{"invalid_origin", "Must be https://host[:port], https://*.host[:port], or http://localhost with a port or :*; no path, query or credentials."}
-	insecureOrigin = &originFault{"insecure_origin", "http is allowed only for localhost: on any other host, an attacker on the network could impersonate the site."}
-	badWildcard    = &originFault{"invalid_wildcard", "A wildcard stands for the first label of a host, as in https://*.example.com, or for the port of http://localhost."}
-	publicWildcard = &originFault{"public_suffix", "Anyone can register a name directly below that host: list your own hosts."}
+	badOrigin = &originFault{"invalid_origin",
+		"Must be https://host[:port], https://*.host[:port], or http://localhost with a port or :*; no path, query " +
+			"or credentials."}
+	insecureOrigin = &originFault{"insecure_origin",
+		"http is allowed only for localhost: on any other host, an attacker on the network could impersonate the site."}
+	badWildcard = &originFault{"invalid_wildcard",
+		"A wildcard stands for the first label of a host, as in https://*.example.com, or for the port of " +
+			"http://localhost."}
+	publicWildcard = &originFault{"public_suffix",
+		"Anyone can register a name directly below that host: list your own hosts."}
 )
 
 // ParseOrigin reads an Origin header, or the origin part of a URL. Anything else is ForeignOrigin.

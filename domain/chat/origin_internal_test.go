@@ -150,7 +150,8 @@ func TestOriginPatternsAreRefusedWithAReason(t *testing.T) {
 }
 
 func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
-	list := []OriginPattern{"https://example.com", "https://*.shop.example", "https://*.secure.example:8443", "https://app.example:8443", "https://xn--bcher-kva.example", "http://localhost:*", "https://192.0.2.7"}
+	list := []OriginPattern{"https://example.com", "https://*.shop.example", "https://*.secure.example:8443",
+		"https://app.example:8443", "https://xn--bcher-kva.example", "http://localhost:*", "https://192.0.2.7"}
 	for origin, want := range map[string]bool{
 		"https://example.com":           true,
 		"https://EXAMPLE.com":           true,
@@ -230,7 +231,8 @@ func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 // letIn is the oracle: it splits both sides by other means, and compares part by part.
 func letIn(list []string, origin string) bool {
 	from, err := url.Parse(origin)
-	if err != nil || from.Opaque != "" || from.User != nil || from.Path != "" || from.RawQuery != "" || from.Fragment != "" || strings.ContainsAny(origin, "?#%") {
+	if err != nil || from.Opaque != "" || from.User != nil || from.Path != "" || from.RawQuery != "" ||
+		from.Fragment != "" || strings.ContainsAny(origin, "?#%") {
 		return false
 	}
 	port := func(u *url.URL, scheme string) string {
@@ -254,7 +256,8 @@ func letIn(list []string, origin string) bool {
 		if from.Scheme != strings.ToLower(to.Scheme) || !anyPort && port(from, from.Scheme) != port(to, to.Scheme) {
 			continue
 		}
-		if p := port(from, from.Scheme); anyPort && (strings.HasPrefix(p, "0") || len(p) > 5 || len(p) == 5 && p > "65535" || p == "none") {
+		if p := port(from, from.Scheme); anyPort && (strings.HasPrefix(p, "0") || len(p) > 5 || len(p) == 5 &&
+			p > "65535" || p == "none") {
 			continue
 		}
 		want, have := labels(to.Hostname()), labels(from.Hostname())
@@ -282,7 +285,8 @@ func plainLabel(s string) bool {
 	return s != "" && len(s) <= 63 && !strings.HasPrefix(s, "-") && !strings.HasSuffix(s, "-")
 }
 
-var oracleList = []string{"https://example.com", "https://*.example.com", "https://a.b.example.org:8443", "https://*.example.org:8443", "http://localhost:*", "https://xn--bcher-kva.example", "https://192.0.2.7"}
+var oracleList = []string{"https://example.com", "https://*.example.com", "https://a.b.example.org:8443",
+	"https://*.example.org:8443", "http://localhost:*", "https://xn--bcher-kva.example", "https://192.0.2.7"}
 
 func parsedList(t testing.TB, entries []string) []OriginPattern {
 	t.Helper()
@@ -321,13 +325,16 @@ func TestRandomOriginsAreLetInOnlyIfListed(t *testing.T) {
 // randomOrigin returns parts of listed origins, mostly in order, sometimes damaged.
 func randomOrigin(rnd *rand.Rand) string {
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
-	s := pick("https://", "https://", "https://", "https://", "http://", "http://", "HTTPS://", pick("https:/", "//", "ftp://", ""))
+	s := pick("https://", "https://", "https://", "https://", "http://", "http://", "HTTPS://",
+		pick("https:/", "//", "ftp://", ""))
 	for range rnd.IntN(3) {
 		s += pick("a.", "a.", "b.", "b.", "A.", "www.", "-.", "*.", "a-b.", ".", "x_y.", "evil-", "0.")
 	}
-	s += pick("example.com", "example.com", "example.org", "localhost", "localhost", "xn--bcher-kva.example", "192.0.2.7", "Example.Com", "bücher.example", "example", "3221225991")
+	s += pick("example.com", "example.com", "example.org", "localhost", "localhost", "xn--bcher-kva.example",
+		"192.0.2.7", "Example.Com", "bücher.example", "example", "3221225991")
 	s += pick("", "", "", "", "", "", ".", "..", ".evil.test", "evil")
-	s += pick("", "", "", "", ":443", ":443", ":8443", ":8443", fmt.Sprint(":", rnd.IntN(70_000)), ":8443", ":80", fmt.Sprint(":", rnd.IntN(70_000)), ":", ":*", ":0", ":08443", "@evil.test", "/", "?", "#", " ", "\\", "%2e")
+	s += pick("", "", "", "", ":443", ":443", ":8443", ":8443", fmt.Sprint(":", rnd.IntN(70_000)), ":8443", ":80",
+		fmt.Sprint(":", rnd.IntN(70_000)), ":", ":*", ":0", ":08443", "@evil.test", "/", "?", "#", " ", "\\", "%2e")
 	if rnd.IntN(4) == 0 && s != "" { // one byte other than it was
 		at := rnd.IntN(len(s))
 		s = s[:at] + pick("", "a", ".", "*", ":", "/", "@", "-", "\x00", "\u3002", "E", "9") + s[at+rnd.IntN(2):]
@@ -337,11 +344,16 @@ func randomOrigin(rnd *rand.Rand) string {
 
 func FuzzOrigin(f *testing.F) {
 	for _, s := range []string{
-		"https://example.com", "https://a.example.com.:443", "https://a.b.example.org:8443", "http://localhost:3000", "null", "",
-		"https://example.com..", "https://example.com@evil.test", "https://evil.test\\@example.com", "https://example.com:443@evil.test",
-		"https://example.com#@evil.test", "https://exa\u3002mple.com", "https://＊.example.com", "https://xn--bcher-kva.example",
-		"https://bu\u0308cher.example", "https://a\u200d.example.com", "https://*.example.com", "https://[::ffff:192.0.2.7]", "https://192.0.2.7.",
-		"https://0300.0.2.7", "https://example.com:0443", "http://localhost:*", "http://localhost:00080", "HTTPS://EXAMPLE.COM", "https://example.com\x00.evil.test",
+		"https://example.com", "https://a.example.com.:443", "https://a.b.example.org:8443",
+		"http://localhost:3000", "null", "",
+		"https://example.com..", "https://example.com@evil.test", "https://evil.test\\@example.com",
+		"https://example.com:443@evil.test",
+		"https://example.com#@evil.test", "https://exa\u3002mple.com", "https://＊.example.com",
+		"https://xn--bcher-kva.example",
+		"https://bu\u0308cher.example", "https://a\u200d.example.com", "https://*.example.com",
+		"https://[::ffff:192.0.2.7]", "https://192.0.2.7.",
+		"https://0300.0.2.7", "https://example.com:0443", "http://localhost:*", "http://localhost:00080",
+		"HTTPS://EXAMPLE.COM", "https://example.com\x00.evil.test",
 		"https://example.com\r\nX: y", "https://-a.example.com", "https://" + long63 + "a.example.com",
 	} {
 		f.Add(s)

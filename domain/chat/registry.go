@@ -107,7 +107,8 @@ type kindOfItem struct {
 }
 
 func (r *Registry) kinds() []kindOfItem {
-	return []kindOfItem{{"agents", &r.Agents}, {"tools", &r.Tools}, {"capabilities", &r.Capabilities}, {"workflows", &r.Workflows}}
+	return []kindOfItem{{"agents", &r.Agents}, {"tools", &r.Tools}, {"capabilities", &r.Capabilities},
+		{"workflows", &r.Workflows}}
 }
 
 // complete fills in defaults, and reports errors in an item, given the items before it.
@@ -144,7 +145,8 @@ func (i *Item) complete(wrong func(key, reason string), before []Item, known map
 	}
 	var err error
 	if i.schema, err = compile(i.ConfigSchema); err != nil {
-		wrong("config_schema", "is no JSON Schema of draft 2020-12 that stands alone, or uses a pattern that RE2 does not know")
+		wrong("config_schema", "is no JSON Schema of draft 2020-12 that stands alone, or uses a pattern that RE2 "+
+			"does not know")
 	}
 }
 

@@ -30,8 +30,11 @@ func TestNewRegistry(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, change := range []func(*chat.Item){
-			func(*chat.Item) {}, func(i *chat.Item) { i.ID = "b" }, func(i *chat.Item) { i.Description = "x" }, func(i *chat.Item) { i.Version = "2" }, func(i *chat.Item) { i.Status = chat.ItemDisabled },
-			func(i *chat.Item) { i.ConfigSchema = json.RawMessage(`{"type":"object"}`) }, func(i *chat.Item) { i.Requires = []string{"t"} }, func(i *chat.Item) { i.Effects = chat.EffectsWrite }, func(i *chat.Item) { i.EmbedSafe = true },
+			func(*chat.Item) {}, func(i *chat.Item) { i.ID = "b" }, func(i *chat.Item) { i.Description = "x" },
+			func(i *chat.Item) { i.Version = "2" }, func(i *chat.Item) { i.Status = chat.ItemDisabled },
+			func(i *chat.Item) { i.ConfigSchema = json.RawMessage(`{"type":"object"}`) },
+			func(i *chat.Item) { i.Requires = []string{"t"} }, func(i *chat.Item) { i.Effects = chat.EffectsWrite },
+			func(i *chat.Item) { i.EmbedSafe = true },
 		} {
 			if r := make(change); r != make(change) || seen[r] || len(r) != 16 {
 				t.Errorf("revision %q", r)
@@ -44,24 +47,36 @@ func TestNewRegistry(t *testing.T) {
 		r    chat.Registry
 		want []string
 	}{
-		"an id that is none":             {chat.Registry{Agents: []chat.Item{{ID: "A b"}}}, []string{"agents[0].id"}},
-		"no id":                          {chat.Registry{Tools: []chat.Item{{}}}, []string{"tools[0].id"}},
-		"an id of 65 characters":         {chat.Registry{Workflows: []chat.Item{{ID: strings.Repeat("a", 65)}}}, []string{"workflows[0].id"}},
-		"the same id twice in a list":    {chat.Registry{Capabilities: []chat.Item{{ID: "a"}, {ID: "a"}}}, []string{"capabilities[1].id"}},
-		"the same id in two lists":       {chat.Registry{Agents: []chat.Item{{ID: "a"}}, Tools: []chat.Item{{ID: "a"}}}, nil},
-		"a status that there is not":     {chat.Registry{Agents: []chat.Item{{ID: "a", Status: "new"}}}, []string{"agents[0].status"}},
-		"effects that there are not":     {chat.Registry{Agents: []chat.Item{{ID: "a", Effects: "none"}}}, []string{"agents[0].effects"}},
-		"requiring what is not there":    {chat.Registry{Agents: []chat.Item{{ID: "a", Requires: []string{"b"}}}}, []string{"agents[0].requires"}},
-		"requiring itself":               {chat.Registry{Agents: []chat.Item{{ID: "a", Requires: []string{"a"}}}}, []string{"agents[0].requires"}},
-		"requiring a later item":         {chat.Registry{Agents: []chat.Item{{ID: "a", Requires: []string{"w"}}}, Workflows: []chat.Item{{ID: "w"}}}, nil},
-		"a schema that is none":          {schema(`{"type":"strnig"}`), []string{"tools[0].config_schema"}},
-		"a schema that is a list":        {schema(`[]`), []string{"tools[0].config_schema"}},
-		"a schema that is no JSON":       {schema(`{`), []string{"tools[0].config_schema"}},
-		"a schema that refers to one":    {schema(`{"$ref":"file:///etc/hostname"}`), []string{"tools[0].config_schema"}},
-		"or to one on the network":       {schema(`{"$ref":"https://example.com/schema.json"}`), []string{"tools[0].config_schema"}},
-		"a pattern that is none":         {schema(`{"pattern":"("}`), []string{"tools[0].config_schema"}},
-		"a schema that refers to itself": {schema(`{"$defs":{"a":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`), nil},
-		"all of it at once":              {chat.Registry{Agents: []chat.Item{{ID: "A", Status: "x"}}, Tools: []chat.Item{{ID: "B"}}}, []string{"agents[0].id", "agents[0].status", "tools[0].id"}},
+		"an id that is none": {chat.Registry{Agents: []chat.Item{{ID: "A b"}}}, []string{"agents[0].id"}},
+		"no id":              {chat.Registry{Tools: []chat.Item{{}}}, []string{"tools[0].id"}},
+		"an id of 65 characters": {chat.Registry{Workflows: []chat.Item{{ID: strings.Repeat("a", 65)}}},
+			[]string{"workflows[0].id"}},
+		"the same id twice in a list": {chat.Registry{Capabilities: []chat.Item{{ID: "a"}, {ID: "a"}}},
+			[]string{"capabilities[1].id"}},
+		"the same id in two lists": {chat.Registry{Agents: []chat.Item{{ID: "a"}}, Tools: []chat.Item{{ID: "a"}}},
+			nil},
+		"a status that there is not": {chat.Registry{Agents: []chat.Item{{ID: "a", Status: "new"}}},
+			[]string{"agents[0].status"}},
+		"effects that there are not": {chat.Registry{Agents: []chat.Item{{ID: "a", Effects: "none"}}},
+			[]string{"agents[0].effects"}},
+		"requiring what is not there": {chat.Registry{Agents: []chat.Item{{ID: "a", Requires: []string{"b"}}}},
+			[]string{"agents[0].requires"}},
+		"requiring itself": {chat.Registry{Agents: []chat.Item{{ID: "a", Requires: []string{"a"}}}},
+			[]string{"agents[0].requires"}},
+		"requiring a later item": {chat.Registry{Agents: []chat.Item{{ID: "a", Requires: []string{"w"}}},
+			Workflows: []chat.Item{{ID: "w"}}}, nil},
+		"a schema that is none":    {schema(`{"type":"strnig"}`), []string{"tools[0].config_schema"}},
+		"a schema that is a list":  {schema(`[]`), []string{"tools[0].config_schema"}},
+		"a schema that is no JSON": {schema(`{`), []string{"tools[0].config_schema"}},
+		"a schema that refers to one": {schema(`{"$ref":"file:///etc/hostname"}`),
+			[]string{"tools[0].config_schema"}},
+		"or to one on the network": {schema(`{"$ref":"https://example.com/schema.json"}`),
+			[]string{"tools[0].config_schema"}},
+		"a pattern that is none": {schema(`{"pattern":"("}`), []string{"tools[0].config_schema"}},
+		"a schema that refers to itself": {
+			schema(`{"$defs":{"a":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`), nil},
+		"all of it at once": {chat.Registry{Agents: []chat.Item{{ID: "A", Status: "x"}}, Tools: []chat.Item{{ID: "B"}}},
+			[]string{"agents[0].id", "agents[0].status", "tools[0].id"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			made, wrong := chat.NewRegistry(tt.r)
@@ -94,16 +109,26 @@ func TestChoices(t *testing.T) {
 		err  error
 		want []string
 	}{
-		"what the registry offers": {chat.Content{Agents: []chat.Selected{{ID: "agent"}, {ID: "old-agent"}}, Tools: []chat.Selected{{ID: "tool", Config: json.RawMessage(`{"queue":"a","n":5}`)}}, Capabilities: []string{"capability"}}, nil, nil},
-		"what it does not": {chat.Content{Agents: []chat.Selected{{ID: "agent"}, {ID: "tool"}}, Tools: []chat.Selected{{ID: "x"}}, Capabilities: []string{"capability", "y"}}, chat.ErrUnknownItem,
+		"what the registry offers": {chat.Content{Agents: []chat.Selected{{ID: "agent"}, {ID: "old-agent"}},
+			Tools:        []chat.Selected{{ID: "tool", Config: json.RawMessage(`{"queue":"a","n":5}`)}},
+			Capabilities: []string{"capability"}}, nil, nil},
+		"what it does not": {chat.Content{Agents: []chat.Selected{{ID: "agent"}, {ID: "tool"}},
+			Tools: []chat.Selected{{ID: "x"}}, Capabilities: []string{"capability", "y"}}, chat.ErrUnknownItem,
 			[]string{"/agents/1/id " + unknown, "/tools/0/id " + unknown, "/capabilities/1 " + unknown}},
-		"what is disabled":                           {chat.Content{Agents: []chat.Selected{{ID: "off-agent"}}}, chat.ErrUnknownItem, []string{"/agents/0/id " + unknown}},
-		"no configuration where the schema asks for": {chat.Content{Tools: []chat.Selected{{ID: "tool"}}}, chat.ErrInvalidConfig, []string{"/tools/0/config/queue " + invalid}},
-		"a configuration that breaks the schema":     {tool(`{"queue":"way too long","level":"top","n":9,"x":1}`), chat.ErrInvalidConfig, []string{"/tools/0/config/level " + invalid, "/tools/0/config/n " + invalid, "/tools/0/config/queue " + invalid, "/tools/0/config/queue " + invalid, "/tools/0/config/x " + invalid}},
-		"one that is no object":                      {tool(`[1]`), chat.ErrInvalidConfig, []string{"/tools/0/config " + invalid}},
-		"both kinds of faults": {chat.Content{Agents: []chat.Selected{{ID: "x"}}, Tools: []chat.Selected{{ID: "tool"}}}, chat.ErrUnknownItem,
+		"what is disabled": {chat.Content{Agents: []chat.Selected{{ID: "off-agent"}}},
+			chat.ErrUnknownItem, []string{"/agents/0/id " + unknown}},
+		"no configuration where the schema asks for": {chat.Content{Tools: []chat.Selected{{ID: "tool"}}},
+			chat.ErrInvalidConfig, []string{"/tools/0/config/queue " + invalid}},
+		"a configuration that breaks the schema": {tool(`{"queue":"way too long","level":"top","n":9,"x":1}`),
+			chat.ErrInvalidConfig, []string{"/tools/0/config/level " + invalid, "/tools/0/config/n " + invalid,
+				"/tools/0/config/queue " + invalid, "/tools/0/config/queue " + invalid,
+				"/tools/0/config/x " + invalid}},
+		"one that is no object": {tool(`[1]`), chat.ErrInvalidConfig, []string{"/tools/0/config " + invalid}},
+		"both kinds of faults": {chat.Content{Agents: []chat.Selected{{ID: "x"}}, Tools: []chat.Selected{{ID: "tool"}}},
+			chat.ErrUnknownItem,
 			[]string{"/agents/0/id " + unknown, "/tools/0/config/queue " + invalid}},
-		"any configuration where there is no schema": {chat.Content{Agents: []chat.Selected{{ID: "agent", Config: json.RawMessage(`{"a":[1]}`)}}}, nil, nil},
+		"any configuration where there is no schema": {
+			chat.Content{Agents: []chat.Selected{{ID: "agent", Config: json.RawMessage(`{"a":[1]}`)}}}, nil, nil},
 	} {
 		t.Run(what, func(t *testing.T) {
 			tt.c.Name = "Support"
@@ -118,7 +143,9 @@ func TestChoices(t *testing.T) {
 		})
 	}
 	t.Run("a prompt that the caller cannot see", func(t *testing.T) {
-		_, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v1"}}}, chat.Facts{Registry: registry(t)})
+		_, err := chat.New(owner, chat.Draft{
+			Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v1"}}},
+			chat.Facts{Registry: registry(t)})
 		wantErr(t, err, chat.ErrPromptUnavailable)
 		if got := faulty(t, err); !slices.Equal(got, []string{"/prompt prompt_unavailable"}) {
 			t.Errorf("wrong are %q", got)
@@ -130,11 +157,19 @@ func TestChoices(t *testing.T) {
 func TestNoAnswerQuotesAConfiguration(t *testing.T) {
 	const value = "s3cretvalue"
 	for keyword, config := range map[string]string{
-		`"type":"integer"`: `"X"`, `"enum":["a",1]`: `"X"`, `"const":"a"`: `"X"`, `"format":"date-time"`: `"X"`, `"format":"uri"`: `"X y"`, `"minLength":99`: `"X"`, `"maxLength":3`: `"X"`, `"pattern":"^[0-9]+$"`: `"X"`,
-		`"minItems":3`: `["X"]`, `"maxItems":0`: `["X"]`, `"uniqueItems":true`: `["X","X"]`, `"contains":{"const":1}`: `["X"]`, `"prefixItems":[{"type":"number"}]`: `["X"]`, `"items":{"type":"number"}`: `["X"]`,
-		`"minimum":5`: `4`, `"maximum":5`: `6`, `"exclusiveMinimum":5`: `5`, `"exclusiveMaximum":5`: `5`, `"multipleOf":3`: `4`,
-		`"required":["a"]`: `{"b":"X"}`, `"properties":{"b":{"type":"number"}}`: `{"b":"X"}`, `"additionalProperties":{"type":"number"}`: `{"b":"X"}`, `"minProperties":2`: `{"b":"X"}`, `"maxProperties":0`: `{"b":"X"}`,
-		`"dependentRequired":{"b":["c"]}`: `{"b":"X"}`, `"anyOf":[{"type":"number"},{"type":"null"}]`: `"X"`, `"oneOf":[{"type":"number"},{"type":"null"}]`: `"X"`, `"allOf":[{"type":"number"}]`: `"X"`, `"not":{}`: `"X"`, `"unevaluatedProperties":false`: `{"b":"X"}`,
+		`"type":"integer"`: `"X"`, `"enum":["a",1]`: `"X"`, `"const":"a"`: `"X"`, `"format":"date-time"`: `"X"`,
+		`"format":"uri"`: `"X y"`, `"minLength":99`: `"X"`, `"maxLength":3`: `"X"`, `"pattern":"^[0-9]+$"`: `"X"`,
+		`"minItems":3`: `["X"]`, `"maxItems":0`: `["X"]`, `"uniqueItems":true`: `["X","X"]`,
+		`"contains":{"const":1}`: `["X"]`, `"prefixItems":[{"type":"number"}]`: `["X"]`,
+		`"items":{"type":"number"}`: `["X"]`,
+		`"minimum":5`:               `4`, `"maximum":5`: `6`, `"exclusiveMinimum":5`: `5`, `"exclusiveMaximum":5`: `5`,
+		`"multipleOf":3`:   `4`,
+		`"required":["a"]`: `{"b":"X"}`, `"properties":{"b":{"type":"number"}}`: `{"b":"X"}`,
+		`"additionalProperties":{"type":"number"}`: `{"b":"X"}`, `"minProperties":2`: `{"b":"X"}`,
+		`"maxProperties":0`:               `{"b":"X"}`,
+		`"dependentRequired":{"b":["c"]}`: `{"b":"X"}`, `"anyOf":[{"type":"number"},{"type":"null"}]`: `"X"`,
+		`"oneOf":[{"type":"number"},{"type":"null"}]`: `"X"`, `"allOf":[{"type":"number"}]`: `"X"`, `"not":{}`: `"X"`,
+		`"unevaluatedProperties":false`: `{"b":"X"}`,
 	} {
 		t.Run(keyword, func(t *testing.T) {
 			r, wrong := chat.NewRegistry(schema(`{"properties":{"v":{` + keyword + `}}}`))
@@ -142,11 +177,14 @@ func TestNoAnswerQuotesAConfiguration(t *testing.T) {
 				t.Fatal(wrong)
 			}
 			config := `{"v":` + strings.ReplaceAll(config, "X", value) + `}`
-			_, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "Support", Tools: []chat.Selected{{ID: "t", Config: json.RawMessage(config)}}}}, chat.Facts{Registry: r})
+			_, err := chat.New(owner, chat.Draft{
+				Content: chat.Content{Name: "Support",
+					Tools: []chat.Selected{{ID: "t", Config: json.RawMessage(config)}}}}, chat.Facts{Registry: r})
 			wantErr(t, err, chat.ErrInvalidConfig)
 			f, _ := errors.AsType[*fault.Error](err)
 			for _, field := range f.Fields {
-				if strings.Contains(field.Detail, value) || !strings.HasPrefix(field.Pointer, "/tools/0/config/v") || field.Detail == "" {
+				if strings.Contains(field.Detail, value) || !strings.HasPrefix(field.Pointer, "/tools/0/config/v") ||
+					field.Detail == "" {
 					t.Errorf("field %+v", field)
 				}
 			}
@@ -156,21 +194,24 @@ func TestNoAnswerQuotesAConfiguration(t *testing.T) {
 
 func TestIssues(t *testing.T) {
 	c := cast()
-	if issues := registry(t).Issues(c); issues != nil {
+	if issues := registry(t).Issues(new(c.Summary())); issues != nil {
 		t.Errorf("issues of a template that has nothing: %+v", issues)
 	}
-	c.Agents, c.Tools, c.Capabilities = []chat.Selected{{ID: "agent"}, {ID: "off-agent"}, {ID: "gone"}}, []chat.Selected{{ID: "tool"}, {ID: "gone"}}, []string{"off-capability", "gone"}
+	c.Agents, c.Tools, c.Capabilities = []chat.Selected{{ID: "agent"}, {ID: "off-agent"}, {ID: "gone"}},
+		[]chat.Selected{{ID: "tool"}, {ID: "gone"}}, []string{"off-capability", "gone"}
 	c.Workflows, c.PromptGone = []chat.Workflow{{ID: "workflow"}, {ID: "off-workflow"}, {ID: "gone"}}, true
 	var got []string
-	for _, i := range registry(t).Issues(c) {
+	for _, i := range registry(t).Issues(new(c.Summary())) {
 		got = append(got, i.Pointer+" "+i.Code)
 		if i.Detail == "" {
 			t.Errorf("issue %+v", i)
 		}
 	}
 	want := []string{
-		"/prompt prompt_gone", "/agents/0 requirement_missing", "/agents/1 item_disabled", "/agents/2 item_gone", "/tools/1 item_gone",
-		"/capabilities/0 item_disabled", "/capabilities/1 item_gone", "/workflows/1 workflow_disabled", "/workflows/2 workflow_gone",
+		"/prompt prompt_gone", "/agents/0 requirement_missing", "/agents/1 item_disabled", "/agents/2 item_gone",
+		"/tools/1 item_gone",
+		"/capabilities/0 item_disabled", "/capabilities/1 item_gone", "/workflows/1 workflow_disabled",
+		"/workflows/2 workflow_gone",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("issues %q\nwant   %q", got, want)
@@ -178,14 +219,15 @@ func TestIssues(t *testing.T) {
 	t.Run("what an item requires is there", func(t *testing.T) {
 		c := cast()
 		c.Agents, c.Capabilities = []chat.Selected{{ID: "agent"}}, []string{"capability"}
-		if issues := registry(t).Issues(c); issues != nil {
+		if issues := registry(t).Issues(new(c.Summary())); issues != nil {
 			t.Errorf("issues: %+v", issues)
 		}
 	})
 }
 
 func TestEmbedSafe(t *testing.T) {
-	r, wrong := chat.NewRegistry(chat.Registry{Tools: []chat.Item{{ID: "safe", EmbedSafe: true}, {ID: "off", EmbedSafe: true, Status: chat.ItemDisabled}, {ID: "internal"}}})
+	r, wrong := chat.NewRegistry(chat.Registry{Tools: []chat.Item{{ID: "safe", EmbedSafe: true},
+		{ID: "off", EmbedSafe: true, Status: chat.ItemDisabled}, {ID: "internal"}}})
 	if wrong != nil {
 		t.Fatal(wrong)
 	}

@@ -23,7 +23,7 @@ const Prefix = "ctpl"
 type ID string
 
 // Page is one page of templates.
-type Page = page.Of[Template]
+type Page = page.Of[Summary]
 
 // Status says whether a template serves chats.
 type Status string
@@ -112,7 +112,8 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 	if err := f.check(t.Content, true, true, true, t.Prompt != Prompt{}); err != nil {
 		return nil, err
 	}
-	t.Record(by, "chat_template.created", string(t.ID), map[string]any{"name": t.Name, "status": t.Status, "visibility": t.Visibility})
+	t.Record(by, "chat_template.created", string(t.ID),
+		map[string]any{"name": t.Name, "status": t.Status, "visibility": t.Visibility})
 	return t, nil
 }
 
@@ -186,11 +187,12 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 	if err := t.check(c.Name != nil); err != nil {
 		return err
 	}
-	if err := f.check(t.Content, c.Agents != nil, c.Tools != nil, c.Capabilities != nil, newPrompt && t.Prompt != Prompt{}); err != nil {
+	if err := f.check(t.Content, c.Agents != nil, c.Tools != nil, c.Capabilities != nil,
+		newPrompt && t.Prompt != Prompt{}); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if f.Owner.User != *c.Owner || !f.Owner.InWorkspace {
+		if f.Owner.User != *c.Owner || !f.Owner.InWorkspace || c.Owner.IsGroup() {
 			return ErrUserNotInWorkspace
 		}
 		t.transfer(by, f.Owner)

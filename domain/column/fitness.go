@@ -13,8 +13,9 @@ func Fitness(field, values Type) float64 {
 }
 
 var (
-	writing = map[Type]float64{String: 1, Text: 1, Integer: 0.97, Number: 0.92, Enum: 1, JSON: 0.7, Date: 0.7, DateTime: 0.7, URL: 0.7, Email: 0.6, Boolean: 0.5}
-	fit     = map[Type]map[Type]float64{
+	writing = map[Type]float64{String: 1, Text: 1, Integer: 0.97, Number: 0.92, Enum: 1, JSON: 0.7, Date: 0.7,
+		DateTime: 0.7, URL: 0.7, Email: 0.6, Boolean: 0.5}
+	fit = map[Type]map[Type]float64{
 		String:   writing,
 		Text:     writing,
 		Enum:     {String: 1, Text: 0.7, Integer: 0.95, Boolean: 0.95, Number: 0.6},

@@ -139,7 +139,8 @@ func headerScore(rows [][]*string, at, width int) float64 {
 			}
 		}
 	}
-	score := weightFull*cells/float64(width) + weightWords*words/cells + weightDistinct*float64(len(seen))/cells + weightShort*short/cells
+	score := weightFull*cells/float64(width) + weightWords*words/cells + weightDistinct*float64(len(seen))/cells +
+		weightShort*short/cells
 	if below > 0 {
 		score += weightContrast * contrast / below
 	}

@@ -42,10 +42,13 @@ func TestTheHeaderRowIsFound(t *testing.T) {
 		{"where all are words", table("Name|City", "Ann|Oslo", "Bob|Rome"), 1},
 		{"below a title", table("Contacts of 2026||", "Name|E-mail|Age", "Ann|a@example.com|7"), 2},
 		{"below a title and an empty row", table("Report||", "||", "Name|E-mail|Age", "Ann|a@example.com|7"), 3},
-		{"below a merged row", table("Person||Address||", "First|Last|Street|City|Since", "Ann|Lee|Elm 1|Oslo|2026-01-01", "Bo|Ray|Oak 2|Rome|2026-01-02"), 2},
-		{"below what a program wrote", table("Generated:|2026-01-01||", "Rows:|2||", "Id|Name|Price|Stock", "1|Pen|1.50|3", "2|Ink|2.50|0"), 3},
+		{"below a merged row", table("Person||Address||", "First|Last|Street|City|Since",
+			"Ann|Lee|Elm 1|Oslo|2026-01-01", "Bo|Ray|Oak 2|Rome|2026-01-02"), 2},
+		{"below what a program wrote", table("Generated:|2026-01-01||", "Rows:|2||", "Id|Name|Price|Stock",
+			"1|Pen|1.50|3", "2|Ink|2.50|0"), 3},
 		{"with an empty cell in it", table("Id||Price", "1|Pen|1.5", "2|Ink|2.5"), 1},
-		{"with repeated and empty cells above full rows", table("Name|E-mail|Name|", "Ann|a@example.com|Lee|x", "Bob|b@example.com||y"), 1},
+		{"with repeated and empty cells above full rows", table("Name|E-mail|Name|", "Ann|a@example.com|Lee|x",
+			"Bob|b@example.com||y"), 1},
 		{"of a single column", table("E-mail", "a@example.com", "b@example.com"), 1},
 		{"without anything below", table("Name|E-mail"), 1},
 		{"beside years", table("Region|2024|2025", "North|1|2", "South|3|4"), 1},
@@ -84,7 +87,8 @@ func TestAGivenHeaderRowIsTakenAsItIs(t *testing.T) {
 		t.Fatalf("Window = %d, %d", skip, n)
 	}
 	p := column.Examine(table("1|2", "3|4", "5|6", "7|8"), 3)
-	if p.HeaderRow != 3 || p.Confidence != 1 || !slices.Equal(names(p), []string{"1", "2"}) || len(p.Rows) != 2 || *p.Rows[0][0] != "3" {
+	if p.HeaderRow != 3 || p.Confidence != 1 || !slices.Equal(names(p), []string{"1", "2"}) || len(p.Rows) != 2 ||
+		*p.Rows[0][0] != "3" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -51,18 +51,22 @@ func Infer(cells []*string) Type {
 			return t.is
 		}
 	}
-	if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, "\n") || utf8.RuneCountInString(v) > maxLine }) {
+	if slices.ContainsFunc(values,
+		func(v string) bool { return strings.Contains(v, "\n") || utf8.RuneCountInString(v) > maxLine }) {
 		return Text
 	}
 	return String
 }
 
 // placeholders are texts that mean no value, in lower case.
-var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?", "#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
+var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?",
+	"#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
 
 // booleans are the words for true and false in several languages of spreadsheet programs.
-var booleans = setOf("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux", "oui", "non",
-	"verdadero", "falso", "sí", "si", "vero", "sim", "não", "nao", "waar", "onwaar", "nee", "on", "off", "☑", "☐", "✓", "✗")
+var booleans = setOf("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux",
+	"oui", "non",
+	"verdadero", "falso", "sí", "si", "vero", "sim", "não", "nao", "waar", "onwaar", "nee", "on", "off", "☑",
+	"☐", "✓", "✗")
 
 func setOf(words ...string) map[string]bool {
 	s := map[string]bool{}
@@ -83,7 +87,8 @@ func isBoolean(v string) bool { return booleans[strings.ToLower(v)] }
 // isEmail reports whether v is what people write as an address, which is less than RFC 5322 allows.
 func isEmail(v string) bool {
 	local, domain, _ := strings.Cut(strings.TrimPrefix(v, "mailto:"), "@")
-	if local == "" || strings.ContainsAny(local, " \t\n\f\r<>()[],;:\"\\") || utf8.RuneCountInString(local) > 64 || len(v) > 254 {
+	if local == "" || strings.ContainsAny(local, " \t\n\f\r<>()[],;:\"\\") || utf8.RuneCountInString(local) > 64 ||
+		len(v) > 254 {
 		return false
 	}
 	labels := strings.Split(domain, ".")
@@ -113,7 +118,8 @@ func isJSON(v string) bool {
 
 var (
 	// A sign, groups of three with one separator, and a fraction after another one.
-	groupedForm = regexp.MustCompile(`^[+-]?\d{1,3}(?:(,\d{3})+(?:\.\d+)?|(\.\d{3})+(?:,\d+)?|([ '’\x{00A0}\x{202F}]\d{3})+(?:[.,]\d+)?)$`)
+	groupedForm = regexp.MustCompile(
+		`^[+-]?\d{1,3}(?:(,\d{3})+(?:\.\d+)?|(\.\d{3})+(?:,\d+)?|([ '’\x{00A0}\x{202F}]\d{3})+(?:[.,]\d+)?)$`)
 	plainForm   = regexp.MustCompile(`^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$`)
 	integerForm = regexp.MustCompile(`^[+-]?(?:0|[1-9]\d{0,17})$`)
 	codeForm    = regexp.MustCompile(`^[+-]?(?:0\d+|\d{19,})$`)
@@ -140,7 +146,8 @@ func number(v string) (ok, whole bool) {
 	amount := bare != v || bracketed
 	bare = sign + bare
 	switch {
-	case strings.EqualFold(strings.TrimLeft(bare, "+-"), "inf"), strings.EqualFold(strings.TrimLeft(bare, "+-"), "infinity"), strings.TrimLeft(bare, "+-") == "∞":
+	case strings.EqualFold(strings.TrimLeft(bare, "+-"), "inf"),
+		strings.EqualFold(strings.TrimLeft(bare, "+-"), "infinity"), strings.TrimLeft(bare, "+-") == "∞":
 		return true, false
 	case phoneForm.MatchString(bare), codeForm.MatchString(bare):
 		return false, false
@@ -148,7 +155,8 @@ func number(v string) (ok, whole bool) {
 		return true, !amount
 	}
 	if m := groupedForm.FindStringSubmatch(bare); m != nil {
-		fraction := m[1] != "" && strings.Contains(bare, ".") || m[2] != "" && strings.Contains(bare, ",") || m[3] != "" && strings.ContainsAny(bare, ".,")
+		fraction := m[1] != "" && strings.Contains(bare, ".") || m[2] != "" && strings.Contains(bare, ",") ||
+			m[3] != "" && strings.ContainsAny(bare, ".,")
 		// 1.234 is more often a fraction than a thousand; 1,234 and 1.234.567 are not.
 		unclear := m[2] != "" && strings.Count(bare, ".") == 1
 		return true, !amount && !fraction && !unclear

@@ -21,7 +21,8 @@ var orders = []struct {
 
 var (
 	weekdayForm = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)
-	timeForm    = regexp.MustCompile(`(?:T|,? +(?:at )?)([01]?\d|2[0-4]):[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$`)
+	timeForm    = regexp.MustCompile(
+		`(?:T|,? +(?:at )?)([01]?\d|2[0-4]):[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$`)
 )
 
 func areDates(values []string) bool { return inOneOrder(values, false) }

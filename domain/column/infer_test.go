@@ -115,7 +115,8 @@ func TestCellsCanBeShown(t *testing.T) {
 }
 
 func TestColumnsHaveTheLettersOfSpreadsheets(t *testing.T) {
-	for index, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 199: "GR", 701: "ZZ", 702: "AAA", 16383: "XFD"} {
+	for index, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 199: "GR", 701: "ZZ",
+		702: "AAA", 16383: "XFD"} {
 		if got := column.Letters(index); got != want {
 			t.Errorf("column %d is %s, want %s", index, got, want)
 		}

@@ -96,10 +96,16 @@ func (c compounds) Replace(all []string) []string {
 
 // abbreviations are replaced by full words, and synonyms that mean the same in every name by one word.
 var abbreviations = map[string][]string{
-	"no": {"number"}, "nr": {"number"}, "num": {"number"}, "qty": {"quantity"}, "desc": {"description"}, "descr": {"description"},
-	"addr": {"address"}, "tel": {"phone"}, "telephone": {"phone"}, "ph": {"phone"}, "fname": {"firstname"}, "lname": {"lastname"},
-	"forename": {"firstname"}, "surname": {"lastname"}, "firstname": {"firstname"}, "dob": {"birthday"}, "birthdate": {"birthday"},
-	"zip": {"postcode"}, "zipcode": {"postcode"}, "plz": {"postcode"}, "emails": {"email"}, "mail": {"email"}, "emailaddress": {"email", "address"},
-	"amt": {"amount"}, "org": {"organisation"}, "organization": {"organisation"}, "colour": {"color"}, "cat": {"category"}, "categories": {"category"},
-	"tags": {"tag"}, "img": {"image"}, "pic": {"picture"}, "url": {"url"}, "link": {"url"}, "identifier": {"id"}, "phonenumber": {"phone", "number"}, "homepage": {"website"},
+	"no": {"number"}, "nr": {"number"}, "num": {"number"}, "qty": {"quantity"}, "desc": {"description"},
+	"descr": {"description"},
+	"addr":  {"address"}, "tel": {"phone"}, "telephone": {"phone"}, "ph": {"phone"}, "fname": {"firstname"},
+	"lname":    {"lastname"},
+	"forename": {"firstname"}, "surname": {"lastname"}, "firstname": {"firstname"}, "dob": {"birthday"},
+	"birthdate": {"birthday"},
+	"zip":       {"postcode"}, "zipcode": {"postcode"}, "plz": {"postcode"}, "emails": {"email"}, "mail": {"email"},
+	"emailaddress": {"email", "address"},
+	"amt":          {"amount"}, "org": {"organisation"}, "organization": {"organisation"}, "colour": {"color"},
+	"cat": {"category"}, "categories": {"category"},
+	"tags": {"tag"}, "img": {"image"}, "pic": {"picture"}, "url": {"url"}, "link": {"url"}, "identifier": {"id"},
+	"phonenumber": {"phone", "number"}, "homepage": {"website"},
 }

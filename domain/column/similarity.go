@@ -8,7 +8,7 @@ func jaroWinkler(a, b string) float64 {
 		return 1
 	}
 	reach := max(max(len(a), len(b))/2-1, 0)
-	var inA, inB [maxLine * 4]bool // split does not return longer words
+	inA, inB := make([]bool, len(a)), make([]bool, len(b))
 	matches := 0
 	for i := range len(a) {
 		for j := max(0, i-reach); j < min(len(b), i+reach+1); j++ {

@@ -53,7 +53,8 @@ func Suggest(s Schema, headers []Header, memory Memory) []Suggestion {
 		}
 		j := pairs[f][c]
 		out = append(out, Suggestion{
-			Field: s.Fields[f].Key, Column: headers[c].Name, Score: math.Round(100*j.score) / 100, Reason: j.sentence(s.Fields[f], headers[c]),
+			Field: s.Fields[f].Key, Column: headers[c].Name, Score: math.Round(100*j.score) / 100,
+			Reason: j.sentence(s.Fields[f], headers[c]),
 		})
 	}
 	return out
@@ -71,20 +72,24 @@ const (
 )
 
 // noise are words that say whose value it is, or that it is the usual one.
-var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
+var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer",
+	"requester", "subscriber",
 	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
 
 // qualifiers say which of several, and generics fit any column: they count, but little.
 var (
-	qualifiers = setOf("home", "office", "work", "business", "private", "personal", "gross", "net", "official", "suggested", "current", "seller")
-	generics   = setOf("name", "title", "text", "field")
+	qualifiers = setOf("home", "office", "work", "business", "private", "personal", "gross", "net", "official",
+		"suggested", "current", "seller")
+	generics = setOf("name", "title", "text", "field")
 )
 
 // owners are words for a person other than the one that the row is about.
-var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated", "by", "referrer", "sender", "cc", "employee", "staff", "support"}
+var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated",
+	"by", "referrer", "sender", "cc", "employee", "staff", "support"}
 
 // alike are pairs of words that must not count as typing errors of each other.
-var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"}, {"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
+var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"},
+	{"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
 
 // matcher holds the data for scoring the pairs of one table.
 type matcher struct {
@@ -221,7 +226,8 @@ func (m *matcher) judge(f, c int) judgement {
 			best = j
 		}
 	}
-	if best.score < scoreValues && field.Type == Email && m.types[c] == Email && m.emails == 1 && !slices.ContainsFunc(column.words, func(w string) bool { return slices.Contains(owners, w) }) {
+	if best.score < scoreValues && field.Type == Email && m.types[c] == Email && m.emails == 1 &&
+		!slices.ContainsFunc(column.words, func(w string) bool { return slices.Contains(owners, w) }) {
 		best = judgement{score: scoreValues, why: values}
 	}
 	fit := Fitness(field.Type, m.types[c])
@@ -259,7 +265,8 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 		}
 	}
 	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
-	if column.head >= 0 && !slices.Contains(n.ids, column.head) && !slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
+	if column.head >= 0 && !slices.Contains(n.ids, column.head) &&
+		!slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
 		score *= 0.6 // another subject, such as the domain of an e-mail address
 	}
 	if slips := misspelt(n, column); slips.score > score {
@@ -280,7 +287,8 @@ func misspelt(n name, column *columnName) judgement {
 			continue
 		}
 		const least = 0.93
-		if score > 0 || w[0] != other[0] || min(len(w), len(other)) < 4 || slices.Contains(alike, [2]string{min(w, other), max(w, other)}) {
+		if score > 0 || w[0] != other[0] || min(len(w), len(other)) < 4 ||
+			slices.Contains(alike, [2]string{min(w, other), max(w, other)}) {
 			return judgement{}
 		}
 		similar := jaroWinkler(w, other)

@@ -20,7 +20,8 @@ func schemaOf(fields ...string) column.Schema {
 		if !ok {
 			kind = "string"
 		}
-		t.Fields = append(t.Fields, column.Field{Key: key, Title: strings.ReplaceAll(key, "_", " "), Type: column.Type(kind)})
+		t.Fields = append(t.Fields, column.Field{Key: key, Title: strings.ReplaceAll(key, "_", " "),
+			Type: column.Type(kind)})
 	}
 	return t
 }
@@ -49,9 +50,12 @@ func chosen(suggestions []column.Suggestion) map[string]string {
 
 func TestKnownWrongGuessesAreNotSuggested(t *testing.T) {
 	for field, header := range map[string]string{
-		"id": "IP", "age": "tag", "first_name": "Last Name", "start_date": "End date", "state": "Status", "country": "County",
-		"email:email": "Email opt-in::boolean", "email": "Email domain", "name": "Company Name", "company": "Company ID", "phone": "Fax", "updated_at": "Created at",
-		"price:number": "Price list::string", "city": "Capacity", "title": "Subtitle", "address": "IP address", "url:url": "Curl",
+		"id": "IP", "age": "tag", "first_name": "Last Name", "start_date": "End date", "state": "Status",
+		"country":     "County",
+		"email:email": "Email opt-in::boolean", "email": "Email domain", "name": "Company Name",
+		"company": "Company ID", "phone": "Fax", "updated_at": "Created at",
+		"price:number": "Price list::string", "city": "Capacity", "title": "Subtitle", "address": "IP address",
+		"url:url": "Curl",
 	} {
 		t.Run(field+" is not "+header, func(t *testing.T) {
 			if got := column.Suggest(schemaOf(field), headersOf(header), nil); len(got) > 0 {
@@ -63,9 +67,11 @@ func TestKnownWrongGuessesAreNotSuggested(t *testing.T) {
 
 func TestOtherSpellingsAreSuggested(t *testing.T) {
 	contacts := source.CommonTypes()[0].Schema()
-	for _, header := range []string{"EMAIL", "e-mail", "e-mail address", "Contact: Email", "contact_email", "EmailAddress", "E-Mail-Adresse", "Primary e-mail", "Email 1"} {
+	for _, header := range []string{"EMAIL", "e-mail", "e-mail address", "Contact: Email", "contact_email",
+		"EmailAddress", "E-Mail-Adresse", "Primary e-mail", "Email 1"} {
 		got := column.Suggest(contacts, headersOf("Id,"+header+"::email,IP"), nil)
-		if len(got) != 1 || got[0].Field != "email" || got[0].Column != header || got[0].Score < column.AutoSelect || !strings.HasSuffix(got[0].Reason, ".") {
+		if len(got) != 1 || got[0].Field != "email" || got[0].Column != header || got[0].Score < column.AutoSelect ||
+			!strings.HasSuffix(got[0].Reason, ".") {
 			t.Errorf("%s: %+v", header, got)
 		}
 	}
@@ -134,7 +140,8 @@ func TestASurePairIsNotGivenUpForTwoDoubtfulOnes(t *testing.T) {
 
 func TestAColumnIsAboutItsLastWord(t *testing.T) {
 	// “domain” tells little here, since most columns have it.
-	if got := column.Suggest(schemaOf("email"), headersOf("Email domain,Shop domain,Domain rank,Domain age"), nil); len(got) > 0 {
+	if got := column.Suggest(schemaOf("email"), headersOf("Email domain,Shop domain,Domain rank,Domain age"),
+		nil); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -176,7 +183,8 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 		want := map[string]string{}
 		for pair := range strings.SplitSeq(parts[2], ";") {
 			field, header, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if !slices.ContainsFunc(headers, func(h column.Header) bool { return h.Name == header }) || !slices.ContainsFunc(ty.Fields, func(f column.Field) bool { return f.Key == field }) {
+			if !slices.ContainsFunc(headers, func(h column.Header) bool { return h.Name == header }) ||
+				!slices.ContainsFunc(ty.Fields, func(f column.Field) bool { return f.Key == field }) {
 				t.Fatalf("%q: there is no %q or %q", line, field, header)
 			}
 			want[field] = header
@@ -184,7 +192,8 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 		got := column.Suggest(ty, headers, nil)
 		for _, s := range got {
 			if s.Score >= column.AutoSelect && want[s.Field] != s.Column {
-				t.Errorf("%s, line %d: %s is %q with %v, want %q: %s", ty.Key, tables+1, s.Field, s.Column, s.Score, want[s.Field], s.Reason)
+				t.Errorf("%s, line %d: %s is %q with %v, want %q: %s", ty.Key, tables+1, s.Field, s.Column, s.Score,
+					want[s.Field], s.Reason)
 			}
 		}
 		tables++
@@ -209,7 +218,8 @@ func BenchmarkSuggest200By200(b *testing.B) {
 	var headers []column.Header
 	for i := range 200 {
 		word := fmt.Sprintf("%c%cword", 'a'+i%26, 'a'+i/26)
-		ty.Fields = append(ty.Fields, column.Field{Key: "customer_" + word, Title: "Customer " + word, Type: column.String, Synonyms: []string{word, "the " + word + " date", word + " amount"}})
+		ty.Fields = append(ty.Fields, column.Field{Key: "customer_" + word, Title: "Customer " + word,
+			Type: column.String, Synonyms: []string{word, "the " + word + " date", word + " amount"}})
 		headers = append(headers, column.Header{Name: "Customer: " + word + " value", Type: column.String})
 	}
 	for b.Loop() {

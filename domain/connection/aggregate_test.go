@@ -32,7 +32,8 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 
 func credential(t *testing.T, fields string) connection.Credential {
 	t.Helper()
-	c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host": "db.example.com", "database": "shop", "username": "reader"`+fields+`}`))
+	c, err := connection.ParseCredential(connection.Postgres,
+		[]byte(`{"host": "db.example.com", "database": "shop", "username": "reader"`+fields+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func trial(t *testing.T, of int64, fresh bool, code connection.Code) connection.
 	t.Helper()
 	tr := connection.Trial{ID: "con_1", Of: of, At: start.Add(time.Minute)}
 	if fresh {
-		tr.New = &connection.NewCredential{Credential: credential(t, `, "password": "pw"`), Sealed: []byte("sealed"), Fingerprint: "f1"}
+		tr.New = &connection.NewCredential{Credential: credential(t, `, "password": "pw"`), Sealed: []byte("sealed"),
+			Fingerprint: "f1"}
 	}
 	if code == "" {
 		tr.Report = connection.Report{Server: connection.Server{Product: "PostgreSQL", Version: "15"}}
@@ -125,11 +127,14 @@ func TestNew(t *testing.T) {
 	t.Run("a trial that passed becomes an active connection", func(t *testing.T) {
 		got, err := connection.New(maker, trial(t, 0, true, ""), connection.MaxLive-1)
 		wantErr(t, err, nil)
-		if got.Status != connection.Active || got.Name != "PostgreSQL db.example.com shop" || got.Fingerprint != "f1" || string(got.Sealed) != "sealed" ||
-			got.CredentialRevision != 1 || got.Revision != 1 || got.LastVerifiedAt != start.Add(time.Minute) || got.CreatedBy != "ann" || got.Failure() != nil {
+		if got.Status != connection.Active || got.Name != "PostgreSQL db.example.com shop" || got.Fingerprint != "f1" ||
+			string(got.Sealed) != "sealed" ||
+			got.CredentialRevision != 1 || got.Revision != 1 || got.LastVerifiedAt != start.Add(time.Minute) ||
+			got.CreatedBy != "ann" || got.Failure() != nil {
 			t.Errorf("%+v", got)
 		}
-		if d := cmp.Diff([]string{"password"}, got.Secrets); d != "" || got.Config["password"] != nil || got.Config["host"] != "db.example.com" {
+		if d := cmp.Diff([]string{"password"}, got.Secrets); d != "" || got.Config["password"] != nil ||
+			got.Config["host"] != "db.example.com" {
 			t.Errorf("secrets %v, config %v", got.Secrets, got.Config)
 		}
 		e := got.Recorded()[0]
@@ -141,7 +146,8 @@ func TestNew(t *testing.T) {
 		_, err := connection.New(maker, trial(t, 0, true, connection.AuthFailed), 0)
 		wantErr(t, err, connection.ErrProbeFailed)
 		var e *connection.ProbeError
-		if !errors.As(err, &e) || e.Failure.Code != connection.AuthFailed || e.Failure.Hint == "" || len(e.Checks) != len(connection.Steps()) {
+		if !errors.As(err, &e) || e.Failure.Code != connection.AuthFailed || e.Failure.Hint == "" ||
+			len(e.Checks) != len(connection.Steps()) {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -167,7 +173,8 @@ func TestNew(t *testing.T) {
 			t.Errorf("name %q", c.Name)
 		}
 	})
-	for name, wrong := range map[string]string{"too long": strings.Repeat("ü", 121), "with a line break": "a\nb", "not UTF-8": "\xff"} {
+	for name, wrong := range map[string]string{"too long": strings.Repeat("ü", 121), "with a line break": "a\nb",
+		"not UTF-8": "\xff"} {
 		t.Run("a name that is "+name, func(t *testing.T) {
 			wantErr(t, connection.Draft{Name: wrong}.Check(), fault.ErrInvalid)
 		})
@@ -201,22 +208,38 @@ func TestVerify(t *testing.T) {
 		status connection.Status
 		events string
 	}{
-		"a member verifies it as it is":               {made, peer, false, 1, "", 0, nil, connection.Active, "verified"},
-		"one that fails is failing at once":           {made, peer, false, 1, connection.ConnectTimeout, 0, nil, connection.Failing, "verified failing"},
-		"it recovers":                                 {failing, peer, false, 1, "", 0, nil, connection.Active, "verified recovered"},
-		"it goes on failing":                          {failing, peer, false, 1, connection.AuthFailed, 0, nil, connection.Failing, "verified"},
-		"viewers do not":                              {made, viewer, false, 1, "", 0, connection.ErrForbidden, connection.Active, ""},
-		"strangers are told nothing":                  {made, identity.Actor{Workspace: "other", Role: identity.Owner, Ceiling: identity.Owner}, false, 1, "", 0, connection.ErrNotFound, connection.Active, ""},
-		"a peer gives no new credential":              {made, peer, true, 1, "", 0, connection.ErrForbidden, connection.Active, ""},
-		"its creator does":                            {made, maker, true, 1, "", 0, nil, connection.Active, "credential_replaced"},
-		"an admin does, and it recovers":              {failing, admin, true, 1, "", 0, nil, connection.Active, "credential_replaced recovered"},
-		"a new one that fails changes nothing":        {failing, admin, true, 1, connection.DNSFailed, 0, connection.ErrProbeFailed, connection.Failing, ""},
-		"a revoked one needs a new credential":        {revoked, maker, false, 2, "", 0, connection.ErrRevoked, connection.Revoked, ""},
-		"and comes back by it":                        {revoked, maker, true, 2, "", 0, nil, connection.Active, "credential_replaced"},
-		"unless there are enough already":             {revoked, maker, true, 2, "", connection.MaxLive, connection.ErrLimitReached, connection.Revoked, ""},
-		"fifty others are no matter to a live one":    {made, maker, true, 1, "", connection.MaxLive, nil, connection.Active, "credential_replaced"},
-		"a trial of a credential that is gone":        {failing, peer, false, 0, "", 0, connection.ErrCredentialChanged, connection.Failing, ""},
-		"one that began before the revocation is one": {revoked, maker, true, 1, "", 0, connection.ErrCredentialChanged, connection.Revoked, ""},
+		"a member verifies it as it is": {made, peer, false, 1, "", 0, nil, connection.Active,
+			"verified"},
+		"one that fails is failing at once": {made, peer, false, 1, connection.ConnectTimeout, 0, nil,
+			connection.Failing, "verified failing"},
+		"it recovers": {failing, peer, false, 1, "", 0, nil, connection.Active,
+			"verified recovered"},
+		"it goes on failing": {failing, peer, false, 1, connection.AuthFailed, 0, nil,
+			connection.Failing, "verified"},
+		"viewers do not": {made, viewer, false, 1, "", 0, connection.ErrForbidden,
+			connection.Active, ""},
+		"strangers are told nothing": {made, identity.Actor{Workspace: "other", Role: identity.Owner,
+			Ceiling: identity.Owner}, false, 1, "", 0, connection.ErrNotFound, connection.Active, ""},
+		"a peer gives no new credential": {made, peer, true, 1, "", 0, connection.ErrForbidden,
+			connection.Active, ""},
+		"its creator does": {made, maker, true, 1, "", 0, nil, connection.Active,
+			"credential_replaced"},
+		"an admin does, and it recovers": {failing, admin, true, 1, "", 0, nil, connection.Active,
+			"credential_replaced recovered"},
+		"a new one that fails changes nothing": {failing, admin, true, 1, connection.DNSFailed, 0,
+			connection.ErrProbeFailed, connection.Failing, ""},
+		"a revoked one needs a new credential": {revoked, maker, false, 2, "", 0, connection.ErrRevoked,
+			connection.Revoked, ""},
+		"and comes back by it": {revoked, maker, true, 2, "", 0, nil, connection.Active,
+			"credential_replaced"},
+		"unless there are enough already": {revoked, maker, true, 2, "", connection.MaxLive,
+			connection.ErrLimitReached, connection.Revoked, ""},
+		"fifty others are no matter to a live one": {made, maker, true, 1, "", connection.MaxLive, nil,
+			connection.Active, "credential_replaced"},
+		"a trial of a credential that is gone": {failing, peer, false, 0, "", 0, connection.ErrCredentialChanged,
+			connection.Failing, ""},
+		"one that began before the revocation is one": {revoked, maker, true, 1, "", 0, connection.ErrCredentialChanged,
+			connection.Revoked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := tt.of(t)
@@ -226,13 +249,15 @@ func TestVerify(t *testing.T) {
 			if c.Status != tt.status || recorded(c) != tt.events {
 				t.Errorf("%s, recorded %q; want %s, %q", c.Status, recorded(c), tt.status, tt.events)
 			}
-			if stored := c.Sealed != nil; stored != (tt.fresh && tt.want == nil) || stored != (c.CredentialRevision > before) {
+			if stored := c.Sealed != nil; stored != (tt.fresh && tt.want == nil) ||
+				stored != (c.CredentialRevision > before) {
 				t.Errorf("a credential to store: %v, revision %d after %d", stored, c.CredentialRevision, before)
 			}
 			if tt.want != nil {
 				return
 			}
-			if f := c.Failure(); (f == nil) != (tt.code == "") || f != nil && (f.Code != tt.code || f.At != start.Add(time.Minute)) {
+			if f := c.Failure(); (f == nil) != (tt.code == "") || f != nil &&
+				(f.Code != tt.code || f.At != start.Add(time.Minute)) {
 				t.Errorf("failure %+v", f)
 			}
 			if !c.RevokedAt.IsZero() || c.Status == connection.Active && c.Failures != 0 {
@@ -249,15 +274,20 @@ func TestCheck(t *testing.T) {
 		status connection.Status
 		events string
 	}{
-		"one that passes changes nothing":                        {[]connection.Code{passes}, connection.Active, ""},
-		"a failure that somebody must mend counts at once":       {[]connection.Code{connection.AuthFailed}, connection.Failing, "failing"},
-		"a transient one may pass":                               {[]connection.Code{connection.ConnectTimeout, connection.ConnectTimeout}, connection.Active, ""},
-		"the third in a row counts":                              {[]connection.Code{connection.ConnectTimeout, connection.ServerStarting, connection.ConnectTimeout}, connection.Failing, "failing"},
-		"only in a row":                                          {[]connection.Code{connection.ConnectTimeout, connection.ConnectTimeout, passes, connection.ConnectTimeout}, connection.Active, ""},
-		"what is Atrium's own fault counts as a transient one":   {[]connection.Code{connection.Internal, connection.Internal, connection.Internal}, connection.Failing, "failing"},
-		"it is said once":                                        {[]connection.Code{connection.AuthFailed, connection.AuthFailed, connection.TLSRequired}, connection.Failing, "failing"},
-		"a transient failure does not make a failing one active": {[]connection.Code{connection.AuthFailed, connection.ConnectTimeout}, connection.Failing, "failing"},
-		"a recovery is said once too":                            {[]connection.Code{connection.AuthFailed, passes, passes}, connection.Active, "failing recovered"},
+		"one that passes changes nothing": {[]connection.Code{passes}, connection.Active, ""},
+		"a failure that somebody must mend counts at once": {[]connection.Code{connection.AuthFailed},
+			connection.Failing, "failing"},
+		"a transient one may pass":                             {[]connection.Code{connection.ConnectTimeout, connection.ConnectTimeout}, connection.Active, ""},
+		"the third in a row counts":                            {[]connection.Code{connection.ConnectTimeout, connection.ServerStarting, connection.ConnectTimeout}, connection.Failing, "failing"},
+		"only in a row":                                        {[]connection.Code{connection.ConnectTimeout, connection.ConnectTimeout, passes, connection.ConnectTimeout}, connection.Active, ""},
+		"what is Atrium's own fault counts as a transient one": {[]connection.Code{connection.Internal, connection.Internal, connection.Internal}, connection.Failing, "failing"},
+		"it is said once": {
+			[]connection.Code{connection.AuthFailed, connection.AuthFailed, connection.TLSRequired},
+			connection.Failing, "failing"},
+		"a transient failure does not make a failing one active": {
+			[]connection.Code{connection.AuthFailed, connection.ConnectTimeout}, connection.Failing, "failing"},
+		"a recovery is said once too": {[]connection.Code{connection.AuthFailed, passes, passes}, connection.Active,
+			"failing recovered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := made(t)
@@ -311,7 +341,8 @@ func TestRevoke(t *testing.T) {
 			if ended := c.Status == connection.Revoked; ended != (tt.want == nil) {
 				t.Fatalf("status %s", c.Status)
 			}
-			if tt.want == nil && (recorded(c) != "revoked" || c.Secrets != nil || c.Fingerprint != "" || c.CredentialRevision != 2 || c.RevokedAt != start || c.Revision != 2) {
+			if tt.want == nil && (recorded(c) != "revoked" || c.Secrets != nil || c.Fingerprint != "" ||
+				c.CredentialRevision != 2 || c.RevokedAt != start || c.Revision != 2) {
 				t.Errorf("%+v", c)
 			}
 		})

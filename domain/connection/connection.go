@@ -181,7 +181,8 @@ func (c *Connection) Failure() *Failure {
 // Seal returns the associated data of a sealed credential, so that the credential opens for nothing
 // else. A credential that is moved to another row, workspace, org or kind is useless there.
 func Seal(org identity.OrgID, ws identity.WorkspaceID, c ID, k Kind) []byte {
-	return []byte("connection credential\x00" + string(org) + "\x00" + string(ws) + "\x00" + string(c) + "\x00" + string(k))
+	return []byte("connection credential\x00" + string(org) + "\x00" + string(ws) + "\x00" + string(c) +
+		"\x00" + string(k))
 }
 
 // Stored is a sealed credential as it is stored.

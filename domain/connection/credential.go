@@ -58,7 +58,8 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if err := in.Decode(&fields); err != nil || fields == nil || in.Decode(new(any)) != io.EOF {
-		return Credential{}, fault.ErrInvalid.With(fault.Field{Pointer: "/credential", Code: "wrong_type", Detail: "Must be an object."})
+		return Credential{}, fault.ErrInvalid.With(fault.Field{Pointer: "/credential", Code: "wrong_type",
+			Detail: "Must be an object."})
 	}
 	if err := d.schema().Validate(fields); err != nil {
 		wrong, ok := errors.AsType[*jsonschema.ValidationError](err)
@@ -83,7 +84,8 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 // check finds errors that a schema cannot express.
 func (c Credential) check() []fault.Field {
 	if ca := c.Text(FieldTLSCA); ca != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(ca)) {
-		return []fault.Field{{Pointer: "/credential/" + FieldTLSCA, Code: "invalid_format", Detail: "Must be one or more certificates in PEM."}}
+		return []fault.Field{{Pointer: "/credential/" + FieldTLSCA, Code: "invalid_format",
+			Detail: "Must be one or more certificates in PEM."}}
 	}
 	return nil
 }

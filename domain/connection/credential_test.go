@@ -22,37 +22,43 @@ func parse(t *testing.T, text string) connection.Credential {
 	return c
 }
 
-const complete = `{"host":"db.example.com","port":6432,"database":"d","username":"u","password":"` + canary + `","tls":"require"}`
+const complete = `{"host":"db.example.com","port":6432,"database":"d","username":"u","password":"` + canary +
+	`","tls":"require"}`
 
 func TestParseCredential(t *testing.T) {
 	t.Run("fields are read, and defaults filled in", func(t *testing.T) {
 		c := parse(t, `{"host":"db.example.com","database":"d","username":"u"}`)
-		if c.Kind() != connection.Postgres || c.Text("host") != "db.example.com" || c.Port() != 5432 || c.TLSMode() != connection.VerifyFull || !c.Secret("password").IsZero() {
+		if c.Kind() != connection.Postgres || c.Text("host") != "db.example.com" || c.Port() != 5432 ||
+			c.TLSMode() != connection.VerifyFull || !c.Secret("password").IsZero() {
 			t.Errorf("%+v", c)
 		}
 		c = parse(t, complete)
-		if c.Port() != 6432 || c.TLSMode() != connection.Require || c.Secret("password").Reveal() != canary || !slices.Equal(c.SecretsSet(), []string{"password"}) {
+		if c.Port() != 6432 || c.TLSMode() != connection.Require || c.Secret("password").Reveal() != canary ||
+			!slices.Equal(c.SecretsSet(), []string{"password"}) {
 			t.Errorf("%+v", c)
 		}
 	})
 
 	for name, tt := range map[string]struct{ text, want string }{
-		"nothing":                  {``, "/credential wrong_type"},
-		"no JSON":                  {`{"host":"` + canary, "/credential wrong_type"},
-		"null":                     {`null`, "/credential wrong_type"},
-		"a list":                   {`["` + canary + `"]`, "/credential wrong_type"},
-		"something behind":         {`{} {"host":"` + canary + `"}`, "/credential wrong_type"},
-		"all that is missing":      {`{}`, "/credential/database required, /credential/host required, /credential/username required"},
-		"an unknown field":         {with(`"sslrootcert":"/etc/passwd"`), "/credential/sslrootcert unknown_field"},
-		"a long unknown field":     {with(`"` + strings.Repeat("x", 200) + `":1`), "/credential/" + strings.Repeat("x", 64) + "… unknown_field"},
-		"a wrong type":             {with(`"port":"` + canary + `"`), "/credential/port wrong_type"},
-		"null for a field":         {with(`"password":null`), "/credential/password wrong_type"},
-		"a port out of range":      {with(`"port":65536`), "/credential/port out_of_range"},
-		"a port with a fraction":   {with(`"port":1.5`), "/credential/port wrong_type"},
-		"a host with a path":       {with(`"host":"` + canary + `/x"`), "/credential/host invalid_pattern"},
-		"a list of hosts":          {with(`"host":"a.example.com,` + canary + `"`), "/credential/host invalid_pattern"},
-		"a socket":                 {with(`"host":"/var/run"`), "/credential/host invalid_pattern"},
-		"an empty password":        {with(`"password":""`), "/credential/password invalid_pattern, /credential/password too_short"},
+		"nothing":          {``, "/credential wrong_type"},
+		"no JSON":          {`{"host":"` + canary, "/credential wrong_type"},
+		"null":             {`null`, "/credential wrong_type"},
+		"a list":           {`["` + canary + `"]`, "/credential wrong_type"},
+		"something behind": {`{} {"host":"` + canary + `"}`, "/credential wrong_type"},
+		"all that is missing": {`{}`, "/credential/database required, /credential/host required, " +
+			"/credential/username required"},
+		"an unknown field": {with(`"sslrootcert":"/etc/passwd"`), "/credential/sslrootcert unknown_field"},
+		"a long unknown field": {with(`"` + strings.Repeat("x", 200) + `":1`),
+			"/credential/" + strings.Repeat("x", 64) + "… unknown_field"},
+		"a wrong type":           {with(`"port":"` + canary + `"`), "/credential/port wrong_type"},
+		"null for a field":       {with(`"password":null`), "/credential/password wrong_type"},
+		"a port out of range":    {with(`"port":65536`), "/credential/port out_of_range"},
+		"a port with a fraction": {with(`"port":1.5`), "/credential/port wrong_type"},
+		"a host with a path":     {with(`"host":"` + canary + `/x"`), "/credential/host invalid_pattern"},
+		"a list of hosts":        {with(`"host":"a.example.com,` + canary + `"`), "/credential/host invalid_pattern"},
+		"a socket":               {with(`"host":"/var/run"`), "/credential/host invalid_pattern"},
+		"an empty password": {with(`"password":""`),
+			"/credential/password invalid_pattern, /credential/password too_short"},
 		"a NUL in the password":    {with(`"password":"` + canary + `\u0000"`), "/credential/password invalid_pattern"},
 		"a line break in a name":   {with(`"username":"` + canary + `\n"`), "/credential/username invalid_pattern"},
 		"a mode that there isn't":  {with(`"tls":"` + canary + `"`), "/credential/tls not_allowed_value"},
@@ -80,7 +86,8 @@ func TestParseCredential(t *testing.T) {
 
 	t.Run("a file of SQLite is a bare name", func(t *testing.T) {
 		for file, ok := range map[string]bool{
-			"demo.db": true, "a-b_c.1.sqlite": true, "../x.db": false, "/x.db": false, "a/b.db": false, ".hidden": false, "..": false, `a\b`: false,
+			"demo.db": true, "a-b_c.1.sqlite": true, "../x.db": false, "/x.db": false, "a/b.db": false,
+			".hidden": false, "..": false, `a\b`: false,
 			"file:x": false, "x?mode=rw": false, "": false, "x\x00": false, strings.Repeat("a", 129): false,
 		} {
 			_, err := connection.ParseCredential(connection.SQLite, fmt.Appendf(nil, `{"file":%q}`, file))
@@ -105,7 +112,8 @@ func with(field string) string {
 func TestACredentialShowsNoSecret(t *testing.T) {
 	c := parse(t, complete)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		if text := fmt.Sprintf(verb+" "+verb, c, &c); strings.Contains(text, canary) || strings.Contains(text, fmt.Sprintf("%x", canary)) {
+		if text := fmt.Sprintf(verb+" "+verb, c, &c); strings.Contains(text, canary) ||
+			strings.Contains(text, fmt.Sprintf("%x", canary)) {
 			t.Errorf("%s: %s", verb, text)
 		}
 	}
@@ -121,7 +129,8 @@ func TestReveal(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := parse(t, string(text))
-	if again.Secret("password").Reveal() != canary || again.Port() != 6432 || fmt.Sprint(again.Config()) != fmt.Sprint(c.Config()) {
+	if again.Secret("password").Reveal() != canary || again.Port() != 6432 ||
+		fmt.Sprint(again.Config()) != fmt.Sprint(c.Config()) {
 		t.Errorf("%s is not what was revealed", text)
 	}
 }
@@ -132,18 +141,23 @@ func TestSameTarget(t *testing.T) {
 		other string
 		want  bool
 	}{
-		"another password and user":      {`{"host":"db.example.com","port":6432,"database":"d","username":"v","password":"x"}`, true},
-		"another spelling of the host":   {`{"host":"DB.example.com","port":6432,"database":"d","username":"u"}`, true},
-		"another host":                   {`{"host":"db2.example.com","port":6432,"database":"d","username":"u"}`, false},
-		"another port":                   {`{"host":"db.example.com","database":"d","username":"u"}`, false},
-		"another database":               {`{"host":"db.example.com","port":6432,"database":"e","username":"u"}`, false},
-		"another spelling of a database": {`{"host":"db.example.com","port":6432,"database":"D","username":"u"}`, false},
+		"another password and user": {
+			`{"host":"db.example.com","port":6432,"database":"d","username":"v","password":"x"}`, true},
+		"another spelling of the host": {`{"host":"DB.example.com","port":6432,"database":"d","username":"u"}`, true},
+		"another host": {`{"host":"db2.example.com","port":6432,"database":"d","username":"u"}`,
+			false},
+		"another port": {`{"host":"db.example.com","database":"d","username":"u"}`, false},
+		"another database": {`{"host":"db.example.com","port":6432,"database":"e","username":"u"}`,
+			false},
+		"another spelling of a database": {`{"host":"db.example.com","port":6432,"database":"D","username":"u"}`,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := a.SameTarget(parse(t, tt.other)); got != tt.want {
 				t.Errorf("SameTarget = %v", got)
 			}
-			if got := (&connection.Connection{Kind: connection.Postgres, Config: a.Config()}).LeadsTo(parse(t, tt.other)); got != tt.want {
+			if got := (&connection.Connection{Kind: connection.Postgres, Config: a.Config()}).LeadsTo(parse(t,
+				tt.other)); got != tt.want {
 				t.Errorf("LeadsTo = %v", got)
 			}
 		})

@@ -59,7 +59,8 @@ var (
 	// waiting. Jobs that get it are postponed.
 	ErrTooManyReads = &fault.Error{
 		Kind: fault.RateLimited, Code: "too_many_reads", RetryAfter: 5 * time.Second,
-		Detail: "Too many previews and probes of your workspaces are waiting already. Wait as long as Retry-After says.",
+		Detail: "Too many previews and probes of your workspaces are waiting already. " +
+			"Wait as long as Retry-After says.",
 	}
 )
 

@@ -24,7 +24,7 @@ const (
 	TLSUntrusted            Code = "tls_untrusted"
 	TLSNameMismatch         Code = "tls_name_mismatch"
 	AuthFailed              Code = "auth_failed"   // wrong user, password, key or token
-	AuthRejected            Code = "auth_rejected" // a rule of the server, or an authentication method that Atrium refuses
+	AuthRejected            Code = "auth_rejected" // a rule of the server, or a method that Atrium refuses
 	DatabaseNotFound        Code = "database_not_found"
 	DatabaseDeniedOrMissing Code = "database_denied_or_missing" // the server does not tell which
 	PermissionDenied        Code = "permission_denied"
@@ -87,29 +87,54 @@ type cause struct {
 
 // causes is the table of all failures.
 var causes = map[Code]cause{
-	NetworkNotAllowed:       {Config, false, network, "Atrium may not connect to this address. Use a host name with a public address, or ask the operator to allow its network."},
-	DNSFailed:               {Config, true, network, "The host name cannot be resolved. Check its spelling, and that it has a public DNS record."},
-	PortClosed:              {Config, true, network, "The host refuses connections on this port. Check the port, and that the server runs and listens on this address."},
-	HostUnreachable:         {Transient, true, network, "There is no route to the host. Check the address and the network in between."},
-	ConnectTimeout:          {Transient, true, network, "The host does not respond. Check the address and the port, and that its firewall allows Atrium's addresses."},
-	NotThisDatabase:         {Config, false, network, "A server responds at this address, but it is not this kind of database. Check the port and the kind."},
-	TLSUnsupported:          {Config, false, security, "The server does not support a version of TLS that Atrium accepts. Turn on TLS 1.2 or newer on the server, or change the connection's TLS mode."},
-	TLSRequired:             {Config, false, security, "The server requires encrypted connections. Change the connection's TLS mode."},
-	TLSUntrusted:            {Config, false, security, "The server's certificate has expired, or no trusted authority signed it. Add the authority's certificate to the connection."},
-	TLSNameMismatch:         {Config, false, security, "The server's certificate is for another host name. Use the name in the certificate."},
-	AuthFailed:              {Config, false, login, "The server refuses these credentials. Check that they are correct and have not expired."},
-	AuthRejected:            {Config, false, login, "The server's rules refuse this user at Atrium's address, or require a sign-in method that Atrium does not support."},
-	DatabaseNotFound:        {Config, false, database, "There is no database with this name. Check its spelling, including upper and lower case."},
+	NetworkNotAllowed: {Config, false, network,
+		"Atrium may not connect to this address. Use a host name with a public address, or ask the operator to allow " +
+			"its network."},
+	DNSFailed: {Config, true, network,
+		"The host name cannot be resolved. Check its spelling, and that it has a public DNS record."},
+	PortClosed: {Config, true, network,
+		"The host refuses connections on this port. Check the port, and that the server runs and listens on this " +
+			"address."},
+	HostUnreachable: {Transient, true, network,
+		"There is no route to the host. Check the address and the network in between."},
+	ConnectTimeout: {Transient, true, network,
+		"The host does not respond. Check the address and the port, and that its firewall allows Atrium's addresses."},
+	NotThisDatabase: {Config, false, network,
+		"A server responds at this address, but it is not this kind of database. Check the port and the kind."},
+	TLSUnsupported: {Config, false, security,
+		"The server does not support a version of TLS that Atrium accepts. Turn on TLS 1.2 or newer on the server, " +
+			"or change the connection's TLS mode."},
+	TLSRequired: {Config, false, security,
+		"The server requires encrypted connections. Change the connection's TLS mode."},
+	TLSUntrusted: {Config, false, security,
+		"The server's certificate has expired, or no trusted authority signed it. Add the authority's certificate to " +
+			"the connection."},
+	TLSNameMismatch: {Config, false, security,
+		"The server's certificate is for another host name. Use the name in the certificate."},
+	AuthFailed: {Config, false, login,
+		"The server refuses these credentials. Check that they are correct and have not expired."},
+	AuthRejected: {Config, false, login,
+		"The server's rules refuse this user at Atrium's address, or require a sign-in method that Atrium does not " +
+			"support."},
+	DatabaseNotFound: {Config, false, database,
+		"There is no database with this name. Check its spelling, including upper and lower case."},
 	DatabaseDeniedOrMissing: {Config, false, database, "There is no such database, or the user may not use it."},
-	PermissionDenied:        {Config, false, login, "The user may not read this. Run the grants for this kind of connection."},
-	TableNotFound:           {Config, false, nothing, "There is no such table, or the user cannot see it."},
-	TooManyConnections:      {Transient, true, nothing, "The server has no connection left for this user. Try again later, or raise its limit."},
-	ServerStarting:          {Transient, true, nothing, "The server is starting up, shutting down or recovering. Try again soon."},
-	QueryTimeout:            {Transient, true, nothing, "The server did not respond in time. Try again when it is less busy."},
-	ResponseTooLarge:        {Config, false, nothing, "The result is larger than Atrium reads. Choose a narrower table."},
-	QuotaExceeded:           {Transient, true, nothing, "A quota of the warehouse is used up. Try again later, or raise the quota."},
-	UnsupportedVersion:      {Config, false, network, "The server uses a version of its protocol that Atrium does not support. Upgrade the server."},
-	Internal:                {System, true, nothing, "Atrium could not determine the cause. Try again. If it fails again, tell the operator."},
+	PermissionDenied: {Config, false, login,
+		"The user may not read this. Run the grants for this kind of connection."},
+	TableNotFound: {Config, false, nothing, "There is no such table, or the user cannot see it."},
+	TooManyConnections: {Transient, true, nothing,
+		"The server has no connection left for this user. Try again later, or raise its limit."},
+	ServerStarting: {Transient, true, nothing,
+		"The server is starting up, shutting down or recovering. Try again soon."},
+	QueryTimeout: {Transient, true, nothing,
+		"The server did not respond in time. Try again when it is less busy."},
+	ResponseTooLarge: {Config, false, nothing, "The result is larger than Atrium reads. Choose a narrower table."},
+	QuotaExceeded: {Transient, true, nothing,
+		"A quota of the warehouse is used up. Try again later, or raise the quota."},
+	UnsupportedVersion: {Config, false, network,
+		"The server uses a version of its protocol that Atrium does not support. Upgrade the server."},
+	Internal: {System, true, nothing, "Atrium could not determine the cause. Try again. If it fails again, tell the " +
+		"operator."},
 }
 
 // Codes lists every code that a connection can fail with, in alphabetical order.

@@ -63,7 +63,8 @@ func ParseServiceAccount(text string) (ServiceAccount, error) {
 		PrivateKeyID string `json:"private_key_id"`
 		PrivateKey   string `json:"private_key"`
 	}
-	if err := json.Unmarshal([]byte(text), &file); err != nil || file.Type != "service_account" || file.ClientEmail == "" {
+	if err := json.Unmarshal([]byte(text), &file); err != nil || file.Type != "service_account" ||
+		file.ClientEmail == "" {
 		return ServiceAccount{}, errors.New("not the key of a service account")
 	}
 	key, err := ParseRSAKey(file.PrivateKey)

@@ -76,7 +76,8 @@ func TestPrivateKeys(t *testing.T) {
 	})
 	t.Run("of service accounts", func(t *testing.T) {
 		file := func(changes map[string]any) string {
-			fields := map[string]any{"type": "service_account", "client_email": "a@b", "private_key_id": "1", "private_key": good, "token_uri": "https://evil.example.com"}
+			fields := map[string]any{"type": "service_account", "client_email": "a@b", "private_key_id": "1",
+				"private_key": good, "token_uri": "https://evil.example.com"}
 			for name, v := range changes {
 				fields[name] = v
 			}
@@ -86,23 +87,29 @@ func TestPrivateKeys(t *testing.T) {
 			}
 			return string(text)
 		}
-		if a, err := connection.ParseServiceAccount(file(nil)); err != nil || a.Email != "a@b" || a.KeyID != "1" || !a.Key.Equal(key) {
+		if a, err := connection.ParseServiceAccount(file(nil)); err != nil || a.Email != "a@b" || a.KeyID != "1" ||
+			!a.Key.Equal(key) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		for name, text := range map[string]string{
-			"of a person": file(map[string]any{"type": "authorized_user"}), "without an address": file(map[string]any{"client_email": ""}),
-			"without a key": file(map[string]any{"private_key": ""}), "with a number for a key": file(map[string]any{"private_key": 1}), "that are no JSON": "secret",
+			"of a person":             file(map[string]any{"type": "authorized_user"}),
+			"without an address":      file(map[string]any{"client_email": ""}),
+			"without a key":           file(map[string]any{"private_key": ""}),
+			"with a number for a key": file(map[string]any{"private_key": 1}), "that are no JSON": "secret",
 		} {
 			if _, err := connection.ParseServiceAccount(text); err == nil {
 				t.Errorf("those %s are taken", name)
 			}
-			credential, err := json.Marshal(map[string]string{"project": "acme-analytics", "dataset": "shop", "service_account_key": text})
+			credential, err := json.Marshal(map[string]string{"project": "acme-analytics", "dataset": "shop",
+				"service_account_key": text})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = connection.ParseCredential(connection.BigQuery, credential)
 			wrong, ok := errors.AsType[*fault.Error](err)
-			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Code != "invalid_format" || wrong.Fields[0].Pointer != "/credential/service_account_key" || strings.Contains(wrong.Fields[0].Detail, "secret") {
+			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Code != "invalid_format" ||
+				wrong.Fields[0].Pointer != "/credential/service_account_key" ||
+				strings.Contains(wrong.Fields[0].Detail, "secret") {
 				t.Errorf("those %s: %+v", name, err)
 			}
 		}

@@ -57,7 +57,8 @@ func Kinds() []*Descriptor { return slices.Clone(kinds) }
 
 // Describe returns the descriptor of a kind.
 func Describe(k Kind) (*Descriptor, bool) {
-	i, ok := slices.BinarySearchFunc(kinds, k, func(d *Descriptor, k Kind) int { return strings.Compare(string(d.Kind), string(k)) })
+	i, ok := slices.BinarySearchFunc(kinds, k,
+		func(d *Descriptor, k Kind) int { return strings.Compare(string(d.Kind), string(k)) })
 	if !ok {
 		return nil, false
 	}
@@ -119,8 +120,9 @@ func load(text []byte) (*Descriptor, error) {
 		return nil, err
 	}
 	d := &Descriptor{
-		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts, Capabilities: f.Capabilities,
-		Grants: strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
+		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts,
+		Capabilities: f.Capabilities,
+		Grants:       strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
 	}
 	d.schema = sync.OnceValue(func() *jsonschema.Schema {
 		schema, err := compile(d.Schema)

@@ -30,7 +30,8 @@ type schemaOf struct {
 
 func TestEveryKindIsDescribedInFull(t *testing.T) {
 	kinds := connection.Kinds()
-	if !slices.IsSortedFunc(kinds, func(a, b *connection.Descriptor) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) {
+	if !slices.IsSortedFunc(kinds,
+		func(a, b *connection.Descriptor) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) {
 		t.Error("they are not sorted")
 	}
 	for _, d := range kinds {
@@ -65,7 +66,8 @@ func TestEveryKindIsDescribedInFull(t *testing.T) {
 				}
 			}
 			var wrong *fault.Error
-			if _, err := connection.ParseCredential(d.Kind, []byte(`{}`)); !errors.As(err, &wrong) || len(wrong.Fields) != len(s.Required) {
+			if _, err := connection.ParseCredential(d.Kind, []byte(`{}`)); !errors.As(err, &wrong) ||
+				len(wrong.Fields) != len(s.Required) {
 				t.Errorf("an empty credential: %v", err)
 			}
 			for _, name := range s.Required {
@@ -85,7 +87,8 @@ func TestEveryKindIsDescribedInFull(t *testing.T) {
 					t.Errorf("port %d is not allowed", port)
 				}
 			}
-			if p, ok := s.Properties[connection.FieldPort]; ok && (len(d.Ports) == 0 || p.Default != float64(d.Ports[0])) {
+			if p, ok := s.Properties[connection.FieldPort]; ok &&
+				(len(d.Ports) == 0 || p.Default != float64(d.Ports[0])) {
 				t.Errorf("the default port is %v, and the first of %v is the usual one", p.Default, d.Ports)
 			}
 		})
@@ -97,7 +100,8 @@ func TestEveryKindIsDescribedInFull(t *testing.T) {
 
 func TestPortsBelow1024AreTheUsualOnesAlone(t *testing.T) {
 	d, _ := connection.Describe(connection.Postgres)
-	for port, want := range map[uint16]bool{0: false, 22: false, 25: false, 443: false, 1023: false, 1024: true, 5432: true, 65535: true} {
+	for port, want := range map[uint16]bool{0: false, 22: false, 25: false, 443: false, 1023: false, 1024: true,
+		5432: true, 65535: true} {
 		if got := d.AllowsPort(port); got != want {
 			t.Errorf("AllowsPort(%d) = %v", port, got)
 		}
@@ -112,7 +116,8 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, code := range connection.Codes() {
 		f := connection.Postgres.Failure(code, at)
-		if f.Code != code || !f.At.Equal(at) || !strings.HasSuffix(f.Hint, ".") || f.Category == "" || f.Category != code.Category() {
+		if f.Code != code || !f.At.Equal(at) || !strings.HasSuffix(f.Hint, ".") || f.Category == "" ||
+			f.Category != code.Category() {
 			t.Errorf("%s: %+v", code, f)
 		}
 		if f.Category == connection.Transient && !f.Retryable {
@@ -123,15 +128,17 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 		t.Errorf("%d codes, want 23", got)
 	}
 	for code, want := range map[connection.Code][]string{
-		connection.AuthFailed: {"username", "password"}, connection.PortClosed: {"host", "port"}, connection.DatabaseNotFound: {"database"},
-		connection.TLSUntrusted: {"tls", "tls_ca"}, connection.QueryTimeout: nil,
+		connection.AuthFailed: {"username", "password"}, connection.PortClosed: {"host", "port"},
+		connection.DatabaseNotFound: {"database"},
+		connection.TLSUntrusted:     {"tls", "tls_ca"}, connection.QueryTimeout: nil,
 	} {
 		if got := connection.Postgres.Failure(code, at).Fields; !slices.Equal(got, want) {
 			t.Errorf("%s: fields %q, want %q", code, got, want)
 		}
 	}
 	t.Run("a code that is none reads as internal", func(t *testing.T) {
-		if f := connection.Postgres.Failure("made_up", at); f.Code != connection.Internal || f.Category != connection.System {
+		if f := connection.Postgres.Failure("made_up", at); f.Code != connection.Internal ||
+			f.Category != connection.System {
 			t.Errorf("%+v", f)
 		}
 	})

@@ -116,7 +116,8 @@ func target(org identity.OrgID, k Kind, config map[string]any) Target {
 
 func digest(org identity.OrgID, values ...string) Target {
 	h := sha256.New()
-	for _, s := range append([]string{string(org)}, values...) { // with its length: different lists are encoded differently
+	// with its length: different lists are encoded differently
+	for _, s := range append([]string{string(org)}, values...) {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}

@@ -25,12 +25,14 @@ func TestAdmit(t *testing.T) {
 		wait              time.Duration // 0: admitted
 		left              [2]int        // attempts that are remembered
 	}{
-		"the first":                                   {nil, nil, 0, [2]int{1, 1}},
-		"the last that may":                           {ago(59*s, 1*s), ago(59*m, 30*m, 20*m, 10*m), 0, [2]int{3, 5}},
-		"a workspace that was too busy waits":         {ago(50*s, 40*s, 30*s), nil, 10 * s, [2]int{3, 0}},
-		"so does a target, for all callers together":  {nil, ago(59*m, 30*m, 20*m, 10*m, 5*m), 1 * m, [2]int{0, 5}},
-		"the longer wait is told":                     {ago(50*s, 40*s, 30*s), ago(58*m, 30*m, 20*m, 10*m, 5*m), 2 * m, [2]int{3, 5}},
-		"what is over is forgotten":                   {ago(90*s, 60*s, 59*s, 1*s), ago(2*time.Hour, time.Hour, time.Minute), 0, [2]int{3, 2}},
+		"the first":                                  {nil, nil, 0, [2]int{1, 1}},
+		"the last that may":                          {ago(59*s, 1*s), ago(59*m, 30*m, 20*m, 10*m), 0, [2]int{3, 5}},
+		"a workspace that was too busy waits":        {ago(50*s, 40*s, 30*s), nil, 10 * s, [2]int{3, 0}},
+		"so does a target, for all callers together": {nil, ago(59*m, 30*m, 20*m, 10*m, 5*m), 1 * m, [2]int{0, 5}},
+		"the longer wait is told": {ago(50*s, 40*s, 30*s), ago(58*m, 30*m, 20*m, 10*m, 5*m), 2 * m,
+			[2]int{3, 5}},
+		"what is over is forgotten": {ago(90*s, 60*s, 59*s, 1*s),
+			ago(2*time.Hour, time.Hour, time.Minute), 0, [2]int{3, 2}},
 		"a limit that was lowered waits for the rest": {ago(50*s, 40*s, 30*s, 20*s, 10*s), nil, 30 * s, [2]int{5, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +41,8 @@ func TestAdmit(t *testing.T) {
 				t.Fatal(err)
 			}
 			var f *fault.Error
-			if tt.wait > 0 && (!errors.Is(err, connection.ErrProbeRateLimited) || !errors.As(err, &f) || f.RetryAfter != tt.wait) {
+			if tt.wait > 0 && (!errors.Is(err, connection.ErrProbeRateLimited) || !errors.As(err, &f) ||
+				f.RetryAfter != tt.wait) {
 				t.Fatalf("error = %#v, want one that waits %s", err, tt.wait)
 			}
 			if got := [2]int{len(tt.workspace), len(tt.target)}; got != tt.left {
@@ -66,8 +69,11 @@ func TestTarget(t *testing.T) {
 		org   string
 		same  bool
 	}{
-		"another user, database and password":   {parse(connection.Postgres, `{"host": "db.example.com", "database": "b", "username": "v"}`), "org", true},
-		"the default port, spelled out":         {parse(connection.Postgres, `{"host": "db.example.com", "port": 5432, "database": "a", "username": "u"}`), "org", true},
+		"another user, database and password": {
+			parse(connection.Postgres, `{"host": "db.example.com", "database": "b", "username": "v"}`), "org", true},
+		"the default port, spelled out": {
+			parse(connection.Postgres, `{"host": "db.example.com", "port": 5432, "database": "a", "username": "u"}`),
+			"org", true},
 		"the host in other letters, with a dot": {parse(connection.Postgres, `{"host": "DB.Example.com.", "database": "a", "username": "u"}`), "org", true},
 		"another port":                          {parse(connection.Postgres, `{"host": "db.example.com", "port": 5433, "database": "a", "username": "u"}`), "org", false},
 		"another host":                          {parse(connection.Postgres, `{"host": "db2.example.com", "database": "a", "username": "u"}`), "org", false},
@@ -101,7 +107,8 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 	refused := func(after, wait time.Duration) {
 		t.Helper()
 		var f *fault.Error
-		if err := admit(after); !errors.Is(err, connection.ErrPreviewRateLimited) || !errors.As(err, &f) || f.RetryAfter != wait {
+		if err := admit(after); !errors.Is(err, connection.ErrPreviewRateLimited) || !errors.As(err, &f) ||
+			f.RetryAfter != wait {
 			t.Errorf("after %s: %#v, want one that waits %s", after, err, wait)
 		}
 	}

@@ -16,7 +16,8 @@ func TestCell(t *testing.T) {
 		"so is one of wide characters":    {strings.Repeat("𝄞", 300), strings.Repeat("𝄞", 256)},
 		"one that fits exactly stays":     {strings.Repeat("x", 256), strings.Repeat("x", 256)},
 		"what is not UTF-8 is replaced":   {"a\xffb", "a\uFFFDb"},
-		"a character cut in two is left":  {strings.Repeat("x", 255) + "é" + strings.Repeat("y", 2000), strings.Repeat("x", 255) + "é"},
+		"a character cut in two is left": {strings.Repeat("x", 255) + "é" + strings.Repeat("y", 2000),
+			strings.Repeat("x", 255) + "é"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := *connection.Cell(tt.in); got != tt.want || !utf8.ValidString(got) {
@@ -32,11 +33,14 @@ func TestReport(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, c := range r.Checks {
-		if (c.Step == connection.TLS) != (c.Result == connection.Failed) || c.Step != connection.TLS && c.Result != connection.Skipped {
+		if (c.Step == connection.TLS) != (c.Result == connection.Failed) || c.Step != connection.TLS &&
+			c.Result != connection.Skipped {
 			t.Errorf("%+v", c)
 		}
 	}
-	warned := connection.Report{Checks: []connection.Check{{Step: connection.Privileges, Result: connection.Warning, Code: connection.CredentialCanWrite}}}
+	warned := connection.Report{
+		Checks: []connection.Check{{Step: connection.Privileges, Result: connection.Warning,
+			Code: connection.CredentialCanWrite}}}
 	if warned.Failure() != "" || !slices.Equal(warned.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
 		t.Errorf("%+v", warned)
 	}

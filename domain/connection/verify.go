@@ -80,7 +80,8 @@ func (c *Connection) replace(by identity.Actor, t Trial, others int) error {
 	if c.Status == Revoked && others >= MaxLive {
 		return ErrLimitReached
 	}
-	data := map[string]any{"secrets": t.New.Credential.SecretsSet(), "fingerprint": event.Change{From: c.Fingerprint, To: t.New.Fingerprint}}
+	data := map[string]any{"secrets": t.New.Credential.SecretsSet(),
+		"fingerprint": event.Change{From: c.Fingerprint, To: t.New.Fingerprint}}
 	if c.Status == Revoked {
 		data["status"] = event.Change{From: Revoked, To: Active}
 		c.Status, c.RevokedAt = Active, time.Time{}
@@ -109,7 +110,8 @@ func (c *Connection) settle(by identity.Actor, failing bool) {
 	switch {
 	case failing && c.Status != Failing:
 		c.Status = Failing
-		c.Record(by, "connection.failing", string(c.ID), map[string]any{"code": c.Failed, "category": c.Failed.Category()})
+		c.Record(by, "connection.failing", string(c.ID),
+			map[string]any{"code": c.Failed, "category": c.Failed.Category()})
 		c.touch(by)
 	case !failing && c.Failed == "" && c.Status == Failing:
 		c.Status = Active

@@ -15,8 +15,14 @@ type Digest func(purpose string, parts ...[]byte) [32]byte
 // Sign returns the signature of an event whose Data is stored as data. It covers all stored fields of
 // the event.
 func Sign(d Digest, e *Event, data []byte) []byte {
-	sum := d("event", []byte(e.ID), []byte(e.Org), []byte(e.Workspace), []byte(e.Type), []byte(e.Actor), []byte(e.Key), []byte(e.Subject),
-		data, number(e.At.UnixMicro()), []byte(e.Request.ID), []byte(e.Request.Address))
+	parts := [][]byte{
+		[]byte(e.ID), []byte(e.Org), []byte(e.Workspace), []byte(e.Type), []byte(e.Actor), []byte(e.Key),
+		[]byte(e.Subject), data, number(e.At.UnixMicro()), []byte(e.Request.ID), []byte(e.Request.Address),
+	}
+	if e.Session != "" { // events from before there were sessions have no such part
+		parts = append(parts, []byte(e.Session))
+	}
+	sum := d("event", parts...)
 	return sum[:]
 }
 
@@ -67,6 +73,7 @@ type Link struct {
 	Event
 	Encoded   []byte // Data as it is stored
 	Signature []byte // empty: written by a release without chains
+	Redaction []byte // of SignRedaction; empty: it is as it was written
 	Seq       int64  // 0: not linked yet
 	Hash      []byte
 }
@@ -86,6 +93,7 @@ type Report struct {
 	Org       identity.OrgID       `json:"org_id"`
 	Workspace identity.WorkspaceID `json:"workspace_id"`
 	Verified  int                  `json:"verified"` // valid links
+	Redacted  int                  `json:"redacted"` // of those, and of the waiting ones: erasures of people changed them
 	Waiting   int                  `json:"waiting"`  // signed but not yet linked
 	Unsigned  int                  `json:"unsigned"` // from before the chain, or from a release without chains
 	Seq       int64                `json:"seq"`      // of the last link
@@ -146,7 +154,7 @@ func (v *Verifier) Linked(l *Link) {
 		v.fail("", v.seq+1, fmt.Sprintf("%d event(s) before this place were deleted", l.Seq-v.seq-1))
 		v.gap = true
 	}
-	signed := hmac.Equal(l.Signature, Sign(v.digest, &l.Event, l.Encoded))
+	signed := v.isSigned(l)
 	linked := v.gap || hmac.Equal(l.Hash, v.chain.link(v.digest, l.Seq, v.hash, l.Signature))
 	switch {
 	case !signed:
@@ -159,12 +167,24 @@ func (v *Verifier) Linked(l *Link) {
 	v.seq, v.hash, v.gap = l.Seq, l.Hash, false
 }
 
+// isSigned reports whether an event is as it was written, or as an erasure left it.
+func (v *Verifier) isSigned(l *Link) bool {
+	if len(l.Redaction) == 0 {
+		return hmac.Equal(l.Signature, Sign(v.digest, &l.Event, l.Encoded))
+	}
+	genuine := hmac.Equal(l.Redaction, SignRedaction(v.digest, &l.Event, l.Encoded, l.Signature))
+	if genuine {
+		v.report.Redacted++
+	}
+	return genuine
+}
+
 // Unlinked checks an event that is not linked.
 func (v *Verifier) Unlinked(l *Link) {
 	switch {
 	case l.Seq < 0:
 		v.fail(l.ID, l.Seq, "it was inserted: there is no such place")
-	case len(l.Signature) > 0 && hmac.Equal(l.Signature, Sign(v.digest, &l.Event, l.Encoded)):
+	case len(l.Signature) > 0 && v.isSigned(l):
 		v.report.Waiting++
 	case len(l.Signature) > 0:
 		v.fail(l.ID, 0, "it was changed before it was linked, or inserted")

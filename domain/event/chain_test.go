@@ -92,16 +92,32 @@ func TestVerify(t *testing.T) {
 		"a hash":                 {func(t *trail) { t.linked[1].Hash = t.linked[0].Hash }, "e3 was moved"},
 		"one in the middle that is deleted": {func(t *trail) { t.linked = slices.Delete(t.linked, 1, 2) },
 			"1 event(s) before this place were deleted"},
-		"the first one that is deleted": {func(t *trail) { t.linked = t.linked[1:] }, "1 event(s) before this place were deleted"},
-		"the last one that is deleted":  {func(t *trail) { t.linked = t.linked[:3] }, "1 event(s) at the end of the chain were deleted"},
-		"all that are deleted":          {func(t *trail) { t.linked = nil }, "4 event(s) at the end"},
-		"two that change places": {func(t *trail) { t.linked[1].Seq, t.linked[2].Seq = t.linked[2].Seq, t.linked[1].Seq },
+		"the first one that is deleted": {func(t *trail) { t.linked = t.linked[1:] },
+			"1 event(s) before this place were deleted"},
+		"the last one that is deleted": {func(t *trail) { t.linked = t.linked[:3] },
+			"1 event(s) at the end of the chain were deleted"},
+		"all that are deleted": {func(t *trail) { t.linked = nil }, "4 event(s) at the end"},
+		"two that change places": {func(t *trail) {
+			t.linked[1].Seq, t.linked[2].Seq = t.linked[2].Seq,
+				t.linked[1].Seq
+		},
 			"e4 was moved to this place"},
-		"one that is inserted in a place that is taken": {func(t *trail) { l := *signed("x"); l.Seq = 3; t.linked = append(t.linked, &l) }, "x was inserted"},
-		"one before the beginning":                      {func(t *trail) { l := *signed("x"); l.Seq = 1; t.linked = append(t.linked, &l) }, "x was inserted"},
-		"one behind the end":                            {func(t *trail) { l := *signed("x"); l.Seq = 6; t.linked = append(t.linked, &l) }, "x was inserted"},
-		"one in no place":                               {func(t *trail) { l := *signed("x"); l.Seq = -1; t.unlinked = append(t.unlinked, &l) }, "x was inserted"},
-		"one that waits with a false signature": {func(t *trail) { t.unlinked[1].Signature = bytes.Repeat([]byte{1}, 32) },
+		"one that is inserted in a place that is taken": {func(t *trail) {
+			l := *signed("x")
+			l.Seq = 3
+			t.linked = append(t.linked, &l)
+		}, "x was inserted"},
+		"one before the beginning": {func(t *trail) { l := *signed("x"); l.Seq = 1; t.linked = append(t.linked, &l) },
+			"x was inserted"},
+		"one behind the end": {func(t *trail) { l := *signed("x"); l.Seq = 6; t.linked = append(t.linked, &l) },
+			"x was inserted"},
+		"one in no place": {func(t *trail) {
+			l := *signed("x")
+			l.Seq = -1
+			t.unlinked = append(t.unlinked, &l)
+		}, "x was inserted"},
+		"one that waits with a false signature": {
+			func(t *trail) { t.unlinked[1].Signature = bytes.Repeat([]byte{1}, 32) },
 			"e6 was changed before it was linked"},
 		"one without a signature, after the upgrade": {func(t *trail) {
 			t.unlinked = append(t.unlinked, &event.Link{Event: newEvent("x", began.Add(event.UpgradeWindow+1))})
@@ -109,11 +125,14 @@ func TestVerify(t *testing.T) {
 		"one without a signature, during the upgrade": {func(t *trail) {
 			t.unlinked = append(t.unlinked, &event.Link{Event: newEvent("x", began.Add(event.UpgradeWindow))})
 		}, ""},
-		"another end of the chain": {func(t *trail) { t.chain.Seq, t.chain.Hash = 4, t.linked[2].Hash }, "the ends of the chain were changed"},
-		"a later beginning":        {func(t *trail) { t.chain.BaseSeq, t.chain.BaseHash = 2, t.linked[0].Hash }, "the ends of the chain were changed"},
-		"a chain that is gone":     {func(t *trail) { t.chain = nil }, "e2 is linked, and its workspace has no chain"},
-		"no beginning of chains":   {func(t *trail) { t.began = nil }, "the record of when chains began is missing"},
-		"a changed one":            {func(t *trail) { t.began.Since = began.Add(time.Hour) }, "the record of when chains began was changed"},
+		"another end of the chain": {func(t *trail) { t.chain.Seq, t.chain.Hash = 4, t.linked[2].Hash },
+			"the ends of the chain were changed"},
+		"a later beginning": {func(t *trail) { t.chain.BaseSeq, t.chain.BaseHash = 2, t.linked[0].Hash },
+			"the ends of the chain were changed"},
+		"a chain that is gone":   {func(t *trail) { t.chain = nil }, "e2 is linked, and its workspace has no chain"},
+		"no beginning of chains": {func(t *trail) { t.began = nil }, "the record of when chains began is missing"},
+		"a changed one": {func(t *trail) { t.began.Since = began.Add(time.Hour) },
+			"the record of when chains began was changed"},
 		"a later one": {func(t *trail) { t.began.Since = began.Add(time.Hour); t.began.Seal(digest) },
 			"the record of when chains began was replaced"},
 	} {
@@ -122,7 +141,8 @@ func TestVerify(t *testing.T) {
 			tt.do(all)
 			r := all.verify()
 			if tt.want == "" {
-				if r.Broken != 0 || r.Verified != 4 || r.Waiting != 1 || r.Unsigned < 1 || r.Seq != 5 || len(r.Hash) != 64 {
+				if r.Broken != 0 || r.Verified != 4 || r.Waiting != 1 || r.Unsigned < 1 || r.Seq != 5 ||
+					len(r.Hash) != 64 {
 					t.Fatalf("got %+v", r)
 				}
 				return

@@ -21,8 +21,9 @@ type Event struct {
 	Type      string          // noun.verb in the past tense: prompt_template.created
 	Actor     identity.UserID // empty for the system itself
 	Key       identity.KeyID
-	Subject   string         // identifier of the changed object
-	Data      map[string]any // small: what changed, before and after; never a secret
+	Session   identity.SessionID // empty: the request had none
+	Subject   string             // identifier of the changed object
+	Data      map[string]any     // small: what changed, before and after; never a secret
 	At        time.Time
 	Request   identity.Request
 }
@@ -77,7 +78,7 @@ type Log struct{ events []Event }
 func (l *Log) Record(by identity.Actor, kind, subject string, data map[string]any) {
 	l.events = append(l.events, Event{
 		ID: id.New(Prefix), Org: by.Org, Workspace: by.Workspace, Type: kind, Actor: by.User, Key: by.Key,
-		Subject: subject, Data: data, At: by.At, Request: by.Request,
+		Session: by.Session, Subject: subject, Data: data, At: by.At, Request: by.Request,
 	})
 }
 

@@ -26,7 +26,8 @@ func TestRecord(t *testing.T) {
 	if len(got) != 2 || got[0].ID >= got[1].ID || !id.Valid(event.Prefix, got[0].ID) {
 		t.Fatalf("recorded %+v, want two events, oldest first", got)
 	}
-	want := event.Event{ID: got[0].ID, Org: "org", Workspace: "acme", Type: "item.created", Actor: "ann", Key: "key", Subject: "item_1", Data: map[string]any{"a": 1}, At: by.At, Request: by.Request}
+	want := event.Event{ID: got[0].ID, Org: "org", Workspace: "acme", Type: "item.created", Actor: "ann", Key: "key",
+		Subject: "item_1", Data: map[string]any{"a": 1}, At: by.At, Request: by.Request}
 	if !reflect.DeepEqual(got[0], want) {
 		t.Errorf("recorded %+v, want %+v", got[0], want)
 	}
@@ -34,7 +35,8 @@ func TestRecord(t *testing.T) {
 
 func TestMayRead(t *testing.T) {
 	for role, want := range map[identity.Role]error{
-		identity.NoRole: identity.ErrForbidden, identity.Viewer: identity.ErrForbidden, identity.Member: identity.ErrForbidden, identity.Admin: nil, identity.Owner: nil,
+		identity.NoRole: identity.ErrForbidden, identity.Viewer: identity.ErrForbidden,
+		identity.Member: identity.ErrForbidden, identity.Admin: nil, identity.Owner: nil,
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
 			if err := event.MayRead(identity.Actor{Role: role, Operator: true}); !errors.Is(err, want) {

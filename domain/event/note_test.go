@@ -44,10 +44,11 @@ func TestRefusedNamesTheCodesThatMatter(t *testing.T) {
 		"a refusal outside of any workspace":   {nowhere, false, identity.ErrRoleCeiling, false},
 		"a refusal of the system itself":       {system, false, identity.ErrRoleCeiling, false},
 		"what is not there":                    {ann, true, identity.ErrWorkspaceNotFound, false},
-		"the same code with another kind":      {ann, true, &fault.Error{Kind: fault.NotFound, Code: "forbidden"}, false},
-		"what Atrium did not foresee":          {ann, true, errors.New("boom"), false},
-		"no error":                             {ann, true, nil, false},
-		"a refusal that another error wraps":   {ann, false, errors.Join(identity.ErrRoleCeiling), true},
+		"the same code with another kind": {ann, true, &fault.Error{Kind: fault.NotFound, Code: "forbidden"},
+			false},
+		"what Atrium did not foresee":        {ann, true, errors.New("boom"), false},
+		"no error":                           {ann, true, nil, false},
+		"a refusal that another error wraps": {ann, false, errors.Join(identity.ErrRoleCeiling), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := event.Refused(tt.by, "deleteThing", tt.deletes, tt.err)
@@ -62,8 +63,9 @@ func TestRefusedNamesTheCodesThatMatter(t *testing.T) {
 		t.Fatalf("%d events", len(events))
 	}
 	want := event.Event{
-		ID: events[0].ID, Org: "org", Workspace: "acme", Type: "access.refused", Actor: "ann", Key: "key", Subject: "ann",
-		Data: map[string]any{"code": "role_ceiling", "operation": "createAPIKey"}, At: began, Request: ann.Request,
+		ID: events[0].ID, Org: "org", Workspace: "acme", Type: "access.refused", Actor: "ann", Key: "key",
+		Subject: "ann",
+		Data:    map[string]any{"code": "role_ceiling", "operation": "createAPIKey"}, At: began, Request: ann.Request,
 	}
 	if !reflect.DeepEqual(events[0], want) {
 		t.Errorf("the event is %+v, want %+v", events[0], want)
@@ -85,14 +87,20 @@ func TestEqualNotesHaveOneKey(t *testing.T) {
 		key   [32]byte
 		equal bool
 	}{
-		"another operation":   {of(func(*identity.Actor) {}, "two", identity.ErrRoleCeiling), true},
-		"another key":         {of(func(by *identity.Actor) { by.Key = "other" }, "one", identity.ErrRoleCeiling), true},
-		"a later moment":      {of(func(by *identity.Actor) { by.At = began.Add(time.Hour) }, "one", identity.ErrRoleCeiling), true},
-		"another code":        {of(func(*identity.Actor) {}, "one", identity.ErrForbidden), false},
-		"another person":      {of(func(by *identity.Actor) { by.User = "bob" }, "one", identity.ErrRoleCeiling), false},
-		"another workspace":   {of(func(by *identity.Actor) { by.Workspace = "other" }, "one", identity.ErrRoleCeiling), false},
-		"another org":         {of(func(by *identity.Actor) { by.Org = "other" }, "one", identity.ErrRoleCeiling), false},
-		"parts cut elsewhere": {of(func(by *identity.Actor) { by.User, by.Org = "", "organn" }, "one", identity.ErrRoleCeiling), false},
+		"another operation": {of(func(*identity.Actor) {}, "two", identity.ErrRoleCeiling), true},
+		"another key": {of(func(by *identity.Actor) { by.Key = "other" }, "one", identity.ErrRoleCeiling),
+			true},
+		"a later moment": {of(func(by *identity.Actor) { by.At = began.Add(time.Hour) }, "one",
+			identity.ErrRoleCeiling), true},
+		"another code": {of(func(*identity.Actor) {}, "one", identity.ErrForbidden), false},
+		"another person": {of(func(by *identity.Actor) { by.User = "bob" }, "one", identity.ErrRoleCeiling),
+			false},
+		"another workspace": {of(func(by *identity.Actor) { by.Workspace = "other" }, "one", identity.ErrRoleCeiling),
+			false},
+		"another org": {of(func(by *identity.Actor) { by.Org = "other" }, "one", identity.ErrRoleCeiling),
+			false},
+		"parts cut elsewhere": {of(func(by *identity.Actor) { by.User, by.Org = "", "organn" }, "one",
+			identity.ErrRoleCeiling), false},
 	} {
 		if (tt.key == first) != tt.equal {
 			t.Errorf("%s: equal is %v, want %v", name, tt.key == first, tt.equal)

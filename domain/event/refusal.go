@@ -12,6 +12,8 @@ import (
 var refusals = map[string]bool{
 	"role_ceiling":              false,
 	"personal_keys_forbidden":   false,
+	"scope_required":            false,
+	"address_not_allowed":       false,
 	"not_source_owner":          false,
 	"billing_role_required":     false,
 	"invitation_role_required":  false,

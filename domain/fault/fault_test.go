@@ -11,7 +11,8 @@ import (
 
 func TestJoin(t *testing.T) {
 	name := fault.ErrInvalid.With(fault.Field{Pointer: "/name", Code: "too_long"})
-	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).With(fault.Field{Pointer: "/text", Code: "unsupported_syntax"})
+	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).With(fault.Field{Pointer: "/text",
+		Code: "unsupported_syntax"})
 	alone := &fault.Error{Kind: fault.Conflict, Code: "taken"}
 	for what, tt := range map[string]struct {
 		checks []error
@@ -40,13 +41,15 @@ func TestError(t *testing.T) {
 		}
 	})
 	t.Run("another code is another error, whatever else agrees", func(t *testing.T) {
-		if errors.Is(&fault.Error{Kind: fault.NotFound, Code: "lost", Detail: "It is gone."}, gone) || errors.Is(errors.New("It is gone."), gone) {
+		if errors.Is(&fault.Error{Kind: fault.NotFound, Code: "lost", Detail: "It is gone."}, gone) ||
+			errors.Is(errors.New("It is gone."), gone) {
 			t.Error("it is the same")
 		}
 	})
 	t.Run("With leaves the sentinel as it is", func(t *testing.T) {
 		with := gone.With(field)
-		if len(gone.Fields) != 0 || len(with.Fields) != 1 || with.Fields[0] != field || with.Kind != gone.Kind || with.Detail != gone.Detail {
+		if len(gone.Fields) != 0 || len(with.Fields) != 1 || with.Fields[0] != field || with.Kind != gone.Kind ||
+			with.Detail != gone.Detail {
 			t.Errorf("sentinel %+v, copy %+v", gone, with)
 		}
 	})

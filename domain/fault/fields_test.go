@@ -15,7 +15,8 @@ func TestFields(t *testing.T) {
 	wrong.AddCharacters("/ok", "ä")
 	wrong.AddCharacters("/nul", "a\x00")
 	wrong.AddCharacters("/bytes", "\xff")
-	if len(wrong) != 2 || wrong[0].Pointer != "/nul" || wrong[1].Code != "invalid_characters" || !errors.Is(wrong.Err(), fault.ErrInvalid) {
+	if len(wrong) != 2 || wrong[0].Pointer != "/nul" || wrong[1].Code != "invalid_characters" ||
+		!errors.Is(wrong.Err(), fault.ErrInvalid) {
 		t.Errorf("fields = %+v", wrong)
 	}
 	for range 1000 {
@@ -25,7 +26,8 @@ func TestFields(t *testing.T) {
 		t.Errorf("%d fields, want 500", len(wrong))
 	}
 	f, ok := errors.AsType[*fault.Error](fault.InField("/a", "required", "Give it."))
-	if want := (fault.Field{Pointer: "/a", Code: "required", Detail: "Give it."}); !ok || len(f.Fields) != 1 || f.Fields[0] != want {
+	if want := (fault.Field{Pointer: "/a", Code: "required", Detail: "Give it."}); !ok || len(f.Fields) != 1 ||
+		f.Fields[0] != want {
 		t.Errorf("InField = %+v", f)
 	}
 }

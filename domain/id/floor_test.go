@@ -19,7 +19,8 @@ func TestFloor(t *testing.T) {
 	if got, want := id.Floor("evt", time.Unix(-5, 0)), id.Floor("evt", time.Unix(0, 0)); got != want {
 		t.Errorf("before 1970: %s, want %s", got, want)
 	}
-	if a, b := id.Floor("evt", time.UnixMilli(1_767_225_600_123)), id.Floor("evt", time.UnixMilli(1_767_225_600_124)); a >= b {
+	if a, b := id.Floor("evt", time.UnixMilli(1_767_225_600_123)),
+		id.Floor("evt", time.UnixMilli(1_767_225_600_124)); a >= b {
 		t.Errorf("%s is not below %s, which is a millisecond later", a, b)
 	}
 }

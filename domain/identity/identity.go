@@ -2,6 +2,7 @@
 package identity
 
 import (
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -17,6 +18,8 @@ type (
 	WorkspaceID string
 	// KeyID identifies an API key.
 	KeyID string
+	// SessionID identifies a session of a browser.
+	SessionID string
 )
 
 // The prefixes of identifiers.
@@ -25,18 +28,31 @@ const (
 	UserPrefix      = "usr"
 	WorkspacePrefix = "wsp"
 	KeyPrefix       = "key"
+	SessionPrefix   = "ses"
+	GroupPrefix     = "grp" // of the UserID of a group
 )
+
+// IsGroup reports whether id is that of a group of people. It can have shares as a user can, and cannot sign in, own
+// anything or be a member of a workspace.
+func (id UserID) IsGroup() bool { return strings.HasPrefix(string(id), GroupPrefix+"_") }
 
 // Errors that occur when Atrium determines the caller and the workspace.
 var (
-	ErrUnauthenticated   = &fault.Error{Kind: fault.Unauthenticated, Code: "unauthenticated", Detail: "The request carries no valid credential."}
-	ErrUnknownHost       = &fault.Error{Kind: fault.Misdirected, Code: "unknown_host", Detail: "No organisation is configured for this host."}
-	ErrWorkspaceRequired = &fault.Error{Kind: fault.Malformed, Code: "workspace_required", Detail: "Name a workspace in the Workspace-Id header."}
-	ErrWorkspaceMismatch = &fault.Error{Kind: fault.Malformed, Code: "workspace_mismatch", Detail: "The Workspace-Id header names a workspace other than the one of the API key."}
-	ErrWorkspaceNotFound = &fault.Error{Kind: fault.NotFound, Code: "workspace_not_found", Detail: "There is no such workspace."}
-	ErrForbidden         = &fault.Error{Kind: fault.Forbidden, Code: "forbidden", Detail: "Your role in this workspace does not allow that."}
-	ErrReadOnly          = ErrForbidden.Because("This credential is read-only.")
-	ErrRoleCeiling       = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling", Detail: "You cannot grant a role higher than your own."}
+	ErrUnauthenticated = &fault.Error{Kind: fault.Unauthenticated, Code: "unauthenticated",
+		Detail: "The request carries no valid credential."}
+	ErrUnknownHost = &fault.Error{Kind: fault.Misdirected, Code: "unknown_host",
+		Detail: "No organisation is configured for this host."}
+	ErrWorkspaceRequired = &fault.Error{Kind: fault.Malformed, Code: "workspace_required",
+		Detail: "Name a workspace in the Workspace-Id header."}
+	ErrWorkspaceMismatch = &fault.Error{Kind: fault.Malformed, Code: "workspace_mismatch",
+		Detail: "The Workspace-Id header names a workspace other than the one of the API key."}
+	ErrWorkspaceNotFound = &fault.Error{Kind: fault.NotFound, Code: "workspace_not_found",
+		Detail: "There is no such workspace."}
+	ErrForbidden = &fault.Error{Kind: fault.Forbidden, Code: "forbidden",
+		Detail: "Your role in this workspace does not allow that."}
+	ErrReadOnly    = ErrForbidden.Because("This credential is read-only.")
+	ErrRoleCeiling = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling",
+		Detail: "You cannot grant a role higher than your own."}
 )
 
 // Role is a user's role in one workspace. Each role includes those below it. The zero Role is no role.
@@ -83,17 +99,22 @@ func Needs(r Role) error {
 // Actor is the caller of one request: the user, the org and workspace, the time, and the credential.
 // Only the HTTP adapter's authentication and System create actors.
 type Actor struct {
-	Org       OrgID
-	User      UserID
-	Workspace WorkspaceID // empty if the request needs none
-	Role      Role        // in Workspace, never above Ceiling
-	Ceiling   Role        // of the credential: Viewer makes it read-only
-	Operator  bool        // may manage the presences and accounts of the org
-	Key       KeyID       // the API key of the request; empty if none
-	KeyUntil  time.Time   // when that key ends; zero: never
-	Service   bool        // User is a program's and cannot sign in
-	At        time.Time   // when the request came, in UTC
-	Request   Request
+	Org        OrgID
+	User       UserID
+	Workspace  WorkspaceID // empty if the request needs none
+	Role       Role        // in Workspace, never above Ceiling
+	Grouped    bool        // whether User is in a group of Workspace
+	Ceiling    Role        // of the credential: Viewer makes it read-only
+	Operator   bool        // may manage the presences and accounts of the org
+	Key        KeyID       // the API key of the request; empty if none
+	KeyUntil   time.Time   // when that key ends; zero: never
+	Scopes     Scopes      // of that key
+	Networks   Networks    // of that key
+	Session    SessionID   // the session of the request; empty if none. Key is then the key that opened it, if any
+	SignedInAt time.Time   // when the session was opened or confirmed by a passkey; zero without one
+	Service    bool        // User is a program's and cannot sign in
+	At         time.Time   // when the request came, in UTC
+	Request    Request
 }
 
 // Request is what the audit trail records about a request.
@@ -105,6 +126,26 @@ type Request struct {
 // System returns the actor for work without a caller. The audit trail shows purpose.
 func System(org OrgID, ws WorkspaceID, purpose string, now time.Time) Actor {
 	return Actor{Org: org, Workspace: ws, Role: Owner, Ceiling: Owner, At: now.UTC(), Request: Request{ID: purpose}}
+}
+
+// StepUpWithin is how long ago the user of a session must have signed in, or used a passkey, for what cannot be undone.
+const StepUpWithin = 10 * time.Minute
+
+// ErrStepUpRequired is returned for what cannot be undone to a session whose user last signed in, or used a passkey,
+// more than StepUpWithin ago.
+var ErrStepUpRequired = &fault.Error{
+	Kind: fault.Forbidden, Code: "step_up_required",
+	Detail: "This needs a recent sign-in, and yours is older than 10 minutes. Confirm with a passkey (POST " +
+		"/api/auth/step-up) or sign in again, then repeat the call.",
+}
+
+// SteppedUp returns ErrStepUpRequired if a uses a session whose user last signed in, or used a passkey, more than
+// StepUpWithin ago: the browser may have been left unattended. Other credentials are not affected.
+func (a Actor) SteppedUp() error {
+	if a.Session != "" && a.At.Sub(a.SignedInAt) > StepUpWithin {
+		return ErrStepUpRequired
+	}
+	return nil
 }
 
 // IsSystem reports whether a was created by System.

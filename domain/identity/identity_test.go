@@ -10,7 +10,8 @@ import (
 func TestParseRole(t *testing.T) {
 	for name, want := range map[string]identity.Role{
 		"viewer": identity.Viewer, "member": identity.Member, "admin": identity.Admin, "owner": identity.Owner,
-		"": identity.NoRole, "Owner": identity.NoRole, "editor": identity.NoRole, "operator": identity.NoRole, "owners": identity.NoRole,
+		"": identity.NoRole, "Owner": identity.NoRole, "editor": identity.NoRole, "operator": identity.NoRole,
+		"owners": identity.NoRole,
 	} {
 		t.Run("a "+name, func(t *testing.T) {
 			got := identity.ParseRole(name)
@@ -31,7 +32,8 @@ func TestParseRole(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	for ceiling, want := range map[identity.Role]bool{
-		identity.NoRole: true, identity.Viewer: true, identity.Member: false, identity.Admin: false, identity.Owner: false,
+		identity.NoRole: true, identity.Viewer: true, identity.Member: false, identity.Admin: false,
+		identity.Owner: false,
 	} {
 		t.Run("a credential for a "+ceiling.String(), func(t *testing.T) {
 			if got := (identity.Actor{Role: identity.Owner, Ceiling: ceiling}).ReadOnly(); got != want {
@@ -44,7 +46,8 @@ func TestReadOnly(t *testing.T) {
 func TestSystem(t *testing.T) {
 	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.FixedZone("CET", 3600))
 	got := identity.System("org", "acme", "sweep", at)
-	if got.User != "" || got.Org != "org" || got.Workspace != "acme" || got.Role != identity.Owner || got.ReadOnly() || got.Operator || got.Request.ID != "sweep" || got.At != at.UTC() {
+	if got.User != "" || got.Org != "org" || got.Workspace != "acme" || got.Role != identity.Owner || got.ReadOnly() ||
+		got.Operator || got.Request.ID != "sweep" || got.At != at.UTC() {
 		t.Errorf("System = %+v", got)
 	}
 }

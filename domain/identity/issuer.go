@@ -3,6 +3,8 @@ package identity
 import (
 	"slices"
 	"strings"
+
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // Issuer is an OpenID provider whose tokens an org accepts. Issuers are configuration; an org
@@ -26,6 +28,18 @@ type Issuer struct {
 
 	// Require lists claims that each token of the issuer must have.
 	Require []ClaimValue
+
+	// Client is Atrium's registration at the issuer, with which people sign in with a browser; nil: they cannot.
+	Client *Client
+}
+
+// Client is the registration of Atrium at an OpenID provider.
+type Client struct {
+	Name   string // in the address of the sign-in; unique in the org
+	Title  string // for people
+	ID     string
+	Secret secret.String // zero: a public client, which only PKCE protects
+	Scopes []string      // openid is one of them
 }
 
 // ClaimValue is a claim and a value that it must have, as in ClaimRule.
@@ -37,9 +51,15 @@ func (i Issuer) VouchesFor(email string) bool {
 	if !i.TrustEmail || len(i.EmailDomains) == 0 {
 		return i.TrustEmail
 	}
+	return inDomains(email, i.EmailDomains)
+}
+
+// inDomains reports whether the domain of an address is one of domains.
+func inDomains(email string, domains []string) bool {
 	_, domain, _ := strings.Cut(email, "@")
-	return slices.Contains(i.EmailDomains, strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' { // other characters that Unicode folds, such as the Kelvin sign, belong to other domains
+	return slices.Contains(domains, strings.Map(func(r rune) rune {
+		// other characters that Unicode folds, such as the Kelvin sign, belong to other domains
+		if 'A' <= r && r <= 'Z' {
 			r += 'a' - 'A'
 		}
 		return r

@@ -22,9 +22,12 @@ func TestVouchesFor(t *testing.T) {
 		"nor for one that ends alike":                      {identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "a@evilcorp.test", false},
 		"nor for one that begins alike":                    {identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "a@corp.test.evil.test", false},
 		"nor with a final dot":                             {identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "a@corp.test.", false},
-		"nor behind a second at":                           {identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "a@evil.test@corp.test", false},
-		"nor for what only looks alike":                    {identity.Issuer{TrustEmail: true, EmailDomains: []string{"kelvin.test"}}, "a@\u212aelvin.test", false},
-		"nor without a domain":                             {identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "corp.test", false},
+		"nor behind a second at": {
+			identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "a@evil.test@corp.test", false},
+		"nor for what only looks alike": {
+			identity.Issuer{TrustEmail: true, EmailDomains: []string{"kelvin.test"}}, "a@\u212aelvin.test", false},
+		"nor without a domain": {
+			identity.Issuer{TrustEmail: true, EmailDomains: []string{"corp.test"}}, "corp.test", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.issuer.VouchesFor(tt.email); got != tt.want {

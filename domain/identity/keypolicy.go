@@ -8,6 +8,10 @@ type KeyPolicy struct {
 	// policy keep their end.
 	MaxLifetime time.Duration
 
+	// DefaultLifetime is the lifetime of a new key that is created without an end; 0: MaxLifetime. A key that
+	// another key creates ends no later than that one.
+	DefaultLifetime time.Duration
+
 	// NoPersonal forbids keys that authenticate people: none can be created, and existing ones do not
 	// work while the policy is set. Service keys are not affected.
 	NoPersonal bool

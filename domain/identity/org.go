@@ -20,6 +20,7 @@ type Org struct {
 	Issuers    []Issuer // issuers whose tokens are accepted; without one, no one can sign in
 	ClaimRules []ClaimRule
 	SignUp     SignUp
+	Captures   []Capture
 	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
 
 	WorkspacesBy WorkspacesBy
@@ -27,6 +28,33 @@ type Org struct {
 
 	ConnectionKinds []string // kinds of warehouse that its workspaces can connect to
 	Egress          Egress   // networks that these connections can reach
+}
+
+// Capture makes people with a verified address of a domain members of a workspace, once.
+type Capture struct {
+	Domain    string // in lower case; subdomains are not included
+	Workspace string // slug
+	Role      Role
+}
+
+// CapturesOf returns the captures of the domain of a verified address.
+func (o *Org) CapturesOf(email string) (all []Capture) {
+	for _, c := range o.Captures {
+		if inDomains(email, []string{c.Domain}) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Provider returns the issuer of a client's name.
+func (o *Org) Provider(name string) (Issuer, bool) {
+	for _, i := range o.Issuers {
+		if i.Client != nil && i.Client.Name == name {
+			return i, true
+		}
+	}
+	return Issuer{}, false
 }
 
 // Directory finds the org of a host. It is immutable: a reload creates a new one.

@@ -40,12 +40,14 @@ func TestByHost(t *testing.T) {
 		"a dot":                                     {many, ".", ""},
 		"an empty label":                            {many, ".base.example", ""},
 
-		"without a base domain slugs name nothing": {identity.NewDirectory([]identity.Org{one, three}, ""), "three.", ""},
-		"the only org answers on any host":         {identity.NewDirectory([]identity.Org{three}, ""), "whatever:1234", "3"},
-		"and on none":                              {identity.NewDirectory([]identity.Org{three}, ""), "", "3"},
-		"but not if it names its hosts":            {identity.NewDirectory([]identity.Org{one}, ""), "whatever", ""},
-		"nor if there are two":                     {identity.NewDirectory([]identity.Org{three, {ID: "4", Slug: "four"}}, ""), "whatever", ""},
-		"no org answers nowhere":                   {identity.NewDirectory(nil, "base.example"), "base.example", ""},
+		"without a base domain slugs name nothing": {identity.NewDirectory([]identity.Org{one, three}, ""),
+			"three.", ""},
+		"the only org answers on any host": {identity.NewDirectory([]identity.Org{three}, ""), "whatever:1234", "3"},
+		"and on none":                      {identity.NewDirectory([]identity.Org{three}, ""), "", "3"},
+		"but not if it names its hosts":    {identity.NewDirectory([]identity.Org{one}, ""), "whatever", ""},
+		"nor if there are two": {identity.NewDirectory([]identity.Org{three, {ID: "4", Slug: "four"}}, ""),
+			"whatever", ""},
+		"no org answers nowhere": {identity.NewDirectory(nil, "base.example"), "base.example", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tt.d.ByHost(tt.host)

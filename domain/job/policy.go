@@ -111,7 +111,8 @@ func IsPostponed(err error) bool { return errors.Is(err, errBusy) }
 // Postponement returns the outcome of an attempt that could not start: another attempt within some
 // seconds. It does not count as a failure. chance, from 0 to 1, spreads the waits.
 func (j Job) Postponement(now time.Time, chance float64) Outcome {
-	return Outcome{State: Queued, At: now, Due: now.Add(busyWait + time.Duration(chance*float64(busyWait))), Failures: j.Failures, Failure: Busy}
+	return Outcome{State: Queued, At: now, Due: now.Add(busyWait + time.Duration(chance*float64(busyWait))),
+		Failures: j.Failures, Failure: Busy}
 }
 
 // Exhausted reports whether too many attempts of j have failed for another one. This happens if the

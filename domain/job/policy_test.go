@@ -26,7 +26,8 @@ func TestAFailedJobWaitsTwiceAsLongEachTimeUntilItsAttemptsEnd(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := p.Failure(job.Job{Failures: tt.failures}, "code", now, tt.chance)
-			want := job.Outcome{State: job.Queued, At: now, Due: now.Add(tt.wait), Failures: tt.failures + 1, Failure: "code"}
+			want := job.Outcome{State: job.Queued, At: now, Due: now.Add(tt.wait), Failures: tt.failures + 1,
+				Failure: "code"}
 			if got != want {
 				t.Errorf("Failure = %+v, want %+v", got, want)
 			}
@@ -57,7 +58,8 @@ func TestAJobWhoseLastAttemptWasLostIsNotTriedAgain(t *testing.T) {
 			t.Errorf("Exhausted after %d failures = %v", failures, got)
 		}
 	}
-	if got, want := (job.Job{Failures: 3}).Abandonment(now), (job.Outcome{State: job.Failed, At: now, Failures: 3, Failure: job.Lost}); got != want {
+	if got, want := (job.Job{Failures: 3}).Abandonment(now),
+		(job.Outcome{State: job.Failed, At: now, Failures: 3, Failure: job.Lost}); got != want {
 		t.Errorf("Abandonment = %+v", got)
 	}
 }
@@ -71,7 +73,8 @@ func TestAFinalErrorIsStillTheOneItWas(t *testing.T) {
 
 func TestAPostponedErrorIsStillTheOneItWas(t *testing.T) {
 	boom := errors.New("boom")
-	if err := job.Postponed(boom); !errors.Is(err, boom) || !job.IsPostponed(err) || job.IsPostponed(boom) || job.IsFinal(err) {
+	if err := job.Postponed(boom); !errors.Is(err, boom) || !job.IsPostponed(err) || job.IsPostponed(boom) ||
+		job.IsFinal(err) {
 		t.Errorf("Postponed = %v", err)
 	}
 }
@@ -86,7 +89,8 @@ func TestAPostponedJobIsDueWithinSecondsAndNoFailureIsCounted(t *testing.T) {
 }
 
 func TestJobsOfPaymentsAreUrgent(t *testing.T) {
-	for kind, want := range map[job.Kind]bool{"payment.events": true, "payment.": true, "source.refresh": false, "payments.x": false, "": false} {
+	for kind, want := range map[job.Kind]bool{"payment.events": true, "payment.": true, "source.refresh": false,
+		"payments.x": false, "": false} {
 		if got := kind.Urgent(); got != want {
 			t.Errorf("%q is urgent: %v", kind, got)
 		}

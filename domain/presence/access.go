@@ -35,7 +35,8 @@ func (r *Record) Access(by identity.Actor, together bool) Access {
 
 // Together returns those of users who share a workspace with by; if by uses an API key, the key's
 // workspace. in holds the workspaces of each of them and of by.
-func Together(by identity.Actor, users []identity.UserID, in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {
+func Together(by identity.Actor, users []identity.UserID,
+	in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {
 	mine := map[identity.WorkspaceID]bool{}
 	for _, ws := range in[by.User] {
 		mine[ws] = by.Key == "" || ws == by.Workspace
@@ -66,19 +67,22 @@ type View struct {
 }
 
 // View returns r as a caller with access a sees it. To everyone except its owner, an invisible user
-// looks offline since the moment they became invisible.
+// looks offline since the moment they became invisible, with the text of that moment (Mask).
 func (r *Record) View(a Access, now time.Time) View {
 	claim := r.Claim(now)
 	v := View{
-		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until(), ActiveAt: r.ActiveAt, SeenAt: r.SeenAt, Seq: r.Seq, Devices: r.live(now),
+		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until(), ActiveAt: r.ActiveAt, SeenAt: r.SeenAt,
+		Seq: r.Seq, Devices: r.live(now),
 	}
 	if !now.Before(v.Until) {
 		v.Until = time.Time{}
 	}
 	v.Status, v.Manual = r.Actual(now)
 	if claim.Status == ManualInvisible && a != Own {
+		m := r.mask(now)
 		v.Status, v.Manual, v.Devices, v.Until = Offline, false, nil, time.Time{}
-		v.ActiveAt, v.SeenAt = earlier(r.ActiveAt, r.Since), earlier(r.SeenAt, r.Since)
+		v.Claim.Text, v.Claim.Emoji, v.ActiveAt, v.SeenAt = m.Text, m.Emoji, m.ActiveAt, m.SeenAt
+		v.Seq = r.SeqFor(a, now)
 	}
 	if a != Own {
 		v.Claim.Status = Auto // others see the resulting status, not the claim
@@ -107,8 +111,13 @@ func (r *Record) Delete(by identity.Actor, now time.Time) error {
 	case a == Whole:
 		r.Record(by, "presence.deleted", string(r.ID), map[string]any{"user_id": string(r.User)})
 	}
+	r.Clear(now)
+	return nil
+}
+
+// Clear deletes r with everything that the user has set, for a caller whose right was checked.
+func (r *Record) Clear(now time.Time) {
 	r.Default, r.Temporary, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, nil, now, nil, time.Time{}, time.Time{}
 	r.Deleted = true
 	r.Settle(now)
-	return nil
 }

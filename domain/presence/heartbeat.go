@@ -55,7 +55,8 @@ func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 // whether h is one. If not, it changes nothing, and the caller must use Beat.
 func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
 	i, known := r.find(h.Device)
-	if !known || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil || !now.Before(r.Next()) {
+	if !known || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil ||
+		!now.Before(r.Next()) {
 		return false
 	}
 	d := &r.Devices[i]
@@ -118,7 +119,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 // claim updates the claims: until a time if h names one, or permanently if it names a status. A new
 // text or emoji without a status changes the current claim and ends with it.
 func (r *Record) claim(h *Heartbeat, now time.Time) {
-	before := r.Claim(now).Status
+	before := r.Claim(now)
 	switch {
 	case h.Until != nil:
 		r.Temporary = &Temporary{h.mergeInto(r.Claim(now)), h.Until.Truncate(time.Microsecond)}
@@ -127,9 +128,10 @@ func (r *Record) claim(h *Heartbeat, now time.Time) {
 	default:
 		r.Default, r.Temporary = h.mergeInto(r.Default), nil
 	}
-	if r.Claim(now).Status != before {
+	if r.Claim(now).Status != before.Status {
 		r.Since = now
 	}
+	r.settleMask(r.maskFrom(before, r.Since), now)
 }
 
 // mergeInto returns claim c with the fields that h sets.

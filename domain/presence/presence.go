@@ -29,9 +29,12 @@ const (
 
 // Errors about presences.
 var (
-	ErrNotFound    = &fault.Error{Kind: fault.NotFound, Code: "presence_not_found", Detail: "There is no such presence."}
-	ErrNotOwn      = &fault.Error{Kind: fault.Forbidden, Code: "presence_not_own", Detail: "You can only report your own presence."}
-	ErrDeviceLimit = &fault.Error{Kind: fault.Conflict, Code: "device_limit_reached", Detail: "A presence can have at most 20 live devices."}
+	ErrNotFound = &fault.Error{Kind: fault.NotFound, Code: "presence_not_found",
+		Detail: "There is no such presence."}
+	ErrNotOwn = &fault.Error{Kind: fault.Forbidden, Code: "presence_not_own",
+		Detail: "You can only report your own presence."}
+	ErrDeviceLimit = &fault.Error{Kind: fault.Conflict, Code: "device_limit_reached",
+		Detail: "A presence can have at most 20 live devices."}
 )
 
 // Status is the status that others see.
@@ -96,7 +99,7 @@ type Device struct {
 // ExpiresAt returns when the device counts as gone unless it sends another heartbeat.
 func (d Device) ExpiresAt() time.Time { return d.SeenAt.Add(d.TTL) }
 
-// Record is the presence of one user in an org. Settle computes Shown and Due from the other fields.
+// Record is the presence of one user in an org. Settle computes Mask, Shown and Due from the other fields.
 type Record struct {
 	event.Log
 	ID        ID
@@ -106,6 +109,7 @@ type Record struct {
 	Temporary *Temporary // replaces Default until it ends; nil: none. Never changed in place: copies share it
 	Since     time.Time  // when the claimed status was claimed; of a deleted record, when it was deleted
 	Devices   []Device   // by id
+	Mask      *Mask      // what others see while the user is invisible; nil: visible. Never changed in place
 
 	ActiveAt time.Time // the latest heartbeat of a device in use
 	SeenAt   time.Time // the latest heartbeat
@@ -204,8 +208,9 @@ func (r *Record) Public(now time.Time) Status {
 	return s
 }
 
-// Settle drops what has ended, and sets Shown and Due.
+// Settle drops what has ended, and sets Mask, Shown and Due.
 func (r *Record) Settle(now time.Time) {
+	mask := r.mask(now)
 	if r.Temporary != nil && !now.Before(r.Temporary.Until) {
 		if r.Temporary.Status != r.Default.Status {
 			r.Since = r.Temporary.Until
@@ -213,6 +218,7 @@ func (r *Record) Settle(now time.Time) {
 		r.Temporary = nil
 	}
 	r.Devices = r.live(now)
+	r.settleMask(mask, now)
 	r.Shown, r.Due = r.Public(now), r.Next()
 }
 
@@ -231,7 +237,8 @@ func (r *Record) Next() time.Time {
 // from. A device that ends sooner than before is a difference: a reader who missed it would consider
 // the device live.
 func (r *Record) EqualVisible(was *Record) bool {
-	return r.Generation == was.Generation && r.Deleted == was.Deleted && r.Default == was.Default && r.Temporary.equal(was.Temporary) &&
+	return r.Generation == was.Generation && r.Deleted == was.Deleted && r.Default == was.Default &&
+		r.Temporary.equal(was.Temporary) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
 			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle && !a.ExpiresAt().Before(b.ExpiresAt())
 		})
@@ -246,8 +253,10 @@ func (p *Temporary) equal(was *Temporary) bool {
 
 // Equal reports whether r equals was in all fields, so that there is nothing to store.
 func (r *Record) Equal(was *Record) bool {
-	return r.EqualVisible(was) && r.ActiveAt.Equal(was.ActiveAt) && r.SeenAt.Equal(was.SeenAt) && r.Shown == was.Shown && r.Due.Equal(was.Due) &&
-		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
+	return r.EqualVisible(was) && r.ActiveAt.Equal(was.ActiveAt) && r.SeenAt.Equal(was.SeenAt) &&
+		r.Shown == was.Shown && r.Due.Equal(was.Due) && r.Mask.equal(was.Mask) &&
+		slices.EqualFunc(r.Devices, was.Devices,
+			func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
 }
 
 // Copy returns a copy of r that shares no mutable data with it.

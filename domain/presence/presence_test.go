@@ -117,7 +117,8 @@ func TestWhatDevicesAndClaimsAddUpTo(t *testing.T) {
 			// Removing what has ended makes no visible difference.
 			settled := r.Copy()
 			settled.Settle(now)
-			if again, m := settled.Actual(now); again != own || m != manual || settled.Shown != tt.public || settled.Claim(now) != r.Claim(now) {
+			if again, m := settled.Actual(now); again != own || m != manual || settled.Shown != tt.public ||
+				settled.Claim(now) != r.Claim(now) {
 				t.Errorf("settled it is %s, shown as %s", again, settled.Shown)
 			}
 		})
@@ -227,11 +228,13 @@ func TestWhoSeesWhat(t *testing.T) {
 		must(t, r.Beat(ann, beat("web", false), after(60)))
 		for _, a := range []presence.Access{presence.Public, presence.Whole} {
 			v := r.View(a, after(61))
-			if v.Status != presence.Offline || v.Manual || v.Devices != nil || !v.ExpiresAt.IsZero() || !v.ActiveAt.Equal(after(10)) || !v.SeenAt.Equal(after(10)) || v.Claim.Status != presence.Auto {
+			if v.Status != presence.Offline || v.Manual || v.Devices != nil || !v.ExpiresAt.IsZero() ||
+				!v.ActiveAt.Equal(after(10)) || !v.SeenAt.Equal(after(10)) || v.Claim.Status != presence.Auto {
 				t.Errorf("%+v", v)
 			}
 		}
-		if v := r.View(presence.Own, after(61)); v.Status != presence.Online || !v.Manual || v.Claim.Status != presence.ManualInvisible || !v.SeenAt.Equal(after(60)) || !v.ExpiresAt.Equal(after(150)) {
+		if v := r.View(presence.Own, after(61)); v.Status != presence.Online || !v.Manual ||
+			v.Claim.Status != presence.ManualInvisible || !v.SeenAt.Equal(after(60)) || !v.ExpiresAt.Equal(after(150)) {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -259,7 +262,8 @@ func TestDeleting(t *testing.T) {
 				t.Errorf("deleted %v, recorded %v", r.Deleted, r.Recorded())
 			}
 			if tt.want == nil {
-				if r.Shown != presence.Offline || !r.Due.IsZero() || r.Default != (presence.Claim{}) || r.ID != "prs_1" {
+				if r.Shown != presence.Offline || !r.Due.IsZero() || r.Default != (presence.Claim{}) ||
+					r.ID != "prs_1" {
 					t.Errorf("%+v", r)
 				}
 				wantErr(t, r.Delete(tt.by, start), presence.ErrNotFound)
@@ -284,7 +288,8 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			h := beat(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "device"), rapid.Bool().Draw(t, "idle"))
 			h.TTL = time.Duration(rapid.IntRange(30, 300).Draw(t, "ttl")) * time.Second
 			action := rapid.IntRange(0, 5).Draw(t, "action")
-			claim := rapid.SampledFrom([]presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND, presence.ManualInvisible}).Draw(t, "claim")
+			claim := rapid.SampledFrom([]presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway,
+				presence.ManualDND, presence.ManualInvisible}).Draw(t, "claim")
 			switch action {
 			case 0:
 				r.Settle(now)
@@ -300,7 +305,8 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				refreshed := quick.Refresh(ann, &h, now)
 				must(t, r.Beat(ann, h, now))
 				// The short path gives the same result as the long path, and no visible change.
-				if want := r.EqualVisible(was); refreshed && !(want && quick.Equal(r)) || !refreshed && !quick.Equal(was) {
+				if want := r.EqualVisible(was); refreshed && !(want && quick.Equal(r)) || !refreshed &&
+					!quick.Equal(was) {
 					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
 				}
 				if settled := was.Copy(); !refreshed && !h.Claims() && r.EqualVisible(was) {
@@ -333,13 +339,15 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			if got, _ := r.Actual(now); got != status {
 				t.Fatalf("%s, want %s", got, status)
 			}
-			if public := r.Public(now); want == presence.ManualInvisible && public != presence.Offline || want != presence.ManualInvisible && public != status {
+			if public := r.Public(now); want == presence.ManualInvisible && public != presence.Offline ||
+				want != presence.ManualInvisible && public != status {
 				t.Fatalf("others see %s, want %s", public, status)
 			}
 			// Nothing visible changes before it is due.
 			settled := r.Copy()
 			settled.Settle(now)
-			if !settled.Due.IsZero() && settled.Public(settled.Due.Add(-time.Microsecond)) != settled.Shown || settled.Due.IsZero() && len(settled.Devices) > 0 {
+			if !settled.Due.IsZero() && settled.Public(settled.Due.Add(-time.Microsecond)) != settled.Shown ||
+				settled.Due.IsZero() && len(settled.Devices) > 0 {
 				t.Fatalf("shown as %s until %v, but %+v", settled.Shown, settled.Due, settled)
 			}
 		}

@@ -47,7 +47,9 @@ func TestARecordIsRevivedByHeartbeatsAfterItsDeletion(t *testing.T) {
 				}
 				return
 			}
-			if got.Shown != tt.shown || len(got.Devices) != 1 || got.Devices[0].ID != tt.device || got.Generation != deleted.Generation+1 || got.Default != (presence.Claim{}) || got.Deleted || got.Seq != deleted.Seq {
+			if got.Shown != tt.shown || len(got.Devices) != 1 || got.Devices[0].ID != tt.device ||
+				got.Generation != deleted.Generation+1 || got.Default != (presence.Claim{}) || got.Deleted ||
+				got.Seq != deleted.Seq {
 				t.Errorf("%+v", got)
 			}
 			kept := deleted.Copy()

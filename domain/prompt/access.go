@@ -12,7 +12,8 @@ import (
 // activate, managers share and protect.
 var kind = access.Kind{
 	Noun: "prompt template", NotFound: ErrNotFound, Forbidden: ErrForbidden,
-	Deleted: "prompt_template.deleted", Restored: "prompt_template.restored", Transferred: "prompt_template.transferred",
+	Deleted: "prompt_template.deleted", Restored: "prompt_template.restored",
+	Transferred: "prompt_template.transferred",
 }
 
 func (t *Template) object() access.Object {
@@ -67,7 +68,8 @@ type Reading struct {
 
 // Reading returns the Reading of t.
 func (t *Template) Reading() *Reading {
-	return &Reading{Subject: t.Subject, ID: t.ID, Name: t.Name, Type: t.Type, ActiveVersion: t.Active.Version, DeletedAt: t.DeletedAt}
+	return &Reading{Subject: t.Subject, ID: t.ID, Name: t.Name, Type: t.Type, ActiveVersion: t.Active.Version,
+		DeletedAt: t.DeletedAt}
 }
 
 // Allow returns nil if by may read v, the version of r that ref names; v is nil if there is none. It

@@ -26,7 +26,8 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 		"Requires the editor role on the prompt template.":  tmpl.Allow(viewer, access.Editor),
 		"Requires the manager role on the prompt template.": tmpl.Allow(editor, access.Manager),
 		"Requires the owner role on the prompt template.":   tmpl.Allow(editor, access.Owner),
-		"This credential is read-only.":                     tmpl.Allow(with(owner, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), access.Editor),
+		"This credential is read-only.": tmpl.Allow(with(owner,
+			func(a *identity.Actor) { a.Ceiling = identity.Viewer }), access.Editor),
 	} {
 		if detail(err) != want || !errors.Is(err, prompt.ErrForbidden) {
 			t.Errorf("error = %v, want %q", err, want)
@@ -35,13 +36,15 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 	tmpl.Protected = true
 	labels := []string{"live"}
 	_, added := tmpl.AddVersion(editor, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels}, nil)
-	for _, err := range []error{added, tmpl.Activate(editor, nil, info(versions[2]), nil, ""), tmpl.ChangeVersion(editor, nil, versions[2], prompt.VersionChanges{Labels: &labels}, nil)} {
+	for _, err := range []error{added, tmpl.Activate(editor, nil, info(versions[2]), nil, ""),
+		tmpl.ChangeVersion(editor, nil, versions[2], prompt.VersionChanges{Labels: &labels}, nil)} {
 		if !errors.Is(err, prompt.ErrForbidden) || !strings.Contains(detail(err), "is protected") {
 			t.Errorf("error = %v, want one about protection", err)
 		}
 	}
 	reading := &prompt.Reading{Subject: tmpl.Subject, ID: tmpl.ID}
-	if err := reading.Allow(owner, prompt.Ref{Active: true}, nil); !errors.Is(err, prompt.ErrVersionNotFound) || !strings.Contains(detail(err), "active yet") {
+	if err := reading.Allow(owner, prompt.Ref{Active: true}, nil); !errors.Is(err, prompt.ErrVersionNotFound) ||
+		!strings.Contains(detail(err), "active yet") {
 		t.Errorf("error = %v, want that none is active", err)
 	}
 	if err := reading.Allow(owner, prompt.Ref{Number: 9}, nil); detail(err) != prompt.ErrVersionNotFound.Detail {
@@ -59,12 +62,14 @@ func TestAccess(t *testing.T) {
 		want   access.Role
 	}{
 		{"the owner owns it", owner, nil, access.Owner},
-		{"even as a viewer of the workspace", with(owner, func(a *identity.Actor) { a.Role = identity.Viewer }), nil, access.Owner},
+		{"even as a viewer of the workspace", with(owner, func(a *identity.Actor) { a.Role = identity.Viewer }), nil,
+			access.Owner},
 		{"a share gives what it says: manager", manager, nil, access.Manager},
 		{"a share gives what it says: editor", editor, nil, access.Editor},
 		{"a share gives what it says: viewer", viewer, nil, access.Viewer},
 		{"an expired share gives nothing", expired, nil, access.None},
-		{"a share ends at its very moment", with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil, access.None},
+		{"a share ends at its very moment", with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil,
+			access.None},
 		{"a member without a share has nothing", stranger, nil, access.None},
 		{"unless the workspace may see it", stranger, shown, access.Viewer},
 		{"a viewer of the workspace too", actor("sam", identity.Viewer), shown, access.Viewer},
@@ -78,8 +83,10 @@ func TestAccess(t *testing.T) {
 		{"the owner still does", owner, left, access.Owner},
 		{"a viewing credential caps an owner", capped, nil, access.Viewer},
 		{"and an admin", with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, access.Viewer},
-		{"and gives nothing by itself", with(stranger, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, access.None},
-		{"a member's credential caps nothing of an owner", with(owner, func(a *identity.Actor) { a.Ceiling = identity.Member }), nil, access.Owner},
+		{"and gives nothing by itself", with(stranger, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil,
+			access.None},
+		{"a member's credential caps nothing of an owner",
+			with(owner, func(a *identity.Actor) { a.Ceiling = identity.Member }), nil, access.Owner},
 		{"a credential without a ceiling gives nothing", uncapped, shown, access.None},
 		{"no role, no access", nobody, shown, access.None},
 		{"another workspace's owner has none", outsider, shown, access.None},
@@ -99,19 +106,25 @@ func TestAccess(t *testing.T) {
 
 func TestAccessProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
+		role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin,
+			identity.Owner})
 		by := identity.Actor{
-			User: rapid.SampledFrom([]identity.UserID{"ann", "sam"}).Draw(t, "user"), Workspace: rapid.SampledFrom([]identity.WorkspaceID{"acme", "other"}).Draw(t, "workspace"),
-			Role: role.Draw(t, "role"), Ceiling: role.Draw(t, "ceiling"), At: now,
+			User:      rapid.SampledFrom([]identity.UserID{"ann", "sam"}).Draw(t, "user"),
+			Workspace: rapid.SampledFrom([]identity.WorkspaceID{"acme", "other"}).Draw(t, "workspace"),
+			Role:      role.Draw(t, "role"), Ceiling: role.Draw(t, "ceiling"), At: now,
 		}
-		share := access.Grant{User: by.User, Role: rapid.SampledFrom([]access.Role{access.None, access.Viewer, access.Editor, access.Manager}).Draw(t, "share")}
+		share := access.Grant{User: by.User,
+			Role: rapid.SampledFrom([]access.Role{access.None, access.Viewer, access.Editor, access.Manager}).Draw(t,
+				"share")}
 		if rapid.Bool().Draw(t, "expired") {
 			share.ExpiresAt = now
 		}
-		tmpl := prompt.Template{Resource: access.Resource{OwnerLeft: rapid.Bool().Draw(t, "left"), Subject: access.Subject{
-			Workspace: "acme", Owner: "ann", Grants: access.Grants{share},
-			Visibility: rapid.SampledFrom([]access.Visibility{access.Private, access.Workspace}).Draw(t, "visibility"),
-		}}}
+		tmpl := prompt.Template{Resource: access.Resource{OwnerLeft: rapid.Bool().Draw(t, "left"),
+			Subject: access.Subject{
+				Workspace: "acme", Owner: "ann", Grants: access.Grants{share},
+				Visibility: rapid.SampledFrom([]access.Visibility{access.Private, access.Workspace}).Draw(t,
+					"visibility"),
+			}}}
 		got := tmpl.Access(by)
 		if by.Workspace != tmpl.Workspace && got != access.None {
 			t.Fatalf("another workspace has %q", got)
@@ -140,45 +153,59 @@ var operations = []struct {
 	draft     bool // it is about a draft, which viewers do not see
 	do        func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error
 }{
-	{"read it", false, access.Viewer, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Allow(by, access.Viewer)
-	}},
-	{"change name, description, tags and metadata", false, access.Editor, false, change(prompt.Changes{Name: new("x"), Description: new("x"), Tags: &[]string{"x"}})},
+	{"read it", false, access.Viewer, false,
+		func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+			return t.Allow(by, access.Viewer)
+		}},
+	{"change name, description, tags and metadata", false, access.Editor, false,
+		change(prompt.Changes{Name: new("x"), Description: new("x"), Tags: &[]string{"x"}})},
 	{"change them though it is protected", true, access.Editor, false, change(prompt.Changes{Name: new("x")})},
 	{"change its visibility", false, access.Manager, false, change(prompt.Changes{Visibility: new(access.Workspace)})},
 	{"protect it", false, access.Manager, false, change(prompt.Changes{Protected: new(true)})},
 	{"lift its protection", true, access.Manager, false, change(prompt.Changes{Protected: new(false)})},
 	{"transfer it", false, access.Owner, false, change(prompt.Changes{Owner: new(identity.UserID("sam"))})},
-	{"delete it", false, access.Owner, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error { return t.Delete(by, nil) }},
+	{"delete it", false, access.Owner, false,
+		func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error { return t.Delete(by, nil) }},
 
 	{"add a version", false, access.Editor, false, addVersion()},
 	{"add one though it is protected", true, access.Editor, false, addVersion()},
 	{"add one with a label", false, access.Editor, false, addVersion("live")},
 	{"add one with a label though it is protected", true, access.Manager, false, addVersion("live")},
-	{"edit a draft", true, access.Editor, true, changeVersion(2, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = "x"; return c }})},
-	{"edit a frozen version's message", true, access.Editor, false, changeVersion(1, prompt.VersionChanges{CommitMessage: new("x")})},
+	{"edit a draft", true, access.Editor, true,
+		changeVersion(2, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content {
+			c.Text = "x"
+			return c
+		}})},
+	{"edit a frozen version's message", true, access.Editor, false,
+		changeVersion(1, prompt.VersionChanges{CommitMessage: new("x")})},
 	{"label a draft", false, access.Editor, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"label a draft though it is protected", true, access.Manager, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"label a draft though it is protected", true, access.Manager, true,
+		changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
 	{"move labels", false, access.Editor, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"move labels though it is protected", true, access.Manager, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"send the labels that it has", true, access.Editor, false, changeVersion(3, prompt.VersionChanges{Labels: &[]string{"stable", "live"}, CommitMessage: new("x")})},
+	{"move labels though it is protected", true, access.Manager, false,
+		changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"send the labels that it has", true, access.Editor, false,
+		changeVersion(3, prompt.VersionChanges{Labels: &[]string{"stable", "live"}, CommitMessage: new("x")})},
 	{"delete a draft", true, access.Editor, true, deleteVersion(2)},
 	{"delete a frozen version", false, access.Manager, false, deleteVersion(3)},
 	{"activate a frozen version", false, access.Editor, false, activate(3)},
 	{"activate a draft", false, access.Editor, true, activate(2)},
 	{"activate one though it is protected", true, access.Manager, false, activate(3)},
 
-	{"share it", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.Share(by, named("new"), prompt.Grant{User: "new", Role: access.Viewer})
-		return err
-	}},
-	{"change a share", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.ChangeShare(by, nil, named("exp"), prompt.ShareChanges{Role: new(access.Editor)})
-		return err
-	}},
-	{"take a share away", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Unshare(by, nil, named("exp"))
-	}},
+	{"share it", false, access.Manager, false,
+		func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+			_, err := t.Share(by, named("new"), prompt.Grant{User: "new", Role: access.Viewer})
+			return err
+		}},
+	{"change a share", false, access.Manager, false,
+		func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+			_, err := t.ChangeShare(by, nil, named("exp"), prompt.ShareChanges{Role: new(access.Editor)})
+			return err
+		}},
+	{"take a share away", false, access.Manager, false,
+		func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+			return t.Unshare(by, nil, named("exp"))
+		}},
 }
 
 func change(c prompt.Changes) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
@@ -194,7 +221,8 @@ func addVersion(labels ...string) func(*prompt.Template, map[int]*prompt.Version
 	}
 }
 
-func changeVersion(n int, c prompt.VersionChanges) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
+func changeVersion(n int, c prompt.VersionChanges) func(*prompt.Template, map[int]*prompt.Version,
+	identity.Actor) error {
 	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
 		return t.ChangeVersion(by, nil, v[n], c, nil)
 	}
@@ -217,9 +245,12 @@ func TestWhoMayDoWhat(t *testing.T) {
 		by     identity.Actor
 		access access.Role
 	}{
-		"the owner": {owner, access.Owner}, "a manager": {manager, access.Manager}, "an editor": {editor, access.Editor}, "a viewer": {viewer, access.Viewer},
-		"an admin": {admin, access.Manager}, "the workspace's owner": {boss, access.Manager}, "the owner's viewing credential": {capped, access.Viewer},
-		"whose share has expired": {expired, access.None}, "a stranger": {stranger, access.None}, "nobody": {nobody, access.None}, "an outsider": {outsider, access.None},
+		"the owner": {owner, access.Owner}, "a manager": {manager, access.Manager},
+		"an editor": {editor, access.Editor}, "a viewer": {viewer, access.Viewer},
+		"an admin": {admin, access.Manager}, "the workspace's owner": {boss, access.Manager},
+		"the owner's viewing credential": {capped, access.Viewer},
+		"whose share has expired":        {expired, access.None}, "a stranger": {stranger, access.None},
+		"nobody": {nobody, access.None}, "an outsider": {outsider, access.None},
 	}
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -270,7 +301,8 @@ func TestSeesDrafts(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		sees bool
-	}{"an editor sees drafts": {editor, true}, "a viewer does not": {viewer, false}, "a viewing credential does not": {capped, false}} {
+	}{"an editor sees drafts": {editor, true}, "a viewer does not": {viewer, false},
+		"a viewing credential does not": {capped, false}} {
 		t.Run(who, func(t *testing.T) {
 			if tmpl.SeesDrafts(tt.by) != tt.sees || tmpl.Has(tt.by, info(versions[2])) != tt.sees {
 				t.Error("drafts")
@@ -291,7 +323,8 @@ func TestSeesDrafts(t *testing.T) {
 
 func TestParseAccess(t *testing.T) {
 	for name, want := range map[string]access.Role{
-		"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager, "owner": access.None, "": access.None, "Viewer": access.None, "admin": access.None,
+		"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager, "owner": access.None,
+		"": access.None, "Viewer": access.None, "admin": access.None,
 	} {
 		if got := access.Parse(name); got != want || got != access.None && got.String() != name {
 			t.Errorf("ParseAccess(%q) = %q", name, got)

@@ -49,7 +49,8 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 // shares are those of the template that cast returns.
 func shares() map[identity.UserID]prompt.Share {
 	all := map[identity.UserID]prompt.Share{
-		"max": {Role: access.Manager}, "eve": {Role: access.Editor, ExpiresAt: now.Add(1)}, "vic": {Role: access.Viewer}, "exp": {Role: access.Manager, ExpiresAt: now},
+		"max": {Role: access.Manager}, "eve": {Role: access.Editor, ExpiresAt: now.Add(1)},
+		"vic": {Role: access.Viewer}, "exp": {Role: access.Manager, ExpiresAt: now},
 	}
 	for user, s := range all {
 		s.User, s.Revision = user, 1
@@ -142,7 +143,8 @@ func recorded(t testing.TB, of *prompt.Template, by identity.Actor, types ...str
 	var got []string
 	for _, e := range of.Recorded() {
 		got = append(got, e.Type)
-		if e.Actor != by.User || e.Subject != string(of.ID) || e.At != by.At || e.Workspace != "acme" || !id.Valid(event.Prefix, e.ID) {
+		if e.Actor != by.User || e.Subject != string(of.ID) || e.At != by.At || e.Workspace != "acme" ||
+			!id.Valid(event.Prefix, e.ID) {
 			t.Errorf("event %+v", e)
 		}
 	}

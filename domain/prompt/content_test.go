@@ -47,49 +47,97 @@ func TestCheckedRefuses(t *testing.T) {
 	}{
 		{"nothing for a text", Text, Content{}, []string{"/text required"}},
 		{"nothing for a chat", Chat, Content{}, []string{"/messages required"}},
-		{"messages for a text", Text, Content{Messages: []Message{says("x")}}, []string{"/text required", "/messages not_allowed_value"}},
+		{"messages for a text", Text, Content{Messages: []Message{says("x")}},
+			[]string{"/text required", "/messages not_allowed_value"}},
 		{"a text for a chat", Chat, Content{Text: "x"}, []string{"/text not_allowed_value", "/messages required"}},
 		{"a text that is too long", Text, Content{Text: big + "x"}, []string{"/text too_long"}},
-		{"a text that is too long in bytes alone", Text, Content{Text: strings.Repeat("é", MaxTextBytes/2) + "x"}, []string{"/text too_long"}},
+		{"a text that is too long in bytes alone", Text, Content{Text: strings.Repeat("é", MaxTextBytes/2) + "x"},
+			[]string{"/text too_long"}},
 		{"NUL in a text", Text, Content{Text: "a\x00b"}, []string{"/text invalid_characters"}},
 		{"broken UTF-8", Text, Content{Text: "a\xffb"}, []string{"/text invalid_characters"}},
-		{"too many messages", Chat, Content{Messages: slices.Repeat([]Message{says("x")}, MaxMessages+1)}, []string{"/messages too_many_items"}},
-		{"messages that are too long together", Chat, Content{Messages: []Message{says(big), says("x")}}, []string{"/messages too_long"}},
-		{"NUL in a message", Chat, Content{Messages: []Message{says("x"), says("\x00")}}, []string{"/messages/1/content invalid_characters"}},
-		{"a response format that is too large", Text, Content{Text: "x", ResponseFormat: json.RawMessage(`{"x":"` + big + `"}`)}, []string{"/response_format too_long"}},
-		{"tools that are too large", Text, Content{Text: "x", Tools: json.RawMessage(`["` + big + `"]`)}, []string{"/tools too_long"}},
-		{"extra parameters that are too large", Text, Content{Text: "x", Model: &ModelConfig{ExtraParams: map[string]any{"x": big}}}, []string{"/model_config/extra_params too_long"}},
-		{"a role that is none", Chat, Content{Messages: []Message{{Role: "bot", Content: "x"}}}, []string{"/messages/0/role not_allowed_value"}},
-		{"a role without content", Chat, Content{Messages: []Message{{Role: "user"}}}, []string{"/messages/0/content required"}},
-		{"content without a role", Chat, Content{Messages: []Message{{Content: "x"}}}, []string{"/messages/0/role required"}},
-		{"a message and placeholder", Chat, Content{Messages: []Message{{Role: "user", Content: "x", Placeholder: "p"}}}, []string{"/messages/0 not_allowed_value"}},
-		{"a role with a placeholder", Chat, Content{Messages: []Message{{Role: "user", Placeholder: "p"}}}, []string{"/messages/0 not_allowed_value"}},
-		{"neither message nor placeholder", Chat, Content{Messages: []Message{says("x"), {}}}, []string{"/messages/1 required"}},
-		{"a required message", Chat, Content{Messages: []Message{{Role: "user", Content: "x", Required: true}}}, []string{"/messages/0/required not_allowed_value"}},
-		{"a placeholder without a proper name", Chat, Content{Messages: []Message{{Placeholder: "a b"}}}, []string{"/messages/0/placeholder invalid_format"}},
+		{"too many messages", Chat, Content{Messages: slices.Repeat([]Message{says("x")}, MaxMessages+1)},
+			[]string{"/messages too_many_items"}},
+		{"messages that are too long together", Chat, Content{Messages: []Message{says(big), says("x")}},
+			[]string{"/messages too_long"}},
+		{"NUL in a message", Chat, Content{Messages: []Message{says("x"), says("\x00")}},
+			[]string{"/messages/1/content invalid_characters"}},
+		{"a response format that is too large", Text,
+			Content{Text: "x", ResponseFormat: json.RawMessage(`{"x":"` + big + `"}`)},
+			[]string{"/response_format too_long"}},
+		{"tools that are too large", Text, Content{Text: "x", Tools: json.RawMessage(`["` + big + `"]`)},
+			[]string{"/tools too_long"}},
+		{"extra parameters that are too large", Text,
+			Content{Text: "x", Model: &ModelConfig{ExtraParams: map[string]any{"x": big}}},
+			[]string{"/model_config/extra_params too_long"}},
+		{"a role that is none", Chat, Content{Messages: []Message{{Role: "bot", Content: "x"}}},
+			[]string{"/messages/0/role not_allowed_value"}},
+		{"a role without content", Chat, Content{Messages: []Message{{Role: "user"}}},
+			[]string{"/messages/0/content required"}},
+		{"content without a role", Chat, Content{Messages: []Message{{Content: "x"}}},
+			[]string{"/messages/0/role required"}},
+		{"a message and placeholder", Chat,
+			Content{Messages: []Message{{Role: "user", Content: "x", Placeholder: "p"}}},
+			[]string{"/messages/0 not_allowed_value"}},
+		{"a role with a placeholder", Chat, Content{Messages: []Message{{Role: "user", Placeholder: "p"}}},
+			[]string{"/messages/0 not_allowed_value"}},
+		{"neither message nor placeholder", Chat, Content{Messages: []Message{says("x"), {}}},
+			[]string{"/messages/1 required"}},
+		{"a required message", Chat, Content{Messages: []Message{{Role: "user", Content: "x", Required: true}}},
+			[]string{"/messages/0/required not_allowed_value"}},
+		{"a placeholder without a proper name", Chat, Content{Messages: []Message{{Placeholder: "a b"}}},
+			[]string{"/messages/0/placeholder invalid_format"}},
 		{"a format that is none", Text, Content{Text: "x", Format: "jinja"}, []string{"/format not_allowed_value"}},
-		{"tools that are no array", Text, Content{Text: "x", Tools: json.RawMessage(`{}`)}, []string{"/tools wrong_type"}},
-		{"tools that are no JSON", Text, Content{Text: "x", Tools: json.RawMessage(`[] []`)}, []string{"/tools wrong_type"}},
-		{"a response format that is no object", Text, Content{Text: "x", ResponseFormat: json.RawMessage(`"json"`)}, []string{"/response_format wrong_type"}},
+		{"tools that are no array", Text, Content{Text: "x", Tools: json.RawMessage(`{}`)},
+			[]string{"/tools wrong_type"}},
+		{"tools that are no JSON", Text, Content{Text: "x", Tools: json.RawMessage(`[] []`)},
+			[]string{"/tools wrong_type"}},
+		{"a response format that is no object", Text, Content{Text: "x", ResponseFormat: json.RawMessage(`"json"`)},
+			[]string{"/response_format wrong_type"}},
 
 		{"a variable without a name", Text, variables(Variable{}), []string{"/variables/0/name invalid_format"}},
-		{"a name that begins with a digit", Text, variables(Variable{Name: "1a"}), []string{"/variables/0/name invalid_format"}},
-		{"a name with a newline at its end", Text, variables(Variable{Name: "a\n"}), []string{"/variables/0/name invalid_format"}},
-		{"a name that is too long", Text, variables(Variable{Name: long}), []string{"/variables/0/name invalid_format"}},
-		{"a name twice", Text, variables(Variable{Name: "a"}, Variable{Name: "b"}, Variable{Name: "a"}), []string{"/variables/2/name duplicate_item"}},
-		{"a type that is none", Text, variables(Variable{Name: "a", Type: "integer"}), []string{"/variables/0/type not_allowed_value"}},
-		{"NUL in a description", Text, variables(Variable{Name: "a", Description: "\x00"}), []string{"/variables/0/description invalid_characters"}},
-		{"a default of another type", Text, variables(Variable{Name: "a", Type: "number", Default: json.RawMessage(`"1"`)}), []string{"/variables/0/default wrong_type"}},
-		{"a default that is no JSON", Text, variables(Variable{Name: "a", Default: json.RawMessage(`x`)}), []string{"/variables/0/default wrong_type"}},
-		{"a default that is not allowed", Text, variables(Variable{Name: "a", Default: json.RawMessage(`"z"`), Enum: []any{"x", "y"}}), []string{"/variables/0/default not_allowed_value"}},
-		{"an enum that allows nothing", Text, variables(Variable{Name: "a", Enum: []any{}}), []string{"/variables/0/enum too_few_items"}},
-		{"allowed values of another type", Text, variables(Variable{Name: "a", Enum: []any{"x", 1.0, nil}}), []string{"/variables/0/enum/1 wrong_type", "/variables/0/enum/2 wrong_type"}},
-		{"numbers that are written too long", Text, variables(Variable{Name: "a", Type: "number", Default: json.RawMessage("1." + strings.Repeat("0", 63)), Enum: []any{json.Number("1." + strings.Repeat("0", 62)), json.Number("1." + strings.Repeat("0", 63))}}), []string{"/variables/0/enum/1 too_long", "/variables/0/default too_long"}},
-		{"an allowed value twice", Text, variables(Variable{Name: "a", Type: "number", Enum: []any{1.0, json.Number("1.0")}}), []string{"/variables/0/enum/1 duplicate_item"}},
-		{"a placeholder that is declared a string", Chat, Content{Messages: []Message{{Placeholder: "p"}}, Variables: []Variable{{Name: "p", Type: "string"}}}, []string{"/variables/0/type not_allowed_value"}},
-		{"a default for a placeholder that is no message", Chat, Content{Messages: []Message{{Placeholder: "p"}}, Variables: []Variable{{Name: "p", Type: "array", Default: json.RawMessage(`[{"role":"user","content":"x"},{"role":"bot","content":"x"}]`)}}}, []string{"/variables/0/default/1/role not_allowed_value"}},
-		{"everything at once", Chat, Content{Text: "x", Format: "jinja", Messages: []Message{{Role: "bot", Content: "\x00"}}, Variables: []Variable{{Name: "-"}}},
-			[]string{"/text not_allowed_value", "/messages/0/role not_allowed_value", "/messages/0/content invalid_characters", "/format not_allowed_value", "/variables/0/name invalid_format"}},
+		{"a name that begins with a digit", Text, variables(Variable{Name: "1a"}),
+			[]string{"/variables/0/name invalid_format"}},
+		{"a name with a newline at its end", Text, variables(Variable{Name: "a\n"}),
+			[]string{"/variables/0/name invalid_format"}},
+		{"a name that is too long", Text, variables(Variable{Name: long}),
+			[]string{"/variables/0/name invalid_format"}},
+		{"a name twice", Text, variables(Variable{Name: "a"}, Variable{Name: "b"}, Variable{Name: "a"}),
+			[]string{"/variables/2/name duplicate_item"}},
+		{"a type that is none", Text, variables(Variable{Name: "a", Type: "integer"}),
+			[]string{"/variables/0/type not_allowed_value"}},
+		{"NUL in a description", Text, variables(Variable{Name: "a", Description: "\x00"}),
+			[]string{"/variables/0/description invalid_characters"}},
+		{"a default of another type", Text,
+			variables(Variable{Name: "a", Type: "number", Default: json.RawMessage(`"1"`)}),
+			[]string{"/variables/0/default wrong_type"}},
+		{"a default that is no JSON", Text, variables(Variable{Name: "a", Default: json.RawMessage(`x`)}),
+			[]string{"/variables/0/default wrong_type"}},
+		{"a default that is not allowed", Text,
+			variables(Variable{Name: "a", Default: json.RawMessage(`"z"`), Enum: []any{"x", "y"}}),
+			[]string{"/variables/0/default not_allowed_value"}},
+		{"an enum that allows nothing", Text, variables(Variable{Name: "a", Enum: []any{}}),
+			[]string{"/variables/0/enum too_few_items"}},
+		{"allowed values of another type", Text, variables(Variable{Name: "a", Enum: []any{"x", 1.0, nil}}),
+			[]string{"/variables/0/enum/1 wrong_type", "/variables/0/enum/2 wrong_type"}},
+		{"numbers that are written too long", Text,
+			variables(Variable{Name: "a", Type: "number", Default: json.RawMessage("1." + strings.Repeat("0", 63)),
+				Enum: []any{json.Number("1." + strings.Repeat("0", 62)), json.Number("1." + strings.Repeat("0", 63))}}),
+			[]string{"/variables/0/enum/1 too_long", "/variables/0/default too_long"}},
+		{"an allowed value twice", Text,
+			variables(Variable{Name: "a", Type: "number", Enum: []any{1.0, json.Number("1.0")}}),
+			[]string{"/variables/0/enum/1 duplicate_item"}},
+		{"a placeholder that is declared a string", Chat,
+			Content{Messages: []Message{{Placeholder: "p"}}, Variables: []Variable{{Name: "p", Type: "string"}}},
+			[]string{"/variables/0/type not_allowed_value"}},
+		{"a default for a placeholder that is no message", Chat,
+			Content{Messages: []Message{{Placeholder: "p"}},
+				Variables: []Variable{
+					{Name: "p", Type: "array", Default: json.RawMessage(`[{"role":"user","content":"x"},{"role":"bot","content":"x"}]`)}}}, []string{"/variables/0/default/1/role not_allowed_value"}},
+		{"everything at once", Chat, Content{Text: "x", Format: "jinja",
+			Messages: []Message{{Role: "bot", Content: "\x00"}}, Variables: []Variable{{Name: "-"}}},
+			[]string{"/text not_allowed_value", "/messages/0/role not_allowed_value",
+				"/messages/0/content invalid_characters", "/format not_allowed_value",
+				"/variables/0/name invalid_format"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := tt.content.checked(tt.of, true)
@@ -103,7 +151,8 @@ func TestCheckedRefuses(t *testing.T) {
 		for i := range MaxVariables + 1 {
 			c.Variables = append(c.Variables, Variable{Name: fmt.Sprintf("v%d", i)})
 		}
-		if _, err := c.checked(Text, true); !slices.Equal(complaint(t, err), []string{"invalid_fields", "/variables too_many_items"}) {
+		if _, err := c.checked(Text, true); !slices.Equal(complaint(t, err),
+			[]string{"invalid_fields", "/variables too_many_items"}) {
 			t.Errorf("error = %v", err)
 		}
 	})
@@ -112,7 +161,8 @@ func TestCheckedRefuses(t *testing.T) {
 		for i := range MaxVariables + 1 {
 			c.Text += fmt.Sprintf("{{v%d}}", i)
 		}
-		if _, err := c.checked(Text, false); !slices.Equal(complaint(t, err), []string{"invalid_fields", "/variables too_many_items"}) {
+		if _, err := c.checked(Text, false); !slices.Equal(complaint(t, err),
+			[]string{"invalid_fields", "/variables too_many_items"}) {
 			t.Errorf("error = %v", err)
 		}
 	})
@@ -125,17 +175,21 @@ func TestCheckedKeeps(t *testing.T) {
 		}
 	})
 	t.Run("the most messages", func(t *testing.T) {
-		if _, err := (Content{Messages: slices.Repeat([]Message{says("x")}, MaxMessages)}).checked(Chat, true); err != nil {
+		if _, err := (Content{Messages: slices.Repeat([]Message{says("x")}, MaxMessages)}).checked(Chat,
+			true); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("what is given, with defaults for what is not", func(t *testing.T) {
-		given := Content{Text: "{{a}} {{b.c}}", Variables: []Variable{{Name: "a", Required: true}, {Name: "b", Type: "object", Default: json.RawMessage(" null ")}}}
+		given := Content{Text: "{{a}} {{b.c}}",
+			Variables: []Variable{{Name: "a", Required: true},
+				{Name: "b", Type: "object", Default: json.RawMessage(" null ")}}}
 		got, err := given.checked(Text, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Content{Text: given.Text, Format: Mustache, Variables: []Variable{{Name: "a", Type: "string", Required: true}, {Name: "b", Type: "object"}}}
+		want := Content{Text: given.Text, Format: Mustache,
+			Variables: []Variable{{Name: "a", Type: "string", Required: true}, {Name: "b", Type: "object"}}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -152,26 +206,32 @@ func TestCheckedKeeps(t *testing.T) {
 }
 
 func TestUndeclared(t *testing.T) {
-	str, arr, obj, yes := Variable{Name: "s"}, Variable{Name: "list", Type: "array"}, Variable{Name: "o", Type: "object"}, Variable{Name: "b", Type: "boolean"}
+	str, arr, obj, yes := Variable{Name: "s"}, Variable{Name: "list", Type: "array"},
+		Variable{Name: "o", Type: "object"}, Variable{Name: "b", Type: "boolean"}
 	for _, tt := range []struct {
 		name, text string
 		want       []string
 	}{
 		{"a variable that is declared", "{{s}}", nil},
 		{"a member of one that is declared", "{{o.x.y}}", nil},
-		{"each that is not, once", "{{s}}\n{{x}} {{y}}{{x}}{{x.z}}", []string{"/text Line 2 uses x, which is not declared.", "/text Line 2 uses y, which is not declared."}},
+		{"each that is not, once", "{{s}}\n{{x}} {{y}}{{x}}{{x.z}}",
+			[]string{"/text Line 2 uses x, which is not declared.", "/text Line 2 uses y, which is not declared."}},
 		{"a section that is not", "{{#x}}{{y}}{{/x}}", []string{"/text Line 1 uses x, which is not declared."}},
-		{"an inverted section that is not", "{{^x}}{{y}}{{/x}}", []string{"/text Line 1 uses x, which is not declared.", "/text Line 1 uses y, which is not declared."}},
+		{"an inverted section that is not", "{{^x}}{{y}}{{/x}}", []string{"/text Line 1 uses x, which is not declared.",
+			"/text Line 1 uses y, which is not declared."}},
 		{"members of the items of a list", "{{#list}}{{x}}{{#y}}{{z}}{{/y}}{{/list}}", nil},
 		{"members of an object", "{{#o}}{{x}}{{/o}}{{#o.list}}{{x}}{{/o.list}}", nil},
 		{"nothing inside of a condition", "{{#b}}{{x}}{{/b}}", []string{"/text Line 1 uses x, which is not declared."}},
 		{"nothing inside of a text", "{{#s}}{{.}}{{x}}{{/s}}", []string{"/text Line 1 uses x, which is not declared."}},
-		{"nothing in an inverted list", "{{^list}}{{x}}{{/list}}", []string{"/text Line 1 uses x, which is not declared."}},
+		{"nothing in an inverted list", "{{^list}}{{x}}{{/list}}",
+			[]string{"/text Line 1 uses x, which is not declared."}},
 		{"a name with a dot, declared whole", "{{dotted.name}} {{dotted.name.more}}", nil},
-		{"a name with a dot, of which the beginning is not declared", "{{dotted}}", []string{"/text Line 1 uses dotted, which is not declared."}},
+		{"a name with a dot, of which the beginning is not declared", "{{dotted}}",
+			[]string{"/text Line 1 uses dotted, which is not declared."}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := (Content{Text: tt.text, Variables: []Variable{str, arr, obj, yes, {Name: "dotted.name"}}}).checked(Text, true)
+			_, err := (Content{Text: tt.text, Variables: []Variable{str, arr, obj, yes, {Name: "dotted.name"}}}).
+				checked(Text, true)
 			var got []string
 			var f *fault.Error
 			if errors.As(err, &f) {
@@ -179,7 +239,8 @@ func TestUndeclared(t *testing.T) {
 					got = append(got, field.Pointer+" "+field.Detail)
 				}
 			}
-			if !slices.Equal(got, tt.want) || (err != nil) != (tt.want != nil) || err != nil && !errors.Is(err, ErrUndeclaredVariable) {
+			if !slices.Equal(got, tt.want) || (err != nil) != (tt.want != nil) || err != nil &&
+				!errors.Is(err, ErrUndeclaredVariable) {
 				t.Errorf("error = %v %q, want %q", err, got, tt.want)
 			}
 		})
@@ -195,20 +256,24 @@ func TestUndeclared(t *testing.T) {
 		}
 	})
 	t.Run("names the message", func(t *testing.T) {
-		_, err := (Content{Messages: []Message{{Placeholder: "p"}, says("{{#p}}{{content}}{{/p}}"), says("{{x}}")}}).checked(Chat, true)
-		if got, want := complaint(t, err), []string{"undeclared_variable", "/messages/2/content undeclared_variable"}; !slices.Equal(got, want) {
+		_, err := (Content{Messages: []Message{{Placeholder: "p"}, says("{{#p}}{{content}}{{/p}}"), says("{{x}}")}}).
+			checked(Chat, true)
+		if got, want := complaint(t, err),
+			[]string{"undeclared_variable", "/messages/2/content undeclared_variable"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }
 
 func FuzzChecked(f *testing.F) {
-	for _, text := range []string{"Hi {{name}}", "{{#a}}{{.}}{{/a}}", "{{^a}}\n{{/a}}\n", "{{{a.b}}}", "{{> x}}", "{{=| |=}}", "{{!", "\x00", "{{#a}}{{#a}}{{/a}}{{/a}}"} {
+	for _, text := range []string{"Hi {{name}}", "{{#a}}{{.}}{{/a}}", "{{^a}}\n{{/a}}\n", "{{{a.b}}}", "{{> x}}",
+		"{{=| |=}}", "{{!", "\x00", "{{#a}}{{#a}}{{/a}}{{/a}}"} {
 		f.Add(text, `"x"`, true)
 		f.Add(text, `[1,1e999]`, false)
 	}
 	f.Fuzz(func(t *testing.T, text, value string, declared bool) {
-		c := Content{Text: text, Variables: []Variable{{Name: "a", Default: json.RawMessage(value)}}, Tools: json.RawMessage(value)}
+		c := Content{Text: text, Variables: []Variable{{Name: "a", Default: json.RawMessage(value)}},
+			Tools: json.RawMessage(value)}
 		for _, of := range []Type{Text, Chat} {
 			got, err := c.checked(of, declared)
 			if complaint(t, err) != nil {

@@ -29,7 +29,8 @@ func DiffContents(fromName, toName string, from, to Content) Difference {
 		{"text", from.Text == to.Text},
 		{"messages", slices.Equal(from.Messages, to.Messages)},
 		{"format", from.Format == to.Format},
-		{"variables", len(from.Variables) == len(to.Variables) && (len(from.Variables) == 0 || sameJSON(from.Variables, to.Variables))},
+		{"variables", len(from.Variables) == len(to.Variables) &&
+			(len(from.Variables) == 0 || sameJSON(from.Variables, to.Variables))},
 		{"model_config", sameJSON(from.Model, to.Model)},
 		{"tools", sameJSON(from.Tools, to.Tools)},
 		{"response_format", sameJSON(from.ResponseFormat, to.ResponseFormat)},

@@ -23,17 +23,25 @@ func TestDiffContents(t *testing.T) {
 		want     string
 	}{
 		{"equal texts", text("a\nb\n"), text("a\nb\n"), ""},
-		{"one line of a text, with three around it", text("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), text("1\n2\n3\n4\nfive\n6\n7\n8\n9\n"),
+		{"one line of a text, with three around it", text("1\n2\n3\n4\n5\n6\n7\n8\n9\n"),
+			text("1\n2\n3\n4\nfive\n6\n7\n8\n9\n"),
 			"--- v1\n+++ v2\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"},
 		{"a text without a newline at its end", text("a"), text("b"),
 			"--- v1\n+++ v2\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"},
 		{"a newline at the end", text("a"), text("a\n"),
 			"--- v1\n+++ v2\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"},
-		{"messages below their roles", chat(prompt.Message{Role: "system", Content: "Be kind."}, user("{{q}}")), chat(prompt.Message{Role: "system", Content: "Be brief."}, prompt.Message{Placeholder: "h", Required: true}, user("{{q}}")),
-			"--- v1\n+++ v2\n@@ -1,5 +1,8 @@\n system:\n-Be kind.\n+Be brief.\n+\n+placeholder (required):\n+h\n \n user:\n {{q}}\n"},
-		{"a role alone", chat(user("x")), chat(prompt.Message{Role: "developer", Content: "x"}), "--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n-user:\n+developer:\n x\n"},
-		{"whether a placeholder is required", chat(prompt.Message{Placeholder: "h"}), chat(prompt.Message{Placeholder: "h", Required: true}), "--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n-placeholder:\n+placeholder (required):\n h\n"},
-		{"a newline at the end of a message", chat(user("x")), chat(user("x\n")), "--- v1\n+++ v2\n@@ -1,2 +1,3 @@\n user:\n x\n+\n"},
+		{"messages below their roles", chat(prompt.Message{Role: "system", Content: "Be kind."}, user("{{q}}")),
+			chat(prompt.Message{Role: "system", Content: "Be brief."}, prompt.Message{Placeholder: "h", Required: true},
+				user("{{q}}")),
+			"--- v1\n+++ v2\n@@ -1,5 +1,8 @@\n system:\n-Be kind.\n+Be brief.\n+\n+placeholder (required):\n+h\n \n " +
+				"user:\n {{q}}\n"},
+		{"a role alone", chat(user("x")), chat(prompt.Message{Role: "developer", Content: "x"}),
+			"--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n-user:\n+developer:\n x\n"},
+		{"whether a placeholder is required", chat(prompt.Message{Placeholder: "h"}),
+			chat(prompt.Message{Placeholder: "h", Required: true}),
+			"--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n-placeholder:\n+placeholder (required):\n h\n"},
+		{"a newline at the end of a message", chat(user("x")), chat(user("x\n")),
+			"--- v1\n+++ v2\n@@ -1,2 +1,3 @@\n user:\n x\n+\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := prompt.DiffContents("v1", "v2", tt.from, tt.to)
@@ -50,11 +58,13 @@ func TestDiffContents(t *testing.T) {
 func TestChangedFields(t *testing.T) {
 	half, one := 0.5, 1.0
 	base := func() prompt.Content {
-		return prompt.Content{Text: "x", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "a", Type: "object", Default: json.RawMessage(`{"a":1,"b":2}`)}},
-			Model: &prompt.ModelConfig{Temperature: &half}, Tools: json.RawMessage(`[{"a":1,"b":2}]`)}
+		return prompt.Content{Text: "x", Format: prompt.Mustache,
+			Variables: []prompt.Variable{{Name: "a", Type: "object", Default: json.RawMessage(`{"a":1,"b":2}`)}},
+			Model:     &prompt.ModelConfig{Temperature: &half}, Tools: json.RawMessage(`[{"a":1,"b":2}]`)}
 	}
 	t.Run("none by no list of variables and an empty one", func(t *testing.T) {
-		if got := prompt.DiffContents("a", "b", text("x"), prompt.Content{Text: "x", Format: prompt.Mustache, Variables: []prompt.Variable{}}).Changed; got != nil {
+		if got := prompt.DiffContents("a", "b", text("x"),
+			prompt.Content{Text: "x", Format: prompt.Mustache, Variables: []prompt.Variable{}}).Changed; got != nil {
 			t.Errorf("changed = %q", got)
 		}
 	})
@@ -65,14 +75,17 @@ func TestChangedFields(t *testing.T) {
 	}{
 		{"none", func(*prompt.Content) {}, nil},
 		{"none by the order of keys, by blanks or by empty lists", func(c *prompt.Content) {
-			c.Tools, c.Variables[0].Default, c.Messages = json.RawMessage(`[ {"b":2, "a":1} ]`), json.RawMessage(`{"b":2,"a":1.0}`), []prompt.Message{}
+			c.Tools, c.Variables[0].Default, c.Messages = json.RawMessage(`[ {"b":2, "a":1} ]`),
+				json.RawMessage(`{"b":2,"a":1.0}`), []prompt.Message{}
 		}, nil},
 		{"the text", func(c *prompt.Content) { c.Text = "y" }, []string{"text"}},
 		{"a variable", func(c *prompt.Content) { c.Variables[0].Required = true }, []string{"variables"}},
 		{"no variables", func(c *prompt.Content) { c.Variables = nil }, []string{"variables"}},
-		{"a temperature", func(c *prompt.Content) { c.Model = &prompt.ModelConfig{Temperature: &one} }, []string{"model_config"}},
+		{"a temperature", func(c *prompt.Content) { c.Model = &prompt.ModelConfig{Temperature: &one} },
+			[]string{"model_config"}},
 		{"all, in the order of the contract", func(c *prompt.Content) {
-			*c = prompt.Content{Messages: []prompt.Message{{Placeholder: "h"}}, Format: prompt.Verbatim, ResponseFormat: json.RawMessage(`{}`)}
+			*c = prompt.Content{Messages: []prompt.Message{{Placeholder: "h"}}, Format: prompt.Verbatim,
+				ResponseFormat: json.RawMessage(`{}`)}
 		}, []string{"text", "messages", "format", "variables", "model_config", "tools", "response_format"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -162,13 +175,16 @@ func TestDiffIsBounded(t *testing.T) {
 	letter := func(int) string { return string('a' + rune(random.IntN(26))) }
 	number := func(i int) string { return fmt.Sprint(i) }
 	for name, pair := range map[string][2]string{
-		"nothing in common":      {lines(func(i int) string { return fmt.Sprintf("before %5d", i) }), lines(func(i int) string { return fmt.Sprintf("after %6d", i) })},
-		"one letter on a line":   {lines(letter), lines(letter)},
-		"every other line":       {lines(number), lines(func(i int) string { return fmt.Sprint(i * (1 - 2*(i%2))) })},
-		"empty lines":            {lines(func(int) string { return "" }), lines(number)},
-		"moved by a half":        {lines(number), lines(func(i int) string { return fmt.Sprint((i + 10_000) % 20_000) })},
+		"nothing in common": {lines(func(i int) string { return fmt.Sprintf("before %5d", i) }),
+			lines(func(i int) string { return fmt.Sprintf("after %6d", i) })},
+		"one letter on a line": {lines(letter), lines(letter)},
+		"every other line":     {lines(number), lines(func(i int) string { return fmt.Sprint(i * (1 - 2*(i%2))) })},
+		"empty lines":          {lines(func(int) string { return "" }), lines(number)},
+		"moved by a half": {lines(number),
+			lines(func(i int) string { return fmt.Sprint((i + 10_000) % 20_000) })},
 		"one line of everything": {strings.Repeat("a", prompt.MaxTextBytes), strings.Repeat("b", prompt.MaxTextBytes)},
-		"few lines among many":   {lines(func(i int) string { return fmt.Sprint(i % 7) }), lines(func(i int) string { return fmt.Sprint(i % 11) })},
+		"few lines among many": {lines(func(i int) string { return fmt.Sprint(i % 7) }),
+			lines(func(i int) string { return fmt.Sprint(i % 11) })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			unified := prompt.DiffContents("a", "b", text(pair[0]), text(pair[1])).Unified

@@ -4,25 +4,44 @@ import "github.com/atrium-hq/atrium/domain/fault"
 
 // Errors about prompt templates.
 var (
-	ErrNotFound        = &fault.Error{Kind: fault.NotFound, Code: "prompt_template_not_found", Detail: "There is no such prompt template."}
-	ErrForbidden       = &fault.Error{Kind: fault.Forbidden, Code: "prompt_template_forbidden", Detail: "Your access to this prompt template does not allow that."}
-	ErrNameTaken       = &fault.Error{Kind: fault.Conflict, Code: "name_taken", Detail: "Another prompt template in this workspace has that name."}
-	ErrActiveChanged   = &fault.Error{Kind: fault.Conflict, Code: "active_changed", Detail: "The active version is not the one you expected."}
-	ErrVersionNotFound = &fault.Error{Kind: fault.NotFound, Code: "prompt_version_not_found", Detail: "The prompt template has no such version."}
-	ErrVersionFrozen   = &fault.Error{Kind: fault.Conflict, Code: "version_frozen", Detail: "The version was activated or labelled, so its content can no longer change. Create a new version."}
-	ErrVersionActive   = &fault.Error{Kind: fault.Conflict, Code: "version_active", Detail: "The active version cannot be deleted. Activate another one first."}
-	ErrBaseOutdated    = &fault.Error{Kind: fault.Conflict, Code: "base_outdated", Detail: "A newer version than base_version_id exists."}
-	ErrInUse           = &fault.Error{Kind: fault.Conflict, Code: "in_use", Detail: "Chat templates use this prompt. used_by lists those that you can see."}
+	ErrNotFound = &fault.Error{Kind: fault.NotFound, Code: "prompt_template_not_found",
+		Detail: "There is no such prompt template."}
+	ErrForbidden = &fault.Error{Kind: fault.Forbidden, Code: "prompt_template_forbidden",
+		Detail: "Your access to this prompt template does not allow that."}
+	ErrNameTaken = &fault.Error{Kind: fault.Conflict, Code: "name_taken",
+		Detail: "Another prompt template in this workspace has that name."}
+	ErrActiveChanged = &fault.Error{Kind: fault.Conflict, Code: "active_changed",
+		Detail: "The active version is not the one you expected."}
+	ErrVersionNotFound = &fault.Error{Kind: fault.NotFound, Code: "prompt_version_not_found",
+		Detail: "The prompt template has no such version."}
+	ErrVersionFrozen = &fault.Error{Kind: fault.Conflict, Code: "version_frozen",
+		Detail: "The version was activated or labelled, so its content can no longer change. Create a new version."}
+	ErrVersionActive = &fault.Error{Kind: fault.Conflict, Code: "version_active",
+		Detail: "The active version cannot be deleted. Activate another one first."}
+	ErrBaseOutdated = &fault.Error{Kind: fault.Conflict, Code: "base_outdated",
+		Detail: "A newer version than base_version_id exists."}
+	ErrInUse = &fault.Error{Kind: fault.Conflict, Code: "in_use",
+		Detail: "Chat templates use this prompt. used_by lists those that you can see."}
 
-	ErrShareNotFound      = &fault.Error{Kind: fault.NotFound, Code: "share_not_found", Detail: "The prompt template is not shared with that user."}
-	ErrAlreadyShared      = &fault.Error{Kind: fault.Conflict, Code: "already_shared", Detail: "The prompt template is already shared with that user."}
-	ErrOwnerShare         = &fault.Error{Kind: fault.Conflict, Code: "owner_share", Detail: "That user owns the prompt template and needs no share."}
-	ErrShareLimit         = &fault.Error{Kind: fault.Conflict, Code: "share_limit_reached", Detail: "A prompt template can be shared with at most 200 users."}
-	ErrUserNotInWorkspace = &fault.Error{Kind: fault.Invalid, Code: "user_not_in_workspace", Detail: "No member of this workspace matches."}
+	ErrShareNotFound = &fault.Error{Kind: fault.NotFound, Code: "share_not_found",
+		Detail: "The prompt template is not shared with that user."}
+	ErrAlreadyShared = &fault.Error{Kind: fault.Conflict, Code: "already_shared",
+		Detail: "The prompt template is already shared with that user."}
+	ErrOwnerShare = &fault.Error{Kind: fault.Conflict, Code: "owner_share",
+		Detail: "That user owns the prompt template and needs no share."}
+	ErrShareLimit = &fault.Error{Kind: fault.Conflict, Code: "share_limit_reached",
+		Detail: "A prompt template can be shared with at most 200 users."}
+	ErrUserNotInWorkspace = &fault.Error{Kind: fault.Invalid, Code: "user_not_in_workspace",
+		Detail: "No member of this workspace matches."}
 
-	ErrUndeclaredVariable = &fault.Error{Kind: fault.Invalid, Code: "undeclared_variable", Detail: "The text uses variables that are not declared."}
-	ErrUnsupportedSyntax  = &fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax", Detail: "The text is not valid in its format, or uses partials, lambdas or other delimiters."}
-	ErrMissingVariables   = &fault.Error{Kind: fault.Invalid, Code: "missing_variables", Detail: "Required variables have no value."}
-	ErrInvalidVariables   = &fault.Error{Kind: fault.Invalid, Code: "invalid_variables", Detail: "Some values do not match the declaration of their variable. See errors."}
-	ErrRenderTooLarge     = &fault.Error{Kind: fault.Invalid, Code: "render_too_large", Detail: "The rendered prompt is larger than 1 MiB."}
+	ErrUndeclaredVariable = &fault.Error{Kind: fault.Invalid, Code: "undeclared_variable",
+		Detail: "The text uses variables that are not declared."}
+	ErrUnsupportedSyntax = &fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax",
+		Detail: "The text is not valid in its format, or uses partials, lambdas or other delimiters."}
+	ErrMissingVariables = &fault.Error{Kind: fault.Invalid, Code: "missing_variables",
+		Detail: "Required variables have no value."}
+	ErrInvalidVariables = &fault.Error{Kind: fault.Invalid, Code: "invalid_variables",
+		Detail: "Some values do not match the declaration of their variable. See errors."}
+	ErrRenderTooLarge = &fault.Error{Kind: fault.Invalid, Code: "render_too_large",
+		Detail: "The rendered prompt is larger than 1 MiB."}
 )

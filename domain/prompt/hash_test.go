@@ -9,9 +9,12 @@ import (
 func TestHash(t *testing.T) {
 	number := func(f float64) *float64 { return &f }
 	base := func() Content {
-		return Content{Text: "{{a}}", Format: Mustache, Variables: []Variable{{Name: "a", Type: "string", Required: true}},
-			Model: &ModelConfig{Provider: "p", Temperature: number(0.5), ExtraParams: map[string]any{"x": 1.0, "y": map[string]any{"a": 1.0, "b": 2.0}}},
-			Tools: json.RawMessage(`[{"name":"t","max":10}]`), ResponseFormat: json.RawMessage(`{"type":"json_object"}`)}
+		return Content{Text: "{{a}}", Format: Mustache,
+			Variables: []Variable{{Name: "a", Type: "string", Required: true}},
+			Model: &ModelConfig{Provider: "p", Temperature: number(0.5),
+				ExtraParams: map[string]any{"x": 1.0, "y": map[string]any{"a": 1.0, "b": 2.0}}},
+			Tools:          json.RawMessage(`[{"name":"t","max":10}]`),
+			ResponseFormat: json.RawMessage(`{"type":"json_object"}`)}
 	}
 	t.Run("is the same for the same", func(t *testing.T) {
 		for name, change := range map[string]func(*Content){

@@ -96,7 +96,8 @@ func (c Content) infer(parts []part) []Variable {
 // isInferred reports whether the variables of c are exactly those that infer returns.
 func (c Content) isInferred() bool {
 	parts, err := c.parse()
-	return err == nil && slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
+	return err == nil && slices.EqualFunc(c.infer(parts), c.Variables,
+		func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }
 
 // note adds what a tag tells. guarded says whether it is in a section over the variable.

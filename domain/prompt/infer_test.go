@@ -50,12 +50,14 @@ func TestInference(t *testing.T) {
 		})
 	}
 	t.Run("over all messages, placeholders left out", func(t *testing.T) {
-		c := Content{Messages: []Message{says("{{#vip}}{{name}}{{/vip}}"), {Placeholder: "history", Required: true}, says("{{name}} {{#history}}{{content}}{{/history}}")}}
+		c := Content{Messages: []Message{says("{{#vip}}{{name}}{{/vip}}"), {Placeholder: "history", Required: true},
+			says("{{name}} {{#history}}{{content}}{{/history}}")}}
 		got, err := c.checked(Chat, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []Variable{{Name: "vip", Type: "boolean", Required: true}, {Name: "name", Type: "string", Required: true}}
+		want := []Variable{{Name: "vip", Type: "boolean", Required: true},
+			{Name: "name", Type: "string", Required: true}}
 		if diff := cmp.Diff(want, got.Variables); diff != "" {
 			t.Error(diff)
 		}

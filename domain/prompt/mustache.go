@@ -107,7 +107,8 @@ func (p *parser) tag(start int) error {
 		return p.refuse("parents and blocks are not supported.")
 	}
 	if sigil != '!' && !isTagName(name) {
-		return p.refuse("a tag must hold a name of at most 64 letters, digits, _ and -, with dots between a variable and its members.")
+		return p.refuse("a tag must hold a name of at most 64 letters, digits, _ and -, with dots between a variable " +
+			"and its members.")
 	}
 	if name == "." && p.items == 0 && sigil != '!' && sigil != '/' {
 		return p.refuse("{{.}} has a meaning only inside a section.")

@@ -38,7 +38,8 @@ const (
 )
 
 // errTooMuchWork is ErrRenderTooLarge for a render that was stopped before it wrote too much.
-var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "With these values the prompt repeats too often or contains too many messages."}
+var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code,
+	Detail: "With these values the prompt repeats too often or contains too many messages."}
 
 // Rendered is a version's content with its variables filled in.
 type Rendered struct {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -60,7 +59,8 @@ func TestRenderPrints(t *testing.T) {
 			if err := exact.Decode(&values); err != nil {
 				t.Fatal(err)
 			}
-			for how, values := range map[string]map[string]any{"float64": decode(t, `{"x":`+tt.value+`}`), "json.Number": values} {
+			for how, values := range map[string]map[string]any{"float64": decode(t, `{"x":`+tt.value+`}`),
+				"json.Number": values} {
 				if got := rendered(t, "{{x}}|{{{x}}}|{{&x}}", values); got != tt.want+"|"+tt.want+"|"+tt.want {
 					t.Errorf("with %s: %q, want %q", how, got, tt.want)
 				}
@@ -68,7 +68,8 @@ func TestRenderPrints(t *testing.T) {
 		})
 	}
 	t.Run("every digit of a large integer", func(t *testing.T) {
-		values := map[string]any{"x": json.Number("12345678901234567890123"), "o": map[string]any{"x": json.Number("9007199254740993")}}
+		values := map[string]any{"x": json.Number("12345678901234567890123"),
+			"o": map[string]any{"x": json.Number("9007199254740993")}}
 		if got := rendered(t, "{{x}} {{o}}", values); got != `12345678901234567890123 {"x":9007199254740993}` {
 			t.Errorf("got %q", got)
 		}
@@ -80,7 +81,8 @@ func TestRenderPrints(t *testing.T) {
 	})
 	t.Run("nothing that is no JSON", func(t *testing.T) {
 		called := false
-		for _, v := range []any{func() string { called = true; return "x" }, make(chan int), map[string]any{"f": func() {}}} {
+		for _, v := range []any{func() string { called = true; return "x" }, make(chan int),
+			map[string]any{"f": func() {}}} {
 			_, err := text("{{x}}").Render(map[string]any{"x": v}, prompt.Strict)
 			var f *fault.Error
 			if err == nil || errors.As(err, &f) {
@@ -103,7 +105,8 @@ func TestRenderPrints(t *testing.T) {
 
 func TestTruth(t *testing.T) {
 	for value, want := range map[string]string{
-		`true`: "yes", `"x"`: "yes", `" "`: "yes", `"false"`: "yes", `1`: "yes", `-0.5`: "yes", `{}`: "yes", `[0]`: "yes", `[[]]`: "yes",
+		`true`: "yes", `"x"`: "yes", `" "`: "yes", `"false"`: "yes", `1`: "yes", `-0.5`: "yes", `{}`: "yes",
+		`[0]`: "yes", `[[]]`: "yes",
 		`false`: "no", `null`: "no", `""`: "no", `0`: "no", `-0`: "no", `0.0`: "no", `[]`: "no",
 	} {
 		t.Run(value, func(t *testing.T) {
@@ -140,15 +143,23 @@ func TestMissing(t *testing.T) {
 		partial string // what mode partial gives
 	}{
 		{"nothing", text("{{a}} {{o}}{{d}}", append(required("a"), optional, filled)...), `{"a":"A"}`, nil, "A 7"},
-		{"all at once, in the order of their declaration", text("{{a}} {{b}} {{c}}", required("c", "b", "a")...), `{"b":"B"}`, []string{"c", "a"}, "{{a}} B {{c}}"},
-		{"null is no value", text("{{a}}{{d}}", append(required("a"), filled)...), `{"a":null,"d":null}`, []string{"a"}, "{{a}}7"},
+		{"all at once, in the order of their declaration", text("{{a}} {{b}} {{c}}", required("c", "b", "a")...),
+			`{"b":"B"}`, []string{"c", "a"}, "{{a}} B {{c}}"},
+		{"null is no value", text("{{a}}{{d}}", append(required("a"), filled)...), `{"a":null,"d":null}`,
+			[]string{"a"}, "{{a}}7"},
 		{"an empty text is one", text("[{{a}}]", required("a")...), `{"a":""}`, nil, "[]"},
 		{"false is one", text("{{#flag}}x{{/flag}}", flag), `{"flag":false}`, nil, ""},
-		{"tags stay as they are written", text("{{ a }} {{{a}}} {{& a}} {{a.b}} {{!c}}.", required("a")...), `{}`, []string{"a"}, "{{ a }} {{{a}}} {{& a}} {{a.b}} ."},
-		{"a section stays whole", text("x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}", flag, optional, filled), `{"d":1}`, []string{"flag"}, "x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}"},
-		{"within a section that has a value", text("{{#list}}{{n}}{{a}};{{/list}}", append(required("a"), list)...), `{"list":[{"n":1},{"a":"own"}]}`, []string{"a"}, "1{{a}};own;"},
+		{"tags stay as they are written", text("{{ a }} {{{a}}} {{& a}} {{a.b}} {{!c}}.", required("a")...), `{}`,
+			[]string{"a"}, "{{ a }} {{{a}}} {{& a}} {{a.b}} ."},
+		{"a section stays whole", text("x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}",
+			flag, optional, filled), `{"d":1}`, []string{"flag"},
+			"x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}"},
+		{"within a section that has a value", text("{{#list}}{{n}}{{a}};{{/list}}", append(required("a"), list)...),
+			`{"list":[{"n":1},{"a":"own"}]}`, []string{"a"}, "1{{a}};own;"},
 		{"one that is declared and not used", text("x", required("a")...), `{}`, []string{"a"}, "x"},
-		{"one with a dot in its name", text("{{u.n}} {{u.m}}", append(required("u.n"), prompt.Variable{Name: "u", Type: "object"})...), `{"u":{"n":"no","m":"M"}}`, []string{"u.n"}, "{{u.n}} M"},
+		{"one with a dot in its name",
+			text("{{u.n}} {{u.m}}", append(required("u.n"), prompt.Variable{Name: "u", Type: "object"})...),
+			`{"u":{"n":"no","m":"M"}}`, []string{"u.n"}, "{{u.n}} M"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			values := decode(t, tt.values)
@@ -195,15 +206,21 @@ func TestMissing(t *testing.T) {
 
 func TestInvalidVariables(t *testing.T) {
 	const canary = "s3cr3t-canary"
-	c := text("{{s}}", prompt.Variable{Name: "s", Type: "string", Sensitive: true, Enum: []any{"x", "y"}}, prompt.Variable{Name: "n", Type: "number", Enum: []any{1.0, json.Number("2")}},
-		prompt.Variable{Name: "b", Type: "boolean"}, prompt.Variable{Name: "l", Type: "array"}, prompt.Variable{Name: "o", Type: "object"}, prompt.Variable{Name: "r", Type: "string", Required: true})
+	c := text("{{s}}", prompt.Variable{Name: "s", Type: "string", Sensitive: true, Enum: []any{"x", "y"}},
+		prompt.Variable{Name: "n", Type: "number", Enum: []any{1.0, json.Number("2")}},
+		prompt.Variable{Name: "b", Type: "boolean"}, prompt.Variable{Name: "l", Type: "array"},
+		prompt.Variable{Name: "o", Type: "object"}, prompt.Variable{Name: "r", Type: "string", Required: true})
 	for _, tt := range []struct {
 		name, values string
 		want         []string
 	}{
-		{"each of another type", `{"r":1,"s":{},"n":"1","b":"true","l":{},"o":[]}`, []string{"/variables/s wrong_type", "/variables/n wrong_type", "/variables/b wrong_type", "/variables/l wrong_type", "/variables/o wrong_type", "/variables/r wrong_type"}},
-		{"not one of those allowed", `{"r":"","s":"` + canary + `","n":3}`, []string{"/variables/s not_allowed_value", "/variables/n not_allowed_value"}},
-		{"what is missing is said along with it", `{"n":3}`, []string{"/variables/n not_allowed_value", "/variables/r required"}},
+		{"each of another type", `{"r":1,"s":{},"n":"1","b":"true","l":{},"o":[]}`,
+			[]string{"/variables/s wrong_type", "/variables/n wrong_type", "/variables/b wrong_type",
+				"/variables/l wrong_type", "/variables/o wrong_type", "/variables/r wrong_type"}},
+		{"not one of those allowed", `{"r":"","s":"` + canary + `","n":3}`,
+			[]string{"/variables/s not_allowed_value", "/variables/n not_allowed_value"}},
+		{"what is missing is said along with it", `{"n":3}`,
+			[]string{"/variables/n not_allowed_value", "/variables/r required"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := c.Render(decode(t, tt.values), prompt.Strict)
@@ -217,11 +234,13 @@ func TestInvalidVariables(t *testing.T) {
 	}
 	t.Run("a number that is written too long, wherever it stands", func(t *testing.T) {
 		long := json.Number("1." + strings.Repeat("0", 63))
-		values := map[string]any{"r": "", "n": long, "l": []any{map[string]any{"x": long}}, "none": long, "o": map[string]any{"x": long[:64]}}
+		values := map[string]any{"r": "", "n": long, "l": []any{map[string]any{"x": long}}, "none": long,
+			"o": map[string]any{"x": long[:64]}}
 		_, err := c.Render(values, prompt.Strict)
 		got := faults(t, err)
 		slices.Sort(got)
-		if want := []string{"/variables/l too_long", "/variables/n too_long", "/variables/none too_long", "invalid_variables"}; !slices.Equal(got, want) {
+		if want := []string{"/variables/l too_long", "/variables/n too_long", "/variables/none too_long",
+			"invalid_variables"}; !slices.Equal(got, want) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -249,12 +268,15 @@ func TestUnused(t *testing.T) {
 		want    []string
 	}{
 		{"none", text("{{a}} {{b.c}} {{#l}}{{m}}{{/l}}"), `{"a":1,"b":{},"l":[],"m":2}`, nil},
-		{"those that no tag names, sorted", text("{{a}}"), `{"z":1,"a":1,"b":null,"":2,".":3}`, []string{"", ".", "b", "z"}},
+		{"those that no tag names, sorted", text("{{a}}"), `{"z":1,"a":1,"b":null,"":2,".":3}`,
+			[]string{"", ".", "b", "z"}},
 		{"one that is declared", text("x", prompt.Variable{Name: "a", Type: "string"}), `{"a":"A"}`, []string{"a"}},
 		{"one that only a comment names", text("{{! a }}"), `{"a":"A"}`, []string{"a"}},
 		{"a dotted name that is not declared", text("{{a.b}}"), `{"a.b":1,"a":{}}`, []string{"a.b"}},
 		{"not one in a section that stays away", text("{{#no}}{{a}}{{/no}}"), `{"a":"A"}`, nil},
-		{"not what a placeholder takes", chat(prompt.Message{Placeholder: "h"}, prompt.Message{Role: "user", Content: "x"}), `{"h":[],"g":[],"":[1]}`, []string{"", "g"}},
+		{"not what a placeholder takes",
+			chat(prompt.Message{Placeholder: "h"}, prompt.Message{Role: "user", Content: "x"}),
+			`{"h":[],"g":[],"":[1]}`, []string{"", "g"}},
 		{"all of a verbatim text", prompt.Content{Text: "{{a}}", Format: prompt.Verbatim}, `{"a":"A"}`, []string{"a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +289,8 @@ func TestUnused(t *testing.T) {
 }
 
 func TestVariablesWithDots(t *testing.T) {
-	c := text("{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}", prompt.Variable{Name: "u", Type: "object"}, prompt.Variable{Name: "u.n", Type: "string"})
+	c := text("{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}", prompt.Variable{Name: "u", Type: "object"},
+		prompt.Variable{Name: "u.n", Type: "string"})
 	out, err := c.Render(decode(t, `{"u":{"n":"inner","m":"M"},"u.n":"whole"}`), prompt.Strict)
 	if err != nil || out.Text != "whole M inner " {
 		t.Errorf("got %+v, %v", out, err)
@@ -276,7 +299,8 @@ func TestVariablesWithDots(t *testing.T) {
 
 func TestRenderChat(t *testing.T) {
 	user := func(s string) prompt.Message { return prompt.Message{Role: "user", Content: s} }
-	c := chat(prompt.Message{Role: "system", Content: "You are {{role}}."}, prompt.Message{Placeholder: "history"}, prompt.Message{Placeholder: "must", Required: true}, user("{{q}}"))
+	c := chat(prompt.Message{Role: "system", Content: "You are {{role}}."}, prompt.Message{Placeholder: "history"},
+		prompt.Message{Placeholder: "must", Required: true}, user("{{q}}"))
 	for _, tt := range []struct {
 		name, values string
 		mode         prompt.Mode
@@ -284,15 +308,25 @@ func TestRenderChat(t *testing.T) {
 		missing      []string
 		faults       []string
 	}{
-		{"placeholders expand in place", `{"role":"<R>","q":"{{role}}","history":[{"role":"user","content":"{{q}}"},{"role":"assistant","content":"b"}],"must":[{"role":"tool","content":"c"}]}`, prompt.Strict,
-			[]prompt.Message{{Role: "system", Content: "You are <R>."}, user("{{q}}"), {Role: "assistant", Content: "b"}, {Role: "tool", Content: "c"}, user("{{role}}")}, nil, nil},
-		{"an optional one is nothing", `{"must":[]}`, prompt.Strict, []prompt.Message{{Role: "system", Content: "You are ."}, user("")}, nil, nil},
-		{"a required one is missing", `{}`, prompt.Strict, nil, nil, []string{"missing_variables", "/variables/must required"}},
-		{"a required one stays", `{"history":[]}`, prompt.Partial, []prompt.Message{{Role: "system", Content: "You are ."}, {Placeholder: "must", Required: true}, user("")}, []string{"must"}, nil},
+		{"placeholders expand in place",
+			`{"role":"<R>","q":"{{role}}","history":[{"role":"user","content":"{{q}}"},{"role":"assistant","content":"b"}],"must":[{"role":"tool","content":"c"}]}`, prompt.Strict,
+			[]prompt.Message{{Role: "system", Content: "You are <R>."}, user("{{q}}"),
+				{Role: "assistant", Content: "b"}, {Role: "tool", Content: "c"}, user("{{role}}")}, nil, nil},
+		{"an optional one is nothing", `{"must":[]}`, prompt.Strict,
+			[]prompt.Message{{Role: "system", Content: "You are ."}, user("")}, nil, nil},
+		{"a required one is missing", `{}`, prompt.Strict, nil, nil,
+			[]string{"missing_variables", "/variables/must required"}},
+		{"a required one stays", `{"history":[]}`, prompt.Partial,
+			[]prompt.Message{{Role: "system", Content: "You are ."}, {Placeholder: "must", Required: true}, user("")},
+			[]string{"must"}, nil},
 		{"messages that are none", `{"must":{},"history":[1,{},{"role":"bot","content":"x"},{"role":"user","content":1},{"role":"user","content":"x","name":"y"},{"role":"user","content":""}]}`, prompt.Strict, nil, nil,
-			[]string{"invalid_variables", "/variables/must wrong_type", "/variables/history/0 wrong_type", "/variables/history/1/role required", "/variables/history/1/content required", "/variables/history/2/role not_allowed_value",
-				"/variables/history/3/content wrong_type", "/variables/history/4 unknown_field", "/variables/history/5/content required"}},
-		{"NUL", `{"must":[{"role":"user","content":"a\u0000"}]}`, prompt.Strict, nil, nil, []string{"invalid_variables", "/variables/must/0/content invalid_characters"}},
+			[]string{"invalid_variables", "/variables/must wrong_type", "/variables/history/0 wrong_type",
+				"/variables/history/1/role required", "/variables/history/1/content required",
+				"/variables/history/2/role not_allowed_value",
+				"/variables/history/3/content wrong_type", "/variables/history/4 unknown_field",
+				"/variables/history/5/content required"}},
+		{"NUL", `{"must":[{"role":"user","content":"a\u0000"}]}`, prompt.Strict, nil, nil,
+			[]string{"invalid_variables", "/variables/must/0/content invalid_characters"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := c.Render(decode(t, tt.values), tt.mode)
@@ -305,7 +339,8 @@ func TestRenderChat(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(tt.want, out.Messages); err != nil || diff != "" || !slices.Equal(out.Missing, tt.missing) || out.Text != "" {
+			if diff := cmp.Diff(tt.want, out.Messages); err != nil || diff != "" ||
+				!slices.Equal(out.Missing, tt.missing) || out.Text != "" {
 				t.Errorf("%v %+v\n%s", err, out, diff)
 			}
 		})
@@ -324,7 +359,8 @@ func TestRenderChat(t *testing.T) {
 			t.Errorf("error = %v", err)
 		}
 		v.Variables[0].Default = json.RawMessage(`[{"role":"user","content":"x"}]`)
-		if out, err := v.Render(nil, prompt.Strict); err != nil || len(out.Messages) != 1 || out.Messages[0] != user("x") {
+		if out, err := v.Render(nil, prompt.Strict); err != nil || len(out.Messages) != 1 ||
+			out.Messages[0] != user("x") {
 			t.Errorf("with a default: %+v, %v", out, err)
 		}
 	})
@@ -332,119 +368,6 @@ func TestRenderChat(t *testing.T) {
 		before := c.Hash()
 		if _, err := c.Render(decode(t, `{"must":[],"role":"R"}`), prompt.Strict); err != nil || c.Hash() != before {
 			t.Error("changed by a render")
-		}
-	})
-}
-
-func TestRenderIsBounded(t *testing.T) {
-	numbers := make([]any, 3000)
-	for i := range numbers {
-		numbers[i] = float64(i)
-	}
-	objects := make([]any, 20000)
-	for i := range objects {
-		objects[i] = map[string]any{}
-	}
-	messages := make([]any, 70_000)
-	for i := range messages {
-		messages[i] = map[string]any{"role": "user", "content": "x"}
-	}
-	values := map[string]any{"messages": messages, "l": numbers, "one": []any{map[string]any{}}, "objects": objects, "big": strings.Repeat("x", 64<<10), "o": map[string]any{"a": "b"}, "half": strings.Repeat("y", prompt.MaxRenderedBytes/2)}
-	nested := func(name, inside string, depth int) string {
-		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)
-	}
-	long := strings.Repeat("m", 64)
-	for name, content := range map[string]prompt.Content{
-		"a list in itself that prints":            text(nested("l", "x", 5)),
-		"a list in itself that prints nothing":    text(nested("l", "", 30)),
-		"a list in itself that looks far up":      text(nested("l", "{{none}}", 30)),
-		"long names that are nowhere":             text("{{#objects}}{{a" + strings.Repeat("."+long, 3) + "}}" + strings.Repeat("{{a.b"+strings.Repeat(".c", 120)+"}}", 4) + "{{/objects}}"),
-		"names that are looked for in many items": text(nested("one", "{{#objects}}{{"+long+"}}{{/objects}}", 25)),
-		"a list that prints objects":              text("{{#objects}}" + strings.Repeat("{{o}}", 100) + "{{/objects}}"),
-		"a list that prints empty objects":        text("{{#objects}}" + strings.Repeat("{{.}}", 8) + "{{/objects}}"),
-		"one message for each of many items":      {Format: prompt.Mustache, Messages: []prompt.Message{{Placeholder: "messages"}}},
-		"a list that prints a text":               text("{{#l}}{{big}}{{/l}}"),
-		"a list that prints numbers":              text(nested("l", "{{.}}", 2)),
-		"a text and messages together":            chat(prompt.Message{Role: "user", Content: "{{half}}"}, prompt.Message{Role: "user", Content: "{{half}}x"}),
-		"one byte too many":                       text("{{half}}{{half}}x"),
-		"one message too many from a placeholder": {Format: prompt.Mustache, Messages: []prompt.Message{{Role: "user", Content: "{{half}}{{half}}"}, {Placeholder: "h"}}, Variables: []prompt.Variable{{Name: "h", Type: "array", Default: json.RawMessage(`[{"role":"user","content":"x"}]`)}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			out, err := content.Render(values, prompt.Strict)
-			if !errors.Is(err, prompt.ErrRenderTooLarge) {
-				t.Errorf("error = %v", err)
-			}
-			if out.Text != "" || out.Messages != nil {
-				t.Error("something was rendered")
-			}
-		})
-	}
-	t.Run("all that may be", func(t *testing.T) {
-		if out, err := text("{{half}}{{half}}").Render(values, prompt.Strict); err != nil || len(out.Text) != prompt.MaxRenderedBytes {
-			t.Errorf("%d bytes, %v", len(out.Text), err)
-		}
-	})
-	t.Run("a long list in a long prompt is no trouble", func(t *testing.T) {
-		if _, err := text("{{#objects}}{{none}} {{.}} {{big.none}}\n{{/objects}}").Render(values, prompt.Strict); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestRenderProperties(t *testing.T) {
-	t.Run("a text without tags stays as it is", rapid.MakeCheck(func(t *rapid.T) {
-		s := strings.ReplaceAll(rapid.String().Draw(t, "text"), "{{", "{ {")
-		out, err := text(s).Render(map[string]any{"a": "A"}, prompt.Strict)
-		if err != nil || out.Text != s {
-			t.Fatalf("%q gives %q, %v", s, out.Text, err)
-		}
-	}))
-	t.Run("a verbatim text stays as it is", rapid.MakeCheck(func(t *rapid.T) {
-		s := rapid.String().Draw(t, "text") + rapid.SampledFrom([]string{"", "{{a}}", "{{#a}}", "{{> x}}", "{{"}).Draw(t, "tag")
-		out, err := prompt.Content{Text: s, Format: prompt.Verbatim}.Render(map[string]any{"a": "A"}, prompt.Strict)
-		if err != nil || out.Text != s {
-			t.Fatalf("%q gives %q, %v", s, out.Text, err)
-		}
-	}))
-	t.Run("a value comes out literally", rapid.MakeCheck(func(t *rapid.T) {
-		v := rapid.String().Draw(t, "before") + rapid.SampledFrom([]string{"{{x}}", "{{> /etc/hostname}}", "{{#x}}", "{{=| |=}}", "<&>\"'"}).Draw(t, "tag") + rapid.String().Draw(t, "after")
-		out, err := text("{{x}}|{{#x}}{{.}}{{/x}}|{{{x}}}").Render(map[string]any{"x": v}, prompt.Strict)
-		if want := v + "|" + v + "|" + v; err != nil || out.Text != want {
-			t.Fatalf("%q gives %q, %v", v, out.Text, err)
-		}
-	}))
-}
-
-func FuzzRender(f *testing.F) {
-	for _, s := range []string{"Hi {{name}}", "{{#a}}{{.}}{{/a}}", "{{#a}}{{#a}}{{#a}}{{b}}{{/a}}{{/a}}{{/a}}", " {{^a}} \r\n{{/a}}\n", "{{a.b.c}}", "{{> x}}", "{{{a}}}", "{{&a}}"} {
-		f.Add(s, `{"a":[1,{"b":[2.50,1e400]},"x"],"name":"N"}`)
-		f.Add(s, `{"a":{"b":{"c":0}},"b":null,"a.b":true}`)
-	}
-	f.Fuzz(func(t *testing.T, s, valuesText string) {
-		dec := json.NewDecoder(strings.NewReader(valuesText))
-		dec.UseNumber()
-		var values map[string]any
-		if err := dec.Decode(&values); err != nil {
-			return
-		}
-		for _, c := range []prompt.Content{text(s, prompt.Variable{Name: "a", Type: "array", Required: true}), chat(prompt.Message{Role: "user", Content: s}, prompt.Message{Placeholder: "a", Required: true}), {Text: s, Format: prompt.Verbatim}} {
-			for _, mode := range []prompt.Mode{prompt.Strict, prompt.Partial} {
-				out, err := c.Render(values, mode)
-				var foreseen *fault.Error
-				if err != nil && !errors.As(err, &foreseen) {
-					t.Fatal(err)
-				}
-				size := len(out.Text)
-				for _, m := range out.Messages {
-					size += len(m.Content)
-				}
-				if size > prompt.MaxRenderedBytes {
-					t.Fatalf("%d bytes", size)
-				}
-				if err == nil && c.Format == prompt.Verbatim && out.Text != s {
-					t.Fatalf("%q gives %q", s, out.Text)
-				}
-			}
 		}
 	})
 }

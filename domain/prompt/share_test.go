@@ -16,13 +16,17 @@ func TestShare(t *testing.T) {
 	t.Run("a share is what was granted", func(t *testing.T) {
 		tmpl, _ := cast()
 		until := now.Add(time.Hour)
-		got, err := tmpl.Share(manager, named("sam"), prompt.Grant{Email: "sam@example.com", Role: access.Editor, ExpiresAt: until})
-		want := prompt.Share{User: "sam", Role: access.Editor, ExpiresAt: until, GrantedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
-		if err != nil || got != want || !slices.Equal(tmpl.ChangedShares, []prompt.Share{want}) || tmpl.Access(stranger) != access.Editor {
+		got, err := tmpl.Share(manager, named("sam"), prompt.Grant{Email: "sam@example.com", Role: access.Editor,
+			ExpiresAt: until})
+		want := prompt.Share{User: "sam", Role: access.Editor, ExpiresAt: until, GrantedBy: "max", Revision: 1,
+			CreatedAt: now, UpdatedAt: now}
+		if err != nil || got != want || !slices.Equal(tmpl.ChangedShares, []prompt.Share{want}) ||
+			tmpl.Access(stranger) != access.Editor {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, manager, "prompt_share.created")
-		if data := tmpl.Recorded()[0].Data; data["user_id"] != identity.UserID("sam") || data["role"] != "editor" || tmpl.Revision != 7 {
+		if data := tmpl.Recorded()[0].Data; data["user_id"] != identity.UserID("sam") || data["role"] != "editor" ||
+			tmpl.Revision != 7 {
 			t.Errorf("data = %v, revision %d", data, tmpl.Revision)
 		}
 	})
@@ -39,12 +43,14 @@ func TestShare(t *testing.T) {
 		{"an admin too", admin, "sam", grant("sam", access.Manager), 4, nil},
 		{"but no one above themselves", manager, "sam", grant("sam", access.Owner), 4, identity.ErrRoleCeiling},
 		{"who is no member gets none", owner, "out", grant("out", access.Viewer), 4, prompt.ErrUserNotInWorkspace},
-		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Role: access.Viewer}, 4, prompt.ErrUserNotInWorkspace},
+		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Role: access.Viewer},
+			4, prompt.ErrUserNotInWorkspace},
 		{"the owner needs none", manager, "ann", grant("ann", access.Viewer), 4, prompt.ErrOwnerShare},
 		{"no one gets two", owner, "vic", grant("vic", access.Editor), 4, prompt.ErrAlreadyShared},
 		{"an expired one is replaced", owner, "exp", grant("exp", access.Viewer), 4, nil},
 		{"the 200th is the last", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares - 1, nil},
-		{"the 201st is one too many", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares, prompt.ErrShareLimit},
+		{"the 201st is one too many", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares,
+			prompt.ErrShareLimit},
 		{"to replace an expired one is none more", owner, "exp", grant("exp", access.Viewer), prompt.MaxShares, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,7 +62,8 @@ func TestShare(t *testing.T) {
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
-			} else if s := got; !slices.Equal(tmpl.ChangedShares, []prompt.Share{s}) || s.Role != tt.g.Role || !s.ExpiresAt.IsZero() || s.Revision != 1 {
+			} else if s := got; !slices.Equal(tmpl.ChangedShares, []prompt.Share{s}) || s.Role != tt.g.Role ||
+				!s.ExpiresAt.IsZero() || s.Revision != 1 {
 				t.Errorf("share = %+v, to save %+v", s, tmpl.ChangedShares)
 			}
 		})
@@ -66,9 +73,12 @@ func TestShare(t *testing.T) {
 		want string
 	}{
 		"neither user nor address": {prompt.Grant{Role: access.Viewer}, "/user_id required"},
-		"both of them":             {prompt.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, "/user_id required"},
-		"an end that is now":       {prompt.Grant{User: "sam", Role: access.Viewer, ExpiresAt: now}, "/expires_at in_the_past"},
-		"an end that was":          {prompt.Grant{User: "sam", Role: access.Viewer, ExpiresAt: now.Add(-time.Hour)}, "/expires_at in_the_past"},
+		"both of them": {prompt.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer},
+			"/user_id required"},
+		"an end that is now": {prompt.Grant{User: "sam", Role: access.Viewer, ExpiresAt: now},
+			"/expires_at in_the_past"},
+		"an end that was": {prompt.Grant{User: "sam", Role: access.Viewer, ExpiresAt: now.Add(-time.Hour)},
+			"/expires_at in_the_past"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl, _ := cast()
@@ -87,13 +97,16 @@ func TestChangeShare(t *testing.T) {
 	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := cast()
 		until := now.Add(time.Hour)
-		got, err := tmpl.ChangeShare(later, nil, named("vic"), prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
-		if err != nil || !slices.Equal(tmpl.ChangedShares, []prompt.Share{got}) || got.Role != access.Manager || got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
+		got, err := tmpl.ChangeShare(later, nil, named("vic"),
+			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
+		if err != nil || !slices.Equal(tmpl.ChangedShares, []prompt.Share{got}) || got.Role != access.Manager ||
+			got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, later, "prompt_share.updated")
 		data := tmpl.Recorded()[0].Data
-		if data["user_id"] != identity.UserID("vic") || data["role"] != (event.Change{From: "viewer", To: "manager"}) || data["expires_at"] != (event.Change{From: nil, To: until}) {
+		if data["user_id"] != identity.UserID("vic") || data["role"] != (event.Change{From: "viewer", To: "manager"}) ||
+			data["expires_at"] != (event.Change{From: nil, To: until}) {
 			t.Errorf("data = %v", data)
 		}
 	})
@@ -107,7 +120,8 @@ func TestChangeShare(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		got, err := tmpl.ChangeShare(owner, nil, named("exp"), prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
+		got, err := tmpl.ChangeShare(owner, nil, named("exp"),
+			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
 		if err != nil || got != shares()["exp"] {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -120,11 +134,14 @@ func TestChangeShare(t *testing.T) {
 		c    prompt.ShareChanges
 		want error
 	}{
-		{"no one grants above themselves", manager, "vic", prompt.ShareChanges{Role: new(access.Owner)}, identity.ErrRoleCeiling},
+		{"no one grants above themselves", manager, "vic", prompt.ShareChanges{Role: new(access.Owner)},
+			identity.ErrRoleCeiling},
 		{"a share that is not there", owner, "sam", prompt.ShareChanges{}, prompt.ErrShareNotFound},
 		{"is not told to a stranger", stranger, "sam", prompt.ShareChanges{}, prompt.ErrNotFound},
-		{"one's own cannot be raised", editor, "eve", prompt.ShareChanges{Role: new(access.Manager)}, prompt.ErrForbidden},
-		{"an end in the past is refused", owner, "vic", prompt.ShareChanges{ExpiresAt: new(now.Add(-1))}, fault.ErrInvalid},
+		{"one's own cannot be raised", editor, "eve", prompt.ShareChanges{Role: new(access.Manager)},
+			prompt.ErrForbidden},
+		{"an end in the past is refused", owner, "vic", prompt.ShareChanges{ExpiresAt: new(now.Add(-1))},
+			fault.ErrInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := cast()
@@ -146,7 +163,8 @@ func TestUnshare(t *testing.T) {
 		{"a manager removes a share", manager, "vic", nil},
 		{"an expired one too", owner, "exp", nil},
 		{"everyone may give up their own", viewer, "vic", nil},
-		{"but not with a viewing credential", with(viewer, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), "vic", prompt.ErrForbidden},
+		{"but not with a viewing credential", with(viewer, func(a *identity.Actor) { a.Ceiling = identity.Viewer }),
+			"vic", prompt.ErrForbidden},
 		{"nor another's", viewer, "eve", prompt.ErrForbidden},
 		{"nor may an editor", editor, "vic", prompt.ErrForbidden},
 		{"whose share has expired sees nothing to give up", expired, "exp", prompt.ErrNotFound},

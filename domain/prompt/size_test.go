@@ -10,7 +10,8 @@ import (
 
 func TestQuotedSizeIsThatOfTheJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\"\\\b\t\n\v\f\r\x00\x1f\x7f<>&\u2027\u2028\u2029\u202a")))).Draw(t, "text")
+		s := rapid.StringOf(rapid.OneOf(rapid.Rune(),
+			rapid.RuneFrom([]rune("\"\\\b\t\n\v\f\r\x00\x1f\x7f<>&\u2027\u2028\u2029\u202a")))).Draw(t, "text")
 		if want, err := encode(s); err != nil || quotedSize(s) != len(want) {
 			t.Fatalf("%q takes %d, want %d", s, quotedSize(s), len(want))
 		}
@@ -21,13 +22,16 @@ func TestContentIsBoundedAsAWhole(t *testing.T) {
 	large := func(n int) json.RawMessage { return json.RawMessage(`["` + strings.Repeat("x", n-4) + `"]`) }
 	content := func(text string) Content {
 		return Content{
-			Text: text, Tools: large(MaxJSONBytes), ResponseFormat: json.RawMessage(`{"a":` + string(large(MaxJSONBytes-6)) + `}`),
-			Variables: []Variable{{Name: "a", Type: "string", Description: strings.Repeat("x", MaxVariablesBytes-64)}},
-			Model:     &ModelConfig{ExtraParams: map[string]any{"x": strings.Repeat("x", MaxExtraBytes-8)}},
+			Text: text, Tools: large(MaxJSONBytes),
+			ResponseFormat: json.RawMessage(`{"a":` + string(large(MaxJSONBytes-6)) + `}`),
+			Variables: []Variable{
+				{Name: "a", Type: "string", Description: strings.Repeat("x", MaxVariablesBytes-64)}},
+			Model: &ModelConfig{ExtraParams: map[string]any{"x": strings.Repeat("x", MaxExtraBytes-8)}},
 		}
 	}
 	t.Run("the largest of every part fits", func(t *testing.T) {
-		if c, err := content(strings.Repeat("x", MaxTextBytes)).checked(Text, true); err != nil || c.Size() > MaxContentBytes {
+		if c, err := content(strings.Repeat("x", MaxTextBytes)).checked(Text, true); err != nil ||
+			c.Size() > MaxContentBytes {
 			t.Errorf("%d bytes: %+v", c.Size(), err)
 		}
 	})
@@ -42,7 +46,8 @@ func TestContentIsBoundedAsAWhole(t *testing.T) {
 		c.Tools, c.Variables[0].Description = append(c.Tools, ' '), c.Variables[0].Description+"x"
 		c.Model.ExtraParams["y"] = 1
 		_, err := c.checked(Text, true)
-		if got := strings.Join(complaint(t, err), ", "); got != "invalid_fields, /variables too_long, /model_config/extra_params too_long, /tools too_long" {
+		if got := strings.Join(complaint(t, err), ", "); got != "invalid_fields, /variables too_long, "+
+			"/model_config/extra_params too_long, /tools too_long" {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -70,17 +70,20 @@ func TestUnsupportedSyntax(t *testing.T) {
 			name = name[:40] + "…"
 		}
 		t.Run(name, func(t *testing.T) {
-			for pointer, c := range map[string]Content{"/text": {Text: text}, "/messages/1/content": {Messages: []Message{says("x"), says(text)}}} {
+			for pointer, c := range map[string]Content{"/text": {Text: text},
+				"/messages/1/content": {Messages: []Message{says("x"), says(text)}}} {
 				of := Text
 				if c.Text == "" {
 					of = Chat
 				}
 				_, err := c.checked(of, false)
-				if got := complaint(t, err); !slices.Equal(got, []string{"unsupported_syntax", pointer + " unsupported_syntax"}) {
+				if got := complaint(t, err); !slices.Equal(got,
+					[]string{"unsupported_syntax", pointer + " unsupported_syntax"}) {
 					t.Fatalf("error = %q", got)
 				}
 				var f *fault.Error
-				if errors.As(err, &f); !strings.Contains(f.Fields[0].Detail, want) || !strings.HasPrefix(f.Fields[0].Detail, "Line ") {
+				if errors.As(err, &f); !strings.Contains(f.Fields[0].Detail, want) ||
+					!strings.HasPrefix(f.Fields[0].Detail, "Line ") {
 					t.Errorf("detail = %q, want %q", f.Fields[0].Detail, want)
 				}
 				c.Format = Mustache
@@ -98,7 +101,8 @@ func TestUnsupportedSyntax(t *testing.T) {
 	})
 	t.Run("one complaint for each text", func(t *testing.T) {
 		_, err := (Content{Messages: []Message{says("{{> x}}{{> y}}"), says("x"), says("{{")}}).checked(Chat, false)
-		want := []string{"unsupported_syntax", "/messages/0/content unsupported_syntax", "/messages/2/content unsupported_syntax"}
+		want := []string{"unsupported_syntax", "/messages/0/content unsupported_syntax",
+			"/messages/2/content unsupported_syntax"}
 		if got := complaint(t, err); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -109,8 +113,10 @@ func TestUnsupportedSyntax(t *testing.T) {
 // parser has the same cost.
 func BenchmarkParsing(b *testing.B) {
 	for name, unit := range map[string]string{
-		"sections": "{{#a}}{{/a}}", "variables": "{{a}}", "blanks": "  \t  ", "blanks before a tag": strings.Repeat(" ", 100) + "{{a}}",
-		"blank lines": "   {{! }}\n", "braces": "} } }} }}}", "comments": "{{! {{ }}", "newlines": "\n\n\n{{a}}",
+		"sections": "{{#a}}{{/a}}", "variables": "{{a}}", "blanks": "  \t  ",
+		"blanks before a tag": strings.Repeat(" ", 100) + "{{a}}",
+		"blank lines":         "   {{! }}\n", "braces": "} } }} }}}", "comments": "{{! {{ }}",
+		"newlines": "\n\n\n{{a}}",
 	} {
 		for _, size := range []int{MaxTextBytes / 8, MaxTextBytes} {
 			b.Run(fmt.Sprintf("%s/%d KiB", name, size>>10), func(b *testing.B) {

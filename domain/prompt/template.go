@@ -116,8 +116,8 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		return nil, identity.Needs(identity.Member)
 	}
 	t := &Template{
-		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Name: naming.Normal(d.Name), Type: d.Type,
-		Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
+		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Name: naming.Normal(d.Name),
+		Type: d.Type, Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
 	}
 	if t.Type == "" {
 		t.Type = Text
@@ -125,7 +125,8 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 	if err := t.check(true); err != nil {
 		return nil, err
 	}
-	t.Record(by, "prompt_template.created", string(t.ID), map[string]any{"name": t.Name, "type": t.Type, "visibility": t.Visibility})
+	t.Record(by, "prompt_template.created", string(t.ID),
+		map[string]any{"name": t.Name, "type": t.Type, "visibility": t.Visibility})
 	return t, nil
 }
 
@@ -180,7 +181,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if owner.User != *c.Owner || !owner.InWorkspace {
+		if owner.User != *c.Owner || !owner.InWorkspace || c.Owner.IsGroup() {
 			return ErrUserNotInWorkspace
 		}
 		t.transfer(by, owner)
@@ -195,7 +196,8 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner
 // transfer makes to the owner. The previous owner becomes a manager.
 func (t *Template) transfer(by identity.Actor, to Recipient) {
 	if manager := t.Transfer(by, t.object(), to.User); manager != "" {
-		t.save(Share{User: manager, Role: access.Manager, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At})
+		t.save(Share{User: manager, Role: access.Manager, GrantedBy: by.User, Revision: 1, CreatedAt: by.At,
+			UpdatedAt: by.At})
 	}
 	if to.Share != nil {
 		t.save(Share{User: to.User})
@@ -212,7 +214,8 @@ func (t *Template) check(renamed bool) error {
 	case n > 255:
 		wrong.Add("/name", "too_long", "Must have at most 255 characters.")
 	case !validName(t.Name):
-		wrong.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends with a space.")
+		wrong.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends "+
+			"with a space.")
 	}
 	if t.Type != Text && t.Type != Chat {
 		wrong.Add("/type", "not_allowed_value", "Must be text or chat.")

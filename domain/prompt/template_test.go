@@ -21,17 +21,21 @@ func TestNew(t *testing.T) {
 	t.Run("a template belongs to who makes it, and is a private text unless said otherwise", func(t *testing.T) {
 		got, err := prompt.New(owner, prompt.Draft{Name: "Greeting"})
 		wantErr(t, err, nil)
-		if !id.Valid(prompt.Prefix, string(got.ID)) || got.Owner != "ann" || got.CreatedBy != "ann" || got.Workspace != "acme" ||
-			got.Type != prompt.Text || got.Visibility != access.Private || got.Protected || got.Revision != 1 || got.CreatedAt != now || got.UpdatedAt != now {
+		if !id.Valid(prompt.Prefix, string(got.ID)) || got.Owner != "ann" || got.CreatedBy != "ann" ||
+			got.Workspace != "acme" ||
+			got.Type != prompt.Text || got.Visibility != access.Private || got.Protected || got.Revision != 1 ||
+			got.CreatedAt != now || got.UpdatedAt != now {
 			t.Fatalf("got %+v", got)
 		}
 		recorded(t, got, owner, "prompt_template.created")
 	})
 	t.Run("it is what was asked for", func(t *testing.T) {
-		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"}, Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true}
+		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"},
+			Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true}
 		got, err := prompt.New(owner, d)
 		wantErr(t, err, nil)
-		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility, got.Protected}); fmt.Sprint(again) != fmt.Sprint(d) {
+		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,
+			got.Protected}); fmt.Sprint(again) != fmt.Sprint(d) {
 			t.Fatalf("got %+v", again)
 		}
 	})
@@ -39,11 +43,12 @@ func TestNew(t *testing.T) {
 		by   identity.Actor
 		want error
 	}{
-		"a member may":                       {owner, nil},
-		"an admin may":                       {admin, nil},
-		"a viewer of the workspace may not":  {actor("vic", identity.Viewer), identity.ErrForbidden},
-		"who has no role may not":            {nobody, identity.ErrForbidden},
-		"a viewing credential may not":       {with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), identity.ErrForbidden},
+		"a member may":                      {owner, nil},
+		"an admin may":                      {admin, nil},
+		"a viewer of the workspace may not": {actor("vic", identity.Viewer), identity.ErrForbidden},
+		"who has no role may not":           {nobody, identity.ErrForbidden},
+		"a viewing credential may not": {with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }),
+			identity.ErrForbidden},
 		"nor a credential without a ceiling": {uncapped, identity.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,9 +89,12 @@ func TestFields(t *testing.T) {
 		{"an empty tag", prompt.Draft{Name: "x", Tags: []string{""}}, []string{"/tags too_long"}},
 		{"metadata of 16 KiB", prompt.Draft{Name: "x", Metadata: make([]byte, 16<<10)}, nil},
 		{"a byte more", prompt.Draft{Name: "x", Metadata: make([]byte, 16<<10+1)}, []string{"/metadata too_long"}},
-		{"another visibility", prompt.Draft{Name: "x", Visibility: "public"}, []string{"/visibility not_allowed_value"}},
-		{"all that is wrong at once", prompt.Draft{Description: long(2001), Tags: many(21), Visibility: "public", Metadata: make([]byte, 16<<10+1)},
-			[]string{"/name too_short", "/visibility not_allowed_value", "/description too_long", "/tags too_many_items", "/metadata too_long"}},
+		{"another visibility", prompt.Draft{Name: "x", Visibility: "public"},
+			[]string{"/visibility not_allowed_value"}},
+		{"all that is wrong at once", prompt.Draft{Description: long(2001), Tags: many(21), Visibility: "public",
+			Metadata: make([]byte, 16<<10+1)},
+			[]string{"/name too_short", "/visibility not_allowed_value", "/description too_long",
+				"/tags too_many_items", "/metadata too_long"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := prompt.New(owner, tt.d)
@@ -97,7 +105,9 @@ func TestFields(t *testing.T) {
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = access.Private
 			}
-			err = apply(tmpl, owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata }, Visibility: &tt.d.Visibility})
+			err = apply(tmpl, owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description,
+				Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata },
+				Visibility: &tt.d.Visibility})
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("Change: wrong = %q, want %q", got, tt.want)
 			}
@@ -119,16 +129,20 @@ func TestChange(t *testing.T) {
 		tmpl, _ := cast()
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 		wantErr(t, apply(tmpl, by, nil, prompt.Changes{
-			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
+			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"},
+			Metadata:   func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
 			Visibility: new(access.Workspace), Protected: new(true),
 		}), nil)
-		if tmpl.Name != "n" || tmpl.Description != "secret plans" || tmpl.Tags[0] != "b" || string(tmpl.Metadata) != `{"k":1}` ||
-			tmpl.Visibility != access.Workspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At || tmpl.CreatedAt != now.Add(-time.Hour) {
+		if tmpl.Name != "n" || tmpl.Description != "secret plans" || tmpl.Tags[0] != "b" ||
+			string(tmpl.Metadata) != `{"k":1}` ||
+			tmpl.Visibility != access.Workspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At ||
+			tmpl.CreatedAt != now.Add(-time.Hour) {
 			t.Fatalf("got %+v", tmpl)
 		}
 		recorded(t, tmpl, by, "prompt_template.updated")
 		data := tmpl.Recorded()[0].Data
-		if data["name"] != (event.Change{From: "Greeting", To: "n"}) || data["description"] != true || data["tags"] != true || data["metadata"] != true || len(data) != 6 {
+		if data["name"] != (event.Change{From: "Greeting", To: "n"}) || data["description"] != true ||
+			data["tags"] != true || data["metadata"] != true || len(data) != 6 {
 			t.Errorf("data = %v", data)
 		}
 	})
@@ -144,14 +158,17 @@ func TestChange(t *testing.T) {
 		if got := string(tmpl.Metadata); got != `{"team":"42","a":1}` {
 			t.Fatalf("metadata = %s", got)
 		}
-		if got := wrongFields(t, add(strings.Repeat("x", 16<<10-20))); !slices.Equal(got, []string{"/metadata too_long"}) {
+		if got := wrongFields(t, add(strings.Repeat("x", 16<<10-20))); !slices.Equal(got,
+			[]string{"/metadata too_long"}) {
 			t.Errorf("wrong = %q", got)
 		}
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description, Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}), nil)
+		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description,
+			Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}),
+			nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("nothing at all changes nothing", func(t *testing.T) {
@@ -164,7 +181,8 @@ func TestChange(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
 		wantErr(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
-		wantErr(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}), prompt.ErrForbidden)
+		wantErr(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}),
+			prompt.ErrForbidden)
 		unchanged(t, tmpl, before)
 	})
 }
@@ -174,14 +192,17 @@ func TestTransfer(t *testing.T) {
 	t.Run("who owned it goes on as a manager, and who owns it needs no share", func(t *testing.T) {
 		tmpl, _ := cast()
 		wantErr(t, apply(tmpl, owner, nil, to("vic")), nil)
-		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner || len(tmpl.ChangedShares) != 2 || tmpl.ChangedShares[1] != (prompt.Share{User: "vic"}) {
+		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner ||
+			len(tmpl.ChangedShares) != 2 || tmpl.ChangedShares[1] != (prompt.Share{User: "vic"}) {
 			t.Fatalf("owner %s, shares to save %+v", tmpl.Owner, tmpl.ChangedShares)
 		}
-		if s := tmpl.ChangedShares[0]; s.User != "ann" || s.Role != access.Manager || s.GrantedBy != "ann" || s.Revision != 1 || s.CreatedAt != now || !s.ExpiresAt.IsZero() {
+		if s := tmpl.ChangedShares[0]; s.User != "ann" || s.Role != access.Manager || s.GrantedBy != "ann" ||
+			s.Revision != 1 || s.CreatedAt != now || !s.ExpiresAt.IsZero() {
 			t.Errorf("share = %+v", s)
 		}
 		recorded(t, tmpl, owner, "prompt_template.transferred")
-		if tmpl.Recorded()[0].Data["owner"] != (event.Change{From: identity.UserID("ann"), To: identity.UserID("vic")}) || tmpl.Revision != 8 {
+		if tmpl.Recorded()[0].Data["owner"] != (event.Change{From: identity.UserID("ann"),
+			To: identity.UserID("vic")}) || tmpl.Revision != 8 {
 			t.Errorf("data = %v, revision %d", tmpl.Recorded()[0].Data, tmpl.Revision)
 		}
 	})
@@ -199,15 +220,16 @@ func TestTransfer(t *testing.T) {
 		wantErr(t, apply(tmpl, owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
 		unchanged(t, tmpl, before)
 	})
-	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing", func(t *testing.T) {
-		tmpl, _ := cast()
-		tmpl.OwnerLeft = true
-		wantErr(t, apply(tmpl, admin, nil, to("ada")), prompt.ErrForbidden)
-		wantErr(t, apply(tmpl, boss, nil, to("sam")), nil)
-		if len(tmpl.ChangedShares) > 0 || tmpl.OwnerLeft || tmpl.Owner != "sam" {
-			t.Fatalf("owner %s, left %v, shares to save %+v", tmpl.Owner, tmpl.OwnerLeft, tmpl.ChangedShares)
-		}
-	})
+	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing",
+		func(t *testing.T) {
+			tmpl, _ := cast()
+			tmpl.OwnerLeft = true
+			wantErr(t, apply(tmpl, admin, nil, to("ada")), prompt.ErrForbidden)
+			wantErr(t, apply(tmpl, boss, nil, to("sam")), nil)
+			if len(tmpl.ChangedShares) > 0 || tmpl.OwnerLeft || tmpl.Owner != "sam" {
+				t.Fatalf("owner %s, left %v, shares to save %+v", tmpl.Owner, tmpl.OwnerLeft, tmpl.ChangedShares)
+			}
+		})
 }
 
 func TestDeleteAndRestore(t *testing.T) {
@@ -260,7 +282,8 @@ func TestDeleteAndRestore(t *testing.T) {
 		by   identity.Actor
 		want error
 	}{
-		"its owner": {owner, nil}, "an admin": {admin, nil}, "a manager": {manager, prompt.ErrForbidden}, "a viewer": {viewer, prompt.ErrForbidden}, "a stranger": {stranger, prompt.ErrNotFound},
+		"its owner": {owner, nil}, "an admin": {admin, nil}, "a manager": {manager, prompt.ErrForbidden},
+		"a viewer": {viewer, prompt.ErrForbidden}, "a stranger": {stranger, prompt.ErrNotFound},
 	} {
 		t.Run("restoring a live one changes nothing for "+who, func(t *testing.T) {
 			tmpl, _ := cast()
@@ -274,7 +297,9 @@ func TestDeleteAndRestore(t *testing.T) {
 func TestNameKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-zA-ZäöüÄÖÜßéÉ/ 0-9]{1,20}`).Draw(t, "name")
-		if prompt.NameKey(strings.ToUpper(strings.ToLower(name))) != prompt.NameKey(name) && !strings.Contains(name, "ß") { // the capital of ß does not fold back
+		// the capital of ß does not fold back
+		if prompt.NameKey(strings.ToUpper(strings.ToLower(name))) != prompt.NameKey(name) &&
+			!strings.Contains(name, "ß") {
 			t.Fatalf("%q is another name in capitals", name)
 		}
 		if prompt.NameKey(prompt.NameKey(name)) != prompt.NameKey(name) {

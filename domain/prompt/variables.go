@@ -31,7 +31,8 @@ func (v Variable) check(pointer string, wrong *fault.Fields) {
 		if hasLongNumber(allowed) {
 			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "too_long", numberRule)
 		} else if err != nil || !fits(v.Type, allowed) {
-			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
+			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+
+				", as the variable is.")
 		} else if seen[form] {
 			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Must not be listed twice.")
 		}
@@ -196,7 +197,8 @@ func (c Content) undeclared(parts []part) error {
 			}
 			if root := rootOf(n.name); variable == "" && !members && !named[root] {
 				named[root] = true
-				wrong.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.", n.line, root))
+				wrong.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.",
+					n.line, root))
 			}
 			within := members
 			if n.kind == section {

@@ -53,8 +53,22 @@ func (v *Version) info() *VersionInfo {
 // Labels maps each label of a template to the number of its version.
 type Labels map[string]int
 
+// VersionSummary is what a list shows of a version: its content without the text, messages, tools and response format,
+// which can be megabytes.
+type VersionSummary struct {
+	VersionInfo
+	Format    Format
+	Variables []Variable
+	Model     *ModelConfig
+}
+
+// Summary returns what a list shows of v.
+func (v *Version) Summary() VersionSummary {
+	return VersionSummary{v.VersionInfo, v.Content.Format, v.Content.Variables, v.Content.Model}
+}
+
 // VersionPage is one page of versions.
-type VersionPage = page.Of[Version]
+type VersionPage = page.Of[VersionSummary]
 
 // Ref names a version of a template: by id, number or label, or as active or latest. The zero Ref names
 // none.
@@ -135,7 +149,8 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 	if len(v.Labels) > 0 {
 		t.freeze(v.info())
 	}
-	t.Record(by, "prompt_version.created", string(t.ID), v.named(used.taken(v.info(), map[string]any{"labels": v.Labels})))
+	t.Record(by, "prompt_version.created", string(t.ID),
+		v.named(used.taken(v.info(), map[string]any{"labels": v.Labels})))
 	return v, nil
 }
 
@@ -164,7 +179,8 @@ func (c VersionChanges) apply(t Type, old Content) (Content, error) {
 
 // ChangeVersion edits a version: its content only while it is a draft, labels and commit message
 // always. A label of another version moves to v. used are the labels of t.
-func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges, used Labels) error {
+func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges,
+	used Labels) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -224,7 +240,8 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 // Activate makes v the version that callers receive, and freezes it. Repeating it changes nothing. A
 // nil v is a version that t does not have; only callers who may see t learn that. expected, if given,
 // is the version that the caller believes to be active.
-func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo, expected *VersionID, reason string) error {
+func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo, expected *VersionID,
+	reason string) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -255,7 +272,9 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 	step := Activation{From: t.Active.Version, To: v.ID, By: by.User, At: by.At, Reason: reason}
 	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
 	t.Activated = append(t.Activated, step)
-	t.Record(by, "prompt_template.activated", string(t.ID), v.named(map[string]any{"active_version_id": event.Change{From: event.ID(step.From), To: step.To}, "reason": reason}))
+	t.Record(by, "prompt_template.activated", string(t.ID),
+		v.named(map[string]any{"active_version_id": event.Change{From: event.ID(step.From), To: step.To},
+			"reason": reason}))
 	t.Touch(by)
 	return nil
 }
@@ -343,7 +362,8 @@ func checkNotes(labels []string, message string) error {
 		case !isLabel(l):
 			wrong.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
 		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
-			wrong.Add(pointer, "not_allowed_value", "Is reserved: active, latest, version numbers and identifiers are no labels.")
+			wrong.Add(pointer, "not_allowed_value",
+				"Is reserved: active, latest, version numbers and identifiers are no labels.")
 		case slices.Contains(labels[:i], l):
 			wrong.Add(pointer, "duplicate_item", "Must not be listed twice.")
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 func TestParseRef(t *testing.T) {
@@ -21,11 +20,13 @@ func TestParseRef(t *testing.T) {
 	for s, want := range map[string]prompt.Ref{
 		"active": {Active: true}, "latest": {Latest: true}, versionID: {ID: prompt.VersionID(versionID)},
 		"v1": {Number: 1}, "v12": {Number: 12}, "v2147483647": {Number: 1<<31 - 1},
-		"production": {Label: "production"}, "v": {Label: "v"}, "v1.2": {Label: "v1.2"}, "v-1": {Label: "v-1"}, "12": {Label: "12"}, "a_b-c.d": {Label: "a_b-c.d"},
+		"production": {Label: "production"}, "v": {Label: "v"}, "v1.2": {Label: "v1.2"}, "v-1": {Label: "v-1"},
+		"12": {Label: "12"}, "a_b-c.d": {Label: "a_b-c.d"},
 		strings.Repeat("x", 36): {Label: strings.Repeat("x", 36)},
 		"ver_123":               {Label: "ver_123"}, // no identifier of a version
 		// What names none.
-		"": {}, "v0": {}, "v2147483648": {}, "v99999999999999999999": {}, "Production": {}, "a b": {}, "ä": {}, "a/b": {}, "v1\n": {},
+		"": {}, "v0": {}, "v2147483648": {}, "v99999999999999999999": {}, "Production": {}, "a b": {}, "ä": {},
+		"a/b": {}, "v1\n": {},
 		strings.Repeat("x", 37): {},
 	} {
 		t.Run(fmt.Sprintf("%q", s), func(t *testing.T) {
@@ -60,8 +61,10 @@ func TestAddVersion(t *testing.T) {
 		tmpl, _ := cast()
 		v, err := add(tmpl, prompt.VersionDraft{CommitMessage: "why"})
 		wantErr(t, err, nil)
-		if !id.Valid(prompt.VersionPrefix, string(v.ID)) || v.Template != tmpl.ID || v.Number != 4 || tmpl.LastNumber != 4 || v.Frozen || v.CommitMessage != "why" ||
-			v.ContentHash != v.Content.Hash() || len(v.Content.Variables) != 1 || v.Revision != 1 || v.CreatedBy != "ann" || v.CreatedAt != now || !v.FirstActivatedAt.IsZero() {
+		if !id.Valid(prompt.VersionPrefix, string(v.ID)) || v.Template != tmpl.ID || v.Number != 4 ||
+			tmpl.LastNumber != 4 || v.Frozen || v.CommitMessage != "why" ||
+			v.ContentHash != v.Content.Hash() || len(v.Content.Variables) != 1 || v.Revision != 1 ||
+			v.CreatedBy != "ann" || v.CreatedAt != now || !v.FirstActivatedAt.IsZero() {
 			t.Fatalf("got %+v", v)
 		}
 		recorded(t, tmpl, owner, "prompt_version.created")
@@ -71,7 +74,8 @@ func TestAddVersion(t *testing.T) {
 		if tmpl.Active.Version != "ver1" || tmpl.Revision != 7 {
 			t.Error("the template itself changed")
 		}
-		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4}, prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3})
+		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4},
+			prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3})
 	})
 	t.Run("a number is never given twice, though the newest version was deleted", func(t *testing.T) {
 		tmpl, _ := cast()
@@ -87,7 +91,8 @@ func TestAddVersion(t *testing.T) {
 		if err != nil || !v.Frozen || !slices.Equal(v.Labels, []string{"canary", "stable"}) || labels[0] != "stable" {
 			t.Fatalf("got %+v, %v; the caller's are %q", v, err, labels)
 		}
-		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4}, prompt.Summary{Count: 3, Latest: v.ID, LatestNumber: 4})
+		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4},
+			prompt.Summary{Count: 3, Latest: v.ID, LatestNumber: 4})
 	})
 	t.Run("a base that is the latest is accepted", func(t *testing.T) {
 		tmpl, _ := cast()
@@ -111,7 +116,8 @@ func TestAddVersion(t *testing.T) {
 	t.Run("a chat's content is none of a text's", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}}, nil)
+		_, err := tmpl.AddVersion(owner,
+			prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}}, nil)
 		if len(wrongFields(t, err)) == 0 {
 			t.Fatal("it was accepted")
 		}
@@ -138,27 +144,32 @@ func TestLabels(t *testing.T) {
 		{"a comma", []string{"a,b"}, "", []string{"/labels/0 invalid_format"}},
 		{"a line break", []string{"a\n"}, "", []string{"/labels/0 invalid_format"}},
 		{"reserved words", []string{"active", "latest", "v1", "v007", id.New(prompt.VersionPrefix)}, "",
-			[]string{"/labels/0 not_allowed_value", "/labels/1 not_allowed_value", "/labels/2 not_allowed_value", "/labels/3 not_allowed_value", "/labels/4 not_allowed_value"}},
+			[]string{"/labels/0 not_allowed_value", "/labels/1 not_allowed_value", "/labels/2 not_allowed_value",
+				"/labels/3 not_allowed_value", "/labels/4 not_allowed_value"}},
 		{"what only looks reserved", []string{"actives", "v1.0", "v", "version1"}, "", nil},
 		{"twice the same", []string{"a", "b", "a"}, "", []string{"/labels/2 duplicate_item"}},
 		{"a message of 501 characters", nil, long + "x", []string{"/commit_message too_long"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, versions := cast()
-			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels, CommitMessage: tt.message}, nil)
+			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels,
+				CommitMessage: tt.message}, nil)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("AddVersion: wrong = %q, want %q", got, tt.want)
 			}
-			err = tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &tt.labels, CommitMessage: &tt.message}, nil)
+			err = tmpl.ChangeVersion(owner, nil, versions[1],
+				prompt.VersionChanges{Labels: &tt.labels, CommitMessage: &tt.message}, nil)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("ChangeVersion: wrong = %q, want %q", got, tt.want)
 			}
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		label := rapid.OneOf(rapid.StringMatching(`[a-z0-9_.-]{1,36}`), rapid.StringMatching(`v[0-9]{1,3}|active|latest`)).Draw(t, "label")
+		label := rapid.OneOf(rapid.StringMatching(`[a-z0-9_.-]{1,36}`),
+			rapid.StringMatching(`v[0-9]{1,3}|active|latest`)).Draw(t, "label")
 		tmpl, _ := cast()
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{label}}, nil)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+			Labels: []string{label}}, nil)
 		if reads := prompt.ParseRef(label) == (prompt.Ref{Label: label}); (err == nil) != reads {
 			t.Fatalf("label %q: %v, read as %+v", label, err, prompt.ParseRef(label))
 		}
@@ -174,19 +185,23 @@ func TestChangeVersion(t *testing.T) {
 		tmpl, versions := cast()
 		v := versions[2]
 		before := v.ContentHash
-		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}, nil), nil)
-		if v.Content.Text != "Bye {{x}}" || len(v.Content.Variables) != 1 || v.ContentHash != v.Content.Hash() || v.Revision != 2 || v.UpdatedAt != later.At || v.Frozen {
+		wantErr(t, tmpl.ChangeVersion(later, nil, v,
+			prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}, nil), nil)
+		if v.Content.Text != "Bye {{x}}" || len(v.Content.Variables) != 1 || v.ContentHash != v.Content.Hash() ||
+			v.Revision != 2 || v.UpdatedAt != later.At || v.Frozen {
 			t.Fatalf("got %+v", v)
 		}
 		recorded(t, tmpl, later, "prompt_version.updated")
-		if data := tmpl.Recorded()[0].Data; data["content_hash"] != (event.Change{From: before, To: v.ContentHash}) || data["version_number"] != 2 {
+		if data := tmpl.Recorded()[0].Data; data["content_hash"] != (event.Change{From: before, To: v.ContentHash}) ||
+			data["version_number"] != 2 {
 			t.Errorf("data = %v", data)
 		}
 	})
 	t.Run("its variables stay declared unless they are to be inferred", func(t *testing.T) {
 		tmpl, versions := cast()
 		versions[2].Content.Variables = []prompt.Variable{{Name: "declared", Type: "string"}}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}, nil), prompt.ErrUndeclaredVariable)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}, nil),
+			prompt.ErrUndeclaredVariable)
 	})
 	t.Run("those that were inferred follow the text, and those that come with it do not", func(t *testing.T) {
 		tmpl, versions := cast()
@@ -196,26 +211,34 @@ func TestChangeVersion(t *testing.T) {
 		if len(v.Content.Variables) != 1 || v.Content.Variables[0].Name != "y" {
 			t.Fatalf("variables are %+v", v.Content.Variables)
 		}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}, nil), prompt.ErrUndeclaredVariable)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v,
+			prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}, nil),
+			prompt.ErrUndeclaredVariable)
 		described := func(c prompt.Content) prompt.Content {
 			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "name"}}
 			return c
 		}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true}, nil), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}, nil), prompt.ErrUndeclaredVariable)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true},
+			nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}, nil),
+			prompt.ErrUndeclaredVariable)
 	})
 	t.Run("all that is wrong with a body is said at once", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		bad := prompt.Content{Text: "{{#x}} {{y}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "0", Type: "string"}}, Tools: []byte(`{}`)}
-		want := []string{"/tools wrong_type", "/variables/0/name invalid_format", "/text unsupported_syntax", "/labels/0 not_allowed_value", "/commit_message too_long"}
+		bad := prompt.Content{Text: "{{#x}} {{y}}", Format: prompt.Mustache,
+			Variables: []prompt.Variable{{Name: "0", Type: "string"}}, Tools: []byte(`{}`)}
+		want := []string{"/tools wrong_type", "/variables/0/name invalid_format", "/text unsupported_syntax",
+			"/labels/0 not_allowed_value", "/commit_message too_long"}
 		labels, message := []string{"latest"}, strings.Repeat("x", 501)
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: bad, VariablesDeclared: true, Labels: labels, CommitMessage: message}, nil)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: bad, VariablesDeclared: true, Labels: labels,
+			CommitMessage: message}, nil)
 		if got := wrongFields(t, err); !slices.Equal(got, want) {
 			t.Errorf("AddVersion: wrong = %q", got)
 		}
 		err = tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{
-			Content: func(prompt.Content) prompt.Content { return bad }, VariablesDeclared: true, Labels: &labels, CommitMessage: &message,
+			Content: func(prompt.Content) prompt.Content { return bad }, VariablesDeclared: true, Labels: &labels,
+			CommitMessage: &message,
 		}, nil)
 		if got := wrongFields(t, err); !slices.Equal(got, want) {
 			t.Errorf("ChangeVersion: wrong = %q", got)
@@ -228,13 +251,15 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}, nil), prompt.ErrVersionFrozen)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
+			prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}, nil), prompt.ErrVersionFrozen)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("but not its message and labels", func(t *testing.T) {
 		tmpl, versions := cast()
 		v := versions[3]
-		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(later, nil, v,
+			prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}, nil), nil)
 		if v.CommitMessage != "why" || !slices.Equal(v.Labels, []string{"live", "z"}) || v.Revision != 2 {
 			t.Fatalf("got %+v", v)
 		}
@@ -243,10 +268,13 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
 		tmpl, versions := cast()
 		used := prompt.Labels{"live": 3, "stable": 3, "old": 1}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, used), nil)
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"stable"}}, used)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
+			prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, used), nil)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+			Labels: []string{"stable"}}, used)
 		wantErr(t, err, nil)
-		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"fresh"}}, used)
+		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+			Labels: []string{"fresh"}}, used)
 		wantErr(t, err, nil)
 		var got []any
 		for _, e := range tmpl.Recorded() {
@@ -258,11 +286,13 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("the first label freezes a draft", func(t *testing.T) {
 		tmpl, versions := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}, nil),
+			nil)
 		if !versions[2].Frozen {
 			t.Fatal("still a draft")
 		}
-		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3})
+		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3},
+			prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3})
 	})
 	t.Run("and taking it off does not thaw it", func(t *testing.T) {
 		tmpl, versions := cast()
@@ -273,7 +303,8 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("content and label may come together", func(t *testing.T) {
 		tmpl, versions := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
+			prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}, nil), nil)
 		if v := versions[2]; v.Content.Text != "x" || !v.Frozen {
 			t.Fatalf("got %+v", v)
 		}
@@ -281,8 +312,10 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}, nil), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{"stable", "live"}}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
+			prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3],
+			prompt.VersionChanges{Labels: &[]string{"stable", "live"}}, nil), nil)
 		unchanged(t, tmpl, before)
 		if versions[2].Revision != 1 || versions[2].Frozen || versions[3].Revision != 1 {
 			t.Fatal("a version changed")
@@ -291,140 +324,19 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("a version that is not there is not found", func(t *testing.T) {
 		tmpl, _ := cast()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, &prompt.Version{VersionInfo: prompt.VersionInfo{ID: "ver1", Template: "another"}}, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
+		wantErr(t, tmpl.ChangeVersion(owner, nil,
+			&prompt.Version{VersionInfo: prompt.VersionInfo{ID: "ver1", Template: "another"}}, prompt.VersionChanges{},
+			nil), prompt.ErrVersionNotFound)
 		wantErr(t, tmpl.ChangeVersion(stranger, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrNotFound)
 	})
-}
-
-func TestActivate(t *testing.T) {
-	t.Run("it moves the pointer, freezes the version and writes one line and one event", func(t *testing.T) {
-		tmpl, versions := cast()
-		wantErr(t, tmpl.Activate(editor, nil, info(versions[2]), nil, "better"), nil)
-		v := versions[2]
-		if tmpl.Active != (prompt.Active{Version: "ver2", Number: 2, At: now, By: "eve"}) || !v.Frozen || v.FirstActivatedAt != now || tmpl.Revision != 8 || tmpl.UpdatedAt != now {
-			t.Fatalf("got %+v, %+v", tmpl.Active, v)
-		}
-		if want := (prompt.Activation{From: "ver1", To: "ver2", By: "eve", At: now, Reason: "better"}); len(tmpl.Activated) != 1 || tmpl.Activated[0] != want {
-			t.Errorf("ledger = %+v", tmpl.Activated)
-		}
-		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3})
-		recorded(t, tmpl, editor, "prompt_template.activated")
-		if data := tmpl.Recorded()[0].Data; data["reason"] != "better" || data["active_version_id"] != (event.Change{From: prompt.VersionID("ver1"), To: prompt.VersionID("ver2")}) {
-			t.Errorf("data = %v", data)
-		}
-	})
-	t.Run("again changes nothing", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
-		wantErr(t, tmpl.Activate(owner, nil, info(versions[1]), new(prompt.VersionID("ver1")), "again"), nil)
-		unchanged(t, tmpl, before)
-	})
-	t.Run("the first activation is remembered", func(t *testing.T) {
-		tmpl, versions := cast()
-		first := now.Add(-time.Hour)
-		versions[3].FirstActivatedAt = first
-		wantErr(t, tmpl.Activate(owner, nil, info(versions[3]), nil, ""), nil)
-		if versions[3].FirstActivatedAt != first {
-			t.Fatal("it was forgotten")
-		}
-	})
-	for _, tt := range []struct {
-		name     string
-		by       identity.Actor
-		v        int // 0: none
-		at       revision.Match
-		expected *prompt.VersionID
-		reason   string
-		want     error
-	}{
-		{"with the active version that was expected", owner, 2, nil, new(prompt.VersionID("ver1")), "", nil},
-		{"with another one", owner, 2, nil, new(prompt.VersionID("ver3")), "", prompt.ErrActiveChanged},
-		{"with none expected where there is one", owner, 2, nil, new(prompt.VersionID("")), "", prompt.ErrActiveChanged},
-		{"even if it is the active one already", owner, 1, nil, new(prompt.VersionID("ver3")), "", prompt.ErrActiveChanged},
-		{"the revision comes before the expectation", owner, 2, revision.Match{1}, new(prompt.VersionID("ver3")), "", revision.ErrMismatch},
-		{"a version that is not there", owner, 0, nil, nil, "", prompt.ErrVersionNotFound},
-		{"is not told to a stranger", stranger, 0, nil, nil, "", prompt.ErrNotFound},
-		{"a viewer may not", viewer, 3, nil, nil, "", prompt.ErrForbidden},
-		{"nor learns of a draft", viewer, 2, nil, nil, "", prompt.ErrVersionNotFound},
-		{"a reason of 500 characters", owner, 2, nil, nil, strings.Repeat("ä", 500), nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tmpl, versions := cast()
-			before, _ := cast()
-			wantErr(t, tmpl.Activate(tt.by, tt.at, info(versions[tt.v]), tt.expected, tt.reason), tt.want)
-			if tt.want != nil {
-				unchanged(t, tmpl, before)
-			}
-		})
-	}
-	t.Run("a reason of 501 characters is too long", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
-		if got := wrongFields(t, tmpl.Activate(owner, nil, info(versions[2]), nil, strings.Repeat("ä", 501))); !slices.Equal(got, []string{"/reason too_long"}) {
-			t.Fatalf("wrong = %q", got)
-		}
-		unchanged(t, tmpl, before)
-	})
-	t.Run("whatever is activated in a row, the ledger is a chain that ends at the pointer", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			tmpl, versions := cast()
-			for _, n := range rapid.SliceOf(rapid.IntRange(1, 3)).Draw(t, "versions") {
-				wantErr(t, tmpl.Activate(owner, nil, info(versions[n]), nil, ""), nil)
-			}
-			at := prompt.VersionID("ver1")
-			for _, line := range tmpl.Activated {
-				if line.From != at || line.To == at {
-					t.Fatalf("a line from %s to %s, at %s", line.From, line.To, at)
-				}
-				at = line.To
-			}
-			if tmpl.Active.Version != at || len(tmpl.Recorded()) != len(tmpl.Activated) {
-				t.Fatalf("active %s, the ledger ends at %s", tmpl.Active.Version, at)
-			}
-		})
-	})
-}
-
-func TestDeleteVersion(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		by   identity.Actor
-		v    int
-		want error
-	}{
-		{"a draft goes", editor, 2, nil},
-		{"a frozen one requires a manager", editor, 3, prompt.ErrForbidden},
-		{"who may", manager, 3, nil},
-		{"the active one stays", owner, 1, prompt.ErrVersionActive},
-		{"one that is not there is not found", owner, 0, prompt.ErrVersionNotFound},
-		{"nor is that told to a stranger", stranger, 0, prompt.ErrNotFound},
-		{"a viewer is not told of drafts", viewer, 2, prompt.ErrVersionNotFound},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tmpl, versions := cast()
-			before, _ := cast()
-			v := versions[tt.v]
-			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v)), tt.want)
-			if tt.want != nil {
-				unchanged(t, tmpl, before)
-				if v != nil && v.Deleted {
-					t.Error("it was deleted")
-				}
-				return
-			}
-			if !v.Deleted || tmpl.LastNumber != 3 {
-				t.Errorf("deleted %v, last number %d", v.Deleted, tmpl.LastNumber)
-			}
-			recorded(t, tmpl, tt.by, "prompt_version.deleted")
-		})
-	}
 }
 
 func TestDiff(t *testing.T) {
 	_, versions := cast()
 	versions[2].Content.Text = "Bye"
 	d := prompt.Diff(versions[1], versions[2])
-	if !strings.Contains(d.Unified, "--- v1") || !strings.Contains(d.Unified, "+++ v2") || !strings.Contains(d.Unified, "+Bye") {
+	if !strings.Contains(d.Unified, "--- v1") || !strings.Contains(d.Unified, "+++ v2") ||
+		!strings.Contains(d.Unified, "+Bye") {
 		t.Errorf("diff = %q", d.Unified)
 	}
 }

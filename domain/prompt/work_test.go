@@ -43,7 +43,8 @@ func list(n int, item any) []any {
 func TestWorkDoesNotGrowWithHowANumberIsWritten(t *testing.T) {
 	text := "{{#l}}{{#x}}{{/x}}{{^x}}{{/x}}{{x}}{{o}}{{/l}}"
 	values := func(number string) map[string]any {
-		return map[string]any{"l": list(100, true), "x": json.Number(number), "o": map[string]any{"n": json.Number(number)}}
+		return map[string]any{"l": list(100, true), "x": json.Number(number),
+			"o": map[string]any{"n": json.Number(number)}}
 	}
 	short, _ := spent(t, mustache(text), values("1"))
 	if long, _ := spent(t, mustache(text), values("1."+strings.Repeat("0", 60))); long != short {
@@ -51,7 +52,8 @@ func TestWorkDoesNotGrowWithHowANumberIsWritten(t *testing.T) {
 	}
 	// A version that was stored before there was a limit.
 	old := func(zeros int) Content {
-		return mustache(text, Variable{Name: "x", Type: "number", Default: json.RawMessage("1." + strings.Repeat("0", zeros))})
+		return mustache(text, Variable{Name: "x", Type: "number",
+			Default: json.RawMessage("1." + strings.Repeat("0", zeros))})
 	}
 	few, _ := spent(t, old(1), map[string]any{"l": list(100, true)})
 	if many, _ := spent(t, old(60_000), map[string]any{"l": list(100, true)}); many != few {
@@ -70,9 +72,12 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 		little, much map[string]any
 		times        int // as much work at least
 	}{
-		"a long list":         {"{{#x}}{{/x}}", map[string]any{"x": list(10, true)}, map[string]any{"x": list(1000, true)}, 20},
-		"a long object":       {"{{x}}", map[string]any{"x": map[string]any{}}, map[string]any{"x": map[string]any{"a": strings.Repeat("x", 10_000)}}, 100},
-		"a path into an item": {"{{#x}}{{" + path + "}}{{/x}}", map[string]any{"x": list(100, map[string]any{"a": 1})}, map[string]any{"x": list(100, deep)}, 10},
+		"a long list": {"{{#x}}{{/x}}", map[string]any{"x": list(10, true)},
+			map[string]any{"x": list(1000, true)}, 20},
+		"a long object": {"{{x}}", map[string]any{"x": map[string]any{}},
+			map[string]any{"x": map[string]any{"a": strings.Repeat("x", 10_000)}}, 100},
+		"a path into an item": {"{{#x}}{{" + path + "}}{{/x}}", map[string]any{"x": list(100, map[string]any{"a": 1})},
+			map[string]any{"x": list(100, deep)}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			little, _ := spent(t, mustache(tt.text), tt.little)
@@ -83,7 +88,8 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 	}
 	t.Run("every tag of a text that prints nothing", func(t *testing.T) {
 		one, _ := spent(t, mustache("{{x}}"), map[string]any{"x": ""})
-		if many, _ := spent(t, mustache(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); many != 1000*one || one == 0 {
+		if many, _ := spent(t, mustache(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); many != 1000*one ||
+			one == 0 {
 			t.Errorf("one takes %d, a thousand take %d", one, many)
 		}
 	})
@@ -91,7 +97,8 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 
 func TestAPromptOf1MiBThatAListMakesTakesHalfOfTheWork(t *testing.T) {
 	text := "{{#l}}{{#l}}{{name}} is {{value}}; {{/l}}{{/l}}"
-	work, givenUp := spent(t, mustache(text), map[string]any{"l": list(250, map[string]any{"name": "n", "value": json.Number("7")})})
+	work, givenUp := spent(t, mustache(text),
+		map[string]any{"l": list(250, map[string]any{"name": "n", "value": json.Number("7")})})
 	if givenUp || work > maxWork/2 {
 		t.Errorf("work = %d of %d", work, maxWork)
 	}
@@ -117,18 +124,25 @@ func BenchmarkWorst(b *testing.B) {
 		text   string
 		values map[string]any
 	}{
-		"nothing":        {nested("l", "", 30), map[string]any{"l": list(6000, true)}},
-		"empty texts":    {nested("l", strings.Repeat("{{x}}", 1000), 2), map[string]any{"l": list(6000, true), "x": ""}},
-		"inverted":       {nested("l", strings.Repeat("{{^x}}{{/x}}", 1000), 2), map[string]any{"l": list(6000, true), "x": true}},
+		"nothing": {nested("l", "", 30), map[string]any{"l": list(6000, true)}},
+		"empty texts": {nested("l", strings.Repeat("{{x}}", 1000), 2),
+			map[string]any{"l": list(6000, true), "x": ""}},
+		"inverted": {nested("l", strings.Repeat("{{^x}}{{/x}}", 1000), 2),
+			map[string]any{"l": list(6000, true), "x": true}},
 		"far up":         {nested("l", "{{none}}", 30), map[string]any{"l": list(6000, true)}},
 		"far up objects": {nested("l", strings.Repeat("{{none}}", 100), 30), map[string]any{"l": objects}},
 		"large objects":  {nested("l", strings.Repeat("{{none}}", 100), 30), map[string]any{"l": list(6, members)}},
-		"long names":     {nested("l", strings.Repeat("{{"+long+"."+long+"."+long+"}}", 500), 3), map[string]any{"l": objects}},
-		"many parts":     {nested("l", strings.Repeat("{{a"+strings.Repeat(".b", 120)+"}}", 500), 3), map[string]any{"l": list(6000, true)}},
-		"deep members":   {nested("l", strings.Repeat("{{o"+strings.Repeat(".a", 30)+"}}", 500), 3), map[string]any{"l": list(6000, true), "o": deep}},
-		"empty objects":  {nested("l", strings.Repeat("{{o}}", 500), 3), map[string]any{"l": list(6000, true), "o": map[string]any{}}},
+		"long names": {nested("l", strings.Repeat("{{"+long+"."+long+"."+long+"}}", 500), 3),
+			map[string]any{"l": objects}},
+		"many parts": {nested("l", strings.Repeat("{{a"+strings.Repeat(".b", 120)+"}}", 500), 3),
+			map[string]any{"l": list(6000, true)}},
+		"deep members": {nested("l", strings.Repeat("{{o"+strings.Repeat(".a", 30)+"}}", 500), 3),
+			map[string]any{"l": list(6000, true), "o": deep}},
+		"empty objects": {nested("l", strings.Repeat("{{o}}", 500), 3),
+			map[string]any{"l": list(6000, true), "o": map[string]any{}}},
 		"a large object": {nested("l", "{{o}}", 3), map[string]any{"l": list(6000, true), "o": members}},
-		"small texts":    {nested("l", strings.Repeat("{{x}}", 1000), 3), map[string]any{"l": list(6000, true), "x": "y"}},
+		"small texts": {nested("l", strings.Repeat("{{x}}", 1000), 3),
+			map[string]any{"l": list(6000, true), "x": "y"}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			work := 0

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -9,11 +10,13 @@ import (
 // Errors of Check.
 var (
 	// ErrExceeded says that a limit of the configuration is reached. Check names it.
-	ErrExceeded = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A quota of the workspace is used up."}
+	ErrExceeded = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+		Detail: "A quota of the workspace is used up."}
 
 	// ErrPlanLimit says that a limit of the workspace's plan is reached. Check names it, and the plan
 	// that allows more.
-	ErrPlanLimit = &fault.Error{Kind: fault.Conflict, Code: "plan_limit_reached", Detail: "A limit of the workspace's plan is reached."}
+	ErrPlanLimit = &fault.Error{Kind: fault.Conflict, Code: "plan_limit_reached",
+		Detail: "A limit of the workspace's plan is reached."}
 )
 
 // Limits are the limits of one workspace, and where they come from.
@@ -54,7 +57,8 @@ func (e *LimitError) fault() *fault.Error {
 		advice = fmt.Sprintf("The plan %s allows more: change to it, or delete what you no longer need.", e.Lifted.Name)
 	}
 	if e.Plan {
-		return ErrPlanLimit.Because(fmt.Sprintf("The plan of this workspace limits %s to %d. %s", e.Kind, e.Limit, advice))
+		return ErrPlanLimit.Because(fmt.Sprintf("The plan of this workspace limits %s to %d. %s", e.Kind,
+			e.Limit, advice))
 	}
 	return ErrExceeded.Because(fmt.Sprintf("The quota %s of this workspace is %d. %s", e.Kind, e.Limit, advice))
 }
@@ -75,6 +79,25 @@ func (l *Limits) Check(used Amounts, kinds ...Kind) error {
 		return e
 	}
 	return nil
+}
+
+// What concurrent transactions of one workspace can add together, and more: a request adds one thing and at most
+// some mebibytes, and few requests of a workspace run at a time.
+const (
+	reservedThings = 1000
+	reservedBytes  = 64 << 20
+)
+
+// Near reports whether additions of concurrent transactions, which used does not count yet, could exceed l in one
+// of kinds.
+func (l *Limits) Near(used Amounts, kinds ...Kind) bool {
+	return slices.ContainsFunc(kinds, func(k Kind) bool {
+		reserved := int64(reservedThings)
+		if k == StorageBytes {
+			reserved = reservedBytes
+		}
+		return used.Get(k) > l.Get(k)-reserved
+	})
 }
 
 // Bounds reports whether l limits a kind.

@@ -23,7 +23,8 @@ func TestCheck(t *testing.T) {
 		})
 		err := limits.Check(over, quota.Kinds()...)
 		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || f.Code != "quota_exceeded" || f.Kind != fault.Conflict || !strings.Contains(f.Detail, "The quota "+string(k)+" of this workspace is ") {
+		if !ok || f.Code != "quota_exceeded" || f.Kind != fault.Conflict ||
+			!strings.Contains(f.Detail, "The quota "+string(k)+" of this workspace is ") {
 			t.Errorf("%s beyond its limit: %v", k, err)
 		}
 		for _, other := range quota.Kinds() {
@@ -31,6 +32,30 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s counts for %s", k, other)
 			}
 		}
+	}
+}
+
+func TestNear(t *testing.T) {
+	limits := quota.Limits{Amounts: quota.Default()}
+	for _, tt := range []struct {
+		name string
+		used quota.Amounts
+		want bool
+	}{
+		{"nothing is used", quota.Amounts{}, false},
+		{"most things are used", quota.Amounts{PromptVersions: 99_500}, true},
+		{"most bytes are used", quota.Amounts{StorageBytes: 2<<30 - 1<<20}, true},
+		{"more than the limit is used", quota.Amounts{PromptVersions: 100_001}, true},
+		{"another kind is nearly used up", quota.Amounts{ChatTemplates: 4_999}, false},
+		{"a kind without a limit is used", quota.Amounts{Members: 1 << 40}, false},
+	} {
+		if got := limits.Near(tt.used, quota.PromptVersions, quota.StorageBytes, quota.Members); got != tt.want {
+			t.Errorf("%s: near is %t", tt.name, got)
+		}
+	}
+	limits.ChatTemplates = 20
+	if !limits.Near(quota.Amounts{}, quota.ChatTemplates) {
+		t.Error("concurrent callers can exceed a small limit")
 	}
 }
 
@@ -46,7 +71,8 @@ func amounts(of func(i int) int64) quota.Amounts {
 func TestPlanLimit(t *testing.T) {
 	base := quota.Default()
 	offer := func(name string, members int64) quota.Offer {
-		return quota.Offer{ID: strings.ToLower(name), Name: name, Amounts: base.With(map[string]int64{"members": members})}
+		return quota.Offer{ID: strings.ToLower(name), Name: name,
+			Amounts: base.With(map[string]int64{"members": members})}
 	}
 	own := offer("Solo", 1)
 	limits := quota.Limits{
@@ -66,11 +92,13 @@ func TestPlanLimit(t *testing.T) {
 		if e.Lifted != nil {
 			got = e.Lifted.ID
 		}
-		if got != tt.lifted || e.Limit != 1 || !e.Plan || e.Kind != quota.Members || e.Lifted != nil && !strings.Contains(err.Error(), e.Lifted.Name) {
+		if got != tt.lifted || e.Limit != 1 || !e.Plan || e.Kind != quota.Members || e.Lifted != nil &&
+			!strings.Contains(err.Error(), e.Lifted.Name) {
 			t.Errorf("%d members: %+v, lifted by %q", tt.used, e, got)
 		}
 	}
-	if err := limits.Check(quota.Amounts{PromptTemplates: 10_001}, quota.PromptTemplates); !errors.Is(err, quota.ErrExceeded) {
+	if err := limits.Check(quota.Amounts{PromptTemplates: 10_001}, quota.PromptTemplates); !errors.Is(err,
+		quota.ErrExceeded) {
 		t.Errorf("a kind that the plan does not limit: %v", err)
 	}
 	if !limits.Bounds(quota.Members) || limits.Bounds(quota.Streams) {
@@ -80,7 +108,8 @@ func TestPlanLimit(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	limits := quota.Default()
-	got := limits.With(map[string]int64{"prompt_templates": 5, "storage_bytes": 1 << 40, "seats": 7, "chat_templates": 0})
+	got := limits.With(map[string]int64{"prompt_templates": 5, "storage_bytes": 1 << 40, "seats": 7,
+		"chat_templates": 0})
 	want := limits
 	want.PromptTemplates, want.ChatTemplates, want.StorageBytes = 5, 0, 1<<40
 	if got != want {

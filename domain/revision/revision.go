@@ -8,7 +8,8 @@ import (
 )
 
 // ErrMismatch says that the object has changed in the meantime.
-var ErrMismatch = &fault.Error{Kind: fault.PreconditionFailed, Code: "revision_mismatch", Detail: "The resource has changed since you read it. Read it again, then repeat your change."}
+var ErrMismatch = &fault.Error{Kind: fault.PreconditionFailed, Code: "revision_mismatch",
+	Detail: "The resource has changed since you read it. Read it again, then repeat your change."}
 
 // Match is the condition of an If-Match header (RFC 9110, section 13.1.1): the revisions that a change
 // applies to. A nil Match sets no condition. An empty one never matches.

@@ -30,7 +30,8 @@ func TestNothingShowsASecret(t *testing.T) {
 	held := holder{"n", s}
 
 	shown := map[string]string{}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%t", "%f", "%c", "%U", "%o", "%b", "%e", "%10s", "%.3s", "%-5v"} {
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%t", "%f", "%c", "%U", "%o",
+		"%b", "%e", "%10s", "%.3s", "%-5v"} {
 		shown[verb+" of it"] = fmt.Sprintf(verb, s)
 		shown[verb+" of a pointer to it"] = fmt.Sprintf(verb, &s)
 		shown[verb+" of a struct with it"] = fmt.Sprintf(verb, held)
@@ -41,9 +42,11 @@ func TestNothingShowsASecret(t *testing.T) {
 	shown["print"] = fmt.Sprint(s)
 	shown["String"] = s.String()
 	shown["GoString"] = s.GoString()
-	shown["a wrapping error"] = fmt.Errorf("with %v: %w", s, errors.Join(fmt.Errorf("in %+v", held), errors.New("cause"))).Error()
+	shown["a wrapping error"] = fmt.Errorf("with %v: %w", s,
+		errors.Join(fmt.Errorf("in %+v", held), errors.New("cause"))).Error()
 
-	for name, value := range map[string]any{"it": s, "a pointer to it": &s, "a struct with it": held, "a pointer to a struct with it": &held, "a map with it": map[string]any{"k": s}} {
+	for name, value := range map[string]any{"it": s, "a pointer to it": &s, "a struct with it": held,
+		"a pointer to a struct with it": &held, "a map with it": map[string]any{"k": s}} {
 		encode := func(kind string, marshal func(any) ([]byte, error)) {
 			b, err := marshal(value)
 			if err != nil {

@@ -11,7 +11,8 @@ import (
 // changing one character makes it invalid.
 func FuzzParseToken(f *testing.F) {
 	genuine := secret.NewToken("atk_").Reveal()
-	for _, s := range []string{genuine, "", "atk_", genuine[:len(genuine)-1], genuine + "0", strings.ToUpper(genuine), "ati_" + genuine[4:], "atk_" + strings.Repeat("0", 49), "atk_" + strings.Repeat("é", 25)} {
+	for _, s := range []string{genuine, "", "atk_", genuine[:len(genuine)-1], genuine + "0", strings.ToUpper(genuine),
+		"ati_" + genuine[4:], "atk_" + strings.Repeat("0", 49), "atk_" + strings.Repeat("é", 25)} {
 		f.Add(s, 0, byte('0'))
 		f.Add(s, len(s)-1, byte('_'))
 	}

@@ -75,7 +75,8 @@ func (s *Source) Detach(by identity.Actor, at revision.Match) error {
 		return err
 	}
 	s.Detached = true
-	s.Record(by, "source.detached", string(s.ID), map[string]any{"type": s.Type, "name": s.Name, "backend": s.Location.Backend()})
+	s.Record(by, "source.detached", string(s.ID),
+		map[string]any{"type": s.Type, "name": s.Name, "backend": s.Location.Backend()})
 	s.touch(by)
 	return nil
 }

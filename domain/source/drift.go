@@ -51,7 +51,8 @@ func (s *Source) drift(t *Type, now []column.Header) Drift {
 		f, mapped := s.fieldOf(t, was.Name)
 		switch c := columnNamed(now, was.Name); {
 		case c != nil:
-			if f != nil && column.Fitness(f.Type, was.Type) >= column.MinScore && column.Fitness(f.Type, c.Type) < column.MinScore {
+			if f != nil && column.Fitness(f.Type, was.Type) >= column.MinScore &&
+				column.Fitness(f.Type, c.Type) < column.MinScore {
 				note(Breaking, DriftedColumn{was.Name, ColumnRetyped, string(c.Type)})
 			}
 		case !mapped:
@@ -77,7 +78,8 @@ func (s *Source) drift(t *Type, now []column.Header) Drift {
 // successor returns the name of the column of now that replaced the one at a place; "" if none did.
 func (s *Source) successor(f *column.Field, place int, now []column.Header, taken map[string]bool) string {
 	fresh := func(c column.Header) bool {
-		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] && (f == nil || column.Fitness(f.Type, c.Type) >= column.MinScore)
+		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] &&
+			(f == nil || column.Fitness(f.Type, c.Type) >= column.MinScore)
 	}
 	name := column.Normalise(s.Columns[place].Name)
 	for _, c := range now {

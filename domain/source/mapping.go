@@ -35,7 +35,8 @@ func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
 		return ErrPaused.Because("The data source's connection is revoked. Verify it with a new credential first.")
 	case s.Paused == ConnectionChanged && s.Access(by) < Own:
 		return ErrPaused.Because(
-			"The data source's connection now leads to another target. The source's owner, or an owner of the workspace, can resume it by mapping it again.",
+			"The data source's connection now leads to another target. The source's owner, or an owner of the " +
+				"workspace, can resume it by mapping it again.",
 		)
 	}
 	return nil
@@ -104,7 +105,8 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 	}
 	for _, f := range t.Fields {
 		if f.Required && !fields[f.Key] {
-			add("", "required_field_unmapped", fmt.Sprintf("The field %s is required, and no column is given for it.", f.Key))
+			add("", "required_field_unmapped",
+				fmt.Sprintf("The field %s is required, and no column is given for it.", f.Key))
 		}
 	}
 	if len(wrong) == 0 {
@@ -184,7 +186,8 @@ func (s *Source) Mapped(r Reading) []map[string]*string {
 		row := map[string]*string{}
 		for _, p := range s.Mapping {
 			row[p.Field] = nil
-			if i := slices.IndexFunc(r.Columns, func(h column.Header) bool { return h.Name == p.Column }); i >= 0 && i < len(cells) {
+			if i := slices.IndexFunc(r.Columns, func(h column.Header) bool { return h.Name == p.Column }); i >= 0 &&
+				i < len(cells) {
 				row[p.Field] = cells[i]
 			}
 		}

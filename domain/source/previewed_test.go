@@ -31,8 +31,9 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 		kind, subject string
 		data          []string
 	}{
-		"a table":                      {"", table, "connection.previewed", "con", []string{"schema", "table"}},
-		"the table of a source":        {"src", table, "connection.previewed", "con", []string{"schema", "table", "source_id"}},
+		"a table": {"", table, "connection.previewed", "con", []string{"schema", "table"}},
+		"the table of a source": {"src", table, "connection.previewed", "con",
+			[]string{"schema", "table", "source_id"}},
 		"a sheet":                      {"", sheet, "source.previewed", "", []string{"sheet", "connection_id"}},
 		"the sheet of a source":        {"src", sheet, "source.previewed", "src", []string{"sheet", "connection_id"}},
 		"a sheet through a connection": {"", through, "source.previewed", "", []string{"sheet", "connection_id"}},
@@ -47,7 +48,8 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 					t.Errorf("there is no %s in %v", member, n.Data)
 				}
 			}
-			if text := fmt.Sprintf("%+v", n); strings.Contains(text, "s3cret") || strings.Contains(text, "example.com") {
+			if text := fmt.Sprintf("%+v", n); strings.Contains(text, "s3cret") ||
+				strings.Contains(text, "example.com") {
 				t.Errorf("the note holds the URL: %s", text)
 			}
 			if want := time.Date(2026, 3, 14, 16, 0, 0, 0, time.UTC); !n.Until.Equal(want) {

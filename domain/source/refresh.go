@@ -37,7 +37,8 @@ type Failure struct {
 func FailureOf(err error, k connection.Kind, at time.Time) (f *Failure, ok bool) {
 	if code, isCode := errors.AsType[connection.Code](err); isCode {
 		known := k.Failure(code, at)
-		return &Failure{Code: string(known.Code), Transient: known.Category != connection.Config, Hint: known.Hint, At: at}, true
+		return &Failure{Code: string(known.Code), Transient: known.Category != connection.Config, Hint: known.Hint,
+			At: at}, true
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, false

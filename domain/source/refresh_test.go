@@ -41,7 +41,11 @@ func TestDriftIsToldByWhatIsMapped(t *testing.T) {
 		"a mapped column less":                 {"Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}}, Seen: 1}},
 		"other values in it":                   {"Mail:integer Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRetyped, To: "integer"}}, Seen: 1}},
 		"no values in it, which tells nothing": {"Mail:string Age:integer Note:string", source.Drift{Level: source.NoDrift}},
-		"nothing at all":                       {"", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}, {Column: "Age", Change: source.ColumnRemoved}, {Column: "Note", Change: source.ColumnRemoved}}, Seen: 1}},
+		"nothing at all": {"",
+			source.Drift{Level: source.Breaking,
+				Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved},
+					{Column: "Age", Change: source.ColumnRemoved}, {Column: "Note", Change: source.ColumnRemoved}},
+				Seen: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t, email)
@@ -80,7 +84,10 @@ func TestARenamedColumnPausesNothing(t *testing.T) {
 
 func TestARefreshCountsForTheRevisionItBeganWith(t *testing.T) {
 	for name, change := range map[string]func(*source.Source){
-		"mapped meanwhile": func(s *source.Source) { _ = s.Map(owner, nil, people, []source.Pair{email, age}, reading(usual)) },
+		"mapped meanwhile": func(s *source.Source) {
+			_ = s.Map(owner, nil, people, []source.Pair{email, age},
+				reading(usual))
+		},
 		"paused meanwhile": func(s *source.Source) { s.Pause(machine, source.ConnectionRevoked) },
 		"paused and resumed meanwhile": func(s *source.Source) {
 			s.Pause(machine, source.ConnectionRevoked)
@@ -113,7 +120,7 @@ func TestFailuresOfRefreshes(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-	t.Run("one that may pass counts when it is the third in a row, and is retried with longer waits", func(t *testing.T) {
+	t.Run("one that may pass counts when it is the third in a row, retried with longer waits", func(t *testing.T) {
 		s := attached(t, email)
 		var waits []time.Duration
 		var statuses []source.Status
@@ -122,7 +129,9 @@ func TestFailuresOfRefreshes(t *testing.T) {
 			waits, statuses = append(waits, s.NextRefreshAt.Sub(start)), append(statuses, s.Status())
 		}
 		same(t, "statuses", statuses[:4], []source.Status{source.Active, source.Active, source.Failing, source.Failing})
-		same(t, "waits", waits, []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, 64 * time.Minute, 128 * time.Minute, 256 * time.Minute, 6 * time.Hour, 6 * time.Hour, 6 * time.Hour})
+		same(t, "waits", waits, []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute,
+			16 * time.Minute, 32 * time.Minute, 64 * time.Minute, 128 * time.Minute, 256 * time.Minute, 6 * time.Hour,
+			6 * time.Hour, 6 * time.Hour})
 	})
 	t.Run("it changes nothing of what is known", func(t *testing.T) {
 		s := attached(t, email)
@@ -166,30 +175,31 @@ func TestPauseAndReconnect(t *testing.T) {
 		s.Pause(machine, source.ConnectionRevoked)
 		wantErr(t, s.Due(peer, 0), source.ErrPaused)
 	})
-	t.Run("a refresh on demand waits until the interval since the last one has passed, whatever came of that", func(t *testing.T) {
-		for name, tt := range map[string]struct {
-			read, failed time.Duration // ago; 0: never
-			want         time.Duration // from now
-		}{
-			"never read":                {0, 0, 0},
-			"read long ago":             {time.Minute, 0, 0},
-			"read lately":               {10 * time.Second, 0, 20 * time.Second},
-			"failed lately":             {time.Hour, 5 * time.Second, 25 * time.Second},
-			"failed before, at the end": {0, 30 * time.Second, 0},
-		} {
-			s := attached(t, email)
-			if tt.read > 0 {
-				s.LastRefreshedAt = peer.At.Add(-tt.read)
+	t.Run("a refresh on demand waits until the interval since the last one has passed, whatever came of that",
+		func(t *testing.T) {
+			for name, tt := range map[string]struct {
+				read, failed time.Duration // ago; 0: never
+				want         time.Duration // from now
+			}{
+				"never read":                {0, 0, 0},
+				"read long ago":             {time.Minute, 0, 0},
+				"read lately":               {10 * time.Second, 0, 20 * time.Second},
+				"failed lately":             {time.Hour, 5 * time.Second, 25 * time.Second},
+				"failed before, at the end": {0, 30 * time.Second, 0},
+			} {
+				s := attached(t, email)
+				if tt.read > 0 {
+					s.LastRefreshedAt = peer.At.Add(-tt.read)
+				}
+				if tt.failed > 0 {
+					s.Failure = &source.Failure{Code: "x", At: peer.At.Add(-tt.failed)}
+				}
+				wantErr(t, s.Due(peer, 30*time.Second), nil)
+				if got := s.NextRefreshAt.Sub(peer.At); got != tt.want {
+					t.Errorf("%s: in %s, want %s", name, got, tt.want)
+				}
 			}
-			if tt.failed > 0 {
-				s.Failure = &source.Failure{Code: "x", At: peer.At.Add(-tt.failed)}
-			}
-			wantErr(t, s.Due(peer, 30*time.Second), nil)
-			if got := s.NextRefreshAt.Sub(peer.At); got != tt.want {
-				t.Errorf("%s: in %s, want %s", name, got, tt.want)
-			}
-		}
-	})
+		})
 }
 
 func TestASheetRemembersByWhichConnectionItIsRead(t *testing.T) {

@@ -5,14 +5,16 @@ import "github.com/atrium-hq/atrium/domain/fault"
 // Errors of reading a sheet.
 var (
 	ErrURLNotAllowed = &fault.Error{
-		Kind:   fault.Invalid,
-		Code:   "url_not_allowed",
-		Detail: "The URL must use https and a public address, on port 443 or a port of 1024 or above. Where the server offers files, file: and a file name also work.",
+		Kind: fault.Invalid,
+		Code: "url_not_allowed",
+		Detail: "The URL must use https and a public address, on port 443 or a port of 1024 or above. Where the " +
+			"server offers files, file: and a file name also work.",
 	}
 	ErrSheetNotShared = &fault.Error{
-		Kind:   fault.Forbidden,
-		Code:   "sheet_not_shared",
-		Detail: "Atrium cannot read this sheet because its host requires a sign-in. Share it with everyone who has the link, or use a download link.",
+		Kind: fault.Forbidden,
+		Code: "sheet_not_shared",
+		Detail: "Atrium cannot read this sheet because its host requires a sign-in. Share it with everyone who has " +
+			"the link, or use a download link.",
 	}
 	ErrSheetNotFound = &fault.Error{
 		Kind:   fault.NotFound,

@@ -7,8 +7,10 @@ import (
 )
 
 func TestTabsAreFoundByIDAndTitle(t *testing.T) {
-	tabs := []source.Tab{{ID: "1", Title: "Secret", Hidden: true}, {ID: "2", Title: "People"}, {ID: "3", Title: "2"}, {ID: "4", Title: "people"}}
-	for asked, want := range map[string]string{"": "2", "1": "1", "2": "2", "People": "2", "people": "4", "PEOPLE": "2"} {
+	tabs := []source.Tab{{ID: "1", Title: "Secret", Hidden: true}, {ID: "2", Title: "People"}, {ID: "3", Title: "2"},
+		{ID: "4", Title: "people"}}
+	for asked, want := range map[string]string{"": "2", "1": "1", "2": "2", "People": "2", "people": "4",
+		"PEOPLE": "2"} {
 		if got, err := source.FindTab(tabs, asked); err != nil || got.ID != want {
 			t.Errorf("%q is tab %q, %v", asked, got.ID, err)
 		}

@@ -159,8 +159,9 @@ type PauseReason string
 // The reasons.
 const (
 	ConnectionRevoked PauseReason = "connection_revoked" // until its connection is reactivated
-	ConnectionChanged PauseReason = "connection_changed" // the connection now has another target: until its owner maps it
-	BreakingDrift     PauseReason = "breaking_drift"     // a mapped column is missing: until it is mapped again
+	// the connection now has another target: until its owner maps it
+	ConnectionChanged PauseReason = "connection_changed"
+	BreakingDrift     PauseReason = "breaking_drift" // a mapped column is missing: until it is mapped again
 )
 
 // Source is a table of a sheet or a warehouse whose columns are mapped to the fields of a type.
@@ -220,7 +221,8 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 		return nil, ErrLimitReached
 	}
 	s := &Source{
-		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, Type: t.Key, Name: naming.Normal(d.Name), Location: r.Location, Columns: r.Columns,
+		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, Type: t.Key, Name: naming.Normal(d.Name),
+		Location: r.Location, Columns: r.Columns,
 		Drift: Drift{Level: NoDrift}, RowEstimate: r.RowEstimate, NextRefreshAt: by.At,
 		Owner: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
@@ -232,7 +234,8 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 			return nil, err
 		}
 	}
-	s.Record(by, "source.attached", string(s.ID), map[string]any{"type": t.Key, "backend": s.Location.Backend(), "fields": len(s.Mapping)})
+	s.Record(by, "source.attached", string(s.ID), map[string]any{"type": t.Key, "backend": s.Location.Backend(),
+		"fields": len(s.Mapping)})
 	return s, nil
 }
 

@@ -29,10 +29,11 @@ var (
 	viewer  = actor("vic", identity.Viewer)
 	machine = identity.System("org", "acme", "test", start)
 
-	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{
-		{Key: "email", Title: "E-mail", Type: column.Email, Required: true},
-		{Key: "age", Title: "Age", Type: column.Integer},
-	}}
+	people = source.Type{Key: "people", Title: "People",
+		Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{
+			{Key: "email", Title: "E-mail", Type: column.Email, Required: true},
+			{Key: "age", Title: "Age", Type: column.Integer},
+		}}
 	book  = source.SheetLocation{URL: "https://files.example.com/people.csv", Tab: "0", HeaderRow: 1}
 	email = source.Pair{Field: "email", Column: "Mail"}
 	age   = source.Pair{Field: "age", Column: "Age"}
@@ -52,7 +53,8 @@ func columns(text string) (all []column.Header) {
 }
 
 func reading(header string) source.Reading {
-	return source.Reading{Location: source.Location{Sheet: book}, Title: "people.csv", Columns: columns(header), Rows: [][]*string{cells("ann@example.com", "30")}, RowEstimate: 12}
+	return source.Reading{Location: source.Location{Sheet: book}, Title: "people.csv", Columns: columns(header),
+		Rows: [][]*string{cells("ann@example.com", "30")}, RowEstimate: 12}
 }
 
 const usual = "Mail:email Age:integer Note:string"
@@ -60,7 +62,8 @@ const usual = "Mail:email Age:integer Note:string"
 // attached returns ann's source, with nothing recorded yet.
 func attached(t *testing.T, pairs ...source.Pair) *source.Source {
 	t.Helper()
-	s, err := source.New(owner, people, source.Draft{Type: "people", Location: source.Location{Sheet: book}, Mapping: pairs}, reading(usual), 0)
+	s, err := source.New(owner, people, source.Draft{Type: "people", Location: source.Location{Sheet: book},
+		Mapping: pairs}, reading(usual), 0)
 	wantErr(t, err, nil)
 	s.Log = event.Log{}
 	return s
@@ -97,9 +100,12 @@ func TestAccessIsByRoleAndOwnership(t *testing.T) {
 		by   identity.Actor
 		want source.Access
 	}{
-		"nobody": {identity.Actor{}, source.None}, "elsewhere": {elsewhere, source.None}, "without a role": {nobody, source.None},
-		"viewer": {viewer, source.See}, "by a key for viewing": {readOnly, source.See}, "peer": {peer, source.Use},
-		"admin": {admin, source.Manage}, "its owner": {owner, source.Own}, "its owner, demoted": {demoted, source.Own}, "the workspace's owner": {head, source.Own},
+		"nobody": {identity.Actor{}, source.None}, "elsewhere": {elsewhere, source.None},
+		"without a role": {nobody, source.None},
+		"viewer":         {viewer, source.See}, "by a key for viewing": {readOnly, source.See},
+		"peer":  {peer, source.Use},
+		"admin": {admin, source.Manage}, "its owner": {owner, source.Own}, "its owner, demoted": {demoted, source.Own},
+		"the workspace's owner": {head, source.Own},
 	} {
 		t.Run(name, func(t *testing.T) { same(t, "access", s.Access(tt.by), tt.want) })
 	}
@@ -113,16 +119,20 @@ func TestOnlyItsOwnerOrTheWorkspacesDetachesASource(t *testing.T) {
 		at   revision.Match
 		want error
 	}{
-		"its owner": {by: owner}, "the workspace's owner": {by: head}, "at its revision": {by: owner, at: revision.Match{1}},
-		"an admin is told why not": {by: admin, want: source.ErrNotOwner}, "so is a peer": {by: peer, want: source.ErrNotOwner},
-		"and a viewer": {by: viewer, want: source.ErrNotOwner}, "a stranger is told nothing": {by: stranger, want: source.ErrNotFound},
+		"its owner": {by: owner}, "the workspace's owner": {by: head},
+		"at its revision":                         {by: owner, at: revision.Match{1}},
+		"an admin is told why not":                {by: admin, want: source.ErrNotOwner},
+		"so is a peer":                            {by: peer, want: source.ErrNotOwner},
+		"and a viewer":                            {by: viewer, want: source.ErrNotOwner},
+		"a stranger is told nothing":              {by: stranger, want: source.ErrNotFound},
 		"an admin learns nothing of the revision": {by: admin, at: revision.Match{9}, want: source.ErrNotOwner},
 		"at another revision":                     {by: owner, at: revision.Match{9}, want: revision.ErrMismatch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t, email)
 			wantErr(t, s.Detach(tt.by, tt.at), tt.want)
-			if done := tt.want == nil; s.Detached != done || (recorded(s) == "detached") != done || (s.Revision == 2) != done {
+			if done := tt.want == nil; s.Detached != done || (recorded(s) == "detached") != done ||
+				(s.Revision == 2) != done {
 				t.Errorf("detached %v, recorded %q, revision %d", s.Detached, recorded(s), s.Revision)
 			}
 		})
@@ -134,7 +144,8 @@ func TestAttaching(t *testing.T) {
 	t.Run("makes a source of what was read, due at once", func(t *testing.T) {
 		s, err := source.New(owner, people, d, reading(usual), 3)
 		wantErr(t, err, nil)
-		if s.Status() != source.Unmapped || s.Name != "people.csv" || s.Owner != "ann" || !s.NextRefreshAt.Equal(start) || recorded(s) != "attached" || s.RowEstimate != 12 {
+		if s.Status() != source.Unmapped || s.Name != "people.csv" || s.Owner != "ann" ||
+			!s.NextRefreshAt.Equal(start) || recorded(s) != "attached" || s.RowEstimate != 12 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -162,8 +173,11 @@ func TestAttaching(t *testing.T) {
 		"a name of two lines": {func(d *source.Draft) { d.Name = "a\nb" }, "/name invalid_characters"},
 		"no place":            {func(d *source.Draft) { d.Location = source.Location{} }, "/location/url required"},
 		"two places":          {func(d *source.Draft) { d.Location.Connection = "con" }, "/location not_allowed_value"},
-		"a table of nothing":  {func(d *source.Draft) { d.Location = source.Location{Table: connection.TableRef{Name: "t"}} }, "/location/connection_id required"},
-		"a connection alone":  {func(d *source.Draft) { d.Location = source.Location{Connection: "con"} }, "/location/schema required"},
+		"a table of nothing": {
+			func(d *source.Draft) { d.Location = source.Location{Table: connection.TableRef{Name: "t"}} },
+			"/location/connection_id required"},
+		"a connection alone": {func(d *source.Draft) { d.Location = source.Location{Connection: "con"} },
+			"/location/schema required"},
 		"a schema alone": {func(d *source.Draft) {
 			d.Location = source.Location{Connection: "con", Table: connection.TableRef{Schema: "s"}}
 		}, "/location/table required"},
@@ -198,11 +212,16 @@ func TestMappingsAreHeldToTypeAndColumns(t *testing.T) {
 		want  string
 	}{
 		"the required field is missing": {[]source.Pair{age}, "/mapping required_field_unmapped"},
-		"an unknown field":              {[]source.Pair{email, {Field: "x", Column: "Age"}}, "/mapping/1/field unknown_mapping_field"},
-		"an unknown column":             {[]source.Pair{email, {Field: "age", Column: "age"}}, "/mapping/1/column unknown_column"},
-		"a column used twice":           {[]source.Pair{email, {Field: "age", Column: "Mail"}}, "/mapping/1/column duplicate_item"},
-		"a field mapped twice":          {[]source.Pair{email, {Field: "email", Column: "Note"}}, "/mapping/1/field duplicate_item"},
-		"all of it at once":             {[]source.Pair{{Field: "x", Column: "y"}}, "/mapping/0/field unknown_mapping_field, /mapping/0/column unknown_column, /mapping required_field_unmapped"},
+		"an unknown field": {[]source.Pair{email, {Field: "x", Column: "Age"}},
+			"/mapping/1/field unknown_mapping_field"},
+		"an unknown column": {[]source.Pair{email, {Field: "age", Column: "age"}},
+			"/mapping/1/column unknown_column"},
+		"a column used twice": {[]source.Pair{email, {Field: "age", Column: "Mail"}},
+			"/mapping/1/column duplicate_item"},
+		"a field mapped twice": {[]source.Pair{email, {Field: "email", Column: "Note"}},
+			"/mapping/1/field duplicate_item"},
+		"all of it at once": {[]source.Pair{{Field: "x", Column: "y"}},
+			"/mapping/0/field unknown_mapping_field, /mapping/0/column unknown_column, /mapping required_field_unmapped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t, email)
@@ -224,12 +243,14 @@ func TestMapping(t *testing.T) {
 		r := reading("Age:integer Mail:email")
 		r.Location.Sheet.HeaderRow = 3
 		wantErr(t, s.Map(admin, revision.Match{2}, people, []source.Pair{email, age}, r), nil)
-		if s.Status() != source.Active || s.Location.Sheet.HeaderRow != 3 || len(s.Columns) != 2 || recorded(s) != "mapped" || !s.NextRefreshAt.Equal(start) {
+		if s.Status() != source.Active || s.Location.Sheet.HeaderRow != 3 || len(s.Columns) != 2 ||
+			recorded(s) != "mapped" || !s.NextRefreshAt.Equal(start) {
 			t.Errorf("%+v", s)
 		}
 		r.Rows = append(r.Rows, cells("31", "b@example.com"))
 		r.Rows[0] = cells("30", "a@example.com")
-		same(t, "rows", s.Mapped(r), []map[string]*string{{"email": new("a@example.com"), "age": new("30")}, {"email": new("b@example.com"), "age": new("31")}})
+		same(t, "rows", s.Mapped(r), []map[string]*string{{"email": new("a@example.com"), "age": new("30")},
+			{"email": new("b@example.com"), "age": new("31")}})
 	})
 	t.Run("takes its owner or an admin", func(t *testing.T) {
 		wantErr(t, attached(t).Map(peer, nil, people, []source.Pair{email}, reading(usual)), source.ErrForbidden)
@@ -252,7 +273,8 @@ func TestMapping(t *testing.T) {
 	t.Run("is reported on", func(t *testing.T) {
 		s := attached(t, email, source.Pair{Field: "age", Column: "Note"})
 		s.Columns[2].Type = column.JSON
-		same(t, "report", s.Report(&people), source.MappingReport{Matched: 2, UnmappedColumns: []string{"Age"}, Warnings: []source.Warning{{Field: "age", Column: "Note", Code: source.TypeDiffers}}})
+		same(t, "report", s.Report(&people), source.MappingReport{Matched: 2, UnmappedColumns: []string{"Age"},
+			Warnings: []source.Warning{{Field: "age", Column: "Note", Code: source.TypeDiffers}}})
 		same(t, "of no type", s.Report(nil).Warnings[0].Code, source.FieldMissing)
 		same(t, "unmapped", attached(t).Report(&people).UnmappedRequired, []string{"email"})
 	})
@@ -275,7 +297,8 @@ func TestFailuresAreToldApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, ok := source.FailureOf(tt.err, connection.Postgres, start)
-			if ok != (tt.code != "") || ok && (f.Code != tt.code || f.Transient != tt.transient || f.Hint == "" || !f.At.Equal(start)) {
+			if ok != (tt.code != "") || ok && (f.Code != tt.code || f.Transient != tt.transient || f.Hint == "" ||
+				!f.At.Equal(start)) {
 				t.Errorf("FailureOf = %+v, %v", f, ok)
 			}
 		})

@@ -65,7 +65,8 @@ func (c *typeCheck) add(key, format string, args ...any) {
 func (c *typeCheck) key(at, key string, seen map[string]bool) {
 	switch {
 	case !keyForm.MatchString(key) || len(key) > 63:
-		c.add(at, "must be 1 to 63 lower-case letters and digits, with single underscores between them, and begin with a letter")
+		c.add(at, "must be 1 to 63 lower-case letters and digits, with single underscores between them, and begin "+
+			"with a letter")
 	case seen[key]:
 		c.add(at, "is there twice")
 	}
@@ -85,14 +86,16 @@ func (c *typeCheck) count(at, of string, n, least, most int) {
 }
 
 // fieldTypes lists all field types.
-var fieldTypes = []column.Type{column.String, column.Text, column.Integer, column.Number, column.Boolean, column.Date, column.DateTime, column.URL, column.Email, column.Enum, column.JSON}
+var fieldTypes = []column.Type{column.String, column.Text, column.Integer, column.Number, column.Boolean, column.Date,
+	column.DateTime, column.URL, column.Email, column.Enum, column.JSON}
 
 func (c *typeCheck) field(at string, f column.Field, keys map[string]bool) {
 	c.key(at+".key", f.Key, keys)
 	c.length(at+".title", f.Title, 1, maxTitle)
 	c.length(at+".example", f.Example, 0, maxExample)
 	if !slices.Contains(fieldTypes, f.Type) {
-		c.add(at+".type", "must be one of: string, text, integer, number, boolean, date, datetime, url, email, enum, json")
+		c.add(at+".type", "must be one of: string, text, integer, number, boolean, date, datetime, url, email, enum, "+
+			"json")
 	}
 	c.count(at+".synonyms", "synonyms", len(f.Synonyms), 0, maxSynonyms)
 	for i, s := range f.Synonyms {

@@ -39,7 +39,8 @@ func TestCommonTypesAreValid(t *testing.T) {
 func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 	field := column.Field{Key: "email", Title: "E-mail", Type: column.Email}
 	good := func(change func(*source.Type)) source.Type {
-		ty := source.Type{Key: "contacts", Title: "Contacts", Accepts: []source.Backend{source.SheetBackend}, Fields: []column.Field{field}}
+		ty := source.Type{Key: "contacts", Title: "Contacts", Accepts: []source.Backend{source.SheetBackend},
+			Fields: []column.Field{field}}
 		change(&ty)
 		return ty
 	}
@@ -50,27 +51,45 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 		types []source.Type
 		want  string // where
 	}{
-		"nothing":                {nil, ""},
-		"one":                    {[]source.Type{good(func(*source.Type) {})}, ""},
-		"the same key twice":     {[]source.Type{good(func(*source.Type) {}), good(func(*source.Type) {})}, "[1].type"},
-		"a key in upper case":    {[]source.Type{good(func(ty *source.Type) { ty.Key = "Contacts" })}, "[0].type"},
-		"a key too long":         {[]source.Type{good(func(ty *source.Type) { ty.Key = source.TypeKey(strings.Repeat("a", 64)) })}, "[0].type"},
-		"no title":               {[]source.Type{good(func(ty *source.Type) { ty.Title = "" })}, "[0].title"},
-		"no backend":             {[]source.Type{good(func(ty *source.Type) { ty.Accepts = nil })}, "[0].accepts"},
-		"an unknown backend":     {[]source.Type{good(func(ty *source.Type) { ty.Accepts[0] = "file" })}, "[0].accepts[0]"},
-		"a backend twice":        {[]source.Type{good(func(ty *source.Type) { ty.Accepts = append(ty.Accepts, source.SheetBackend) })}, "[0].accepts[1]"},
-		"no fields":              {[]source.Type{good(func(ty *source.Type) { ty.Fields = nil })}, "[0].fields"},
-		"too many fields":        {[]source.Type{good(func(ty *source.Type) { ty.Fields = slices.Repeat(ty.Fields, 201) })}, "[0].fields"},
-		"a field twice":          {[]source.Type{good(func(ty *source.Type) { ty.Fields = append(ty.Fields, field) })}, "[0].fields[1].key"},
-		"a field's key":          {[]source.Type{with(func(f *column.Field) { f.Key = "e-mail" })}, "[0].fields[0].key"},
-		"a field's title":        {[]source.Type{with(func(f *column.Field) { f.Title = strings.Repeat("a", 121) })}, "[0].fields[0].title"},
-		"a field's type":         {[]source.Type{with(func(f *column.Field) { f.Type = "mail" })}, "[0].fields[0].type"},
-		"an endless example":     {[]source.Type{with(func(f *column.Field) { f.Example = strings.Repeat("a", 257) })}, "[0].fields[0].example"},
-		"an empty synonym":       {[]source.Type{with(func(f *column.Field) { f.Synonyms = []string{""} })}, "[0].fields[0].synonyms[0]"},
-		"too many synonyms":      {[]source.Type{with(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 51) })}, "[0].fields[0].synonyms"},
-		"an enum without values": {[]source.Type{with(func(f *column.Field) { f.Type = column.Enum })}, "[0].fields[0].enum"},
-		"values without an enum": {[]source.Type{with(func(f *column.Field) { f.Enum = []string{"a"} })}, "[0].fields[0].enum"},
-		"a value twice":          {[]source.Type{with(func(f *column.Field) { f.Type, f.Enum = column.Enum, []string{"a", "a"} })}, "[0].fields[0].enum[1]"},
+		"nothing":             {nil, ""},
+		"one":                 {[]source.Type{good(func(*source.Type) {})}, ""},
+		"the same key twice":  {[]source.Type{good(func(*source.Type) {}), good(func(*source.Type) {})}, "[1].type"},
+		"a key in upper case": {[]source.Type{good(func(ty *source.Type) { ty.Key = "Contacts" })}, "[0].type"},
+		"a key too long": {
+			[]source.Type{good(func(ty *source.Type) { ty.Key = source.TypeKey(strings.Repeat("a", 64)) })},
+			"[0].type"},
+		"no title":   {[]source.Type{good(func(ty *source.Type) { ty.Title = "" })}, "[0].title"},
+		"no backend": {[]source.Type{good(func(ty *source.Type) { ty.Accepts = nil })}, "[0].accepts"},
+		"an unknown backend": {[]source.Type{good(func(ty *source.Type) { ty.Accepts[0] = "file" })},
+			"[0].accepts[0]"},
+		"a backend twice": {
+			[]source.Type{good(func(ty *source.Type) { ty.Accepts = append(ty.Accepts, source.SheetBackend) })},
+			"[0].accepts[1]"},
+		"no fields": {[]source.Type{good(func(ty *source.Type) { ty.Fields = nil })}, "[0].fields"},
+		"too many fields": {
+			[]source.Type{good(func(ty *source.Type) { ty.Fields = slices.Repeat(ty.Fields, 201) })}, "[0].fields"},
+		"a field twice": {[]source.Type{good(func(ty *source.Type) { ty.Fields = append(ty.Fields, field) })},
+			"[0].fields[1].key"},
+		"a field's key": {[]source.Type{with(func(f *column.Field) { f.Key = "e-mail" })},
+			"[0].fields[0].key"},
+		"a field's title": {[]source.Type{with(func(f *column.Field) { f.Title = strings.Repeat("a", 121) })},
+			"[0].fields[0].title"},
+		"a field's type": {[]source.Type{with(func(f *column.Field) { f.Type = "mail" })},
+			"[0].fields[0].type"},
+		"an endless example": {[]source.Type{with(func(f *column.Field) { f.Example = strings.Repeat("a", 257) })},
+			"[0].fields[0].example"},
+		"an empty synonym": {[]source.Type{with(func(f *column.Field) { f.Synonyms = []string{""} })},
+			"[0].fields[0].synonyms[0]"},
+		"too many synonyms": {
+			[]source.Type{with(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 51) })},
+			"[0].fields[0].synonyms"},
+		"an enum without values": {[]source.Type{with(func(f *column.Field) { f.Type = column.Enum })},
+			"[0].fields[0].enum"},
+		"values without an enum": {[]source.Type{with(func(f *column.Field) { f.Enum = []string{"a"} })},
+			"[0].fields[0].enum"},
+		"a value twice": {
+			[]source.Type{with(func(f *column.Field) { f.Type, f.Enum = column.Enum, []string{"a", "a"} })},
+			"[0].fields[0].enum[1]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrong := source.CheckTypes(tt.types)
@@ -80,7 +99,8 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 				}
 				return
 			}
-			if !slices.ContainsFunc(wrong, func(e *source.TypeProblem) bool { return e.Key == tt.want && e.Reason != "" }) {
+			if !slices.ContainsFunc(wrong,
+				func(e *source.TypeProblem) bool { return e.Key == tt.want && e.Reason != "" }) {
 				t.Errorf("%v, want something about %s", wrong, tt.want)
 			}
 		})

@@ -196,6 +196,146 @@ func (mr *MockPeopleMockRecorder) ChangeAccess(ctx, by, id, change interface{}) 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ChangeAccess", reflect.TypeOf((*MockPeople)(nil).ChangeAccess), ctx, by, id, change)
 }
 
+// List mocks base method.
+func (m *MockPeople) List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "List", ctx, org, q)
+	ret0, _ := ret[0].(account.UserPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// List indicates an expected call of List.
+func (mr *MockPeopleMockRecorder) List(ctx, org, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockPeople)(nil).List), ctx, org, q)
+}
+
+// Memberships mocks base method.
+func (m *MockPeople) Memberships(ctx context.Context, by identity.Actor, q page.Query) (account.MembershipPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Memberships", ctx, by, q)
+	ret0, _ := ret[0].(account.MembershipPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Memberships indicates an expected call of Memberships.
+func (mr *MockPeopleMockRecorder) Memberships(ctx, by, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Memberships", reflect.TypeOf((*MockPeople)(nil).Memberships), ctx, by, q)
+}
+
+// Person mocks base method.
+func (m *MockPeople) Person(ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time) (*account.PersonSummary, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Person", ctx, org, id, now)
+	ret0, _ := ret[0].(*account.PersonSummary)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Person indicates an expected call of Person.
+func (mr *MockPeopleMockRecorder) Person(ctx, org, id, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Person", reflect.TypeOf((*MockPeople)(nil).Person), ctx, org, id, now)
+}
+
+// Search mocks base method.
+func (m *MockPeople) Search(ctx context.Context, org identity.OrgID, f account.PeopleFilter, now time.Time, q page.Query) (account.PersonPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Search", ctx, org, f, now, q)
+	ret0, _ := ret[0].(account.PersonPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Search indicates an expected call of Search.
+func (mr *MockPeopleMockRecorder) Search(ctx, org, f, now, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Search", reflect.TypeOf((*MockPeople)(nil).Search), ctx, org, f, now, q)
+}
+
+// MockErasures is a mock of Erasures interface.
+type MockErasures struct {
+	ctrl     *gomock.Controller
+	recorder *MockErasuresMockRecorder
+}
+
+// MockErasuresMockRecorder is the mock recorder for MockErasures.
+type MockErasuresMockRecorder struct {
+	mock *MockErasures
+}
+
+// NewMockErasures creates a new mock instance.
+func NewMockErasures(ctrl *gomock.Controller) *MockErasures {
+	mock := &MockErasures{ctrl: ctrl}
+	mock.recorder = &MockErasuresMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockErasures) EXPECT() *MockErasuresMockRecorder {
+	return m.recorder
+}
+
+// CompleteErasure mocks base method.
+func (m *MockErasures) CompleteErasure(ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "CompleteErasure", ctx, org, id, now)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// CompleteErasure indicates an expected call of CompleteErasure.
+func (mr *MockErasuresMockRecorder) CompleteErasure(ctx, org, id, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CompleteErasure", reflect.TypeOf((*MockErasures)(nil).CompleteErasure), ctx, org, id, now)
+}
+
+// Erase mocks base method.
+func (m *MockErasures) Erase(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Leaver) (*account.Erasure, error)) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Erase", ctx, by, id, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Erase indicates an expected call of Erase.
+func (mr *MockErasuresMockRecorder) Erase(ctx, by, id, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Erase", reflect.TypeOf((*MockErasures)(nil).Erase), ctx, by, id, change)
+}
+
+// Erasure mocks base method.
+func (m *MockErasures) Erasure(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Erasure, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Erasure", ctx, org, id)
+	ret0, _ := ret[0].(*account.Erasure)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Erasure indicates an expected call of Erasure.
+func (mr *MockErasuresMockRecorder) Erasure(ctx, org, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Erasure", reflect.TypeOf((*MockErasures)(nil).Erasure), ctx, org, id)
+}
+
+// Export mocks base method.
+func (m *MockErasures) Export(ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Export", ctx, org, id, emit)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Export indicates an expected call of Export.
+func (mr *MockErasuresMockRecorder) Export(ctx, org, id, emit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Export", reflect.TypeOf((*MockErasures)(nil).Export), ctx, org, id, emit)
+}
+
 // MockWorkspaces is a mock of Workspaces interface.
 type MockWorkspaces struct {
 	ctrl     *gomock.Controller
@@ -261,6 +401,21 @@ func (m *MockWorkspaces) Get(ctx context.Context, by identity.Actor, id identity
 func (mr *MockWorkspacesMockRecorder) Get(ctx, by, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockWorkspaces)(nil).Get), ctx, by, id)
+}
+
+// List mocks base method.
+func (m *MockWorkspaces) List(ctx context.Context, org identity.OrgID, q page.Query) (account.WorkspacePage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "List", ctx, org, q)
+	ret0, _ := ret[0].(account.WorkspacePage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// List indicates an expected call of List.
+func (mr *MockWorkspacesMockRecorder) List(ctx, org, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockWorkspaces)(nil).List), ctx, org, q)
 }
 
 // Lock mocks base method.
@@ -357,6 +512,22 @@ func (m *MockInvitations) Accept(ctx context.Context, by identity.Actor, h accou
 func (mr *MockInvitationsMockRecorder) Accept(ctx, by, h, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Accept", reflect.TypeOf((*MockInvitations)(nil).Accept), ctx, by, h, change)
+}
+
+// Find mocks base method.
+func (m *MockInvitations) Find(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Invitation, *account.InvitationPreview, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Find", ctx, org, h)
+	ret0, _ := ret[0].(*account.Invitation)
+	ret1, _ := ret[1].(*account.InvitationPreview)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// Find indicates an expected call of Find.
+func (mr *MockInvitationsMockRecorder) Find(ctx, org, h interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Find", reflect.TypeOf((*MockInvitations)(nil).Find), ctx, org, h)
 }
 
 // Get mocks base method.
@@ -484,6 +655,23 @@ func (mr *MockKeysMockRecorder) Get(ctx, ws, id interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockKeys)(nil).Get), ctx, ws, id)
 }
 
+// Holder mocks base method.
+func (m *MockKeys) Holder(ctx context.Context, h account.Hash) (identity.OrgID, identity.WorkspaceID, identity.KeyID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Holder", ctx, h)
+	ret0, _ := ret[0].(identity.OrgID)
+	ret1, _ := ret[1].(identity.WorkspaceID)
+	ret2, _ := ret[2].(identity.KeyID)
+	ret3, _ := ret[3].(error)
+	return ret0, ret1, ret2, ret3
+}
+
+// Holder indicates an expected call of Holder.
+func (mr *MockKeysMockRecorder) Holder(ctx, h interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Holder", reflect.TypeOf((*MockKeys)(nil).Holder), ctx, h)
+}
+
 // List mocks base method.
 func (m *MockKeys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time, q page.Query) (account.KeyPage, error) {
 	m.ctrl.T.Helper()
@@ -544,7 +732,7 @@ func (mr *MockKeysMockRecorder) Update(ctx, by, id, change interface{}) *gomock.
 }
 
 // Used mocks base method.
-func (m *MockKeys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error {
+func (m *MockKeys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Used", ctx, org, uses)
 	ret0, _ := ret[0].(error)

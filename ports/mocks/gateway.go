@@ -52,17 +52,17 @@ func (mr *MockGatewayMockRecorder) Amend(ctx, key, c, s, a interface{}) *gomock.
 }
 
 // Cancel mocks base method.
-func (m *MockGateway) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+func (m *MockGateway) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s)
+	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, why)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Cancel indicates an expected call of Cancel.
-func (mr *MockGatewayMockRecorder) Cancel(ctx, key, c, s interface{}) *gomock.Call {
+func (mr *MockGatewayMockRecorder) Cancel(ctx, key, c, s, why interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGateway)(nil).Cancel), ctx, key, c, s)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGateway)(nil).Cancel), ctx, key, c, s, why)
 }
 
 // CancelSetupIntents mocks base method.
@@ -77,6 +77,21 @@ func (m *MockGateway) CancelSetupIntents(ctx context.Context, c billing.Customer
 func (mr *MockGatewayMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGateway)(nil).CancelSetupIntents), ctx, c)
+}
+
+// Checkout mocks base method.
+func (m *MockGateway) Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (string, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Checkout", ctx, key, c, o)
+	ret0, _ := ret[0].(string)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Checkout indicates an expected call of Checkout.
+func (mr *MockGatewayMockRecorder) Checkout(ctx, key, c, o interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Checkout", reflect.TypeOf((*MockGateway)(nil).Checkout), ctx, key, c, o)
 }
 
 // CreateCustomer mocks base method.
@@ -123,6 +138,20 @@ func (mr *MockGatewayMockRecorder) Detach(ctx, key, c, m interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Detach", reflect.TypeOf((*MockGateway)(nil).Detach), ctx, key, c, m)
 }
 
+// EndCheckouts mocks base method.
+func (m *MockGateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EndCheckouts", ctx, c)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// EndCheckouts indicates an expected call of EndCheckouts.
+func (mr *MockGatewayMockRecorder) EndCheckouts(ctx, c interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EndCheckouts", reflect.TypeOf((*MockGateway)(nil).EndCheckouts), ctx, c)
+}
+
 // GiveUp mocks base method.
 func (m *MockGateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
 	m.ctrl.T.Helper()
@@ -167,6 +196,36 @@ func (mr *MockGatewayMockRecorder) Pay(ctx, key, c, i interface{}) *gomock.Call 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pay", reflect.TypeOf((*MockGateway)(nil).Pay), ctx, key, c, i)
 }
 
+// Portal mocks base method.
+func (m *MockGateway) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Portal", ctx, c, back)
+	ret0, _ := ret[0].(string)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Portal indicates an expected call of Portal.
+func (mr *MockGatewayMockRecorder) Portal(ctx, c, back interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Portal", reflect.TypeOf((*MockGateway)(nil).Portal), ctx, c, back)
+}
+
+// Preview mocks base method.
+func (m *MockGateway) Preview(ctx context.Context, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Preview, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Preview", ctx, c, s, a)
+	ret0, _ := ret[0].(billing.Preview)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Preview indicates an expected call of Preview.
+func (mr *MockGatewayMockRecorder) Preview(ctx, c, s, a interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockGateway)(nil).Preview), ctx, c, s, a)
+}
+
 // Prices mocks base method.
 func (m *MockGateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error) {
 	m.ctrl.T.Helper()
@@ -180,6 +239,35 @@ func (m *MockGateway) Prices(ctx context.Context, plans billing.Plans) (billing.
 func (mr *MockGatewayMockRecorder) Prices(ctx, plans interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Prices", reflect.TypeOf((*MockGateway)(nil).Prices), ctx, plans)
+}
+
+// Promotion mocks base method.
+func (m *MockGateway) Promotion(ctx context.Context, c billing.CustomerID, code string, of billing.Sale) (billing.Promotion, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, of)
+	ret0, _ := ret[0].(billing.Promotion)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Promotion indicates an expected call of Promotion.
+func (mr *MockGatewayMockRecorder) Promotion(ctx, c, code, of interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Promotion", reflect.TypeOf((*MockGateway)(nil).Promotion), ctx, c, code, of)
+}
+
+// ReportUsage mocks base method.
+func (m *MockGateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ReportUsage", ctx, e)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// ReportUsage indicates an expected call of ReportUsage.
+func (mr *MockGatewayMockRecorder) ReportUsage(ctx, e interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ReportUsage", reflect.TypeOf((*MockGateway)(nil).ReportUsage), ctx, e)
 }
 
 // SetDefault mocks base method.
@@ -224,6 +312,20 @@ func (m *MockGateway) Subscriptions(ctx context.Context, c billing.CustomerID) (
 func (mr *MockGatewayMockRecorder) Subscriptions(ctx, c interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Subscriptions", reflect.TypeOf((*MockGateway)(nil).Subscriptions), ctx, c)
+}
+
+// UpdateCustomer mocks base method.
+func (m *MockGateway) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "UpdateCustomer", ctx, key, c, d)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// UpdateCustomer indicates an expected call of UpdateCustomer.
+func (mr *MockGatewayMockRecorder) UpdateCustomer(ctx, key, c, d interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateCustomer", reflect.TypeOf((*MockGateway)(nil).UpdateCustomer), ctx, key, c, d)
 }
 
 // Wallet mocks base method.
@@ -390,17 +492,17 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Amend(ctx, key, c, s, a interfac
 }
 
 // Cancel mocks base method.
-func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s)
+	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, why)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Cancel indicates an expected call of Cancel.
-func (mr *MockGatewaySubscriptionsMockRecorder) Cancel(ctx, key, c, s interface{}) *gomock.Call {
+func (mr *MockGatewaySubscriptionsMockRecorder) Cancel(ctx, key, c, s, why interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Cancel), ctx, key, c, s)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Cancel), ctx, key, c, s, why)
 }
 
 // GiveUp mocks base method.
@@ -492,6 +594,111 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Subscriptions(ctx, c interface{}
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Subscriptions", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Subscriptions), ctx, c)
 }
 
+// MockGatewayPreviews is a mock of GatewayPreviews interface.
+type MockGatewayPreviews struct {
+	ctrl     *gomock.Controller
+	recorder *MockGatewayPreviewsMockRecorder
+}
+
+// MockGatewayPreviewsMockRecorder is the mock recorder for MockGatewayPreviews.
+type MockGatewayPreviewsMockRecorder struct {
+	mock *MockGatewayPreviews
+}
+
+// NewMockGatewayPreviews creates a new mock instance.
+func NewMockGatewayPreviews(ctrl *gomock.Controller) *MockGatewayPreviews {
+	mock := &MockGatewayPreviews{ctrl: ctrl}
+	mock.recorder = &MockGatewayPreviewsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockGatewayPreviews) EXPECT() *MockGatewayPreviewsMockRecorder {
+	return m.recorder
+}
+
+// Preview mocks base method.
+func (m *MockGatewayPreviews) Preview(ctx context.Context, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Preview, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Preview", ctx, c, s, a)
+	ret0, _ := ret[0].(billing.Preview)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Preview indicates an expected call of Preview.
+func (mr *MockGatewayPreviewsMockRecorder) Preview(ctx, c, s, a interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockGatewayPreviews)(nil).Preview), ctx, c, s, a)
+}
+
+// MockGatewayPages is a mock of GatewayPages interface.
+type MockGatewayPages struct {
+	ctrl     *gomock.Controller
+	recorder *MockGatewayPagesMockRecorder
+}
+
+// MockGatewayPagesMockRecorder is the mock recorder for MockGatewayPages.
+type MockGatewayPagesMockRecorder struct {
+	mock *MockGatewayPages
+}
+
+// NewMockGatewayPages creates a new mock instance.
+func NewMockGatewayPages(ctrl *gomock.Controller) *MockGatewayPages {
+	mock := &MockGatewayPages{ctrl: ctrl}
+	mock.recorder = &MockGatewayPagesMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockGatewayPages) EXPECT() *MockGatewayPagesMockRecorder {
+	return m.recorder
+}
+
+// Checkout mocks base method.
+func (m *MockGatewayPages) Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (string, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Checkout", ctx, key, c, o)
+	ret0, _ := ret[0].(string)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Checkout indicates an expected call of Checkout.
+func (mr *MockGatewayPagesMockRecorder) Checkout(ctx, key, c, o interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Checkout", reflect.TypeOf((*MockGatewayPages)(nil).Checkout), ctx, key, c, o)
+}
+
+// EndCheckouts mocks base method.
+func (m *MockGatewayPages) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EndCheckouts", ctx, c)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// EndCheckouts indicates an expected call of EndCheckouts.
+func (mr *MockGatewayPagesMockRecorder) EndCheckouts(ctx, c interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EndCheckouts", reflect.TypeOf((*MockGatewayPages)(nil).EndCheckouts), ctx, c)
+}
+
+// Portal mocks base method.
+func (m *MockGatewayPages) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Portal", ctx, c, back)
+	ret0, _ := ret[0].(string)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Portal indicates an expected call of Portal.
+func (mr *MockGatewayPagesMockRecorder) Portal(ctx, c, back interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Portal", reflect.TypeOf((*MockGatewayPages)(nil).Portal), ctx, c, back)
+}
+
 // MockSandboxPayer is a mock of SandboxPayer interface.
 type MockSandboxPayer struct {
 	ctrl     *gomock.Controller
@@ -530,6 +737,21 @@ func (mr *MockSandboxPayerMockRecorder) Authenticate(ctx, c, i, clientSecret, su
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Authenticate", reflect.TypeOf((*MockSandboxPayer)(nil).Authenticate), ctx, c, i, clientSecret, success)
 }
 
+// Complete mocks base method.
+func (m *MockSandboxPayer) Complete(ctx context.Context, l billing.SandboxLink, card billing.Card) (*billing.SandboxPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Complete", ctx, l, card)
+	ret0, _ := ret[0].(*billing.SandboxPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Complete indicates an expected call of Complete.
+func (mr *MockSandboxPayerMockRecorder) Complete(ctx, l, card interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Complete", reflect.TypeOf((*MockSandboxPayer)(nil).Complete), ctx, l, card)
+}
+
 // Confirm mocks base method.
 func (m *MockSandboxPayer) Confirm(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, card billing.Card) (billing.SetupIntent, error) {
 	m.ctrl.T.Helper()
@@ -543,4 +765,34 @@ func (m *MockSandboxPayer) Confirm(ctx context.Context, c billing.CustomerID, i 
 func (mr *MockSandboxPayerMockRecorder) Confirm(ctx, c, i, clientSecret, card interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Confirm", reflect.TypeOf((*MockSandboxPayer)(nil).Confirm), ctx, c, i, clientSecret, card)
+}
+
+// EndAtPeriodEnd mocks base method.
+func (m *MockSandboxPayer) EndAtPeriodEnd(ctx context.Context, l billing.SandboxLink, ends bool) (*billing.SandboxPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EndAtPeriodEnd", ctx, l, ends)
+	ret0, _ := ret[0].(*billing.SandboxPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// EndAtPeriodEnd indicates an expected call of EndAtPeriodEnd.
+func (mr *MockSandboxPayerMockRecorder) EndAtPeriodEnd(ctx, l, ends interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EndAtPeriodEnd", reflect.TypeOf((*MockSandboxPayer)(nil).EndAtPeriodEnd), ctx, l, ends)
+}
+
+// Page mocks base method.
+func (m *MockSandboxPayer) Page(ctx context.Context, l billing.SandboxLink) (*billing.SandboxPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Page", ctx, l)
+	ret0, _ := ret[0].(*billing.SandboxPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Page indicates an expected call of Page.
+func (mr *MockSandboxPayerMockRecorder) Page(ctx, l interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Page", reflect.TypeOf((*MockSandboxPayer)(nil).Page), ctx, l)
 }

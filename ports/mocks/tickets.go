@@ -66,6 +66,21 @@ func (mr *MockTicketsMockRecorder) Proven(ctx, org, proofs interface{}) *gomock.
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Proven", reflect.TypeOf((*MockTickets)(nil).Proven), ctx, org, proofs)
 }
 
+// Resume mocks base method.
+func (m *MockTickets) Resume(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Resume", ctx, org, h, now)
+	ret0, _ := ret[0].(*account.Ticket)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Resume indicates an expected call of Resume.
+func (mr *MockTicketsMockRecorder) Resume(ctx, org, h, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Resume", reflect.TypeOf((*MockTickets)(nil).Resume), ctx, org, h, now)
+}
+
 // Take mocks base method.
 func (m *MockTickets) Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error) {
 	m.ctrl.T.Helper()

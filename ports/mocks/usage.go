@@ -38,6 +38,20 @@ func (m *MockUsage) EXPECT() *MockUsageMockRecorder {
 	return m.recorder
 }
 
+// Lock mocks base method.
+func (m *MockUsage) Lock(ctx context.Context, ws identity.WorkspaceID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Lock", ctx, ws)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Lock indicates an expected call of Lock.
+func (mr *MockUsageMockRecorder) Lock(ctx, ws interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockUsage)(nil).Lock), ctx, ws)
+}
+
 // Of mocks base method.
 func (m *MockUsage) Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
 	m.ctrl.T.Helper()
@@ -157,6 +171,63 @@ func (mr *MockMetersMockRecorder) Add(ctx, by, r interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockMeters)(nil).Add), ctx, by, r)
 }
 
+// QueueUsage mocks base method.
+func (m *MockMeters) QueueUsage(ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, since)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// QueueUsage indicates an expected call of QueueUsage.
+func (mr *MockMetersMockRecorder) QueueUsage(ctx, by, e, since interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "QueueUsage", reflect.TypeOf((*MockMeters)(nil).QueueUsage), ctx, by, e, since)
+}
+
+// QueuedUsage mocks base method.
+func (m *MockMeters) QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]billing.UsageEvent, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "QueuedUsage", ctx, ws, account, n)
+	ret0, _ := ret[0].([]billing.UsageEvent)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// QueuedUsage indicates an expected call of QueuedUsage.
+func (mr *MockMetersMockRecorder) QueuedUsage(ctx, ws, account, n interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "QueuedUsage", reflect.TypeOf((*MockMeters)(nil).QueuedUsage), ctx, ws, account, n)
+}
+
+// RestoreUsage mocks base method.
+func (m *MockMeters) RestoreUsage(ctx context.Context, ws identity.WorkspaceID, id string) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "RestoreUsage", ctx, ws, id)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// RestoreUsage indicates an expected call of RestoreUsage.
+func (mr *MockMetersMockRecorder) RestoreUsage(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "RestoreUsage", reflect.TypeOf((*MockMeters)(nil).RestoreUsage), ctx, ws, id)
+}
+
+// SentUsage mocks base method.
+func (m *MockMeters) SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SentUsage", ctx, ws, id)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// SentUsage indicates an expected call of SentUsage.
+func (mr *MockMetersMockRecorder) SentUsage(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SentUsage", reflect.TypeOf((*MockMeters)(nil).SentUsage), ctx, ws, id)
+}
+
 // Sums mocks base method.
 func (m *MockMeters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error) {
 	m.ctrl.T.Helper()
@@ -170,4 +241,20 @@ func (m *MockMeters) Sums(ctx context.Context, ws identity.WorkspaceID, period t
 func (mr *MockMetersMockRecorder) Sums(ctx, ws, period interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Sums", reflect.TypeOf((*MockMeters)(nil).Sums), ctx, ws, period)
+}
+
+// TryUsage mocks base method.
+func (m *MockMeters) TryUsage(ctx context.Context, ws identity.WorkspaceID, id string, at time.Time) (int64, bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "TryUsage", ctx, ws, id, at)
+	ret0, _ := ret[0].(int64)
+	ret1, _ := ret[1].(bool)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// TryUsage indicates an expected call of TryUsage.
+func (mr *MockMetersMockRecorder) TryUsage(ctx, ws, id, at interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TryUsage", reflect.TypeOf((*MockMeters)(nil).TryUsage), ctx, ws, id, at)
 }

@@ -17,7 +17,7 @@ var may = map[string][]string{
 	"application": {"domain", "ports"},
 	"adapters":    {"domain", "ports"},
 	"configs":     {"domain", "adapters"},
-	"cmd":         {"domain", "ports", "application", "adapters", "configs", "cmd"},
+	"cmd":         {"domain", "ports", "application", "adapters", "configs", "cmd", "clients"},
 }
 
 // inbound lists the adapters that call the application. It calls the others.
@@ -28,16 +28,21 @@ const root = "application"
 
 // pure lists the modules that the inner layers may import, because they do no I/O.
 var pure = map[string]string{
-	"github.com/google/uuid":                   "identifiers are UUIDv7",
-	"github.com/cenkalti/backoff/v5":           "calls to a gateway are retried; it does nothing but wait",
-	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
-	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
-	"github.com/santhosh-tekuri/jsonschema/v6": "configurations and credentials are held to JSON Schemas; its one way to a file, the loader, is replaced",
-	"github.com/sony/gobreaker/v2":             "reads of a gateway that does not answer stop waiting; it only counts",
-	"golang.org/x/sync/singleflight":           "concurrent reads of one thing share a call; it only waits",
-	"golang.org/x/net/idna":                    "origins are compared in the form that browsers give them; the standard library knows no IDNA",
-	"golang.org/x/text/unicode/norm":           "names are stored in one form, and columns compared without accents; its tables are data",
-	"golang.org/x/net/publicsuffix":            "a wildcard above everybody's names is refused; the list of such hosts is data",
+	"github.com/google/uuid":         "identifiers are UUIDv7",
+	"github.com/cenkalti/backoff/v5": "calls to a gateway are retried; it does nothing but wait",
+	"github.com/cbroglie/mustache": "prompts are Mustache templates; partials, its one way to a file, " +
+		"are refused before",
+	"github.com/aymanbagabas/go-udiff": "versions of a prompt are compared as unified diffs",
+	"github.com/santhosh-tekuri/jsonschema/v6": "configurations and credentials are held to JSON Schemas; its one " +
+		"way to a file, the loader, is replaced",
+	"github.com/sony/gobreaker/v2":   "reads of a gateway that does not answer stop waiting; it only counts",
+	"golang.org/x/sync/singleflight": "concurrent reads of one thing share a call; it only waits",
+	"golang.org/x/net/idna": "origins are compared in the form that browsers give them; the " +
+		"standard library knows no IDNA",
+	"golang.org/x/text/unicode/norm": "names are stored in one form, and columns compared without accents; its " +
+		"tables are data",
+	"github.com/mozillazg/go-unidecode": "slugs are made of names in any alphabet; its tables are data",
+	"golang.org/x/net/publicsuffix":     "a wildcard above everybody's names is refused; the list of such hosts is data",
 }
 
 // objection returns why the package in directory from must not import imp, or "" if it may.
@@ -67,7 +72,8 @@ func objection(from, imp string) string {
 	case from == root && there[0] == root:
 		return "" // the composition of all areas
 	case layer == root && there[0] == root:
-		return "areas of the application never import each other: what two need is a port, or a func that the root passes"
+		return "areas of the application never import each other: what two need is a port, or a func that the root " +
+			"passes"
 	case layer == "adapters" && there[0] == "application" && slices.Contains(inbound, here[1]):
 		return ""
 	case !slices.Contains(allowed, there[0]):
@@ -139,7 +145,8 @@ func TestAreasMeetInTheRootOfTheApplication(t *testing.T) {
 	}
 	for dir, imported := range imports {
 		if all := len(imported) == len(areas); all != (dir == root) {
-			t.Errorf("%s imports %d of %d areas: only the package application imports all", dir, len(imported), len(areas))
+			t.Errorf("%s imports %d of %d areas: only the package application imports all", dir,
+				len(imported), len(areas))
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxLines   = 450 // per file; a longer one has more than one subject
+	maxLines   = 400 // per file, tests included; a longer one has more than one subject
 	maxMethods = 8   // per port; a larger one serves unrelated use cases
 )
 
@@ -18,7 +18,7 @@ var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "mo
 
 func TestSize(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.lines > maxLines && !s.test() && !s.generated() {
+		if s.lines > maxLines && !s.generated() {
 			t.Errorf("%s has %d lines, more than %d", s.path, s.lines, maxLines)
 		}
 	}
@@ -26,7 +26,8 @@ func TestSize(t *testing.T) {
 
 func TestPackageNames(t *testing.T) {
 	for _, s := range sources(t) {
-		if name := strings.TrimSuffix(s.file.Name.Name, "_test"); slices.Contains(vague, name) || slices.Contains(vague, path.Base(s.dir())) {
+		if name := strings.TrimSuffix(s.file.Name.Name, "_test"); slices.Contains(vague, name) ||
+			slices.Contains(vague, path.Base(s.dir())) {
 			t.Errorf("%s: package %s: name it for what it provides", s.path, name)
 		}
 	}
@@ -91,7 +92,8 @@ func TestMakesActor(t *testing.T) {
 		})
 	}
 	t.Run("under another name", func(t *testing.T) {
-		s := parse(t, "x.go", []byte("package x\nimport who \""+module+"domain/identity\"\nvar _ = who.Actor{Role: 4}\n"))
+		s := parse(t, "x.go", []byte("package x\nimport who \""+module+
+			"domain/identity\"\nvar _ = who.Actor{Role: 4}\n"))
 		if !makesActor(s.file) {
 			t.Error("not found")
 		}
@@ -107,6 +109,7 @@ var unscoped = map[string]string{
 	"Chats.Add":                           "chat.Template names its workspace",
 	"Workspaces.Add":                      "account.Workspace names its org",
 	"Jobs.Enqueue":                        "job.Job names its org and workspace",
+	"Keys.Holder":                         "a report of a leaked token does not say whose it is",
 	"JobQueue.Take":                       "a worker serves every org; job.Job names the one that the work is for",
 	"JobQueue.Settle":                     "as JobQueue.Take",
 	"Mailer.Send":                         "a mail goes to a person, and is read by nobody else",
@@ -119,6 +122,7 @@ var unscoped = map[string]string{
 	"GatewayCustomers.CreateSetupIntent":  "as GatewayCustomers.CreateCustomer",
 	"GatewayCustomers.Wallet":             "as GatewayCustomers.CreateCustomer",
 	"GatewayCustomers.SetDefault":         "as GatewayCustomers.CreateCustomer",
+	"GatewayDetails.UpdateCustomer":       "as GatewayCustomers.CreateCustomer",
 	"GatewayCustomers.Detach":             "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Prices":         "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Subscribe":      "as GatewayCustomers.CreateCustomer",
@@ -128,11 +132,24 @@ var unscoped = map[string]string{
 	"GatewaySubscriptions.Cancel":         "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Subscriptions":  "as GatewayCustomers.CreateCustomer",
 	"GatewaySubscriptions.Invoices":       "as GatewayCustomers.CreateCustomer",
+	"GatewayPreviews.Preview":             "as GatewayCustomers.CreateCustomer",
+	"GatewayPromotions.Promotion":         "as GatewayCustomers.CreateCustomer",
+	"GatewayPages.Portal":                 "as GatewayCustomers.CreateCustomer",
+	"GatewayPages.Checkout":               "as GatewayCustomers.CreateCustomer",
+	"GatewayPages.EndCheckouts":           "as GatewayCustomers.CreateCustomer",
+	"GatewayMeters.ReportUsage":           "as GatewayCustomers.CreateCustomer",
+	"SandboxPayer.Page":                   "as GatewayCustomers.CreateCustomer",
+	"SandboxPayer.Complete":               "as GatewayCustomers.CreateCustomer",
+	"SandboxPayer.EndAtPeriodEnd":         "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Confirm":                "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",
 	"PresenceSignals.Listen":              "a node serves every org; each signal names its own",
 	"StreamSeats.Keep":                    "a node serves every org",
 	"Tickets.Add":                         "account.Ticket names its org",
+	"OpenIDClient.Begin":                  "the issuer that it is given is that of one org",
+	"OpenIDClient.Finish":                 "as OpenIDClient.Begin",
+	"OpenIDClient.Logout":                 "as Verifier.Verify",
+	"Sessions.AddLink":                    "account.SignInLink names its org",
 	"Notes.Note":                          "event.Note names its workspaces, and its actor the org",
 }
 
@@ -176,7 +193,8 @@ func scoped(f *ast.FuncType) bool {
 		return true
 	}
 	return slices.ContainsFunc(params, func(p *ast.Field) bool {
-		return isName(p.Type, "identity", "WorkspaceID") || isName(p.Type, "identity", "OrgID") || isName(p.Type, "identity", "Actor")
+		return isName(p.Type, "identity", "WorkspaceID") || isName(p.Type, "identity", "OrgID") ||
+			isName(p.Type, "identity", "Actor")
 	})
 }
 

@@ -16,7 +16,8 @@ var privateEnglish = regexp.MustCompile(
 	`(?i)\banew\b|\bwhom\b|\bwhoever\b|\bsees? to\b|\bby then\b|\bstands? there\b|\bTakes an? |\banswers (how|what|whether|which|the|a|an|for|with)\b`)
 
 // partsOfPrivateEnglish has one part of each match: the expression itself is slow to apply to all texts.
-var partsOfPrivateEnglish = []string{"anew", "whom", "whoever", "see to", "sees to", "by then", "stand there", "stands there", "takes a", "answers "}
+var partsOfPrivateEnglish = []string{"anew", "whom", "whoever", "see to", "sees to", "by then", "stand there",
+	"stands there", "takes a", "answers "}
 
 // TestTextsUseThePlainWordsOfTheStyleGuide reads every text of the repository. What customers read has none of these
 // words; Go code, tests included, has fewer than one in a thousand lines.
@@ -30,13 +31,15 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		name, _ := filepath.Rel(root, path)
 		name = filepath.ToSlash(name)
 		if entry.IsDir() {
-			if base := entry.Name(); path != root && (base[0] == '.' || base == "testdata" || base == "mocks" || base == "released") {
+			if base := entry.Name(); path != root && (base[0] == '.' || base == "testdata" || base == "mocks" ||
+				base == "released") {
 				return filepath.SkipDir
 			}
 			return nil
 		}
 		customers, code := isForCustomers(name), filepath.Ext(name) == ".go"
-		if !customers && !code || strings.Contains(name, ".gen.") || name == "docs/style.md" || name == "test/arch/words_test.go" {
+		if !customers && !code || strings.Contains(name, ".gen.") || name == "docs/style.md" ||
+			name == "test/arch/words_test.go" {
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -46,7 +49,8 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		if code {
 			lines += bytes.Count(text, []byte("\n"))
 		}
-		if lower := bytes.ToLower(text); !slices.ContainsFunc(partsOfPrivateEnglish, func(part string) bool { return bytes.Contains(lower, []byte(part)) }) {
+		if lower := bytes.ToLower(text); !slices.ContainsFunc(partsOfPrivateEnglish,
+			func(part string) bool { return bytes.Contains(lower, []byte(part)) }) {
 			return nil
 		}
 		number := 0

@@ -21,7 +21,8 @@ func TestCrashUnderLoad(t *testing.T) {
 		lost := 0
 		for round := range rounds {
 			l.begin()
-			l.answers(10 + rand.Int64N(60)) // enough for writers to reach each of their steps, and to be interrupted anywhere
+			// enough for writers to reach each of their steps, and to be interrupted anywhere
+			l.answers(10 + rand.Int64N(60))
 			time.Sleep(rand.N(5 * time.Millisecond))
 			n.Kill(t)
 			l.end()
@@ -36,7 +37,8 @@ func TestCrashUnderLoad(t *testing.T) {
 				t.Fatalf("in round %d", round)
 			}
 		}
-		t.Logf("%d kills, %d requests answered, %d acknowledged writes checked, %d lost", rounds, l.answered.Load(), l.ledger.acked, lost)
+		t.Logf("%d kills, %d requests answered, %d acknowledged writes checked, %d lost", rounds, l.answered.Load(),
+			l.ledger.acked, lost)
 		if l.ledger.acked < 10*rounds {
 			t.Errorf("only %d writes were acknowledged: this shows nothing", l.ledger.acked)
 		}

@@ -45,7 +45,9 @@ func TestAFullDatabaseFile(t *testing.T) {
 		pools = append(pools, sql.OpenDB(c))
 		return pools[len(pools)-1]
 	}
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))}, ring.For(seal.Answers), pool)
+	db, closeDB, err := sqlstore.Open(t.Context(),
+		sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))},
+		ring.For(seal.Answers), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +121,10 @@ func TestAFullDisk(t *testing.T) {
 	if err := os.Mkdir(d.Data(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "atrium-chaos", d.Data()).CombinedOutput(); err != nil {
-		t.Logf("No file system could be mounted (%v: %s): of a full disk, only what TestAFullDatabaseFile shows was shown.", err, out)
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "atrium-chaos",
+		d.Data()).CombinedOutput(); err != nil {
+		t.Logf("No file system could be mounted (%v: %s): of a full disk, only what TestAFullDatabaseFile shows was "+
+			"shown.", err, out)
 		return
 	}
 	t.Cleanup(func() {
@@ -147,7 +151,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 	room := time.Time{} // when space was freed
 	l.excuse = func(a *answer) string {
-		if a.status == 503 && a.header.Get("Retry-After") != "" && (room.IsZero() || a.begun.Before(room.Add(recoveredWithin))) {
+		if a.status == 503 && a.header.Get("Retry-After") != "" &&
+			(room.IsZero() || a.begun.Before(room.Add(recoveredWithin))) {
 			return "the disk is full"
 		}
 		return ""
@@ -156,11 +161,16 @@ func TestAFullDisk(t *testing.T) {
 	fill(32 << 10)
 	for late := time.Now().Add(4 * patience); l.refused.Load() < 20; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(), l.refused.Load(), n.Output)
+			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(),
+				l.refused.Load(), n.Output)
 		}
 	}
 	time.Sleep(proof.Sample(200*time.Millisecond, 5*time.Second))
-	for _, path := range []string{prompts, "/api/me", "/api/health/live", "/api/health/ready"} {
+	if a, err := l.try("GET", "/api/health/ready", nil); err != nil || a.status != 503 {
+		t.Errorf("ready: %v, %v", a, err)
+	}
+	doctorNames(t, d, "the disk of the database takes no data", "no space left on device")
+	for _, path := range []string{prompts, "/api/me", "/api/health/live"} {
 		if a, err := l.try("GET", path, nil); err != nil || a.status != 200 {
 			t.Errorf("what only reads: %v, %v", a, err)
 		}
@@ -179,6 +189,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	})
 
+	t.Run("a disk that becomes read-only", func(t *testing.T) { becomesReadOnly(t, d, l) })
 	t.Run("a crash on a full disk", func(t *testing.T) {
 		fill(0)
 		l.t, l.mortal, room = t, true, time.Time{}
@@ -197,4 +208,50 @@ func TestAFullDisk(t *testing.T) {
 		t.Logf("%d acknowledged writes checked, %d lost", l.ledger.acked, lost)
 		l.first(t)
 	})
+}
+
+// becomesReadOnly mounts the folder of the data read-only over itself: what the server opens from then on cannot be
+// written.
+func becomesReadOnly(t *testing.T, d *program.Deployment, l *load) {
+	l.t = t
+	mount := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	mount("mount", "--bind", d.Data(), d.Data())
+	mount("mount", "-o", "remount,bind,ro", d.Data())
+	readiness := func(want int) {
+		t.Helper()
+		for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+			a, err := l.try("GET", "/api/health/ready", nil)
+			if err == nil && a.status == want {
+				return
+			}
+			if time.Now().After(late) {
+				t.Errorf("ready: %v, %v, want %d", a, err, want)
+				return
+			}
+		}
+	}
+	readiness(503)
+	doctorNames(t, d, "the disk of the database takes no data", "read-only file system")
+	mount("umount", d.Data())
+	readiness(200)
+	l.first(t)
+}
+
+// doctorNames expects that doctor fails and writes the texts.
+func doctorNames(t *testing.T, d *program.Deployment, texts ...string) {
+	t.Helper()
+	out, err := d.Command(suite.Binary(t), "doctor").CombinedOutput()
+	if err == nil {
+		t.Error("doctor finds nothing wrong")
+	}
+	for _, text := range texts {
+		if !strings.Contains(string(out), text) {
+			t.Errorf("doctor does not name %q:\n%s", text, out)
+		}
+	}
 }

@@ -14,12 +14,13 @@ import (
 // kept has for each kind of acknowledged write a query that returns everything stored, in the form in which writers
 // note it.
 var kept = map[string]string{
-	"template":         `SELECT id FROM prompt_templates`,
-	"version":          `SELECT id || ' ' || text FROM prompt_versions`,
-	"activation":       `SELECT template_id || ' ' || to_version_id FROM prompt_activations`,
-	"chat":             `SELECT id || ' ' || status FROM chat_templates`,
-	"embed token":      `SELECT id FROM chat_embed_tokens`,
-	"embed token gone": `SELECT e.subject FROM events e WHERE e.type = 'embed_token.deleted' AND NOT EXISTS (SELECT 1 FROM chat_embed_tokens t WHERE t.id = e.subject)`,
+	"template":    `SELECT id FROM prompt_templates`,
+	"version":     `SELECT id || ' ' || text FROM prompt_versions`,
+	"activation":  `SELECT template_id || ' ' || to_version_id FROM prompt_activations`,
+	"chat":        `SELECT id || ' ' || status FROM chat_templates`,
+	"embed token": `SELECT id FROM chat_embed_tokens`,
+	"embed token gone": `SELECT e.subject FROM events e WHERE e.type = 'embed_token.deleted' AND NOT EXISTS (SELECT 1
+		FROM chat_embed_tokens t WHERE t.id = e.subject)`,
 	"presence":         `SELECT id FROM presences`,
 	"connection":       `SELECT id FROM connections`,
 	"connection ended": `SELECT id FROM connections WHERE revoked_at > 0`,
@@ -46,7 +47,8 @@ type ledger struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{there: map[string]map[string]bool{}, reached: map[string]map[string]int{}, sent: map[string]map[string]int{}}
+	return &ledger{there: map[string]map[string]bool{}, reached: map[string]map[string]int{},
+		sent: map[string]map[string]int{}}
 }
 
 // note records an acknowledged write.

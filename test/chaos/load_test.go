@@ -23,12 +23,14 @@ type object = map[string]any
 // load is a set of writers that write and read back what they wrote, each in its own area, as fast as responses
 // arrive. Every request is valid, so every response other than success needs an excuse.
 type load struct {
-	t      *testing.T
-	token  string
-	node   func() *program.Node // returns a node that accepts requests
-	excuse func(*answer) string // returns why a response may be a failure, or "" if it may not; nil: no failure is excused
-	mortal bool                 // nodes may be killed
-	shop   object               // the credential of a warehouse
+	t     *testing.T
+	token string
+	node  func() *program.Node // returns a node that accepts requests
+	// returns why a response may be a failure, or "" if it may not; nil: no failure is excused
+	excuse func(*answer) string
+	mortal bool        // nodes may be killed
+	pace   func() bool // waits before each request; false: the load has ended; nil: it does not wait
+	shop   object      // the credential of a warehouse
 	ledger *ledger
 	client http.Client
 
@@ -104,7 +106,8 @@ func (l *load) end() {
 // answers waits for n more responses.
 func (l *load) answers(more int64) {
 	l.t.Helper()
-	for goal, late := l.answered.Load()+more, time.Now().Add(patience); l.answered.Load() < goal; time.Sleep(time.Millisecond) {
+	for goal, late := l.answered.Load()+more,
+		time.Now().Add(patience); l.answered.Load() < goal; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			l.t.Fatalf("within %s not even %d requests were answered", patience, more)
 		}
@@ -176,7 +179,8 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 	}
 	text, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	a := &answer{call: method + " " + path, text: string(text), status: resp.StatusCode, header: resp.Header, begun: begun, took: time.Since(begun)}
+	a := &answer{call: method + " " + path, text: string(text), status: resp.StatusCode, header: resp.Header,
+		begun: begun, took: time.Since(begun)}
 	if err == nil && a.status >= 400 {
 		resp.Body = io.NopCloser(strings.NewReader(a.text))
 		fixture.CheckResponse(l.t, r, resp)
@@ -186,6 +190,9 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 
 // do is try for writers. It reports whether the request succeeded.
 func (l *load) do(method, path string, body any, headers ...string) (a *answer, done bool) {
+	if l.pace != nil && !l.pace() {
+		return nil, false
+	}
 	a, err := l.try(method, path, body, headers...)
 	switch {
 	case err != nil && (l.mortal || l.t.Context().Err() != nil):

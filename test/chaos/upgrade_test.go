@@ -1,17 +1,8 @@
 package chaos
 
 import (
-	"cmp"
 	"database/sql"
-	_ "embed"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,115 +12,12 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// git runs git in this repository and returns its output.
-func git(args ...string) (string, error) {
-	c := exec.Command("git", args...)
-	c.Dir = suite.Root
-	out, err := c.Output()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
-	}
-	return strings.TrimSpace(string(out)), err
-}
-
-// release is the last tagged version and its program.
-type release struct {
-	tag, commit, binary string
-}
-
-// lastTagged is the tag and commit of the last release, for clones without tags.
-//
-//go:embed testdata/release
-var lastTagged string
-
-// lastRelease builds the last release before this tree. Without that history, as in a source archive or a shallow
-// clone, it skips the test, or fails it while proving.
-func lastRelease(t *testing.T) release {
-	t.Helper()
-	dependOnTags(t)
-	commit := ""
-	tag, err := git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*")
-	if err != nil {
-		tag, commit, _ = strings.Cut(strings.TrimSpace(lastTagged), " ")
-	}
-	commit, err = git("rev-parse", "--verify", cmp.Or(commit, tag)+"^{commit}")
-	if err != nil {
-		const untold = "NOT TESTED: %s upgrades from %s, which is not in the history of this clone (git fetch --tags --unshallow): %v"
-		if proof.Running() {
-			t.Fatalf(untold, t.Name(), tag, err)
-		}
-		fmt.Fprintf(os.Stderr, untold+"\n", t.Name(), tag, err)
-		t.SkipNow()
-	}
-	since, err := git("rev-list", "--count", commit+"..HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("compared: %s (%.12s), and this tree, %s commits later", tag, commit, since)
-	// Built once per machine, because the build takes ten times as long as the test.
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = suite.Folder
-	}
-	kept := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s", commit, runtime.Version(), runtime.GOARCH))
-	if _, err := os.Stat(kept); err == nil {
-		return release{tag, commit, kept}
-	}
-	source := t.TempDir()
-	archive := filepath.Join(source, "source.tar")
-	if _, err := git("archive", "--output", archive, commit); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("tar", "-xf", archive, "-C", source).CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v: %s", err, out)
-	}
-	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := program.Build(source, tag, filepath.Join(source, "atrium"))
-	if err == nil {
-		err = rename(binary, kept)
-	}
-	if err != nil {
-		t.Fatalf("build %s: %v", tag, err)
-	}
-	return release{tag, commit, kept}
-}
-
-// rename moves a file atomically, to another file system too, because another test may look for it.
-func rename(from, to string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	half := fmt.Sprintf("%s.%d", to, os.Getpid())
-	if err := os.WriteFile(half, content, 0o700); err != nil {
-		return err
-	}
-	return os.Rename(half, to)
-}
-
-// dependOnTags reads the files that hold tags, so that go test does not use its cache after a release.
-func dependOnTags(t *testing.T) {
-	t.Helper()
-	common, err := git("rev-parse", "--git-common-dir")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !filepath.IsAbs(common) {
-		common = filepath.Join(suite.Root, common)
-	}
-	for _, path := range []string{"refs/tags", "packed-refs"} {
-		if _, err := os.Stat(filepath.Join(common, path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestARollingUpgrade replaces two nodes of the last release on one PostgreSQL, one after the other, while eight
+// TestARollingUpgrade replaces two nodes of each release on one PostgreSQL, one after the other, while eight
 // clients write through both. No request may be refused, no write lost, and each running node must be ready.
-func TestARollingUpgrade(t *testing.T) {
-	old, present := lastRelease(t), suite.Binary(t)
+func TestARollingUpgrade(t *testing.T) { eachRelease(t, rollingUpgrade) }
+
+func rollingUpgrade(t *testing.T, old release) {
+	present := suite.Binary(t)
 	d := on(t, postgres)
 	var nodes [2]atomic.Pointer[program.Node] // nil for one that is being replaced
 	run := func(binary, version string) *program.Node {
@@ -187,7 +75,8 @@ func TestARollingUpgrade(t *testing.T) {
 	waitsForADay(t, db)
 	lost := l.ledger.check(t, db)
 	whole(t, db)
-	t.Logf("%d requests answered, %d refused, %d acknowledged writes checked, %d lost", l.answered.Load(), l.refused.Load(), l.ledger.acked, lost)
+	t.Logf("%d requests answered, %d refused, %d acknowledged writes checked, %d lost", l.answered.Load(),
+		l.refused.Load(), l.ledger.acked, lost)
 }
 
 // waitsForADay expects that derived keys seal nothing for a day after the upgrade, because nodes of the release do not
@@ -223,10 +112,12 @@ func (l *load) drain() {
 	l.flight.Unlock() //nolint:staticcheck // those before have ended: that is all
 }
 
-// TestAnUpgradeInPlace stops the last release on SQLite and starts this tree on its file. All rows must be unchanged,
+// TestAnUpgradeInPlace stops each release on SQLite and starts this tree on its file. All rows must be unchanged,
 // and clients can continue.
-func TestAnUpgradeInPlace(t *testing.T) {
-	old, present := lastRelease(t), suite.Binary(t)
+func TestAnUpgradeInPlace(t *testing.T) { eachRelease(t, upgradeInPlace) }
+
+func upgradeInPlace(t *testing.T, old release) {
+	present := suite.Binary(t)
 	d := on(t, sqlite)
 	n := asReleased(d).Start(t, old.binary)
 	l := newLoad(t, asReleased(d).Owner(t, old.binary, "ann@example.com"), func() *program.Node { return n })
@@ -236,9 +127,11 @@ func TestAnUpgradeInPlace(t *testing.T) {
 	// New columns are ignored. Jobs and presences change without a request.
 	db := d.Open(t)
 	rows := map[string]string{}
-	for _, table := range column(t, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('goose_db_version', 'jobs', 'presences', 'presence_seqs')`) {
+	for _, table := range column(t, db, `SELECT name FROM sqlite_master WHERE type = 'table'
+		AND name NOT LIKE 'sqlite_%' AND name NOT IN ('goose_db_version', 'jobs', 'presences', 'presence_seqs')`) {
 		columns := column(t, db, `SELECT name FROM pragma_table_info('`+table+`')`)
-		rows[table] = `SELECT ` + "quote(" + strings.Join(columns, ") || ',' || quote(") + ")" + ` FROM ` + table + ` ORDER BY 1`
+		rows[table] = `SELECT ` + "quote(" + strings.Join(columns, ") || ',' || quote(") + ")" + ` FROM ` + table +
+			` ORDER BY 1`
 	}
 	before := map[string]string{}
 	count := 0
@@ -259,7 +152,8 @@ func TestAnUpgradeInPlace(t *testing.T) {
 	l.during(func() { l.answers(50) })
 	lost := l.ledger.check(t, db)
 	sound(t, db)
-	t.Logf("%d rows of %d tables as before; %d acknowledged writes checked, %d lost", count, len(rows), l.ledger.acked, lost)
+	t.Logf("%d rows of %d tables as before; %d acknowledged writes checked, %d lost", count, len(rows),
+		l.ledger.acked, lost)
 }
 
 // TestMigrationsThatWereReleasedStay checks that released migrations are unchanged, because a database does not apply

@@ -21,35 +21,55 @@ var audited = []struct{ table, began, ended, has string }{
 func halves() map[string]string {
 	const events = `(SELECT COUNT(*) FROM events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id AND e.type = '%s')`
 	out := map[string]string{
-		"a version without its event": `SELECT v.id FROM prompt_versions v JOIN prompt_templates t ON t.id = v.template_id WHERE NOT EXISTS (
-			SELECT 1 FROM events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id AND e.type = 'prompt_version.created' AND e.data LIKE '%' || v.id || '%')`,
-		"a template that has not as many versions as events of such": `SELECT t.id FROM prompt_templates t WHERE (SELECT COUNT(*) FROM prompt_versions v WHERE v.template_id = t.id) <> ` +
+		"a version without its event": `SELECT v.id FROM prompt_versions v
+			JOIN prompt_templates t ON t.id = v.template_id WHERE NOT EXISTS (
+			SELECT 1 FROM events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id
+			AND e.type = 'prompt_version.created' AND e.data LIKE '%' || v.id || '%')`,
+		"a template that has not as many versions as events of such": `SELECT t.id FROM prompt_templates t
+			WHERE (SELECT COUNT(*) FROM prompt_versions v WHERE v.template_id = t.id) <> ` +
 			fmt.Sprintf(events, "prompt_version.created"),
-		"a template that counts other versions than it has": `SELECT t.id FROM prompt_templates t LEFT JOIN prompt_versions v ON v.template_id = t.id GROUP BY t.id
-			HAVING t.version_count <> COUNT(v.id) OR t.latest_number <> COALESCE(MAX(v.number), 0) OR t.frozen_count <> SUM(CASE WHEN v.frozen THEN 1 ELSE 0 END)`,
-		"a template whose ledger and events differ": `SELECT t.id FROM prompt_templates t WHERE (SELECT COUNT(*) FROM prompt_activations a WHERE a.template_id = t.id) <> ` +
+		"a template that counts other versions than it has": `SELECT t.id FROM prompt_templates t LEFT
+			JOIN prompt_versions v ON v.template_id = t.id GROUP BY t.id
+			HAVING t.version_count <> COUNT(v.id) OR t.latest_number <> COALESCE(MAX(v.number), 0)
+			OR t.frozen_count <> SUM(CASE WHEN v.frozen THEN 1 ELSE 0 END)`,
+		"a template whose ledger and events differ": `SELECT t.id FROM prompt_templates t WHERE (SELECT COUNT(*)
+			FROM prompt_activations a WHERE a.template_id = t.id) <> ` +
 			fmt.Sprintf(events, "prompt_template.activated"),
-		"an active version that is not the ledger's last": `SELECT t.id FROM prompt_templates t WHERE t.active_version_id <> COALESCE(
-			(SELECT a.to_version_id FROM prompt_activations a WHERE a.template_id = t.id ORDER BY a.number DESC LIMIT 1), '')`,
-		"an active version that is not frozen": `SELECT v.id FROM prompt_templates t JOIN prompt_versions v ON v.id = t.active_version_id WHERE NOT v.frozen OR v.first_activated_at = 0`,
-		"a change of a template without an event": `SELECT t.id FROM prompt_templates t WHERE t.revision <> 1 + ` + fmt.Sprintf(events, "prompt_template.updated") + ` + ` +
+		"an active version that is not the ledger's last": `SELECT t.id FROM prompt_templates t
+			WHERE t.active_version_id <> COALESCE(
+			(SELECT a.to_version_id FROM prompt_activations a WHERE a.template_id = t.id ORDER BY a.number DESC
+			LIMIT 1), '')`,
+		"an active version that is not frozen": `SELECT v.id FROM prompt_templates t
+			JOIN prompt_versions v ON v.id = t.active_version_id WHERE NOT v.frozen OR v.first_activated_at = 0`,
+		"a change of a template without an event": `SELECT t.id FROM prompt_templates t WHERE t.revision <> 1 + ` +
+			fmt.Sprintf(events, "prompt_template.updated") + ` + ` +
 			fmt.Sprintf(events, "prompt_template.activated"),
-		"an embed token whose origins are not those of its preflights": `SELECT t.id FROM chat_embed_tokens t WHERE (SELECT COUNT(*) FROM chat_embed_origins o WHERE o.token_id = t.id) <> 2`,
+		"an embed token whose origins are not those of its preflights": `SELECT t.id FROM chat_embed_tokens t
+			WHERE (SELECT COUNT(*) FROM chat_embed_origins o WHERE o.token_id = t.id) <> 2`,
 		"an embed token without its event": `SELECT t.id FROM chat_embed_tokens t WHERE NOT EXISTS (
-			SELECT 1 FROM events e WHERE e.workspace_id = t.workspace_id AND e.type = 'embed_token.created' AND (e.subject = t.id OR e.data LIKE '%' || t.id || '%'))`,
-		"a live connection without its credential, or another with one": `SELECT t.id FROM connections t WHERE (t.revoked_at = 0) <>
+			SELECT 1 FROM events e WHERE e.workspace_id = t.workspace_id AND e.type = 'embed_token.created'
+			AND (e.subject = t.id OR e.data LIKE '%' || t.id || '%'))`,
+		"a live connection without its credential, or another with one": `SELECT t.id FROM connections t
+			WHERE (t.revoked_at = 0) <>
 			EXISTS (SELECT 1 FROM connection_credentials c WHERE c.connection_id = t.id)`,
-		"a live connection that is never checked": `SELECT t.id FROM connections t WHERE t.revoked_at = 0 AND NOT EXISTS (
+		"a live connection that is never checked": `SELECT t.id FROM connections t WHERE t.revoked_at = 0
+			AND NOT EXISTS (
 			SELECT 1 FROM jobs j WHERE j.subject = t.id AND j.kind = 'connection.check')`,
-		"a presence beyond the org's last change": `SELECT p.id FROM presences p JOIN presence_seqs s ON s.org_id = p.org_id WHERE p.seq > s.seq`,
-		"two templates made under one key":        `SELECT MIN(id) FROM prompt_templates GROUP BY workspace_id, name HAVING COUNT(*) > 1`,
-		"an answer that is kept of nothing":       `SELECT k.attempt FROM idempotency_keys k WHERE k.until = 0 AND k.status = 0`,
+		"a presence beyond the org's last change": `SELECT p.id FROM presences p
+			JOIN presence_seqs s ON s.org_id = p.org_id WHERE p.seq > s.seq`,
+		"two templates made under one key": `SELECT MIN(id) FROM prompt_templates
+			GROUP BY workspace_id, name HAVING COUNT(*) > 1`,
+		"an answer that is kept of nothing": `SELECT k.attempt FROM idempotency_keys k WHERE k.until = 0
+			AND k.status = 0`,
 	}
 	for _, a := range audited {
-		out["one of "+a.table+" without its "+a.began] = `SELECT t.id FROM ` + a.table + ` t WHERE ` + fmt.Sprintf(events, a.began) + ` <> 1`
-		out[a.began+" of nothing"] = `SELECT e.subject FROM events e WHERE e.type = '` + a.began + `' AND NOT EXISTS (SELECT 1 FROM ` + a.table + ` t WHERE t.id = e.subject)`
+		out["one of "+a.table+" without its "+a.began] = `SELECT t.id FROM ` + a.table + ` t WHERE ` +
+			fmt.Sprintf(events, a.began) + ` <> 1`
+		out[a.began+" of nothing"] = `SELECT e.subject FROM events e WHERE e.type = '` + a.began +
+			`' AND NOT EXISTS (SELECT 1 FROM ` + a.table + ` t WHERE t.id = e.subject)`
 		if a.ended != "" {
-			out["one of "+a.table+" whose end and "+a.ended+" differ"] = `SELECT t.id FROM ` + a.table + ` t WHERE (` + a.has + `) <> (` + fmt.Sprintf(events, a.ended) + ` = 1)`
+			out["one of "+a.table+" whose end and "+a.ended+" differ"] = `SELECT t.id FROM ` + a.table + ` t WHERE (` +
+				a.has + `) <> (` + fmt.Sprintf(events, a.ended) + ` = 1)`
 		}
 	}
 	return out

@@ -82,7 +82,9 @@ func writeChats(l *load, _ bool) bool {
 	l.ledger.note("chat", chat+" draft")
 	tokens := chats + "/" + chat + "/embed-tokens"
 	for range 2 {
-		if made, ok = l.do("POST", tokens, object{"name": "site", "allowed_origins": []string{"https://a.example.com", "https://b.example.com"}}); !ok {
+		if made, ok = l.do("POST", tokens,
+			object{"name": "site", "allowed_origins": []string{"https://a.example.com",
+				"https://b.example.com"}}); !ok {
 			return false
 		}
 		l.ledger.note("embed token", made.id(l.t))
@@ -153,7 +155,8 @@ func writeInvitations(l *load, first bool) bool {
 	if first && !l.clear(invitations, "invitation") {
 		return false
 	}
-	made, ok := l.do("POST", invitations, object{"email": strings.ReplaceAll(l.name(), " ", ".") + "@example.com", "role": "member"})
+	made, ok := l.do("POST", invitations, object{"email": strings.ReplaceAll(l.name(), " ", ".") + "@example.com",
+		"role": "member"})
 	if !ok {
 		return false
 	}

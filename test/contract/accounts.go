@@ -32,7 +32,8 @@ func Users(t *testing.T, open Opener) {
 
 	t.Run("a user is read with all memberships, the oldest first", func(t *testing.T) {
 		first, second := workspace(t, "first"), workspace(t, "second")
-		memberships := []account.Membership{{Workspace: first, Role: identity.Viewer, ByHand: identity.Viewer}, {Workspace: second, Role: identity.Owner, ByHand: identity.Owner}}
+		memberships := []account.Membership{{Workspace: first, Role: identity.Viewer, ByHand: identity.Viewer},
+			{Workspace: second, Role: identity.Owner, ByHand: identity.Owner}}
 		u := user(t, system, "Ann@Example.com")
 		u.DefaultWorkspace = second.ID
 		must(t, a.Users.Add(ctx, u, []account.Membership{memberships[1], memberships[0]}))
@@ -65,7 +66,8 @@ func Users(t *testing.T, open Opener) {
 		must(t, a.Users.Add(ctx, user(t, system, "äNN@example.com"), nil))
 		ws := workspace(t, "not-joined")
 		second := user(t, system, "änn@EXAMPLE.com")
-		wantErr(t, a.Users.Add(ctx, second, []account.Membership{{Workspace: ws, Role: identity.Owner}}), account.ErrEmailTaken)
+		wantErr(t, a.Users.Add(ctx, second, []account.Membership{{Workspace: ws, Role: identity.Owner}}),
+			account.ErrEmailTaken)
 		if _, _, err := a.Users.Get(ctx, system.Org, second.ID); !errors.Is(err, account.ErrUserNotFound) {
 			t.Errorf("the user was made: %v", err)
 		}
@@ -115,7 +117,8 @@ func Users(t *testing.T, open Opener) {
 		for _, id := range []identity.UserID{other.Owner.User, "usr_00000000000000000000000000", ""} {
 			_, _, err := a.Users.Get(ctx, team.Org, id)
 			wantErr(t, err, account.ErrUserNotFound)
-			_, err = a.Users.Update(ctx, team.Org, id, func(*account.User, []account.Membership) error { t.Error("change was called"); return nil })
+			_, err = a.Users.Update(ctx, team.Org, id,
+				func(*account.User, []account.Membership) error { t.Error("change was called"); return nil })
 			wantErr(t, err, account.ErrUserNotFound)
 		}
 		_, _, err := a.Users.FindByEmail(ctx, team.Org, email("owner", other))
@@ -148,14 +151,16 @@ func Users(t *testing.T, open Opener) {
 	t.Run("Update stores the changed user", func(t *testing.T) {
 		by := fixture.Later(team.Member, time.Hour)
 		after, err := a.Users.Update(ctx, team.Org, by.User, func(u *account.User, m []account.Membership) error {
-			same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member, ByHand: identity.Member}})
+			same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member,
+				ByHand: identity.Member}})
 			return u.Change(by, nil, m, account.UserChanges{Name: new("renamed"), DefaultWorkspace: &team.Workspace.ID})
 		})
 		must(t, err)
 		got, _, err := a.Users.Get(ctx, team.Org, by.User)
 		must(t, err)
 		same(t, "user", got, after)
-		if got.Name != "renamed" || got.DefaultWorkspace != team.Workspace.ID || got.Revision != 2 || got.UpdatedAt != by.At {
+		if got.Name != "renamed" || got.DefaultWorkspace != team.Workspace.ID || got.Revision != 2 ||
+			got.UpdatedAt != by.At {
 			t.Fatalf("got %+v", got)
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(by.User))), []string{"user.updated"})
@@ -166,7 +171,8 @@ func Users(t *testing.T, open Opener) {
 			return errors.Join(u.Change(by, nil, m, account.UserChanges{Name: new("lost")}), errBoom)
 		})
 		wantErr(t, err, errBoom)
-		if got, _, err := a.Users.Get(ctx, team.Org, by.User); err != nil || got.Name != "viewer" || len(eventsOn(t, a.Stores, by.Workspace, string(by.User))) != 0 {
+		if got, _, err := a.Users.Get(ctx, team.Org, by.User); err != nil || got.Name != "viewer" ||
+			len(eventsOn(t, a.Stores, by.Workspace, string(by.User))) != 0 {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	})
@@ -175,9 +181,10 @@ func Users(t *testing.T, open Opener) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if _, err := a.Users.Update(ctx, team.Org, by.User, func(u *account.User, m []account.Membership) error {
-					return u.Change(by, nil, m, account.UserChanges{Name: new(u.Name + "!")})
-				}); err != nil {
+				if _, err := a.Users.Update(ctx, team.Org, by.User,
+					func(u *account.User, m []account.Membership) error {
+						return u.Change(by, nil, m, account.UserChanges{Name: new(u.Name + "!")})
+					}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -198,8 +205,10 @@ func Events(t *testing.T, open Opener) {
 		by := fixture.Later([]identity.Actor{team.Member, team.Peer}[i%2], time.Duration(i)*time.Second)
 		by.Key, by.Request = "key_1", identity.Request{ID: fmt.Sprint("req-", i), Address: "2001:db8::1"}
 		var log event.Log
-		log.Record(by, []string{"a.made", "a.changed", "b.made"}[i%3], fmt.Sprint("subject", i%4), map[string]any{"n": float64(i), "ä": []any{nil, true}, "deep": map[string]any{"x": "y"}})
-		must(t, a.Users.Add(ctx, &account.User{Log: log, ID: identity.UserID(fmt.Sprint("usr_", i)), Org: team.Org, CreatedAt: by.At, UpdatedAt: by.At}, nil))
+		log.Record(by, []string{"a.made", "a.changed", "b.made"}[i%3], fmt.Sprint("subject", i%4),
+			map[string]any{"n": float64(i), "ä": []any{nil, true}, "deep": map[string]any{"x": "y"}})
+		must(t, a.Users.Add(ctx, &account.User{Log: log, ID: identity.UserID(fmt.Sprint("usr_", i)), Org: team.Org,
+			CreatedAt: by.At, UpdatedAt: by.At}, nil))
 		want = append([]event.Event{log.Recorded()[0]}, want...)
 	}
 	elsewhere := event.Log{}
@@ -208,19 +217,22 @@ func Events(t *testing.T, open Opener) {
 
 	for _, f := range []event.Filter{
 		{}, {Type: "a.made"}, {Type: "a.%"}, {Actor: team.Peer.User}, {Subject: "subject1"}, {Subject: "subject"},
-		{CreatedAfter: fixture.At}, {CreatedAfter: fixture.At.Add(3*time.Second - time.Microsecond)}, {CreatedAfter: fixture.At.Add(time.Hour)},
+		{CreatedAfter: fixture.At}, {CreatedAfter: fixture.At.Add(3*time.Second - time.Microsecond)},
+		{CreatedAfter: fixture.At.Add(time.Hour)},
 		{Type: "b.made", Actor: team.Member.User, Subject: "subject2", CreatedAfter: fixture.At.Add(time.Second)},
 	} {
 		t.Run(fmt.Sprintf("filter %+v", f), func(t *testing.T) {
 			var filtered []event.Event
 			for _, e := range want {
-				if (f.Type == "" || e.Type == f.Type) && (f.Actor == "" || e.Actor == f.Actor) && (f.Subject == "" || e.Subject == f.Subject) &&
+				if (f.Type == "" || e.Type == f.Type) && (f.Actor == "" || e.Actor == f.Actor) &&
+					(f.Subject == "" || e.Subject == f.Subject) &&
 					(f.CreatedAfter.IsZero() || e.At.After(f.CreatedAfter)) {
 					filtered = append(filtered, e)
 				}
 			}
 			for _, limit := range []int{2, 100} {
-				got := fixture.Pages(t, limit, func(q page.Query) (event.Page, error) { return a.Events.List(ctx, team.Workspace.ID, f, q) })
+				got := fixture.Pages(t, limit,
+					func(q page.Query) (event.Page, error) { return a.Events.List(ctx, team.Workspace.ID, f, q) })
 				same(t, "events", got, filtered)
 			}
 		})

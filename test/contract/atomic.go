@@ -46,7 +46,8 @@ func Atomic(t *testing.T, open Opener) {
 				made = fixture.Template(t, tx, by, prompt.Draft{})
 				fixture.Version(t, tx, by, made.ID, "text")
 				fixture.Activate(t, tx, by, made.ID, prompt.Ref{Number: 1})
-				if seen := keptOf(t, tx, by, made.ID); len(seen.Versions) != 1 || len(seen.Ledger) != 1 || len(seen.Events) != 3 {
+				if seen := keptOf(t, tx, by, made.ID); len(seen.Versions) != 1 || len(seen.Ledger) != 1 ||
+					len(seen.Events) != 3 {
 					t.Errorf("the transaction does not see what it did: %+v", seen)
 				}
 				if _, err := a.Prompts.Get(ctx, by, made.ID); !errors.Is(err, prompt.ErrNotFound) {
@@ -58,13 +59,15 @@ func Atomic(t *testing.T, open Opener) {
 			_, errTemplate := a.Prompts.Get(ctx, by, made.ID)
 			_, errKey := a.Keys.Get(ctx, by.Workspace, k.ID)
 			_, _, errUser := a.Users.Get(ctx, by.Org, u.ID)
-			events := fixture.Pages(t, 100, func(q page.Query) (event.Page, error) { return a.Events.List(ctx, by.Workspace, event.Filter{}, q) })
+			events := fixture.Pages(t, 100,
+				func(q page.Query) (event.Page, error) { return a.Events.List(ctx, by.Workspace, event.Filter{}, q) })
 			if fail == nil {
 				must(t, errors.Join(errTemplate, errKey, errUser))
 				same(t, "events", len(events), 5)
 				return
 			}
-			if !errors.Is(errTemplate, prompt.ErrNotFound) || !errors.Is(errKey, account.ErrKeyNotFound) || !errors.Is(errUser, account.ErrUserNotFound) || len(events) != 0 {
+			if !errors.Is(errTemplate, prompt.ErrNotFound) || !errors.Is(errKey, account.ErrKeyNotFound) ||
+				!errors.Is(errUser, account.ErrUserNotFound) || len(events) != 0 {
 				t.Fatalf("left over: %v, %v, %v, %d events", errTemplate, errKey, errUser, len(events))
 			}
 		})
@@ -73,7 +76,8 @@ func Atomic(t *testing.T, open Opener) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-			must(t, tx.Atomic.Atomically(ctx, func(inner ports.Stores) error { return change(ctx, inner, by, made.ID, "lost") }))
+			must(t, tx.Atomic.Atomically(ctx,
+				func(inner ports.Stores) error { return change(ctx, inner, by, made.ID, "lost") }))
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
@@ -140,7 +144,8 @@ func Atomic(t *testing.T, open Opener) {
 	})
 	t.Run("two transactions that deadlock both succeed", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		one, two := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "one"}), fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
+		one, two := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "one"}),
+			fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
 		done := make(chan error, 2)
 		var effects atomic.Int32 // of two commits, after any number of attempts
 		cross := func(first, second prompt.ID) {

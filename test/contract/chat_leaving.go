@@ -25,7 +25,8 @@ func chatLeaving(t *testing.T, a Adapter) {
 			return err
 		}, chat.ErrMemberNotFound},
 		"the chat is handed over": {true, func(c *chat.Template, by identity.Actor, peer chat.Party) error {
-			return c.Change(by, nil, chat.Changes{Owner: &peer.User}, chat.Facts{Registry: fixture.Registry(t), Owner: peer})
+			return c.Change(by, nil, chat.Changes{Owner: &peer.User},
+				chat.Facts{Registry: fixture.Registry(t), Owner: peer})
 		}, chat.ErrUserNotInWorkspace},
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
@@ -37,10 +38,11 @@ func chatLeaving(t *testing.T, a Adapter) {
 			return leaving{
 				team: team, tooLate: tt.tooLate,
 				change: func(meanwhile func()) error {
-					_, err := a.Chats.UpdateFor(t.Context(), team.Member, made.ID, []identity.UserID{peer}, func(c *chat.Template, p []chat.Party) error {
-						meanwhile()
-						return tt.change(c, team.Member, p[0])
-					})
+					_, err := a.Chats.UpdateFor(t.Context(), team.Member, made.ID, []identity.UserID{peer},
+						func(c *chat.Template, p []chat.Party) error {
+							meanwhile()
+							return tt.change(c, team.Member, p[0])
+						})
 					return err
 				},
 				left: func(t *testing.T) {

@@ -51,21 +51,25 @@ func chatRaces(t *testing.T, a Adapter) {
 			by, other := people[i%4], people[(i/4+i+1)%4].User
 			switch i % 3 {
 			case 0: // the current owner transfers it
-				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other}, func(c *chat.Template, p []chat.Party) error {
-					return c.Change(by, nil, chat.Changes{Owner: &other}, chat.Facts{Registry: fixture.Registry(t), Owner: p[0]})
-				})
+				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other},
+					func(c *chat.Template, p []chat.Party) error {
+						return c.Change(by, nil, chat.Changes{Owner: &other},
+							chat.Facts{Registry: fixture.Registry(t), Owner: p[0]})
+					})
 				return err
 			case 1:
-				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other}, func(c *chat.Template, p []chat.Party) error {
-					_, err := c.ChangeMember(by, nil, p[0], access.Viewer+access.Role(i%3))
-					return err
-				})
+				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other},
+					func(c *chat.Template, p []chat.Party) error {
+						_, err := c.ChangeMember(by, nil, p[0], access.Viewer+access.Role(i%3))
+						return err
+					})
 				return err
 			}
-			_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{by.User}, func(c *chat.Template, p []chat.Party) error {
-				_, err := c.Remove(by, nil, p[0])
-				return err
-			})
+			_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{by.User},
+				func(c *chat.Template, p []chat.Party) error {
+					_, err := c.Remove(by, nil, p[0])
+					return err
+				})
 			if err == nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -110,7 +114,8 @@ func chatRaces(t *testing.T, a Adapter) {
 			}
 			return err
 		})
-		if got, err := a.Chats.Get(ctx, by, made.ID); err != nil || won != 1 || len(got.Workflows) != 1 || got.Revision != 2 {
+		if got, err := a.Chats.Get(ctx, by, made.ID); err != nil || won != 1 || len(got.Workflows) != 1 ||
+			got.Revision != 2 {
 			t.Fatalf("%d attached it: %+v, revision %d, %v", won, got.Workflows, got.Revision, err)
 		}
 	})
@@ -123,7 +128,8 @@ func chatRaces(t *testing.T, a Adapter) {
 		fixture.ChangeChatFor(t, a.Stores, by, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
 			go func() {
 				_, err := a.Chats.Update(ctx, team.Peer, made.ID, func(c *chat.Template) error {
-					return c.Change(team.Peer, nil, chat.Changes{Greeting: new("too late")}, chat.Facts{Registry: fixture.Registry(t)})
+					return c.Change(team.Peer, nil, chat.Changes{Greeting: new("too late")},
+						chat.Facts{Registry: fixture.Registry(t)})
 				})
 				waiting <- err
 			}()
@@ -139,7 +145,8 @@ func chatRaces(t *testing.T, a Adapter) {
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		all(20, func(i int) error {
 			_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) error {
-				return c.Change(by, nil, chat.Changes{Greeting: new(c.Greeting + fmt.Sprint(i%10))}, chat.Facts{Registry: fixture.Registry(t)})
+				return c.Change(by, nil, chat.Changes{Greeting: new(c.Greeting + fmt.Sprint(i%10))},
+					chat.Facts{Registry: fixture.Registry(t)})
 			})
 			return err
 		})
@@ -150,7 +157,8 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("no chat begins to use a prompt that is being deleted", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users,
+			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
@@ -163,7 +171,10 @@ func chatRaces(t *testing.T, a Adapter) {
 				case 1:
 					did[i] = deleting.DeleteVersion(ctx, by, p.ID, prompt.Ref{Number: 1}, nil)
 				default:
-					_, did[i] = using.Create(ctx, by, chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: []string{"live", "v1"}[i-2]}}})
+					_, did[i] = using.Create(ctx, by,
+						chat.Draft{
+							Content: chat.Content{Name: "uses it",
+								Prompt: chat.Prompt{Template: p.ID, Ref: []string{"live", "v1"}[i-2]}}})
 				}
 				return did[i]
 			})
@@ -182,7 +193,8 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("adding a prompt waits for its deletion, and the deletion waits for an addition", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users,
+			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -203,14 +215,17 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas).Create(ctx, by, draft)
+			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users,
+				func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil,
+				noQuotas).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
-			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users, noQuotas).Delete(ctx, by, p.ID, nil)
+			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users, noQuotas).Delete(ctx,
+				by, p.ID, nil)
 		}, use), chat.ErrPromptUnavailable)
 	})
 }

@@ -33,11 +33,15 @@ func Chats(t *testing.T, open Opener) {
 func wholeChat() chat.Draft {
 	return chat.Draft{
 		Content: chat.Content{
-			Name: "Ärger 50%", Description: "line one\nline two", AvatarURL: "https://example.com/a.png", Instructions: "Be brief & <kind>.\t\"ü\"",
-			Agents:       []chat.Selected{{ID: "assistant", Config: json.RawMessage(`{"n":12345678901234567890,"x":"<&>"}`)}, {ID: "researcher"}},
+			Name: "Ärger 50%", Description: "line one\nline two", AvatarURL: "https://example.com/a.png",
+			Instructions: "Be brief & <kind>.\t\"ü\"",
+			Agents: []chat.Selected{
+				{ID: "assistant", Config: json.RawMessage(`{"n":12345678901234567890,"x":"<&>"}`)}, {ID: "researcher"}},
 			Tools:        []chat.Selected{{ID: "search"}, {ID: "tickets", Config: json.RawMessage(`{"queue":"ü"}`)}},
-			Capabilities: []string{"uploads", "citations"}, Model: &prompt.ModelConfig{Provider: "openai", Temperature: new(0.5)},
-			Greeting: "Hello", Starters: []string{"one", "two"}, Metadata: json.RawMessage(`{"deep": {"x": [1.0]}}`),
+			Capabilities: []string{"uploads", "citations"},
+			Model:        &prompt.ModelConfig{Provider: "openai", Temperature: new(0.5)},
+			Greeting:     "Hello", Starters: []string{"one", "two"},
+			Metadata: json.RawMessage(`{"deep": {"x": [1.0]}}`),
 		},
 		Status: chat.StatusPublished, Visibility: access.Workspace,
 	}
@@ -59,7 +63,8 @@ func chatReads(t *testing.T, a Adapter) {
 	t.Run("fields that were not given are read as empty", func(t *testing.T) {
 		got, err := a.Chats.Get(ctx, team.Member, plain.ID)
 		must(t, err)
-		if got.Metadata != nil || got.Model != nil || got.Capabilities != nil || got.Starters != nil || got.Workflows != nil || got.Prompt != (chat.Prompt{}) || got.DeletedAt != (time.Time{}) {
+		if got.Metadata != nil || got.Model != nil || got.Capabilities != nil || got.Starters != nil ||
+			got.Workflows != nil || got.Prompt != (chat.Prompt{}) || got.DeletedAt != (time.Time{}) {
 			t.Fatalf("template = %+v", got)
 		}
 	})
@@ -72,11 +77,13 @@ func chatReads(t *testing.T, a Adapter) {
 	t.Run("another workspace has no such template", func(t *testing.T) {
 		_, err := a.Chats.Get(ctx, other.Owner, made.ID)
 		wantErr(t, err, chat.ErrNotFound)
-		_, err = a.Chats.Update(ctx, other.Owner, made.ID, func(*chat.Template) error { t.Error("the change was called"); return nil })
+		_, err = a.Chats.Update(ctx, other.Owner, made.ID,
+			func(*chat.Template) error { t.Error("the change was called"); return nil })
 		wantErr(t, err, chat.ErrNotFound)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"chat_template.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
+			[]string{"chat_template.created"})
 	})
 	t.Run("OwnerLeft is set if the owner is no longer a member", func(t *testing.T) {
 		left := fixture.Chat(t, a.Stores, team.Gone, chat.Draft{})
@@ -87,7 +94,8 @@ func chatReads(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a deleted template is found", func(t *testing.T) {
-		fixture.ChangeChat(t, a.Stores, team.Member, plain.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+		fixture.ChangeChat(t, a.Stores, team.Member, plain.ID,
+			func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 		if got, err := a.Chats.Get(ctx, team.Member, plain.ID); err != nil || got.DeletedAt != fixture.At {
 			t.Fatalf("Get = %+v, %v", got, err)
 		}
@@ -115,7 +123,8 @@ func chatUpdates(t *testing.T, a Adapter) {
 		got := get(t)
 		same(t, "template", got, after)
 		same(t, "content", got.Content, want.Content)
-		if got.Revision != 2 || got.UpdatedAt != by.At || got.Status != want.Status || got.Visibility != want.Visibility || len(got.Workflows) != 1 || got.Workflows[0].AttachedAt != by.At {
+		if got.Revision != 2 || got.UpdatedAt != by.At || got.Status != want.Status ||
+			got.Visibility != want.Visibility || len(got.Workflows) != 1 || got.Workflows[0].AttachedAt != by.At {
 			t.Fatalf("template = %+v", got)
 		}
 	})
@@ -135,7 +144,8 @@ func chatUpdates(t *testing.T, a Adapter) {
 		same(t, "template", get(t), before)
 	})
 	t.Run("a change stores its events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"chat_workflow.attached", "chat_template.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
+			[]string{"chat_workflow.attached", "chat_template.created"})
 	})
 }
 
@@ -162,43 +172,52 @@ func chatMembers(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("UpdateFor passes what is known of the users, in their order", func(t *testing.T) {
-		_, err := a.Chats.UpdateFor(ctx, team.Member, made.ID, []identity.UserID{team.Viewer.User, team.Admin.User, team.Gone.User}, func(_ *chat.Template, p []chat.Party) error {
-			want := chat.Member{
-				User: team.Viewer.User, Email: "viewer@" + team.Workspace.Slug + ".example", Name: "viewer", Role: access.Viewer, InvitedBy: team.Member.User,
-				Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At,
-			}
-			same(t, "users", p, []chat.Party{
-				{User: want.User, InWorkspace: true, Member: &want, Members: 2}, {User: team.Admin.User, InWorkspace: true, Members: 2}, {User: team.Gone.User, Members: 2},
+		_, err := a.Chats.UpdateFor(ctx, team.Member, made.ID,
+			[]identity.UserID{team.Viewer.User, team.Admin.User, team.Gone.User},
+			func(_ *chat.Template, p []chat.Party) error {
+				want := chat.Member{
+					User: team.Viewer.User, Email: "viewer@" + team.Workspace.Slug + ".example", Name: "viewer",
+					Role: access.Viewer, InvitedBy: team.Member.User,
+					Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At,
+				}
+				same(t, "users", p, []chat.Party{
+					{User: want.User, InWorkspace: true, Member: &want, Members: 2},
+					{User: team.Admin.User, InWorkspace: true, Members: 2}, {User: team.Gone.User, Members: 2},
+				})
+				return nil
 			})
-			return nil
-		})
 		must(t, err)
 	})
 	t.Run("a changed role is stored", func(t *testing.T) {
-		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
-			_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, peer, access.Manager)
-			return err
-		})
+		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User,
+			func(c *chat.Template, peer chat.Party) error {
+				_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, peer, access.Manager)
+				return err
+			})
 		got := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[team.Peer.User]
-		if got.Role != access.Manager || got.Revision != 2 || got.UpdatedAt != fixture.At.Add(time.Minute) || got.CreatedAt != fixture.At {
+		if got.Role != access.Manager || got.Revision != 2 || got.UpdatedAt != fixture.At.Add(time.Minute) ||
+			got.CreatedAt != fixture.At {
 			t.Fatalf("member = %+v", got)
 		}
 	})
 	t.Run("a member without a role is removed", func(t *testing.T) {
-		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
-			_, err := c.Remove(team.Member, nil, peer)
-			return err
-		})
+		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User,
+			func(c *chat.Template, peer chat.Party) error {
+				_, err := c.Remove(team.Member, nil, peer)
+				return err
+			})
 		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 {
 			t.Fatalf("members = %+v", got)
 		}
 	})
 	t.Run("a membership ends with the membership in the workspace", func(t *testing.T) {
-		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{team.Viewer.User}, func(w *account.Workspace) error {
-			return w.Remove(team.Owner, nil, team.Viewer.User, false)
-		})
+		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{team.Viewer.User},
+			func(w *account.Workspace) error {
+				return w.Remove(team.Owner, nil, team.Viewer.User, false)
+			})
 		must(t, err)
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 || got[team.Member.User].Role != access.Owner {
+		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 ||
+			got[team.Member.User].Role != access.Owner {
 			t.Fatalf("members = %+v", got)
 		}
 	})
@@ -208,7 +227,8 @@ func chatMembers(t *testing.T, a Adapter) {
 func membersOf(t testing.TB, s ports.Stores, ws identity.WorkspaceID, id chat.ID) map[identity.UserID]chat.Member {
 	t.Helper()
 	out := map[identity.UserID]chat.Member{}
-	for _, m := range fixture.Pages(t, 2, func(q page.Query) (chat.MemberPage, error) { return s.ChatLists.Members(t.Context(), ws, id, q) }) {
+	for _, m := range fixture.Pages(t, 2,
+		func(q page.Query) (chat.MemberPage, error) { return s.ChatLists.Members(t.Context(), ws, id, q) }) {
 		out[m.User] = m
 	}
 	return out
@@ -220,15 +240,17 @@ func chatInvited(t *testing.T, a Adapter) {
 	const reserved identity.UserID = "usr_reserved"
 	invite := func(team *fixture.Team) *chat.Template {
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		return fixture.ChangeChatFor(t, a.Stores, team.Admin, made.ID, reserved, func(c *chat.Template, guest chat.Party) error {
-			_, err := c.Invite(team.Admin, guest, chat.Grant{Email: "Guest@Example.com", Role: access.Editor})
-			return err
-		})
+		return fixture.ChangeChatFor(t, a.Stores, team.Admin, made.ID, reserved,
+			func(c *chat.Template, guest chat.Party) error {
+				_, err := c.Invite(team.Admin, guest, chat.Grant{Email: "Guest@Example.com", Role: access.Editor})
+				return err
+			})
 	}
 	first, second, deleted := invite(team), invite(team), invite(team)
 	invite(other)
 	fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-	fixture.ChangeChat(t, a.Stores, team.Admin, deleted.ID, func(c *chat.Template) error { return c.Delete(team.Admin, nil) })
+	fixture.ChangeChat(t, a.Stores, team.Admin, deleted.ID,
+		func(c *chat.Template) error { return c.Delete(team.Admin, nil) })
 
 	t.Run("an invited member has the invited address and no account", func(t *testing.T) {
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)[reserved]
@@ -242,13 +264,15 @@ func chatInvited(t *testing.T, a Adapter) {
 		same(t, "templates", got, []chat.ID{first.ID, second.ID, deleted.ID})
 	})
 	t.Run("the user who accepts replaces the invited member", func(t *testing.T) {
-		_, err := a.Chats.UpdateFor(ctx, team.Peer, first.ID, []identity.UserID{reserved, team.Peer.User}, func(c *chat.Template, p []chat.Party) error {
-			c.Accept(team.Peer, p[0], p[1])
-			return nil
-		})
+		_, err := a.Chats.UpdateFor(ctx, team.Peer, first.ID, []identity.UserID{reserved, team.Peer.User},
+			func(c *chat.Template, p []chat.Party) error {
+				c.Accept(team.Peer, p[0], p[1])
+				return nil
+			})
 		must(t, err)
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)
-		if m := got[team.Peer.User]; len(got) != 2 || m.Invited || m.Role != access.Editor || !strings.HasPrefix(m.Email, "peer@") {
+		if m := got[team.Peer.User]; len(got) != 2 || m.Invited || m.Role != access.Editor ||
+			!strings.HasPrefix(m.Email, "peer@") {
 			t.Fatalf("members = %+v", got)
 		}
 		left, err := a.Chats.Invited(ctx, team.Workspace.ID, reserved)
@@ -259,7 +283,8 @@ func chatInvited(t *testing.T, a Adapter) {
 		for _, e := range fixture.Pages(t, 100, func(q page.Query) (event.Page, error) {
 			return a.Events.List(ctx, team.Workspace.ID, event.Filter{}, q)
 		}) {
-			if text, err := json.Marshal(e.Data); err != nil || strings.Contains(strings.ToLower(string(text)), "guest@") {
+			if text, err := json.Marshal(e.Data); err != nil ||
+				strings.Contains(strings.ToLower(string(text)), "guest@") {
 				t.Errorf("event %s, %v", text, err)
 			}
 		}
@@ -270,7 +295,8 @@ func chatPrompts(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
-	live, gone := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "live"}), fixture.Template(t, a.Stores, by, prompt.Draft{Name: "gone"})
+	live, gone := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "live"}),
+		fixture.Template(t, a.Stores, by, prompt.Draft{Name: "gone"})
 	empty := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "empty"})
 	one := fixture.Version(t, a.Stores, by, live.ID, "one", "production")
 	fixture.Version(t, a.Stores, by, gone.ID, "one")
@@ -295,13 +321,14 @@ func chatPrompts(t *testing.T, a Adapter) {
 		{chat.Prompt{Template: gone.ID, Ref: "latest"}, true},
 		{chat.Prompt{Template: "ptpl_never", Ref: "latest"}, true},
 	} {
-		t.Run("PromptGone reports whether "+tt.prompt.Ref+" of "+string(tt.prompt.Template)+" resolves", func(t *testing.T) {
-			made := fixture.Chat(t, a.Stores, by, chat.Draft{Content: chat.Content{Prompt: tt.prompt}})
-			got, err := a.Chats.Get(ctx, by, made.ID)
-			must(t, err)
-			if got.Prompt != tt.prompt || got.PromptGone != tt.gone {
-				t.Errorf("prompt = %+v, gone: %v", got.Prompt, got.PromptGone)
-			}
-		})
+		t.Run("PromptGone reports whether "+tt.prompt.Ref+" of "+string(tt.prompt.Template)+" resolves",
+			func(t *testing.T) {
+				made := fixture.Chat(t, a.Stores, by, chat.Draft{Content: chat.Content{Prompt: tt.prompt}})
+				got, err := a.Chats.Get(ctx, by, made.ID)
+				must(t, err)
+				if got.Prompt != tt.prompt || got.PromptGone != tt.gone {
+					t.Errorf("prompt = %+v, gone: %v", got.Prompt, got.PromptGone)
+				}
+			})
 	}
 }

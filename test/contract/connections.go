@@ -1,9 +1,7 @@
 package contract
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -31,7 +29,8 @@ func Connections(t *testing.T, open Opener) {
 // revokeConnection revokes a connection as by.
 func revokeConnection(t *testing.T, s ports.Stores, by identity.Actor, id connection.ID) {
 	t.Helper()
-	_, err := s.Connections.Update(t.Context(), by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, nil) })
+	_, err := s.Connections.Update(t.Context(), by.Workspace, id,
+		func(c *connection.Connection, _ int) error { return c.Revoke(by, nil) })
 	must(t, err)
 }
 
@@ -56,7 +55,8 @@ func connectionReads(t *testing.T, a Adapter) {
 		made, err = connection.New(by, fixture.Trial(t, connection.NewID(), 0), others)
 		made.Name, made.Config["tls_ca"], made.Config["deep"] = `Ärger "50%"`, ca, json.Number("12345678901234567890")
 		made.Server = connection.Server{Product: "PostgreSQL", Version: "15", CanWrite: true}
-		made.Checks[7] = connection.Check{Step: connection.Privileges, Result: connection.Warning, Took: 1234567 * time.Microsecond, Code: connection.CredentialCanWrite}
+		made.Checks[7] = connection.Check{Step: connection.Privileges, Result: connection.Warning,
+			Took: 1234567 * time.Microsecond, Code: connection.CredentialCanWrite}
 		made.Checks[0].Took = 0
 		return made, err
 	}))
@@ -127,14 +127,16 @@ func connectionReads(t *testing.T, a Adapter) {
 			return slices.ContainsFunc(got, func(c connection.Connection) bool { return c.ID == id })
 		}
 		if len(got) != 101 || !has(first.ID) || has(ids[0]) || !has(ids[1]) || !has(ids[100]) {
-			t.Fatalf("%d connections; the live one %v, the first revoked %v, the second %v", len(got), has(first.ID), has(ids[0]), has(ids[1]))
+			t.Fatalf("%d connections; the live one %v, the first revoked %v, the second %v", len(got), has(first.ID),
+				has(ids[0]), has(ids[1]))
 		}
 	})
 }
 
 func connectionStrangers(t *testing.T, a Adapter) {
 	ctx := t.Context()
-	home, foreign, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	home, foreign, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0]),
+		fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	made := fixture.Connection(t, a.Stores, home.Member)
 	for name, tt := range map[string]struct {
 		ws identity.WorkspaceID
@@ -170,7 +172,8 @@ func connectionStrangers(t *testing.T, a Adapter) {
 	}
 	t.Run("a deleted workspace gets no connection", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		err := a.Connections.Add(ctx, team.Member, func(int) (*connection.Connection, error) {
 			t.Error("it was made")
 			return nil, errBoom
@@ -187,24 +190,29 @@ func connectionUpdates(t *testing.T, a Adapter) {
 	fixture.Connection(t, a.Stores, team.Member)
 
 	t.Run("Update stores the change and its events", func(t *testing.T) {
-		failed := connection.Trial{ID: made.ID, Of: 1, Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed), At: by.At}
-		changed, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, others int) error {
-			same(t, "others", others, 1)
-			same(t, "connection", c, made)
-			return c.Verify(by, failed, others)
-		})
+		failed := connection.Trial{ID: made.ID, Of: 1,
+			Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed), At: by.At}
+		changed, err := a.Connections.Update(ctx, by.Workspace, made.ID,
+			func(c *connection.Connection, others int) error {
+				same(t, "others", others, 1)
+				same(t, "connection", c, made)
+				return c.Verify(by, failed, others)
+			})
 		must(t, err)
 		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "connection", got, changed)
-		if got.Status != connection.Failing || got.Failed != connection.AuthFailed || got.FailedAt != by.At || got.Failures != 1 {
+		if got.Status != connection.Failing || got.Failed != connection.AuthFailed || got.FailedAt != by.At ||
+			got.Failures != 1 {
 			t.Fatalf("%+v", got)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"connection.failing", "connection.verified", "connection.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
+			[]string{"connection.failing", "connection.verified", "connection.created"})
 		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
 	})
 	t.Run("Update stores a change without an event", func(t *testing.T) {
-		again := connection.Trial{ID: made.ID, Of: 1, Report: connection.FailedAt(connection.Authenticate, connection.TLSRequired), At: by.At.Add(time.Hour)}
+		again := connection.Trial{ID: made.ID, Of: 1,
+			Report: connection.FailedAt(connection.Authenticate, connection.TLSRequired), At: by.At.Add(time.Hour)}
 		_, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
 			c.Check(by, again)
 			return nil
@@ -260,7 +268,8 @@ func connectionCredentials(t *testing.T, a Adapter) {
 		t.Helper()
 		tr := fixture.Trial(t, made.ID, of)
 		tr.New.Sealed = []byte(sealed)
-		c, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, others int) error { return c.Verify(by, tr, others) })
+		c, err := a.Connections.Update(ctx, by.Workspace, made.ID,
+			func(c *connection.Connection, others int) error { return c.Verify(by, tr, others) })
 		must(t, err)
 		if c.Sealed != nil {
 			t.Errorf("Update returned a credential")
@@ -285,137 +294,5 @@ func connectionCredentials(t *testing.T, a Adapter) {
 		back := verify(t, got.CredentialRevision, "third")
 		same(t, "sealed", sealedOf(t, a.Stores, by.Workspace, made.ID), "third")
 		same(t, "status", back.Status, connection.Active)
-	})
-}
-
-func connectionLimit(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	add := func(ctx context.Context, s ports.Stores, by identity.Actor) error {
-		return s.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
-			return connection.New(by, fixture.Trial(t, connection.NewID(), 0), others)
-		})
-	}
-	fill := func(t *testing.T, n int) *fixture.Team {
-		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-			for range n {
-				must(t, add(ctx, tx, team.Member))
-			}
-			return nil
-		}))
-		return team
-	}
-	t.Run("concurrent additions cannot exceed the limit", func(t *testing.T) {
-		team := fill(t, connection.MaxLive-2)
-		var wg sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			wg.Go(func() { errs[i] = add(ctx, a.Stores, team.Member) })
-		}
-		wg.Wait()
-		added := 0
-		for _, err := range errs {
-			if err == nil {
-				added++
-			} else {
-				wantErr(t, err, connection.ErrLimitReached)
-			}
-		}
-		live, err := a.Connections.Live(ctx, team.Workspace.ID)
-		must(t, err)
-		if added != 2 || live != connection.MaxLive {
-			t.Fatalf("%d added, %d live", added, live)
-		}
-	})
-	t.Run("a connection that returns from revocation cannot exceed the limit", func(t *testing.T) {
-		team := fill(t, connection.MaxLive-1)
-		gone := fixture.Connection(t, a.Stores, team.Member)
-		revokeConnection(t, a.Stores, team.Member, gone.ID)
-		results := make(chan error, 2)
-		go func() { results <- add(ctx, a.Stores, team.Member) }()
-		go func() {
-			_, err := a.Connections.Update(ctx, team.Workspace.ID, gone.ID, func(c *connection.Connection, others int) error {
-				return c.Verify(team.Member, fixture.Trial(t, gone.ID, 2), others)
-			})
-			results <- err
-		}()
-		one, two := <-results, <-results
-		if (one == nil) == (two == nil) || !errors.Is(errors.Join(one, two), connection.ErrLimitReached) {
-			t.Fatalf("errors %v, %v", one, two)
-		}
-	})
-}
-
-func connectionAttempts(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	home, peers, foreign := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	target := fixture.Credential(t, home.Workspace.Slug+".example").Target(home.Org)
-	other := fixture.Credential(t, "other."+home.Workspace.Slug+".example").Target(home.Org)
-	attempt := func(t *testing.T, by identity.Actor, at connection.Target, note bool) (workspace, there int) {
-		t.Helper()
-		err := a.Connections.Attempt(ctx, by, connection.Probing, at, func(w, x *connection.Attempts) error {
-			workspace, there = len(*w), len(*x)
-			*w, *x = append(*w, by.At), append(*x, by.At)
-			if !note {
-				return errBoom
-			}
-			return nil
-		})
-		if note {
-			must(t, err)
-		} else {
-			wantErr(t, err, errBoom)
-		}
-		return workspace, there
-	}
-	for _, step := range []struct {
-		name             string
-		by               identity.Actor
-		at               connection.Target
-		note             bool
-		workspace, there int
-	}{
-		{"at first there are no attempts", home.Member, target, true, 0, 0},
-		{"attempts of all users are counted", home.Admin, target, true, 1, 1},
-		{"a refused attempt is not counted", home.Member, target, false, 2, 2},
-		{"another target of the workspace", home.Member, other, true, 2, 0},
-		{"another workspace at the target", peers.Member, target, true, 0, 2},
-		{"and back", home.Member, target, true, 3, 3},
-		{"another org counts for itself", foreign.Member, fixture.Credential(t, home.Workspace.Slug+".example").Target(foreign.Org), true, 0, 0},
-	} {
-		t.Run(step.name, func(t *testing.T) {
-			workspace, there := attempt(t, step.by, step.at, step.note)
-			if workspace != step.workspace || there != step.there {
-				t.Errorf("%d of the workspace, %d at the target; want %d, %d", workspace, there, step.workspace, step.there)
-			}
-		})
-	}
-	t.Run("times come back to the microsecond", func(t *testing.T) {
-		must(t, a.Connections.Attempt(ctx, home.Member, connection.Probing, other, func(_, x *connection.Attempts) error {
-			same(t, "attempts", *x, connection.Attempts{fixture.At})
-			return nil
-		}))
-	})
-	t.Run("concurrent attempts cannot exceed the limit", func(t *testing.T) {
-		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		limits := connection.ProbeLimits{WorkspacePerMinute: 3, TargetPerHour: 100}
-		at := fixture.Credential(t, team.Workspace.Slug+".example").Target(team.Org)
-		var wg sync.WaitGroup
-		errs := make([]error, 10)
-		for i := range errs {
-			wg.Go(func() {
-				errs[i] = a.Connections.Attempt(ctx, team.Member, connection.Probing, at, func(w, x *connection.Attempts) error { return limits.Admit(w, x, team.Member.At) })
-			})
-		}
-		wg.Wait()
-		admitted := 0
-		for _, err := range errs {
-			if err == nil {
-				admitted++
-			} else {
-				wantErr(t, err, connection.ErrProbeRateLimited)
-			}
-		}
-		same(t, "admitted", admitted, 3)
 	})
 }

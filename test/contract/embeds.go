@@ -3,15 +3,12 @@ package contract
 import (
 	"crypto/sha256"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
-	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -29,7 +26,9 @@ func Embeds(t *testing.T, open Opener) {
 const noEmbedToken = chat.EmbedTokenID("etok_00000000000000000000000000")
 
 // addEmbed adds an embed token to a template.
-func addEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges) (token *chat.EmbedToken, err error) {
+func addEmbed(
+	t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges,
+) (token *chat.EmbedToken, err error) {
 	t.Helper()
 	if c.Name == nil {
 		c.Name = new("site")
@@ -51,14 +50,16 @@ func mustEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c ch
 	return token
 }
 
-func changeEmbed(t testing.TB, s ports.Stores, by identity.Actor, token *chat.EmbedToken, change func(*chat.Template, *chat.EmbedToken) error) {
+func changeEmbed(t testing.TB, s ports.Stores, by identity.Actor, token *chat.EmbedToken,
+	change func(*chat.Template, *chat.EmbedToken) error) {
 	t.Helper()
 	must(t, s.Embeds.Update(t.Context(), by, token.Template, token.ID, change))
 }
 
 func wholeEmbed() chat.EmbedChanges {
 	return chat.EmbedChanges{
-		Name: new("Ärger 50%"), Origins: &[]string{"https://www.example.com", "https://*.shop.example:8443", "http://localhost:*"}, AllowNoOrigin: new(true),
+		Name: new("Ärger 50%"), Origins: &[]string{"https://www.example.com", "https://*.shop.example:8443",
+			"http://localhost:*"}, AllowNoOrigin: new(true),
 		Enabled: new(false), ExpiresAt: new(fixture.At.Add(time.Hour)), SessionTTL: new(time.Hour), PerMinute: new(600),
 	}
 }
@@ -68,10 +69,12 @@ func embedReads(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
 	template, second := fixture.Chat(t, a.Stores, by, chat.Draft{}), fixture.Chat(t, a.Stores, by, chat.Draft{})
-	whole, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()), mustEmbed(t, a.Stores, by, template.ID, chat.EmbedChanges{})
+	whole, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()),
+		mustEmbed(t, a.Stores, by, template.ID, chat.EmbedChanges{})
 	list := func(ws identity.WorkspaceID, of chat.ID, limit int) []chat.EmbedToken {
 		t.Helper()
-		return fixture.Pages(t, limit, func(q page.Query) (chat.EmbedTokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
+		return fixture.Pages(t, limit,
+			func(q page.Query) (chat.EmbedTokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
 	}
 	t.Run("Get returns what Add was given, with its template", func(t *testing.T) {
 		for _, want := range []*chat.EmbedToken{whole, plain} {
@@ -107,8 +110,10 @@ func embedReads(t *testing.T, a Adapter) {
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
 		var made *chat.EmbedToken
-		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(of *chat.Template, have int) (token *chat.EmbedToken, err error) {
-			made, _, err = of.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(of *chat.Template, have int) (token *chat.EmbedToken,
+			err error) {
+			made, _, err = of.NewEmbedToken(by, have,
+				chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
 			return made, errors.Join(err, errBoom)
 		}), errBoom)
 		_, err := a.Embeds.ByID(ctx, team.Org, made.ID)
@@ -128,7 +133,8 @@ func embedReads(t *testing.T, a Adapter) {
 					t.Error("two calls decided at once")
 				case <-time.After(100 * time.Millisecond): // without the lock, the other would be here by now
 				}
-				token, _, err := of.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+				token, _, err := of.NewEmbedToken(by, have,
+					chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
 				return token, err
 			})
 		})
@@ -139,7 +145,10 @@ func embedReads(t *testing.T, a Adapter) {
 		for range chat.MaxEmbedTokens - 1 {
 			mustEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{})
 		}
-		oneWon(t, atOnce(16, func(int) error { _, err := addEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{}); return err }), chat.ErrEmbedTokenQuota)
+		oneWon(t, atOnce(16, func(int) error {
+			_, err := addEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{})
+			return err
+		}), chat.ErrEmbedTokenQuota)
 		if got := len(list(by.Workspace, crowded.ID, 100)); got != chat.MaxEmbedTokens {
 			t.Errorf("it has %d", got)
 		}
@@ -162,35 +171,42 @@ func embedUpdates(t *testing.T, a Adapter) {
 		var want *chat.EmbedToken
 		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error {
 			want = found
-			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), func() error { _, err := of.RotateEmbedToken(by, nil, found, time.Hour); return err }())
+			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()),
+				func() error { _, err := of.RotateEmbedToken(by, nil, found, time.Hour); return err }())
 		})
 		same(t, "token", get(token.ID), want)
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))), []string{"embed_token.rotated", "embed_token.updated", "embed_token.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))),
+			[]string{"embed_token.rotated", "embed_token.updated", "embed_token.created"})
 	})
 	t.Run("a deleted token is not found", func(t *testing.T) {
-		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{}), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
-		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) })
+		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{}),
+			mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		changeEmbed(t, a.Stores, by, token,
+			func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) })
 		if got := get(token.ID); got != nil {
 			t.Errorf("there is %+v", got)
 		}
 		same(t, "the other one", get(kept.ID), kept)
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))), []string{"embed_token.deleted", "embed_token.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))),
+			[]string{"embed_token.deleted", "embed_token.created"})
 	})
 	t.Run("change gets nil for a token that does not exist", func(t *testing.T) {
 		called := false
-		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken, func(of *chat.Template, found *chat.EmbedToken) error {
-			called = of != nil && found == nil
-			return nil
-		}))
+		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken,
+			func(of *chat.Template, found *chat.EmbedToken) error {
+				called = of != nil && found == nil
+				return nil
+			}))
 		if !called {
 			t.Error("change got something else")
 		}
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
 		token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
-		wantErr(t, a.Embeds.Update(ctx, by, template.ID, token.ID, func(of *chat.Template, found *chat.EmbedToken) error {
-			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), errBoom)
-		}), errBoom)
+		wantErr(t, a.Embeds.Update(ctx, by, template.ID, token.ID,
+			func(of *chat.Template, found *chat.EmbedToken) error {
+				return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), errBoom)
+			}), errBoom)
 		same(t, "token", get(token.ID), token)
 	})
 	t.Run("stored responses with a secret are erased with it", func(t *testing.T) {
@@ -202,13 +218,16 @@ func embedUpdates(t *testing.T, a Adapter) {
 				_, err := of.RotateEmbedToken(by, nil, found, time.Hour)
 				return err
 			}, true},
-			"deleted": {func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) }, true},
+			"deleted": {func(of *chat.Template, found *chat.EmbedToken) error {
+				return of.DeleteEmbedToken(by, nil, found)
+			}, true},
 			"renamed": {func(of *chat.Template, found *chat.EmbedToken) error {
 				return of.ChangeEmbedToken(by, nil, found, chat.EmbedChanges{Name: new("other")})
 			}, false},
 		} {
 			var token *chat.EmbedToken
-			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(name + team.Workspace.Slug)), At: fixture.At}
+			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(name + team.Workspace.Slug)),
+				At: fixture.At}
 			once := func(fn func(ports.Stores) (ports.Answer, error)) error {
 				_, _, err := a.Idempotency.Once(ctx, key, nil, fn, nil)
 				return err
@@ -218,190 +237,13 @@ func embedUpdates(t *testing.T, a Adapter) {
 				return ports.Answer{Status: 201, Body: []byte("secret"), Reveals: string(token.ID)}, nil
 			}))
 			changeEmbed(t, a.Stores, by, token, tt.change)
-			err := once(func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom })
+			err := once(func(ports.Stores) (ports.Answer, error) {
+				t.Error("it ran again")
+				return ports.Answer{}, errBoom
+			})
 			if errors.Is(err, ports.ErrAnswerErased) != tt.erased {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	})
-}
-
-// published is a template with a value in every field that visitors see.
-func published(t testing.TB, a Adapter, by identity.Actor) *chat.Template {
-	t.Helper()
-	return fixture.Chat(t, a.Stores, by, wholeChat())
-}
-
-func embedVisits(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	template := published(t, a, team.Member)
-	token := mustEmbed(t, a.Stores, team.Member, template.ID, wholeEmbed())
-	ways := map[string]func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error){
-		"BySecret": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
-			return a.Embeds.BySecret(ctx, org, token.Hash)
-		},
-		"ByID": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
-			return a.Embeds.ByID(ctx, org, token.ID)
-		},
-	}
-	gone := func(t *testing.T, token *chat.EmbedToken) {
-		t.Helper()
-		for name, find := range ways {
-			if _, err := find(team.Org, token); !errors.Is(err, chat.ErrEmbedTokenInvalid) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	for name, find := range ways {
-		t.Run(name+" returns the token and what visitors see, even if it is disabled", func(t *testing.T) {
-			e, err := find(team.Org, token)
-			must(t, err)
-			same(t, "token", &e.Token, token)
-			same(t, "template", e.Template, chat.Embedded{
-				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
-				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting, Starters: template.Starters,
-				Tools: []string{"search", "tickets"},
-			})
-		})
-		t.Run(name+" finds nothing in another org", func(t *testing.T) {
-			_, err := find(a.Orgs[1], token)
-			wantErr(t, err, chat.ErrEmbedTokenInvalid)
-		})
-	}
-	t.Run("an unknown or empty secret finds no token", func(t *testing.T) {
-		for _, h := range []secret.Hash{{}, secret.NewToken(chat.EmbedSecretPrefix).Hash()} {
-			_, err := a.Embeds.BySecret(ctx, team.Org, h)
-			wantErr(t, err, chat.ErrEmbedTokenInvalid)
-		}
-	})
-	t.Run("the secret before the last rotation is found, the one before that is not", func(t *testing.T) {
-		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
-		hashes := []secret.Hash{rotated.Hash}
-		for range 2 {
-			changeEmbed(t, a.Stores, team.Member, rotated, func(of *chat.Template, found *chat.EmbedToken) error {
-				_, err := of.RotateEmbedToken(team.Member, nil, found, time.Hour)
-				hashes = append(hashes, found.Hash)
-				return err
-			})
-		}
-		latest := hashes[len(hashes)-1]
-		e, err := a.Embeds.BySecret(ctx, team.Org, latest)
-		must(t, err)
-		before, err := a.Embeds.BySecret(ctx, team.Org, e.Token.Previous)
-		must(t, err)
-		same(t, "token", before, e)
-		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
-		wantErr(t, err, chat.ErrEmbedTokenInvalid)
-	})
-	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
-		doomed := published(t, a, team.Member)
-		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, chat.EmbedChanges{})
-		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
-		gone(t, token)
-		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, func(c *chat.Template) error { return c.Restore(team.Member) })
-		_, err := a.Embeds.ByID(ctx, team.Org, token.ID)
-		must(t, err)
-	})
-	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
-		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, chat.EmbedChanges{})
-		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
-		must(t, err)
-		gone(t, token)
-		if known, err := a.Embeds.Expected(ctx, team.Org, "https://www.example.com", fixture.At); err != nil || !known {
-			t.Error("another workspace's token went with it", err)
-		}
-	})
-	t.Run("another process sees a change at once", func(t *testing.T) {
-		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
-		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
-		must(t, err)
-		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
-			return of.ChangeEmbedToken(team.Member, nil, found, chat.EmbedChanges{Enabled: new(false)})
-		})
-		e, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
-		must(t, err)
-		if e.Token.Enabled {
-			t.Error("it is enabled there")
-		}
-	})
-}
-
-func embedExpected(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team := fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	template := published(t, a, team.Member)
-	token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{
-		Origins: &[]string{"https://expected.example", "https://*.shop.example", "http://localhost:*"}, ExpiresAt: new(fixture.At.Add(time.Hour)),
-	})
-	mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{Origins: &[]string{"https://expected.example"}, Enabled: new(false)})
-	expected := func(org identity.OrgID, at time.Time) (which []chat.Origin) {
-		t.Helper()
-		for _, origin := range []chat.Origin{"https://expected.example", "https://a.shop.example", "http://localhost:3000", "https://evil.example", "https://a.b.shop.example", "https://shop.example", chat.NoOrigin, chat.OpaqueOrigin, chat.ForeignOrigin} {
-			ok, err := a.Embeds.Expected(ctx, org, origin, at)
-			must(t, err)
-			if ok {
-				which = append(which, origin)
-			}
-		}
-		return which
-	}
-	is := func(what string, got []chat.Origin, want ...chat.Origin) {
-		t.Helper()
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
-	}
-	is("at first", expected(team.Org, fixture.At), "https://expected.example", "https://a.shop.example", "http://localhost:3000")
-	is("in another org", expected(a.Orgs[0], fixture.At))
-	is("after its end", expected(team.Org, fixture.At.Add(time.Hour)))
-	change := func(c chat.EmbedChanges) {
-		t.Helper()
-		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
-			return of.ChangeEmbedToken(team.Member, nil, found, c)
-		})
-	}
-	change(chat.EmbedChanges{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
-	is("with other origins", expected(team.Org, fixture.At), "https://evil.example", chat.OpaqueOrigin)
-	change(chat.EmbedChanges{Enabled: new(false)})
-	is("disabled", expected(team.Org, fixture.At))
-	change(chat.EmbedChanges{Enabled: new(true)})
-	is("enabled again", expected(team.Org, fixture.At), "https://evil.example", chat.OpaqueOrigin)
-	changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
-		return of.DeleteEmbedToken(team.Member, nil, found)
-	})
-	is("deleted", expected(team.Org, fixture.At))
-}
-
-func embedUsed(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, chat.EmbedChanges{})
-	used := func(org identity.OrgID, origin chat.Origin, after time.Duration) chat.EmbedToken {
-		t.Helper()
-		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
-		e, err := a.Embeds.ByID(ctx, team.Org, token.ID)
-		must(t, err)
-		return e.Token
-	}
-	for _, tt := range []struct {
-		what   string
-		org    identity.OrgID
-		origin chat.Origin
-		after  time.Duration
-		noted  time.Duration
-		from   chat.Origin
-	}{
-		{"the first time", team.Org, "https://a.example", time.Hour, time.Hour, "https://a.example"},
-		{"again within a minute", team.Org, "https://b.example", time.Hour + time.Minute, time.Hour, "https://a.example"},
-		{"by another org", a.Orgs[1], "https://b.example", 2 * time.Hour, time.Hour, "https://a.example"},
-		{"a minute later", team.Org, "https://b.example", time.Hour + time.Minute + time.Microsecond, time.Hour + time.Minute + time.Microsecond, "https://b.example"},
-		{"without an origin", team.Org, chat.NoOrigin, 3 * time.Hour, 3 * time.Hour, chat.NoOrigin},
-	} {
-		if got := used(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) || got.LastUsedOrigin != tt.from || got.Revision != 1 {
-			t.Errorf("%s: %s from %q, revision %d", tt.what, got.LastUsedAt, got.LastUsedOrigin, got.Revision)
-		}
-	}
-	same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(token.ID))), []string{"embed_token.created"})
 }

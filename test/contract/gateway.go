@@ -15,7 +15,7 @@ import (
 // GatewayStage is a gateway with a test clock and a payer.
 type GatewayStage struct {
 	ports.Gateway
-	Plans billing.Plans // two monthly plans, the second more expensive, then a yearly one
+	Plans billing.Plans // two monthly plans, the second more expensive, a yearly one, and one with a metered price
 
 	// AddCard adds the test card with these last four digits, and passes its bank's authentication.
 	AddCard func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID
@@ -25,6 +25,9 @@ type GatewayStage struct {
 
 	// Authenticate completes, as the payer, the authentication that a subscription waits for.
 	Authenticate func(t *testing.T, c billing.CustomerID, a *billing.Action)
+
+	// CheckOut completes a checkout page, as the payer, with a test card, and reports whether the page was open.
+	CheckOut func(t *testing.T, url, last4 string) bool
 
 	// Advance moves the gateway's clock forward.
 	Advance func(t *testing.T, d time.Duration)
@@ -56,15 +59,29 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"a subscription renews with time, and ends if it was cancelled":     gatewayTime,
 		"an open invoice is paid once":                                      gatewayPayments,
 		"a payment that requires authentication waits for the payer":        gatewayPaymentActions,
+		"a renewal that requires authentication has an action":              gatewayRenewalActions,
 		"an unpaid subscription is active again when its newest is paid":    gatewayUnpaid,
 		"a change that requires authentication waits for the payer":         gatewayConfirmations,
 		"a change that waits for the payer can lapse or be replaced":        gatewayLapses,
 		"what is left of a payment is credited":                             gatewayCredits,
 		"a failure that is kept is final for its key, and for no other":     gatewayKeptFailures,
 		"what is added at once costs its price":                             gatewayProration,
+		"a change costs what its preview says":                              gatewayPreviews,
+		"what describes a customer is replaced, and shown on invoices":      gatewayDetails,
+		"a card has one fingerprint at all customers":                       gatewayFingerprints,
+		"automatic tax needs an address":                                    gatewayTaxes,
+		"a payer starts a subscription on a page until it ends":             gatewayCheckouts,
+		"a paused subscription costs nothing":                               gatewayPauses,
+		"the reason of a cancellation is stored":                            gatewayReasons,
+		"usage is billed when the period ends":                              gatewayMeters,
+		"usage is billed when the subscription ends":                        gatewayMeteredEnds,
+		"a portal has an address":                                           gatewayPortals,
 		"a trial costs nothing until it ends":                               gatewayTrials,
 		"a call whose response was lost can be repeated with the same key":  gatewayLostAnswers,
 		"a customer that does not exist is refused":                         gatewayStrangers,
+		"a promotion code reduces invoices":                                 gatewayPromotions,
+		"a discount lasts as long as its coupon says":                       gatewayDiscountDurations,
+		"a change can carry a promotion code":                               gatewayPromotedChanges,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -160,7 +177,8 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 	must(t, err)
 	again, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
 	must(t, err)
-	if intent.ID == "" || intent.ID != again.ID || intent.ClientSecret.IsZero() || intent.ClientSecret.Reveal() != again.ClientSecret.Reveal() || intent.Status != "requires_payment_method" {
+	if intent.ID == "" || intent.ID != again.ID || intent.ClientSecret.IsZero() ||
+		intent.ClientSecret.Reveal() != again.ClientSecret.Reveal() || intent.Status != "requires_payment_method" {
 		t.Errorf("%+v, then %+v", intent, again)
 	}
 	one, two := g.AddCard(t, c, "4242"), g.AddCard(t, c, "4444")
@@ -175,7 +193,8 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 		t.Fatalf("%+v", w)
 	}
 	for _, m := range w.Methods {
-		if m.Type != "card" || m.ID == one && (m.Brand != "visa" || m.Last4 != "4242") || m.ID == two && (m.Brand != "mastercard" || m.Last4 != "4444") || m.ExpYear < 2026 || m.CreatedAt.IsZero() {
+		if m.Type != "card" || m.ID == one && (m.Brand != "visa" || m.Last4 != "4242") || m.ID == two &&
+			(m.Brand != "mastercard" || m.Last4 != "4444") || m.ExpYear < 2026 || m.CreatedAt.IsZero() {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -213,14 +232,15 @@ func gatewaySubscriptions(t *testing.T, g GatewayStage) {
 	same(t, "again", again.ID, first.ID)
 	got := g.only(t, c)
 	same(t, "as it is read", *got, first)
-	if got.Status != billing.Active || got.Plan != g.Plans[0].ID || got.Quantity != 2 || got.Key != k || got.Customer != c || got.Action != nil || !got.PeriodEnd.After(got.PeriodStart.AddDate(0, 0, 27)) {
+	if got.Status != billing.Active || got.Plan != g.Plans[0].ID || got.Quantity != 2 || got.Key != k ||
+		got.Customer != c || got.Action != nil || !got.PeriodEnd.After(got.PeriodStart.AddDate(0, 0, 27)) {
 		t.Errorf("%+v", got)
 	}
 	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
 		t.Errorf("paid %d by %d invoices", sum, n)
 	}
-	must(t, g.Cancel(ctx, key(), c, first.ID))
-	must(t, g.Cancel(ctx, key(), c, first.ID))
+	must(t, g.Cancel(ctx, key(), c, first.ID, billing.Cancellation{}))
+	must(t, g.Cancel(ctx, key(), c, first.ID, billing.Cancellation{}))
 	if g.only(t, c) != nil {
 		t.Error("it lives still")
 	}
@@ -245,7 +265,8 @@ func gatewayActions(t *testing.T, g GatewayStage) {
 	c := g.customer(t, "3155")
 	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
 	must(t, err)
-	if h.Status != billing.Incomplete || h.Action == nil || h.Action.Type != billing.ConfirmPayment || h.Action.ClientSecret.IsZero() {
+	if h.Status != billing.Incomplete || h.Action == nil || h.Action.Type != billing.ConfirmPayment ||
+		h.Action.ClientSecret.IsZero() {
 		t.Fatalf("%+v", h)
 	}
 	read := g.only(t, c)
@@ -337,7 +358,8 @@ func gatewayTrials(t *testing.T, g GatewayStage) {
 	t.Run("a trial without a payment method requires a setup", func(t *testing.T) {
 		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
 		must(t, err)
-		if h.Status != billing.Trialing || h.Action == nil || h.Action.Type != billing.ConfirmSetup || h.Action.ClientSecret.IsZero() {
+		if h.Status != billing.Trialing || h.Action == nil || h.Action.Type != billing.ConfirmSetup ||
+			h.Action.ClientSecret.IsZero() {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -375,16 +397,4 @@ func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	if _, n := g.paid(t, c); n != 2 {
 		t.Errorf("%d invoices, want one for each change", n)
 	}
-}
-
-func gatewayStrangers(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
-	_, walletErr := g.Wallet(ctx, "cus_never_there")
-	_, subscribeErr := g.Subscribe(ctx, key(), "cus_never_there", g.order(0))
-	for _, err := range []error{walletErr, subscribeErr} {
-		if _, refused := errors.AsType[*billing.Rejection](err); !refused {
-			t.Errorf("error = %v, want a rejection", err)
-		}
-	}
-	wantErr(t, walletErr, billing.ErrCustomerGone)
 }

@@ -20,10 +20,12 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 		must(t, err)
 	}
 	after, n := g.paid(t, c)
-	if h.Plan != g.Plans[1].ID || h.Pending != nil || after <= before || after > before+2*g.Plans[1].Price.Amount || n != 2 {
+	if h.Plan != g.Plans[1].ID || h.Pending != nil || after <= before || after > before+2*g.Plans[1].Price.Amount ||
+		n != 2 {
 		t.Fatalf("%+v; paid %d, then %d by %d", h, before, after, n)
 	}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true, AtRenewal: true})
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true,
+		AtRenewal: true})
 	must(t, err)
 	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
 		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
@@ -132,7 +134,8 @@ func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
 	must(t, err)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	k := key()
-	up := billing.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true, Keep: &billing.Sale{Plan: g.Plans[0], Quantity: 3}}
+	up := billing.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true,
+		Keep: &billing.Sale{Plan: g.Plans[0], Quantity: 3}}
 	for range 2 {
 		_, err = g.Amend(ctx, k, c, h.ID, up)
 		wantDecline(t, err, "generic_decline")

@@ -45,7 +45,8 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	}
 	g.Authenticate(t, c, h.Action)
 	got := g.only(t, c)
-	if got.ID != h.ID || got.PriceRef != g.Plans[1].PriceRef || got.Status != billing.Active || got.Confirming || got.Action != nil {
+	if got.ID != h.ID || got.PriceRef != g.Plans[1].PriceRef || got.Status != billing.Active || got.Confirming ||
+		got.Action != nil {
 		t.Fatalf("%+v", got)
 	}
 	if sum, n := g.paid(t, c); sum <= before || n != 2 {
@@ -113,7 +114,7 @@ func gatewayLapses(t *testing.T, g GatewayStage) {
 			t.Errorf("%+v, %d open", got, open(c))
 		}
 		c, h = g.upgrading(t, key())
-		must(t, g.Cancel(ctx, key(), c, h.ID))
+		must(t, g.Cancel(ctx, key(), c, h.ID, billing.Cancellation{}))
 		same(t, "open invoices", open(c), 0)
 	})
 }

@@ -60,7 +60,7 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	same(t, "open invoices of what was given up", open(c), 0)
 	ended, err := g.Subscribe(ctx, key(), c, g.order(0))
 	must(t, err)
-	must(t, g.Cancel(ctx, key(), c, ended.ID))
+	must(t, g.Cancel(ctx, key(), c, ended.ID, billing.Cancellation{}))
 	same(t, "open invoices of what never began", open(c), 0)
 	paid, err := g.Subscribe(ctx, key(), c, g.order(1))
 	must(t, err)
@@ -75,7 +75,7 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 		must(t, err)
 		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 		g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-		must(t, g.Cancel(ctx, key(), c, h.ID))
+		must(t, g.Cancel(ctx, key(), c, h.ID, billing.Cancellation{}))
 		same(t, "open invoices", open(c), 1)
 	})
 }

@@ -65,3 +65,15 @@ func gatewayProration(t *testing.T, g GatewayStage) {
 		t.Errorf("the second unit costs %d, want %d", i.Total, g.Plans[1].Price.Amount)
 	}
 }
+
+func gatewayStrangers(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	_, walletErr := g.Wallet(ctx, "cus_never_there")
+	_, subscribeErr := g.Subscribe(ctx, key(), "cus_never_there", g.order(0))
+	for _, err := range []error{walletErr, subscribeErr} {
+		if _, refused := errors.AsType[*billing.Rejection](err); !refused {
+			t.Errorf("error = %v, want a rejection", err)
+		}
+	}
+	wantErr(t, walletErr, billing.ErrCustomerGone)
+}

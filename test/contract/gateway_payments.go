@@ -28,7 +28,7 @@ func (g GatewayStage) overdue(t *testing.T, last4 string) (billing.CustomerID, b
 	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
 	must(t, err)
 	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, last4)))
-	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Minute)
 	if h = *g.only(t, c); h.Status != billing.PastDue {
 		t.Fatalf("%+v", h)
 	}
@@ -78,7 +78,8 @@ func gatewayPaymentActions(t *testing.T, g GatewayStage) {
 	open := g.newest(t, c, billing.Open)
 	p, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	if p.Invoice.Status != billing.Open || p.Action == nil || p.Action.Type != billing.ConfirmPayment || p.Action.ClientSecret.IsZero() {
+	if p.Invoice.Status != billing.Open || p.Action == nil || p.Action.Type != billing.ConfirmPayment ||
+		p.Action.ClientSecret.IsZero() {
 		t.Fatalf("%+v", p)
 	}
 	again, err := g.Pay(ctx, key(), c, open.ID)

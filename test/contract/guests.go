@@ -23,8 +23,11 @@ func noMail(context.Context, *account.Invitation, *account.Workspace, string) bo
 func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
-	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noMail, noQuotas)
-	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits}, noQuotas)
+	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users,
+		func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noMail, noQuotas)
+	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Erasures, a.Workspaces, a.Invitations, a.Keys,
+		a.Events, a.Notes(),
+		func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits}, noQuotas)
 	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
 	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) *chats.Added {
 		t.Helper()
@@ -50,7 +53,8 @@ func guests(t *testing.T, a Adapter) {
 	t.Run("one acceptance joins all waiting chats, and the workspace as a viewer", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
-		first, second := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{}), fixture.Chat(t, a.Stores, team.Owner, chat.Draft{})
+		first, second := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{}),
+			fixture.Chat(t, a.Stores, team.Owner, chat.Draft{})
 		old := add(t, team.Admin, first.ID, email("NEW", team), access.Viewer)
 		link := add(t, team.Admin, second.ID, email("new", team), access.Manager)
 		if old.Member.User != link.Member.User || link.Again {
@@ -75,15 +79,17 @@ func guests(t *testing.T, a Adapter) {
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
-		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{guest.User}, func(w *account.Workspace) error {
-			w.SettleGranted(team.Owner, guest.User, issuer, identity.Member, nil)
-			return nil
-		})
+		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{guest.User},
+			func(w *account.Workspace) error {
+				w.SettleGranted(team.Owner, guest.User, issuer, identity.Member, nil)
+				return nil
+			})
 		must(t, err)
 		fixture.ChatMember(t, a.Stores, team.Admin, made.ID, guest.User, access.Manager)
 		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
 		must(t, err)
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 || got[guest.User].Role != access.Manager {
+		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 ||
+			got[guest.User].Role != access.Manager {
 			t.Errorf("members %+v", got)
 		}
 	})
@@ -102,7 +108,8 @@ func guests(t *testing.T, a Adapter) {
 	})
 	t.Run("the invitation ends when its last chat is removed", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+		one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}),
+			fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 		add(t, team.Admin, one.ID, email("new", team), access.Editor)
 		link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
 		for i, id := range []chat.ID{one.ID, two.ID} { // as a member, who could not withdraw the invitation
@@ -116,16 +123,21 @@ func guests(t *testing.T, a Adapter) {
 		for round := range 6 {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			guest := newcomer(t, a.Stores, team.Org, email("new", team))
-			one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+			one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}),
+				fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 			add(t, team.Admin, one.ID, email("new", team), access.Editor)
 			link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
 			var wg sync.WaitGroup
 			for what, do := range map[string]func() error{
-				"accept":  func() error { _, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal()); return err },
+				"accept": func() error {
+					_, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+					return err
+				},
 				"remove":  func() error { return using.RemoveMember(ctx, team.Member, one.ID, link.Member.User, nil) },
 				"remove2": func() error { return using.RemoveMember(ctx, team.Member, two.ID, link.Member.User, nil) },
 				"invite": func() error {
-					_, err := using.AddMember(ctx, team.Admin, &identity.Org{ID: team.Org}, one.ID, chat.Grant{Email: email("new", team), Role: access.Viewer})
+					_, err := using.AddMember(ctx, team.Admin, &identity.Org{ID: team.Org}, one.ID,
+						chat.Grant{Email: email("new", team), Role: access.Viewer})
 					return err
 				},
 				"change": func() error {

@@ -24,7 +24,8 @@ func otherSystems(t *testing.T, a Adapter) {
 			reached++
 			same(t, "made", r.made(t), 0)
 			// Others can write now, because no transaction is open.
-			other, _, err := a.Idempotency.Once(ctx, r.key("other", "", 0), nil, func(ports.Stores) (ports.Answer, error) { return answer("other"), nil }, noOutcome)
+			other, _, err := a.Idempotency.Once(ctx, r.key("other", "", 0), nil,
+				func(ports.Stores) (ports.Answer, error) { return answer("other"), nil }, noOutcome)
 			must(t, err)
 			same(t, "the other answer", other, answer("other"))
 			_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
@@ -44,7 +45,8 @@ func otherSystems(t *testing.T, a Adapter) {
 	})
 	t.Run("if the other system cannot be reached the key can be used again", func(t *testing.T) {
 		r := newRequests(t, a)
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(context.Context) error { return errBoom }, never(t), noOutcome)
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(context.Context) error { return errBoom },
+			never(t), noOutcome)
 		wantErr(t, err, errBoom)
 		_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "first"), noOutcome)
 		must(t, err)
@@ -57,7 +59,8 @@ func otherSystems(t *testing.T, a Adapter) {
 		refusal := ports.Answer{Status: 422, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
 		before := func(context.Context) error { return errBoom }
 		for _, want := range []bool{false, true} {
-			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), before, never(t), func(err error) (ports.Answer, bool) { return refusal, errors.Is(err, errBoom) })
+			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), before, never(t),
+				func(err error) (ports.Answer, bool) { return refusal, errors.Is(err, errBoom) })
 			must(t, err)
 			same(t, "answer", got, refusal)
 			same(t, "replayed", replayed, want)
@@ -67,7 +70,8 @@ func otherSystems(t *testing.T, a Adapter) {
 	t.Run("a request whose key was taken over meanwhile has no effect", func(t *testing.T) {
 		r := newRequests(t, a)
 		slow := func(context.Context) error {
-			_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 31*time.Second), nil, r.make(t, "by the other"), noOutcome)
+			_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 31*time.Second), nil, r.make(t, "by the other"),
+				noOutcome)
 			must(t, err)
 			same(t, "replayed", replayed, false)
 			return nil

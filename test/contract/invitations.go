@@ -25,24 +25,28 @@ func Invitations(t *testing.T, open Opener) {
 	t.Run("Invite within bounds", func(t *testing.T) { invitedWithinBounds(t, a) })
 	t.Run("Update", func(t *testing.T) { invitationWithdrawn(t, a) })
 	t.Run("Accept", func(t *testing.T) { invitationAccepted(t, a) })
+	t.Run("Find", func(t *testing.T) { invitationFound(t, a) })
 	t.Run("guests", func(t *testing.T) { guests(t, a) })
 }
 
 // tryInvite calls Invite as by, who may lack the permission.
-func tryInvite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string, role identity.Role) (i *account.Invitation, token account.Token, err error) {
-	err = s.Invitations.Invite(t.Context(), by, ws, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
-		if i, token, err = w.Invite(by, email, role, member, pending); err == nil {
-			w.Mail(by, i, mailLimits)
-		}
-		return i, err
-	})
+func tryInvite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string,
+	role identity.Role) (i *account.Invitation, token account.Token, err error) {
+	err = s.Invitations.Invite(t.Context(), by, ws, email,
+		func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
+			if i, token, err = w.Invite(by, email, role, member, pending); err == nil {
+				w.Mail(by, i, mailLimits)
+			}
+			return i, err
+		})
 	return i, token, err
 }
 
 // mailLimits are the limits for every invitation here.
 var mailLimits = account.MailLimits{WorkspacePerDay: 50, UserPerHour: 20, AddressPerDay: 5}
 
-func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string, role identity.Role) (*account.Invitation, account.Token) {
+func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string,
+	role identity.Role) (*account.Invitation, account.Token) {
 	t.Helper()
 	i, token, err := tryInvite(t, s, by, ws, email, role)
 	must(t, err)
@@ -51,12 +55,14 @@ func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Workspa
 
 // accept calls Accept as who.
 func accept(t testing.TB, s ports.Stores, who identity.Actor, token account.Token) error {
-	return s.Invitations.Accept(t.Context(), who, token.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error { return w.Accept(who, u, i) })
+	return s.Invitations.Accept(t.Context(), who, token.Hash(),
+		func(u *account.User, w *account.Workspace, i *account.Invitation) error { return w.Accept(who, u, i) })
 }
 
 // withdraw ends an invitation with Update.
 func withdraw(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID) error {
-	return s.Invitations.Update(t.Context(), by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
+	return s.Invitations.Update(t.Context(), by, ws, id,
+		func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
 }
 
 // newcomer stores a user who is in no workspace.
@@ -69,9 +75,11 @@ func newcomer(t testing.TB, s ports.Stores, org identity.OrgID, email string) id
 }
 
 // openInvitations lists a workspace's open invitations, in pages of limit.
-func openInvitations(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.WorkspaceID, limit int) []account.Invitation {
+func openInvitations(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.WorkspaceID,
+	limit int) []account.Invitation {
 	t.Helper()
-	return fixture.Pages(t, limit, func(q page.Query) (account.InvitationPage, error) { return s.Invitations.List(t.Context(), org, ws, q) })
+	return fixture.Pages(t, limit,
+		func(q page.Query) (account.InvitationPage, error) { return s.Invitations.List(t.Context(), org, ws, q) })
 }
 
 // sameInvitations is same without the hashes, which are only looked up and never read.
@@ -81,7 +89,8 @@ func sameInvitations(t testing.TB, got []account.Invitation, want ...*account.In
 	for i := range want {
 		all[i] = *want[i]
 	}
-	if d := cmp.Diff(all, got, cmpopts.IgnoreFields(account.Invitation{}, "Hash"), cmpopts.IgnoreTypes(event.Log{}), cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(all, got, cmpopts.IgnoreFields(account.Invitation{}, "Hash"), cmpopts.IgnoreTypes(event.Log{}),
+		cmpopts.EquateEmpty()); d != "" {
 		t.Fatalf("invitations (-want +got):\n%s", d)
 	}
 }
@@ -89,7 +98,8 @@ func sameInvitations(t testing.TB, got []account.Invitation, want ...*account.In
 func invitationsListed(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	ws := team.Workspace.ID
-	expired, _ := invite(t, a.Stores, fixture.Later(team.Owner, -1000*time.Hour), ws, "expired@example.com", identity.Owner)
+	expired, _ := invite(t, a.Stores, fixture.Later(team.Owner, -1000*time.Hour), ws, "expired@example.com",
+		identity.Owner)
 	second, _ := invite(t, a.Stores, team.Admin, ws, "Zweite@Example.com", identity.Viewer)
 	third, token := invite(t, a.Stores, team.Admin, ws, "third@example.com", identity.Member)
 	fourth, _ := invite(t, a.Stores, team.Admin, ws, "fourth@example.com", identity.Admin)
@@ -103,7 +113,9 @@ func invitationsListed(t *testing.T, a Adapter) {
 		got, err := a.Invitations.Get(t.Context(), team.Org, ws, second.ID)
 		must(t, err)
 		sameInvitations(t, []account.Invitation{*got}, second)
-		for _, absent := range []account.Invitation{{Org: team.Org, Workspace: other.Workspace.ID, ID: second.ID}, {Org: other.Org, Workspace: ws, ID: second.ID}, {Org: team.Org, Workspace: ws, ID: "inv_none"}, {Org: team.Org, Workspace: ws}} {
+		for _, absent := range []account.Invitation{{Org: team.Org, Workspace: other.Workspace.ID, ID: second.ID},
+			{Org: other.Org, Workspace: ws, ID: second.ID}, {Org: team.Org, Workspace: ws, ID: "inv_none"},
+			{Org: team.Org, Workspace: ws}} {
 			_, err := a.Invitations.Get(t.Context(), absent.Org, absent.Workspace, absent.ID)
 			wantErr(t, err, account.ErrInvitationNotFound)
 		}
@@ -133,20 +145,24 @@ func invited(t *testing.T, a Adapter) {
 			member  identity.UserID
 			pending account.InvitationID
 		}{
-			address("peer"): {member: team.Peer.User}, "PEER@" + team.Workspace.Slug + ".EXAMPLE": {member: team.Peer.User},
+			address("peer"): {member: team.Peer.User}, "PEER@" + team.Workspace.Slug +
+				".EXAMPLE": {member: team.Peer.User},
 			address("gone"): {}, "nobody@example.com": {}, "owner@" + other.Workspace.Slug + ".example": {},
 			"pENDING@example.com": {pending: pending.ID},
 		} {
-			err := a.Invitations.Invite(ctx, team.Admin, ws, email, func(w *account.Workspace, member identity.UserID, found *account.Invitation) (*account.Invitation, error) {
-				same(t, "member of "+email, member, want.member)
-				if (found == nil) != (want.pending == "") || found != nil && found.ID != want.pending {
-					t.Errorf("%s: pending = %+v", email, found)
-				}
-				if w.ID != ws || w.Members[team.Admin.User].Role != identity.Admin || len(w.Members) != 1 || w.Owners != 1 {
-					t.Errorf("workspace = %+v", w)
-				}
-				return nil, errBoom
-			})
+			err := a.Invitations.Invite(ctx, team.Admin, ws, email,
+				func(w *account.Workspace, member identity.UserID, found *account.Invitation) (*account.Invitation,
+					error) {
+					same(t, "member of "+email, member, want.member)
+					if (found == nil) != (want.pending == "") || found != nil && found.ID != want.pending {
+						t.Errorf("%s: pending = %+v", email, found)
+					}
+					if w.ID != ws || w.Members[team.Admin.User].Role != identity.Admin || len(w.Members) != 1 ||
+						w.Owners != 1 {
+						t.Errorf("workspace = %+v", w)
+					}
+					return nil, errBoom
+				})
 			wantErr(t, err, errBoom)
 		}
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), pending)
@@ -154,10 +170,12 @@ func invited(t *testing.T, a Adapter) {
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
 		before := openInvitations(t, a.Stores, team.Org, ws, 100)
 		for _, email := range []string{"lost@example.com", before[0].Email} {
-			err := a.Invitations.Invite(ctx, team.Admin, ws, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
-				i, _, err := w.Invite(team.Admin, email, identity.Admin, member, pending)
-				return i, errors.Join(err, errBoom)
-			})
+			err := a.Invitations.Invite(ctx, team.Admin, ws, email,
+				func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
+					error) {
+					i, _, err := w.Invite(team.Admin, email, identity.Admin, member, pending)
+					return i, errors.Join(err, errBoom)
+				})
 			wantErr(t, err, errBoom)
 		}
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), &before[0])
@@ -166,7 +184,8 @@ func invited(t *testing.T, a Adapter) {
 		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000"} {
 			_, _, err := tryInvite(t, a.Stores, team.Owner, id, "new@example.com", identity.Member)
 			wantErr(t, err, identity.ErrWorkspaceNotFound)
-			wantErr(t, withdraw(t, a.Stores, team.Owner, id, "inv_00000000000000000000000000"), identity.ErrWorkspaceNotFound)
+			wantErr(t, withdraw(t, a.Stores, team.Owner, id, "inv_00000000000000000000000000"),
+				identity.ErrWorkspaceNotFound)
 		}
 	})
 	t.Run("renewing keeps the invitation and ends its old link", func(t *testing.T) {
@@ -174,11 +193,13 @@ func invited(t *testing.T, a Adapter) {
 		first, old := invite(t, a.Stores, team.Admin, ws, "Renewed@example.com", identity.Viewer)
 		by := fixture.Later(team.Owner, time.Hour)
 		again, token := invite(t, a.Stores, by, ws, "renewed@EXAMPLE.com", identity.Admin)
-		if again.ID != first.ID || again.Revision != 2 || again.InvitedBy != by.User || again.ExpiresAt != by.At.Add(account.InvitationLasts) || again.CreatedAt != fixture.At {
+		if again.ID != first.ID || again.Revision != 2 || again.InvitedBy != by.User ||
+			again.ExpiresAt != by.At.Add(account.InvitationLasts) || again.CreatedAt != fixture.At {
 			t.Errorf("got %+v", again)
 		}
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100)[:1], again)
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))), []string{"invitation.renewed", "invitation.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))),
+			[]string{"invitation.renewed", "invitation.created"})
 		wantErr(t, accept(t, a.Stores, who, old), account.ErrInvitationNotFound)
 		must(t, accept(t, a.Stores, who, token))
 		same(t, "role", roles(t, a.Stores, team.Org, ws)[who.User], identity.Admin)
@@ -191,14 +212,16 @@ func invited(t *testing.T, a Adapter) {
 		}, nil)
 		must(t, err)
 		invite(t, a.Stores, team.Admin, ws, "shown@example.com", identity.Viewer)
-		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
+		_, _, err = a.Idempotency.Once(ctx, key, nil,
+			func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
 	t.Run("concurrent invitations of an address leave one open invitation and one valid link", func(t *testing.T) {
 		who := newcomer(t, a.Stores, team.Org, "contended@example.com")
 		tokens := make([]account.Token, 16)
 		must(t, errors.Join(atOnce(len(tokens), func(i int) (err error) {
-			_, tokens[i], err = tryInvite(t, a.Stores, team.Admin, ws, []string{"contended@example.com", "CONTENDED@example.com"}[i%2], identity.Member)
+			_, tokens[i], err = tryInvite(t, a.Stores, team.Admin, ws,
+				[]string{"contended@example.com", "CONTENDED@example.com"}[i%2], identity.Member)
 			return err
 		})...))
 		open := 0
@@ -234,13 +257,14 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 	ws := team.Workspace.ID
 	t.Run("change gets the workspace and the invitation", func(t *testing.T) {
 		i, _ := invite(t, a.Stores, team.Admin, ws, "given@example.com", identity.Admin)
-		wantErr(t, a.Invitations.Update(ctx, team.Admin, ws, i.ID, func(w *account.Workspace, found *account.Invitation) error {
-			if w.ID != ws || w.Members[team.Admin.User].Role != identity.Admin || w.Owners != 1 {
-				t.Errorf("workspace = %+v", w)
-			}
-			sameInvitations(t, []account.Invitation{*found}, i)
-			return errors.Join(w.Withdraw(team.Admin, nil, found), errBoom)
-		}), errBoom)
+		wantErr(t, a.Invitations.Update(ctx, team.Admin, ws, i.ID,
+			func(w *account.Workspace, found *account.Invitation) error {
+				if w.ID != ws || w.Members[team.Admin.User].Role != identity.Admin || w.Owners != 1 {
+					t.Errorf("workspace = %+v", w)
+				}
+				sameInvitations(t, []account.Invitation{*found}, i)
+				return errors.Join(w.Withdraw(team.Admin, nil, found), errBoom)
+			}), errBoom)
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), i) // nothing was saved
 	})
 	t.Run("after an invitation is withdrawn its address can be invited again", func(t *testing.T) {
@@ -249,7 +273,8 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 		must(t, withdraw(t, a.Stores, team.Admin, ws, i.ID))
 		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
 		wantErr(t, withdraw(t, a.Stores, team.Admin, ws, i.ID), account.ErrInvitationNotFound)
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.withdrawn", "invitation.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))),
+			[]string{"invitation.withdrawn", "invitation.created"})
 		again, token := invite(t, a.Stores, team.Admin, ws, "withdrawn@example.com", identity.Viewer)
 		if again.ID == i.ID || again.Revision != 1 {
 			t.Errorf("got %+v", again)
@@ -259,12 +284,13 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 	t.Run("change gets nil if the workspace has no invitation with that id", func(t *testing.T) {
 		theirs, token := invite(t, a.Stores, other.Admin, other.Workspace.ID, "theirs@example.com", identity.Viewer)
 		for _, id := range []account.InvitationID{theirs.ID, "inv_00000000000000000000000000", ""} {
-			wantErr(t, a.Invitations.Update(ctx, team.Owner, ws, id, func(_ *account.Workspace, i *account.Invitation) error {
-				if i != nil {
-					t.Errorf("got %+v", i)
-				}
-				return account.ErrInvitationNotFound
-			}), account.ErrInvitationNotFound)
+			wantErr(t, a.Invitations.Update(ctx, team.Owner, ws, id,
+				func(_ *account.Workspace, i *account.Invitation) error {
+					if i != nil {
+						t.Errorf("got %+v", i)
+					}
+					return account.ErrInvitationNotFound
+				}), account.ErrInvitationNotFound)
 		}
 		must(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "theirs@example.com"), token))
 	})
@@ -296,26 +322,31 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		must(t, accept(t, a.Stores, who, token))
 		w, err := a.Workspaces.Get(ctx, who, ws)
 		must(t, err)
-		same(t, "member", w.Members[who.User], account.Member{User: who.User, Email: "accepts@example.com", Name: "Neu", Role: identity.Owner, ByHand: identity.Owner, Revision: 1, CreatedAt: who.At, UpdatedAt: who.At})
+		same(t, "member", w.Members[who.User], account.Member{User: who.User, Email: "accepts@example.com", Name: "Neu",
+			Role: identity.Owner, ByHand: identity.Owner, Revision: 1, CreatedAt: who.At, UpdatedAt: who.At})
 		same(t, "owners", w.Owners, 2)
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.accepted", "invitation.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))),
+			[]string{"invitation.accepted", "invitation.created"})
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"member.added"})
 		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
 	})
 	t.Run("a refused acceptance leaves the invitation open", func(t *testing.T) {
-		thief, who := newcomer(t, a.Stores, team.Org, "thief@example.com"), newcomer(t, a.Stores, team.Org, "right@example.com")
+		thief, who := newcomer(t, a.Stores, team.Org, "thief@example.com"),
+			newcomer(t, a.Stores, team.Org, "right@example.com")
 		i, token := invite(t, a.Stores, team.Owner, ws, "right@example.com", identity.Member)
 		wantErr(t, accept(t, a.Stores, thief, token), account.ErrInvitationEmail)
 		late := fixture.Later(who, account.InvitationLasts)
 		wantErr(t, accept(t, a.Stores, late, token), account.ErrInvitationExpired)
-		wantErr(t, a.Invitations.Accept(ctx, who, token.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-			return errors.Join(w.Accept(who, u, i), errBoom)
-		}), errBoom)
+		wantErr(t, a.Invitations.Accept(ctx, who, token.Hash(),
+			func(u *account.User, w *account.Workspace, i *account.Invitation) error {
+				return errors.Join(w.Accept(who, u, i), errBoom)
+			}), errBoom)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.created"})
 		must(t, accept(t, a.Stores, who, token))
 	})
 	t.Run("an invitation is valid only while its creator has the right to invite", func(t *testing.T) {
-		maker, who := newcomer(t, a.Stores, team.Org, "maker@example.com"), newcomer(t, a.Stores, team.Org, "made@example.com")
+		maker, who := newcomer(t, a.Stores, team.Org, "maker@example.com"),
+			newcomer(t, a.Stores, team.Org, "made@example.com")
 		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
 		i, token := invite(t, a.Stores, maker, ws, "made@example.com", identity.Admin)
 		must(t, setRole(t, a.Stores, team.Owner, ws, maker.User, identity.Member))
@@ -329,11 +360,13 @@ func invitationAccepted(t *testing.T, a Adapter) {
 	t.Run("an invitation of another org is not found", func(t *testing.T) {
 		_, token := invite(t, a.Stores, team.Owner, ws, "orgs@example.com", identity.Member)
 		elsewhere := newcomer(t, a.Stores, a.Orgs[1], "orgs@example.com")
-		for who, hash := range map[identity.Actor]account.Hash{elsewhere: token.Hash(), newcomer(t, a.Stores, team.Org, "orgs@example.com"): {7}} {
-			wantErr(t, a.Invitations.Accept(ctx, who, hash, func(*account.User, *account.Workspace, *account.Invitation) error {
-				t.Error("change was called")
-				return nil
-			}), account.ErrInvitationNotFound)
+		for who, hash := range map[identity.Actor]account.Hash{elsewhere: token.Hash(),
+			newcomer(t, a.Stores, team.Org, "orgs@example.com"): {7}} {
+			wantErr(t, a.Invitations.Accept(ctx, who, hash,
+				func(*account.User, *account.Workspace, *account.Invitation) error {
+					t.Error("change was called")
+					return nil
+				}), account.ErrInvitationNotFound)
 		}
 	})
 	t.Run("of many concurrent acceptances one creates a member", func(t *testing.T) {
@@ -342,17 +375,21 @@ func invitationAccepted(t *testing.T, a Adapter) {
 			who := newcomer(t, a.Stores, team.Org, email)
 			i, token := invite(t, a.Stores, team.Owner, ws, email, identity.Member)
 			before := len(roles(t, a.Stores, team.Org, ws))
-			oneWon(t, atOnce(16, func(int) error { return accept(t, a.Stores, who, token) }), account.ErrInvitationNotFound)
+			oneWon(t, atOnce(16, func(int) error { return accept(t, a.Stores, who, token) }),
+				account.ErrInvitationNotFound)
 			same(t, "members", len(roles(t, a.Stores, team.Org, ws)), before+1)
-			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.accepted", "invitation.created"})
+			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))),
+				[]string{"invitation.accepted", "invitation.created"})
 		}
 	})
 	t.Run("a user who signed in before sees the membership at once", func(t *testing.T) {
-		p := signIn(t, a.Stores, team.Org, account.Claims{Issuer: issuer, Subject: "joins", Email: "joins@example.com", EmailVerified: true}, nil)
+		p := signIn(t, a.Stores, team.Org, account.Claims{Issuer: issuer, Subject: "joins", Email: "joins@example.com",
+			EmailVerified: true}, nil)
 		_, err := a.Users.SignedIn(ctx, team.Org, issuer, "joins") // fills the cache
 		must(t, err)
 		_, token := invite(t, a.Stores, team.Owner, ws, "joins@example.com", identity.Member)
-		must(t, accept(t, a.Stores, identity.Actor{Org: team.Org, User: p.User.ID, Ceiling: identity.Owner, At: fixture.At}, token))
+		must(t, accept(t, a.Stores, identity.Actor{Org: team.Org, User: p.User.ID, Ceiling: identity.Owner,
+			At: fixture.At}, token))
 		again, err := a.Users.SignedIn(ctx, team.Org, issuer, "joins")
 		must(t, err)
 		if len(again.Memberships) != 1 || again.Memberships[0].Role != identity.Member {

@@ -85,24 +85,25 @@ func jobFairness(t *testing.T, a Adapter) {
 		b.addFor(t, b.by, urgent, "paid", time.Second)
 		same(t, "taken", subjectsOf(b.take(t, time.Second, 10, urgent)), []string{"paid", "first"})
 	})
-	t.Run("a workspace with a postponed job starts only urgent jobs until that is due, and no failure is counted", func(t *testing.T) {
-		b := newBacklog(t, a)
-		urgent := "payment." + b.kind
-		want := b.add(t, "postponed", 0)
-		b.add(t, "waits too", time.Second)
-		b.addFor(t, b.other, b.kind, "another's", time.Second)
-		first := b.take(t, 0, 10)[0]
-		b.settle(t, first, first.Postponement(fixture.At, 0)) // by two seconds
-		b.addFor(t, b.by, urgent, "paid", time.Second)
-		same(t, "meanwhile", subjectsOf(b.take(t, time.Second, 10, urgent)), []string{"another's", "paid"})
-		again := b.take(t, 2*time.Second, 10)
-		want.Attempt, want.Due = 2, fixture.At.Add(2*time.Second)
-		if len(again) != 1 || again[0].Subject != "waits too" { // one job is running already
-			t.Fatalf("then %+v", again)
-		}
-		b.settle(t, again[0], again[0].Success(fixture.At))
-		same(t, "at last", b.take(t, 3*time.Second, 10), []job.Job{want})
-	})
+	t.Run("a workspace with a postponed job starts only urgent jobs until that is due, and no failure is counted",
+		func(t *testing.T) {
+			b := newBacklog(t, a)
+			urgent := "payment." + b.kind
+			want := b.add(t, "postponed", 0)
+			b.add(t, "waits too", time.Second)
+			b.addFor(t, b.other, b.kind, "another's", time.Second)
+			first := b.take(t, 0, 10)[0]
+			b.settle(t, first, first.Postponement(fixture.At, 0)) // by two seconds
+			b.addFor(t, b.by, urgent, "paid", time.Second)
+			same(t, "meanwhile", subjectsOf(b.take(t, time.Second, 10, urgent)), []string{"another's", "paid"})
+			again := b.take(t, 2*time.Second, 10)
+			want.Attempt, want.Due = 2, fixture.At.Add(2*time.Second)
+			if len(again) != 1 || again[0].Subject != "waits too" { // one job is running already
+				t.Fatalf("then %+v", again)
+			}
+			b.settle(t, again[0], again[0].Success(fixture.At))
+			same(t, "at last", b.take(t, 3*time.Second, 10), []job.Job{want})
+		})
 	t.Run("a postponed job and one enqueued meanwhile become one job, which has had its turn", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
@@ -110,7 +111,8 @@ func jobFairness(t *testing.T, a Adapter) {
 		want := b.add(t, "a", time.Hour)
 		b.settle(t, first, first.Postponement(fixture.At, 0.5)) // by three seconds
 		entries := fixture.Pages(t, 10, b.history(t, "a"))
-		if len(entries) != 1 || entries[0].ID != want.ID || entries[0].State != job.Queued || entries[0].Failure != job.Busy ||
+		if len(entries) != 1 || entries[0].ID != want.ID || entries[0].State != job.Queued ||
+			entries[0].Failure != job.Busy ||
 			!entries[0].StartedAt.Equal(fixture.At.Add(time.Second)) {
 			t.Fatalf("%+v", entries)
 		}

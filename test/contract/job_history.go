@@ -20,7 +20,10 @@ func (b *backlog) history(t *testing.T, subject string) func(page.Query) (page.O
 func jobHistory(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	history := func(t *testing.T, b *backlog, ws identity.WorkspaceID) []job.Entry {
-		return fixture.Pages(t, 1, func(q page.Query) (page.Of[job.Entry], error) { return b.Jobs.History(ctx, ws, "a", q) })
+		return fixture.Pages(t, 1, func(q page.Query) (page.Of[job.Entry],
+			error) {
+			return b.Jobs.History(ctx, ws, "a", q)
+		})
 	}
 	t.Run("History lists ended, running and queued jobs, newest first", func(t *testing.T) {
 		b := newBacklog(t, a)
@@ -40,9 +43,11 @@ func jobHistory(t *testing.T, a Adapter) {
 		for i, want := range []job.Entry{
 			{Job: queued, State: job.Queued},
 			{Job: running, State: job.Running, StartedAt: fixture.At.Add(3 * time.Second)},
-			{Job: ended, State: job.Failed, Failure: "auth_failed", StartedAt: fixture.At.Add(time.Second), EndedAt: fixture.At.Add(2 * time.Second)},
+			{Job: ended, State: job.Failed, Failure: "auth_failed", StartedAt: fixture.At.Add(time.Second),
+				EndedAt: fixture.At.Add(2 * time.Second)},
 		} {
-			if got[i].ID != want.ID || got[i].State != want.State || got[i].Failure != want.Failure || !got[i].StartedAt.Equal(want.StartedAt) || !got[i].EndedAt.Equal(want.EndedAt) {
+			if got[i].ID != want.ID || got[i].State != want.State || got[i].Failure != want.Failure ||
+				!got[i].StartedAt.Equal(want.StartedAt) || !got[i].EndedAt.Equal(want.EndedAt) {
 				t.Errorf("entry %d = %+v, want %+v", i, got[i], want)
 			}
 		}
@@ -50,7 +55,8 @@ func jobHistory(t *testing.T, a Adapter) {
 	t.Run("History lists no job of another workspace and no cancelled job", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
-		for _, ws := range []identity.WorkspaceID{b.other.Workspace, "", fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member.Workspace} {
+		for _, ws := range []identity.WorkspaceID{b.other.Workspace, "",
+			fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member.Workspace} {
 			same(t, "entries", len(history(t, b, ws)), 0)
 		}
 		_, err := b.Jobs.Cancel(ctx, b.by.Workspace, "a")

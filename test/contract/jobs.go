@@ -123,7 +123,8 @@ func Jobs(t *testing.T, open Opener) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		first := b.take(t, 0, 10)[0]
-		b.settle(t, first, job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(time.Hour), Failures: 2, Failure: "x"})
+		b.settle(t, first, job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(time.Hour), Failures: 2,
+			Failure: "x"})
 		b.add(t, "a", 0)
 		second := b.take(t, 0, 10)[0]
 		if second.ID != first.ID || second.Attempt != 2 || second.Failures != 0 {
@@ -134,7 +135,8 @@ func Jobs(t *testing.T, open Opener) {
 		b := newBacklog(t, a)
 		another, peer := b.kind+"2", fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		for _, j := range []job.Job{
-			job.New(b.by, b.kind, "a", fixture.At), job.New(b.by, b.kind, "b", fixture.At), job.New(b.by, another, "a", fixture.At),
+			job.New(b.by, b.kind, "a", fixture.At), job.New(b.by, b.kind, "b", fixture.At),
+			job.New(b.by, another, "a", fixture.At),
 			job.New(peer, b.kind, "a", fixture.At), job.New(b.other, b.kind, "a", fixture.At),
 			job.New(identity.System(a.Orgs[0], "", "test", fixture.At), b.kind, "a", fixture.At),
 			job.New(identity.System(a.Orgs[1], "", "test", fixture.At), b.kind, "a", fixture.At),
@@ -164,7 +166,8 @@ func Jobs(t *testing.T, open Opener) {
 			j, err := b.queue.Take(t.Context(), fixture.At, map[job.Kind]time.Duration{k: lease}, 1)
 			must(t, err)
 			if k == retried {
-				b.settle(t, j[0], job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(time.Minute), Failures: 1, Failure: "x"})
+				b.settle(t, j[0], job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(time.Minute),
+					Failures: 1, Failure: "x"})
 			}
 		}
 		for _, want := range []int{3, 0} {
@@ -197,23 +200,25 @@ func JobQueue(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("fairness", func(t *testing.T) { jobFairness(t, a) })
 	another := func(j job.Job, due time.Duration) job.Outcome {
-		return job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(due), Failures: j.Failures + 1, Failure: "x"}
+		return job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(due), Failures: j.Failures + 1,
+			Failure: "x"}
 	}
 
-	t.Run("jobs of a workspace are taken in the order they become due, at most as many as requested", func(t *testing.T) {
-		b := newBacklog(t, a)
-		for subject, after := range map[string]time.Duration{"third": 3, "first": 1, "fourth": 4, "second": 2} {
-			b.add(t, subject, after*time.Second)
-		}
-		var got []string
-		for range 2 {
-			for _, j := range b.take(t, 3*time.Second, 2) {
-				got = append(got, j.Subject)
-				b.settle(t, j, j.Success(fixture.At))
+	t.Run("jobs of a workspace are taken in the order they become due, at most as many as requested",
+		func(t *testing.T) {
+			b := newBacklog(t, a)
+			for subject, after := range map[string]time.Duration{"third": 3, "first": 1, "fourth": 4, "second": 2} {
+				b.add(t, subject, after*time.Second)
 			}
-		}
-		same(t, "taken", got, []string{"first", "second", "third"})
-	})
+			var got []string
+			for range 2 {
+				for _, j := range b.take(t, 3*time.Second, 2) {
+					got = append(got, j.Subject)
+					b.settle(t, j, j.Success(fixture.At))
+				}
+			}
+			same(t, "taken", got, []string{"first", "second", "third"})
+		})
 	t.Run("a kind that was not requested stays queued", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
@@ -224,20 +229,21 @@ func JobQueue(t *testing.T, open Opener) {
 		}
 		same(t, "then", b.subjects(t, 0), []string{"a"})
 	})
-	t.Run("a job whose lease has expired is handed out again, and its former worker cannot settle it", func(t *testing.T) {
-		b := newBacklog(t, a)
-		first := b.add(t, "a", 0)
-		dead := b.take(t, time.Second, 10)[0]
-		same(t, "under the lease", b.subjects(t, time.Second+lease-time.Microsecond), nobody)
-		again := b.take(t, time.Second+lease, 10)
-		if len(again) != 1 || again[0].ID != first.ID || again[0].Attempt != 2 || again[0].Failures != 1 {
-			t.Fatalf("after it: %+v", again)
-		}
-		wantErr(t, b.queue.Settle(t.Context(), dead, dead.Success(fixture.At)), ports.ErrJobLost)
-		wantErr(t, b.queue.Settle(t.Context(), dead, another(dead, 0)), ports.ErrJobLost)
-		b.settle(t, again[0], again[0].Success(fixture.At))
-		same(t, "left", b.subjects(t, 24*time.Hour), nobody)
-	})
+	t.Run("a job whose lease has expired is handed out again, and its former worker cannot settle it",
+		func(t *testing.T) {
+			b := newBacklog(t, a)
+			first := b.add(t, "a", 0)
+			dead := b.take(t, time.Second, 10)[0]
+			same(t, "under the lease", b.subjects(t, time.Second+lease-time.Microsecond), nobody)
+			again := b.take(t, time.Second+lease, 10)
+			if len(again) != 1 || again[0].ID != first.ID || again[0].Attempt != 2 || again[0].Failures != 1 {
+				t.Fatalf("after it: %+v", again)
+			}
+			wantErr(t, b.queue.Settle(t.Context(), dead, dead.Success(fixture.At)), ports.ErrJobLost)
+			wantErr(t, b.queue.Settle(t.Context(), dead, another(dead, 0)), ports.ErrJobLost)
+			b.settle(t, again[0], again[0].Success(fixture.At))
+			same(t, "left", b.subjects(t, 24*time.Hour), nobody)
+		})
 	t.Run("a job whose lease has expired can be settled until another worker takes it", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)

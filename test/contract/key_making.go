@@ -14,7 +14,8 @@ import (
 )
 
 func keysMade(t *testing.T, a Adapter) {
-	t.Run("change gets the live keys and the workspace as they are when it is called", func(t *testing.T) { keysCounted(t, a) })
+	t.Run("change gets the live keys and the workspace as they are when it is called",
+		func(t *testing.T) { keysCounted(t, a) })
 	t.Run("keys end with the key that created them", func(t *testing.T) { keysDescend(t, a) })
 	t.Run("a removed member can make no key, even concurrently", func(t *testing.T) { keysRaceRemoval(t, a) })
 	t.Run("concurrent calls cannot exceed the quota of keys", func(t *testing.T) { keysRaceQuota(t, a) })
@@ -56,7 +57,8 @@ func keysCounted(t *testing.T, a Adapter) {
 		got, m, err := a.Users.Get(ctx, team.Org, u.ID)
 		must(t, err)
 		same(t, "user", got, u)
-		same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member, ByHand: identity.Member}})
+		same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member,
+			ByHand: identity.Member}})
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(u.ID))), []string{"user.created"})
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(k.ID))), []string{"api_key.created"})
 	})
@@ -98,35 +100,39 @@ func keysDescend(t *testing.T, a Adapter) {
 		grandchild = made(team.Admin, child)
 		maker := team.Admin
 		maker.Key = child.ID
-		_, programs = fixture.ServiceKey(t, a.Stores, maker, account.KeyDraft{Name: "program", Ceiling: identity.Member})
+		_, programs = fixture.ServiceKey(t, a.Stores, maker,
+			account.KeyDraft{Name: "program", Ceiling: identity.Member})
 		successor, err := rotate(t, a.Stores, team.Admin, grandchild.ID, time.Minute) // it expires before by.At
 		must(t, err)
 		return root, child, grandchild, programs, successor
 	}
-	t.Run("revoking a key ends all its descendants, service keys and successors too, and no other key", func(t *testing.T) {
-		root, child, grandchild, programs, successor := family()
-		sibling, others := made(team.Admin, nil), made(team.Peer, nil)
-		for _, k := range []*account.Key{root, child, grandchild, programs, successor, sibling, others} {
-			if ended(k) {
-				t.Errorf("%s ended before", k.ID)
+	t.Run("revoking a key ends all its descendants, service keys and successors too, and no other key",
+		func(t *testing.T) {
+			root, child, grandchild, programs, successor := family()
+			sibling, others := made(team.Admin, nil), made(team.Peer, nil)
+			for _, k := range []*account.Key{root, child, grandchild, programs, successor, sibling, others} {
+				if ended(k) {
+					t.Errorf("%s ended before", k.ID)
+				}
 			}
-		}
-		revoke(t, a.Stores, by, child.ID)
-		for k, want := range map[*account.Key]bool{root: false, child: true, grandchild: false, programs: true, successor: true, sibling: false, others: false} {
-			same(t, "ended", ended(k), want) // the grandchild had expired
-		}
-		same(t, "made by", func() identity.KeyID {
-			got, err := a.Keys.Get(ctx, team.Workspace.ID, programs.ID)
-			must(t, err)
-			return got.MadeBy
-		}(), child.ID)
-	})
+			revoke(t, a.Stores, by, child.ID)
+			for k, want := range map[*account.Key]bool{root: false, child: true, grandchild: false, programs: true,
+				successor: true, sibling: false, others: false} {
+				same(t, "ended", ended(k), want) // the grandchild had expired
+			}
+			same(t, "made by", func() identity.KeyID {
+				got, err := a.Keys.Get(ctx, team.Workspace.ID, programs.ID)
+				must(t, err)
+				return got.MadeBy
+			}(), child.ID)
+		})
 	t.Run("no key ends if change fails", func(t *testing.T) {
 		root, child, _, _, _ := family()
-		_, err := a.Keys.Update(ctx, by, root.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-			same(t, "made", len(made), 4)
-			return errors.Join(w.RevokeKey(by, nil, k, made), errBoom)
-		})
+		_, err := a.Keys.Update(ctx, by, root.ID,
+			func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+				same(t, "made", len(made), 4)
+				return errors.Join(w.RevokeKey(by, nil, k, made), errBoom)
+			})
 		wantErr(t, err, errBoom)
 		same(t, "ended", []bool{ended(root), ended(child)}, []bool{false, false})
 	})
@@ -153,7 +159,8 @@ func keysRaceRemoval(t *testing.T, a Adapter) {
 			func() error { _, _, err := fixture.TryKey(t, a.Stores, who, account.KeyDraft{Name: "k"}); return err },
 			func() error { _, err := rotate(t, a.Stores, who, rotated.ID, time.Hour); return err },
 			func() error {
-				_, _, err := fixture.TryServiceKey(t, a.Stores, who, account.KeyDraft{Name: "svc", Ceiling: identity.Owner})
+				_, _, err := fixture.TryServiceKey(t, a.Stores, who,
+					account.KeyDraft{Name: "svc", Ceiling: identity.Owner})
 				return err
 			},
 		}
@@ -162,7 +169,8 @@ func keysRaceRemoval(t *testing.T, a Adapter) {
 				return removeMember(t, a.Stores, team.Owner, ws, who.User)
 			}
 			err := tries[i%3]()
-			if errors.Is(err, identity.ErrWorkspaceNotFound) || errors.Is(err, account.ErrKeyNotFound) || errors.Is(err, account.ErrKeyInactive) {
+			if errors.Is(err, identity.ErrWorkspaceNotFound) || errors.Is(err, account.ErrKeyNotFound) ||
+				errors.Is(err, account.ErrKeyInactive) {
 				return nil // the removal was faster
 			}
 			return err
@@ -171,7 +179,8 @@ func keysRaceRemoval(t *testing.T, a Adapter) {
 		live, err := a.Keys.List(ctx, ws, who.User, who.At, page.Query{Limit: 100})
 		must(t, err)
 		same(t, "live keys after the removal", len(live.Items), 0)
-		for i, want := range []error{identity.ErrWorkspaceNotFound, account.ErrKeyNotFound, identity.ErrWorkspaceNotFound} {
+		for i, want := range []error{identity.ErrWorkspaceNotFound, account.ErrKeyNotFound,
+			identity.ErrWorkspaceNotFound} {
 			wantErr(t, tries[i](), want)
 		}
 	}

@@ -14,7 +14,9 @@ import (
 )
 
 // rotate rotates a key as by.
-func rotate(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID, grace time.Duration) (next *account.Key, err error) {
+func rotate(
+	t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID, grace time.Duration,
+) (next *account.Key, err error) {
 	err = s.Keys.Rotate(t.Context(), by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
 		next, _, err = w.RotateKey(by, identity.KeyPolicy{}, nil, k, grace)
 		return next, err
@@ -41,13 +43,15 @@ func keyRotated(t *testing.T, a Adapter) {
 		must(t, err)
 		sameKey(t, got, next)
 		old := prove(a.Stores, k)
-		if old.ID != k.ID || old.ExpiresAt != by.At.Add(time.Minute) || old.Revision != 2 || old.UpdatedAt != by.At || !old.RevokedAt.IsZero() {
+		if old.ID != k.ID || old.ExpiresAt != by.At.Add(time.Minute) || old.Revision != 2 || old.UpdatedAt != by.At ||
+			!old.RevokedAt.IsZero() {
 			t.Errorf("the old one %+v", old)
 		}
 		if who := prove(a.Stores, next); who.ID != next.ID || who.User != k.User || who.Ceiling != identity.Viewer {
 			t.Errorf("the new one %+v", who)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.rotated", "api_key.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))),
+			[]string{"api_key.rotated", "api_key.created"})
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(next.ID))), []string{"api_key.created"})
 	})
 	t.Run("the successor of a service key is a service key", func(t *testing.T) {
@@ -63,7 +67,8 @@ func keyRotated(t *testing.T, a Adapter) {
 	})
 	t.Run("keys of another workspace are not found", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
-		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID, ws: "key_00000000000000000000000000"} {
+		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID,
+			ws: "key_00000000000000000000000000"} {
 			by := by
 			by.Workspace = where
 			wantErr(t, a.Keys.Rotate(ctx, by, id, func(*account.Workspace, *account.Key) (*account.Key, error) {
@@ -95,17 +100,20 @@ func keyRotated(t *testing.T, a Adapter) {
 		must(t, err)
 		_, err = rotate(t, a.Stores, by, k.ID, time.Hour)
 		must(t, err)
-		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
+		_, _, err = a.Idempotency.Once(ctx, key, nil,
+			func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
 	t.Run("of many concurrent rotations without grace one creates a successor", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "contended"})
 		before, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
 		must(t, err)
-		oneWon(t, atOnce(16, func(int) error { _, err := rotate(t, a.Stores, by, k.ID, 0); return err }), account.ErrKeyInactive)
+		oneWon(t, atOnce(16, func(int) error { _, err := rotate(t, a.Stores, by, k.ID, 0); return err }),
+			account.ErrKeyInactive)
 		after, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
 		must(t, err)
 		same(t, "live keys", len(after.Items), len(before.Items)) // one ended, one was created
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.rotated", "api_key.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))),
+			[]string{"api_key.rotated", "api_key.created"})
 	})
 }

@@ -26,6 +26,8 @@ func Keys(t *testing.T, open Opener) {
 	t.Run("Rotate", func(t *testing.T) { keyRotated(t, a) })
 	t.Run("Principal", func(t *testing.T) { principal(t, a) })
 	t.Run("Used", func(t *testing.T) { keyUsed(t, a) })
+	t.Run("the limits of a key", func(t *testing.T) { keyLimits(t, a) })
+	t.Run("Holder", func(t *testing.T) { keyHolder(t, a) })
 }
 
 func addKey(t testing.TB, s ports.Stores, by identity.Actor, d account.KeyDraft) *account.Key {
@@ -50,7 +52,8 @@ func revoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) 
 // sameKey is same without the hash, which is only looked up and never read.
 func sameKey(t testing.TB, got, want *account.Key) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(account.Key{}, "Hash"), cmpopts.IgnoreTypes(event.Log{})); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(account.Key{}, "Hash"),
+		cmpopts.IgnoreTypes(event.Log{})); d != "" {
 		t.Fatalf("key (-want +got):\n%s", d)
 	}
 }
@@ -63,14 +66,16 @@ func keysKept(t *testing.T, a Adapter) {
 		t.Helper()
 		for _, limit := range []int{100, 2} {
 			ids = nil
-			for _, k := range fixture.Pages(t, limit, func(q page.Query) (account.KeyPage, error) { return a.Keys.List(ctx, ws, user, now, q) }) {
+			for _, k := range fixture.Pages(t, limit,
+				func(q page.Query) (account.KeyPage, error) { return a.Keys.List(ctx, ws, user, now, q) }) {
 				ids = append(ids, k.ID)
 			}
 		}
 		return ids
 	}
 	until := fixture.At.Add(time.Hour)
-	first := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "Schlüssel", Ceiling: identity.Viewer, ExpiresAt: until})
+	first := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "Schlüssel", Ceiling: identity.Viewer,
+		ExpiresAt: until})
 	second := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "second"})
 	third := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "third"})
 	revoked := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "revoked"})
@@ -81,7 +86,8 @@ func keysKept(t *testing.T, a Adapter) {
 		got, err := a.Keys.Get(ctx, ws, first.ID)
 		must(t, err)
 		sameKey(t, got, first)
-		if got.ExpiresAt != until || got.CreatedAt != fixture.At || !got.RevokedAt.IsZero() || !got.LastUsedAt.IsZero() {
+		if got.ExpiresAt != until || got.CreatedAt != fixture.At || !got.RevokedAt.IsZero() ||
+			!got.LastUsedAt.IsZero() {
 			t.Errorf("times = %v, %v, %v, %v", got.ExpiresAt, got.CreatedAt, got.RevokedAt, got.LastUsedAt)
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))), []string{"api_key.created"})
@@ -92,15 +98,21 @@ func keysKept(t *testing.T, a Adapter) {
 		if got.RevokedAt != fixture.At.Add(time.Second) || got.Revision != 2 {
 			t.Fatalf("got %+v", got)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(revoked.ID))), []string{"api_key.revoked", "api_key.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(revoked.ID))),
+			[]string{"api_key.revoked", "api_key.created"})
 	})
 	t.Run("keys of another workspace are not found", func(t *testing.T) {
-		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID, ws: "key_00000000000000000000000000"} {
+		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID,
+			ws: "key_00000000000000000000000000"} {
 			_, err := a.Keys.Get(ctx, where, id)
 			wantErr(t, err, account.ErrKeyNotFound)
 			by := team.Member
 			by.Workspace = where
-			_, err = a.Keys.Update(ctx, by, id, func(*account.Workspace, *account.Key, []*account.Key) error { t.Error("change was called"); return nil })
+			_, err = a.Keys.Update(ctx, by, id,
+				func(*account.Workspace, *account.Key, []*account.Key) error {
+					t.Error("change was called")
+					return nil
+				})
 			wantErr(t, err, account.ErrKeyNotFound)
 		}
 	})
@@ -114,9 +126,10 @@ func keysKept(t *testing.T, a Adapter) {
 		same(t, "then", list("", until), []identity.KeyID{third.ID, second.ID})
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		_, err := a.Keys.Update(ctx, team.Member, first.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-			return errors.Join(w.RevokeKey(team.Member, nil, k, made), errBoom)
-		})
+		_, err := a.Keys.Update(ctx, team.Member, first.ID,
+			func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+				return errors.Join(w.RevokeKey(team.Member, nil, k, made), errBoom)
+			})
 		wantErr(t, err, errBoom)
 		got, err := a.Keys.Get(ctx, ws, first.ID)
 		must(t, err)
@@ -134,7 +147,8 @@ func keysKept(t *testing.T, a Adapter) {
 			})
 		}
 		wg.Wait()
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.revoked", "api_key.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))),
+			[]string{"api_key.revoked", "api_key.created"})
 	})
 }
 
@@ -165,7 +179,8 @@ func principal(t *testing.T, a Adapter) {
 		leaves.Workspace = team.Workspace.ID
 		left := addKey(t, a.Stores, leaves, account.KeyDraft{Name: "left"})
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, leaves.User))
-		if who := prove(t, a.Stores, left); who.Membership.Role != identity.NoRole || who.Membership.Workspace.ID != team.Workspace.ID {
+		if who := prove(t, a.Stores, left); who.Membership.Role != identity.NoRole ||
+			who.Membership.Workspace.ID != team.Workspace.ID {
 			t.Fatalf("membership = %+v", who.Membership)
 		}
 	})
@@ -177,7 +192,8 @@ func principal(t *testing.T, a Adapter) {
 		wantErr(t, err, identity.ErrUnauthenticated)
 	})
 	t.Run("Principal returns an expired key, which the caller must refuse", func(t *testing.T) {
-		old := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "old", ExpiresAt: fixture.At.Add(time.Microsecond)})
+		old := addKey(t, a.Stores, team.Member,
+			account.KeyDraft{Name: "old", ExpiresAt: fixture.At.Add(time.Microsecond)})
 		if who := prove(t, a.Stores, old); who.Key.ExpiresAt != old.ExpiresAt {
 			t.Fatalf("key = %+v", who.Key)
 		}
@@ -267,30 +283,33 @@ func keyUsed(t *testing.T, a Adapter) {
 		{"another org's use is not noted", a.Orgs[1], fixture.At, time.Time{}},
 		{"the first use is noted", team.Org, fixture.At, fixture.At},
 		{"one within the next minute is not", team.Org, fixture.At.Add(time.Minute - time.Microsecond), fixture.At},
-		{"a later one is", team.Org, fixture.At.Add(time.Minute + time.Microsecond), fixture.At.Add(time.Minute + time.Microsecond)},
+		{"a later one is", team.Org, fixture.At.Add(time.Minute + time.Microsecond),
+			fixture.At.Add(time.Minute + time.Microsecond)},
 		{"an earlier one is not", team.Org, fixture.At, fixture.At.Add(time.Minute + time.Microsecond)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			must(t, a.Keys.Used(ctx, tt.org, map[identity.KeyID]time.Time{k.ID: tt.at}))
+			must(t, a.Keys.Used(ctx, tt.org,
+				map[identity.KeyID]account.KeyUse{k.ID: {At: tt.at, Address: tt.at.String()}}))
 			got, err := a.Keys.Get(ctx, team.Workspace.ID, k.ID)
 			must(t, err)
-			if got.LastUsedAt != tt.want || got.Revision != 1 || got.UpdatedAt != fixture.At {
+			if got.LastUsedAt != tt.want || !tt.want.IsZero() && got.LastUsedBy != tt.want.String() ||
+				got.Revision != 1 || got.UpdatedAt != fixture.At {
 				t.Fatalf("got %+v", got)
 			}
 		})
 	}
 	t.Run("Used records many keys, and ignores one that does not exist", func(t *testing.T) {
 		at := fixture.At.Add(time.Hour)
-		uses := map[identity.KeyID]time.Time{"key_nobody": at}
+		uses := map[identity.KeyID]account.KeyUse{"key_nobody": {At: at}}
 		for i := range 3 {
 			more := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: fmt.Sprint("used ", i)})
-			uses[more.ID] = at.Add(time.Duration(i) * time.Second)
+			uses[more.ID] = account.KeyUse{At: at.Add(time.Duration(i) * time.Second)}
 		}
 		must(t, a.Keys.Used(ctx, team.Org, uses))
 		delete(uses, "key_nobody")
 		for id, want := range uses {
-			if got, err := a.Keys.Get(ctx, team.Workspace.ID, id); err != nil || got.LastUsedAt != want {
-				t.Errorf("last used %v, %v; want %v", got.LastUsedAt, err, want)
+			if got, err := a.Keys.Get(ctx, team.Workspace.ID, id); err != nil || got.LastUsedAt != want.At {
+				t.Errorf("last used %v, %v; want %v", got.LastUsedAt, err, want.At)
 			}
 		}
 	})

@@ -25,10 +25,11 @@ func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T)
 	remove := func(t *testing.T, l leaving) func(meanwhile func()) error {
 		return func(meanwhile func()) error {
 			peer := l.team.Peer.User
-			_, err := a.Workspaces.Update(t.Context(), l.team.Owner, l.team.Workspace.ID, []identity.UserID{peer}, func(w *account.Workspace) error {
-				meanwhile()
-				return w.Remove(l.team.Owner, nil, peer, false)
-			})
+			_, err := a.Workspaces.Update(t.Context(), l.team.Owner, l.team.Workspace.ID, []identity.UserID{peer},
+				func(w *account.Workspace) error {
+					meanwhile()
+					return w.Remove(l.team.Owner, nil, peer, false)
+				})
 			return err
 		}
 	}

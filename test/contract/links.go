@@ -14,7 +14,8 @@ import (
 // link calls Link as the command line does, an hour after everything was created.
 func link(t testing.TB, s ports.Stores, org identity.OrgID, email, issuer, subject string) error {
 	by := identity.System(org, "", "cli", fixture.At.Add(time.Hour))
-	return s.Users.Link(t.Context(), by, email, issuer, subject, func(to, from *account.Person) error { return to.TakeSignIn(by, issuer, from) })
+	return s.Users.Link(t.Context(), by, email, issuer, subject,
+		func(to, from *account.Person) error { return to.TakeSignIn(by, issuer, from) })
 }
 
 func signInLinked(t *testing.T, a Adapter) {
@@ -41,7 +42,8 @@ func signInLinked(t *testing.T, a Adapter) {
 		same(t, "events", events(team.Member), []string{"user.linked"})
 		c := c
 		c.Subject = "linked-" + c.Subject
-		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Member.User || p.Memberships[0].Role != identity.Member {
+		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Member.User ||
+			p.Memberships[0].Role != identity.Member {
 			t.Errorf("got %+v", p)
 		}
 	})
@@ -49,14 +51,16 @@ func signInLinked(t *testing.T, a Adapter) {
 		c := claimsOf(team, "peer")
 		signIn(t, a.Stores, team.Org, c, nil)
 		same(t, "user", is(c.Subject), team.Peer.User)
-		wantErr(t, a.Users.Link(ctx, identity.System(team.Org, "", "cli", fixture.At), claimsOf(team, "viewer").Email, issuer, c.Subject, func(to, from *account.Person) error {
-			for p, who := range map[*account.Person]identity.Actor{to: team.Viewer, from: team.Peer} {
-				u, m, err := a.Users.Get(ctx, team.Org, who.User)
-				must(t, err)
-				same(t, "person", p, &account.Person{User: *u, Memberships: m})
-			}
-			return errors.Join(to.TakeSignIn(identity.System(team.Org, "", "cli", fixture.At), issuer, from), errBoom)
-		}), errBoom)
+		wantErr(t, a.Users.Link(ctx, identity.System(team.Org, "", "cli", fixture.At), claimsOf(team, "viewer").Email,
+			issuer, c.Subject, func(to, from *account.Person) error {
+				for p, who := range map[*account.Person]identity.Actor{to: team.Viewer, from: team.Peer} {
+					u, m, err := a.Users.Get(ctx, team.Org, who.User)
+					must(t, err)
+					same(t, "person", p, &account.Person{User: *u, Memberships: m})
+				}
+				return errors.Join(to.TakeSignIn(identity.System(team.Org, "", "cli", fixture.At), issuer, from),
+					errBoom)
+			}), errBoom)
 		same(t, "user", is(c.Subject), team.Peer.User) // nothing was saved
 		must(t, link(t, a.Stores, team.Org, claimsOf(team, "viewer").Email, issuer, c.Subject))
 		same(t, "user", is(c.Subject), team.Viewer.User)
@@ -71,7 +75,8 @@ func signInLinked(t *testing.T, a Adapter) {
 	t.Run("another issuer's subject, or another org's, is somebody else", func(t *testing.T) {
 		other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
 		must(t, link(t, a.Stores, other.Org, claimsOf(other, "owner").Email, issuer, "linked-"+c.Subject))
-		must(t, link(t, a.Stores, team.Org, claimsOf(team, "owner").Email, "https://another.example", "linked-"+c.Subject))
+		must(t, link(t, a.Stores, team.Org, claimsOf(team, "owner").Email, "https://another.example",
+			"linked-"+c.Subject))
 		same(t, "user", is("linked-"+c.Subject), team.Member.User)
 		wantErr(t, link(t, a.Stores, team.Org, claimsOf(other, "owner").Email, issuer, "lost"), account.ErrUserNotFound)
 		same(t, "user", is("lost"), identity.UserID(""))

@@ -70,7 +70,8 @@ func connectionLock(t *testing.T, a Adapter) {
 		return err
 	}
 	lockSerialises(t, a, team.Member, lock, func(tx ports.Stores) error {
-		_, err := tx.Connections.Update(ctx, made.Workspace, made.ID, func(*connection.Connection, int) error { return nil })
+		_, err := tx.Connections.Update(ctx, made.Workspace, made.ID,
+			func(*connection.Connection, int) error { return nil })
 		return err
 	})
 	_, err := a.Connections.Lock(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Workspace.ID, made.ID)
@@ -102,9 +103,10 @@ func workspaceLock(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	id := team.Workspace.ID
-	lockSerialises(t, a, team.Member, func(tx ports.Stores) error { return tx.Workspaces.Lock(ctx, team.Org, id) }, func(tx ports.Stores) error {
-		_, err := tx.Workspaces.Update(ctx, team.Member, id, nil, func(*account.Workspace) error { return nil })
-		return err
-	})
+	lockSerialises(t, a, team.Member, func(tx ports.Stores) error { return tx.Workspaces.Lock(ctx, team.Org, id) },
+		func(tx ports.Stores) error {
+			_, err := tx.Workspaces.Update(ctx, team.Member, id, nil, func(*account.Workspace) error { return nil })
+			return err
+		})
 	wantErr(t, a.Workspaces.Lock(ctx, a.Orgs[1], id), identity.ErrWorkspaceNotFound)
 }

@@ -33,8 +33,11 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 	}
 
 	for name, change := range map[string]func(*ports.Mail){
-		"a mail is taken":                             func(*ports.Mail) {},
-		"a subject may be in any language":            func(m *ports.Mail) { m.Subject = "Einladung für Ada 🎉 " + strings.Repeat("é", 200) },
+		"a mail is taken": func(*ports.Mail) {},
+		"a subject may be in any language": func(m *ports.Mail) {
+			m.Subject = "Einladung für Ada 🎉 " +
+				strings.Repeat("é", 200)
+		},
 		"a subject may look like a header":            func(m *ports.Mail) { m.Subject = "Bcc: eve@example.com" },
 		"a text may hold what ends a mail":            func(m *ports.Mail) { m.Text = "one\n.\n..\nQUIT\n" },
 		"a text need not be there":                    func(m *ports.Mail) { m.Text = "" },

@@ -30,7 +30,9 @@ func Memberships(t *testing.T, open Opener) {
 			r := rand.New(rand.NewPCG(seed, n))
 			for range steps {
 				what, err := c.step(t, r)
-				if refused, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || refused.Kind != fault.Forbidden && refused.Kind != fault.NotFound && refused.Kind != fault.Conflict) {
+				if refused, ok := errors.AsType[*fault.Error](err); err != nil &&
+					(!ok || refused.Kind != fault.Forbidden && refused.Kind != fault.NotFound &&
+						refused.Kind != fault.Conflict) {
 					t.Errorf("%s: %v", what, err)
 					return
 				}
@@ -89,9 +91,11 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 		c.people = append(c.people, program(t, a.Stores, c.people[0], w, identity.Owner))
 	}
 	for role := identity.Viewer; role <= identity.Owner; role++ {
-		c.rules = append(c.rules, identity.ClaimRule{Issuer: issuer, Claim: "group", Value: role.String(), Workspace: w.Slug, Role: role})
+		c.rules = append(c.rules, identity.ClaimRule{Issuer: issuer, Claim: "group", Value: role.String(),
+			Workspace: w.Slug, Role: role})
 	}
-	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{}, maker: map[string]identity.UserID{}, accepted: map[identity.UserID]identity.Role{}}
+	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{},
+		maker: map[string]identity.UserID{}, accepted: map[identity.UserID]identity.Role{}}
 	must(t, c.trail.follow(t, a))
 	return c
 }
@@ -101,7 +105,8 @@ func program(t testing.TB, s ports.Stores, by identity.Actor, w *account.Workspa
 	t.Helper()
 	by.Workspace, by.Role = w.ID, identity.Owner
 	u, _ := fixture.ServiceKey(t, s, by, account.KeyDraft{Name: "program", Ceiling: role})
-	return identity.Actor{Org: u.Org, User: u.ID, Service: true, Workspace: w.ID, Role: role, Ceiling: identity.Owner, Key: keyOf(identity.Owner), At: by.At}
+	return identity.Actor{Org: u.Org, User: u.ID, Service: true, Workspace: w.ID, Role: role, Ceiling: identity.Owner,
+		Key: keyOf(identity.Owner), At: by.At}
 }
 
 func address(person int) string { return fmt.Sprintf("person-%d@example.com", person) }
@@ -113,15 +118,15 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		by.Workspace, by.Ceiling = c.ws, role(r)
 		by.Key = keyOf(by.Ceiling)
 	}
-	member, whom, to := c.somebody(r, true), c.somebody(r, false), role(r)
-	if c.people[whom].Service { // it has no address
-		whom = 0
+	member, target, to := c.somebody(r, true), c.somebody(r, false), role(r)
+	if c.people[target].Service { // it has no address
+		target = 0
 	}
 	switch n := r.IntN(100); {
 	case n < 18:
-		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(whom), to)
+		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(target), to)
 		if err == nil {
-			c.send(letter{i.ID, whom, token})
+			c.send(letter{i.ID, target, token})
 		}
 		return "an invitation", err
 	case n < 34:
@@ -152,7 +157,7 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		}
 		return "a transfer", setRole(t, c.Stores, by, c.ws, by.User, identity.Admin)
 	default:
-		claims := account.Claims{Issuer: issuer, Subject: address(whom), Email: address(whom), EmailVerified: true}
+		claims := account.Claims{Issuer: issuer, Subject: address(target), Email: address(target), EmailVerified: true}
 		if r.IntN(2) == 0 {
 			claims.Raw = map[string]any{"group": to.String()}
 		}

@@ -19,7 +19,8 @@ func Notes(t *testing.T, open Opener) {
 	until := event.EndOfHour(fixture.At)
 	note := func(scope string, in ...identity.WorkspaceID) event.Note {
 		return event.Note{
-			By: one.Member, Type: "thing.noted", Subject: scope, Data: map[string]any{"n": "1"}, Workspaces: in, Scope: []string{scope}, Until: until,
+			By: one.Member, Type: "thing.noted", Subject: scope, Data: map[string]any{"n": "1"}, Workspaces: in,
+			Scope: []string{scope}, Until: until,
 		}
 	}
 	count := func(t *testing.T, ws identity.WorkspaceID, scope string, want int) {
@@ -37,7 +38,8 @@ func Notes(t *testing.T, open Opener) {
 				t.Fatalf("%d events in %s", len(found), ws)
 			}
 			want := event.Event{
-				ID: found[0].ID, Org: one.Org, Workspace: ws, Type: "thing.noted", Actor: one.Member.User, Key: one.Member.Key, Subject: "both",
+				ID: found[0].ID, Org: one.Org, Workspace: ws, Type: "thing.noted", Actor: one.Member.User,
+				Key: one.Member.Key, Subject: "both",
 				Data: map[string]any{"n": "1"}, At: one.Member.At, Request: one.Member.Request,
 			}
 			same(t, "the event", found[0], want)

@@ -16,6 +16,7 @@ import (
 func Offboarding(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("service keys of a member who is removed", func(t *testing.T) { creatorRemoved(t, a) })
+	t.Run("List", func(t *testing.T) { peopleListed(t, a) })
 	t.Run("ChangeAccess", func(t *testing.T) { accessChanged(t, a) })
 	t.Run("ChangeAccess at once", func(t *testing.T) { operatorsRace(t, a) })
 }
@@ -33,7 +34,9 @@ func live(t testing.TB, s ports.Stores, org identity.OrgID, keys ...*account.Key
 
 // offboarded returns a team whose admin has created a personal key, one service key while signed in, and one with the
 // personal key. The first service key has created a key for itself. others is a service key of the owner.
-func offboarded(t testing.TB, a Adapter) (team *fixture.Team, personal *account.Key, service []*account.Key, others *account.Key) {
+func offboarded(
+	t testing.TB, a Adapter,
+) (team *fixture.Team, personal *account.Key, service []*account.Key, others *account.Key) {
 	t.Helper()
 	team = fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	signedIn := team.Admin
@@ -44,7 +47,8 @@ func offboarded(t testing.TB, a Adapter) (team *fixture.Team, personal *account.
 	byKey.Key = personal.ID
 	_, second := fixture.ServiceKey(t, a.Stores, byKey, account.KeyDraft{Name: "second", Ceiling: identity.Admin})
 	bearer := identity.Actor{
-		Org: team.Org, User: u.ID, Service: true, Workspace: team.Workspace.ID, Role: identity.Member, Ceiling: identity.Member, Key: first.ID, At: fixture.At,
+		Org: team.Org, User: u.ID, Service: true, Workspace: team.Workspace.ID, Role: identity.Member,
+		Ceiling: identity.Member, Key: first.ID, At: fixture.At,
 	}
 	third := addKey(t, a.Stores, bearer, account.KeyDraft{Name: "third"})
 	owner := team.Owner
@@ -59,9 +63,10 @@ func creatorRemoved(t *testing.T, a Adapter) {
 		all := append([]*account.Key{personal, others}, service...)
 		same(t, "before", live(t, a.Stores, team.Org, all...), []bool{true, true, true, true, true})
 		by := fixture.Later(team.Owner, time.Second)
-		must(t, changeWorkspace(t, a.Stores, by, team.Workspace.ID, []identity.UserID{team.Admin.User}, func(w *account.Workspace) error {
-			return w.Remove(by, nil, team.Admin.User, keep)
-		}))
+		must(t, changeWorkspace(t, a.Stores, by, team.Workspace.ID, []identity.UserID{team.Admin.User},
+			func(w *account.Workspace) error {
+				return w.Remove(by, nil, team.Admin.User, keep)
+			}))
 		stay := bool(keep)
 		same(t, "after", live(t, a.Stores, team.Org, all...), []bool{false, true, stay, stay, stay})
 		last := kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(service[2].ID)))[0]
@@ -79,7 +84,8 @@ func accessChanged(t *testing.T, a Adapter) {
 	load := func() *account.Access {
 		t.Helper()
 		var got *account.Access
-		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { got = a; return errBoom }), errBoom)
+		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { got = a; return errBoom }),
+			errBoom)
 		return got
 	}
 	t.Run("change gets the account with its workspaces and keys", func(t *testing.T) {
@@ -93,7 +99,8 @@ func accessChanged(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("keys of a disabled account are refused, and its service keys end", func(t *testing.T) {
-		must(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { return a.Disable(by, "left", false) }))
+		must(t, a.People.ChangeAccess(ctx, by, who,
+			func(a *account.Access) error { return a.Disable(by, "left", false) }))
 		same(t, "live", live(t, a.Stores, team.Org, all...), []bool{false, true, false, false, false})
 		u, _, err := a.Users.Get(ctx, team.Org, who)
 		must(t, err)
@@ -118,7 +125,10 @@ func accessChanged(t *testing.T, a Adapter) {
 	t.Run("an account of another org is not found", func(t *testing.T) {
 		by := by
 		by.Org = a.Orgs[1]
-		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(*account.Access) error { t.Error("change was called"); return nil }), account.ErrUserNotFound)
+		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(*account.Access) error {
+			t.Error("change was called")
+			return nil
+		}), account.ErrUserNotFound)
 	})
 }
 
@@ -131,20 +141,23 @@ func operatorsRace(t *testing.T, a Adapter) {
 		u, err := account.NewUser(system, "operator-"+string(rune('a'+i))+"@example.com", "", true)
 		must(t, err)
 		must(t, a.Users.Add(ctx, u, nil))
-		operators = append(operators, identity.Actor{Org: u.Org, User: u.ID, Operator: true, Ceiling: identity.Owner, At: fixture.At})
+		operators = append(operators, identity.Actor{Org: u.Org, User: u.ID, Operator: true, Ceiling: identity.Owner,
+			At: fixture.At})
 	}
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
 	for i, by := range operators {
 		wg.Go(func() {
-			errs[i] = a.People.ChangeAccess(ctx, by, operators[1-i].User, func(a *account.Access) error { return a.Disable(by, "", false) })
+			errs[i] = a.People.ChangeAccess(ctx, by, operators[1-i].User,
+				func(a *account.Access) error { return a.Disable(by, "", false) })
 		})
 	}
 	wg.Wait()
 	oneWon(t, errs, identity.ErrForbidden)
 	t.Run("who cannot disable themselves", func(t *testing.T) {
 		for _, by := range operators {
-			err := a.People.ChangeAccess(ctx, by, by.User, func(a *account.Access) error { return a.Disable(by, "", false) })
+			err := a.People.ChangeAccess(ctx, by, by.User,
+				func(a *account.Access) error { return a.Disable(by, "", false) })
 			if u, _, _ := a.Users.Get(ctx, by.Org, by.User); u.Enabled() {
 				wantErr(t, err, account.ErrLastOperator)
 			} else {

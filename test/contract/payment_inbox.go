@@ -19,7 +19,8 @@ func Inbox(t *testing.T, open Opener) {
 	org, other := a.Orgs[0], a.Orgs[1]
 	told := func(account, id string, c billing.CustomerID, minute int) *billing.Event {
 		return &billing.Event{
-			Account: account, ID: id, Org: org, Gateway: billing.Stripe, Type: "invoice.paid", Customer: c, Workspace: "wsp_1", State: billing.Received,
+			Account: account, ID: id, Org: org, Gateway: billing.Stripe, Type: "invoice.paid", Customer: c,
+			Workspace: "wsp_1", State: billing.Received,
 			CreatedAt: fixture.At, ReceivedAt: fixture.At.Add(time.Duration(minute) * time.Minute),
 		}
 	}
@@ -29,7 +30,8 @@ func Inbox(t *testing.T, open Opener) {
 		second := a.Second()
 		for i := range 100 {
 			wg.Go(func() {
-				is, err := []ports.Stores{a.Stores, second}[i%2].Inbox.Put(ctx, org, told("acct_1", "evt_1", "cus_1", i))
+				is, err := []ports.Stores{a.Stores, second}[i%2].Inbox.Put(ctx, org,
+					told("acct_1", "evt_1", "cus_1", i))
 				if err != nil {
 					t.Error(err)
 				}
@@ -64,7 +66,8 @@ func Inbox(t *testing.T, open Opener) {
 		}
 		waiting, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
 		must(t, err)
-		same(t, "waiting", waiting, []billing.Event{*told("acct_3", "evt_c", "cus_3", 0), *told("acct_3", "evt_b", "cus_3", 1), *told("acct_3", "evt_a", "cus_3", 2)})
+		same(t, "waiting", waiting, []billing.Event{*told("acct_3", "evt_c", "cus_3", 0),
+			*told("acct_3", "evt_b", "cus_3", 1), *told("acct_3", "evt_a", "cus_3", 2)})
 		before, dead, since, err := a.Inbox.Backlog(ctx, org)
 		must(t, err)
 		if before != 5 || dead != 0 || since.IsZero() || since.After(fixture.At.Add(99*time.Minute)) {
@@ -88,9 +91,15 @@ func Inbox(t *testing.T, open Opener) {
 			must(t, err)
 			same(t, e.ID, *got, e)
 		}
-		list := fixture.Pages(t, 1, func(q page.Query) (page.Of[billing.Event], error) { return a.Inbox.List(ctx, org, billing.Dead, q) })
+		list := fixture.Pages(t, 1, func(q page.Query) (page.Of[billing.Event],
+			error) {
+			return a.Inbox.List(ctx, org, billing.Dead, q)
+		})
 		same(t, "dead ones", list, waiting[1:2])
-		all := fixture.Pages(t, 2, func(q page.Query) (page.Of[billing.Event], error) { return a.Inbox.List(ctx, org, "", q) })
+		all := fixture.Pages(t, 2, func(q page.Query) (page.Of[billing.Event],
+			error) {
+			return a.Inbox.List(ctx, org, "", q)
+		})
 		same(t, "all", len(all), 5)
 	})
 	t.Run("an unknown event is not found", func(t *testing.T) {
@@ -109,7 +118,8 @@ func Inbox(t *testing.T, open Opener) {
 }
 
 // SandboxAccounts is the suite for ports.SandboxAccounts.
-func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID)) {
+func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.SandboxAccounts,
+	orgs [2]identity.OrgID)) {
 	books, second, orgs := open(t)
 	ctx := t.Context()
 	write := func(text string) func([]byte) ([]byte, error) {
@@ -131,7 +141,8 @@ func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.Sa
 		}
 		return nil, nil
 	}))
-	same(t, "books", []string{read(orgs[0], "a"), read(orgs[0], "b"), read(orgs[1], "b"), read(orgs[0], "none")}, []string{"two", "one", "foreign", ""})
+	same(t, "books", []string{read(orgs[0], "a"), read(orgs[0], "b"), read(orgs[1], "b"), read(orgs[0], "none")},
+		[]string{"two", "one", "foreign", ""})
 	ids, err := books.List(ctx, orgs[0], "", 9)
 	must(t, err)
 	same(t, "list", ids, []string{"a", "b"})
@@ -142,7 +153,8 @@ func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.Sa
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
-				if err := []ports.SandboxAccounts{books, second}[i%2].Write(ctx, orgs[0], "count", func(was []byte) ([]byte, error) { return append(was, '+'), nil }); err != nil {
+				if err := []ports.SandboxAccounts{books, second}[i%2].Write(ctx, orgs[0], "count",
+					func(was []byte) ([]byte, error) { return append(was, '+'), nil }); err != nil {
 					t.Error(err)
 				}
 			})

@@ -10,11 +10,14 @@ import (
 func invoicesAreFound(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	customerOf(t, a.Stores, team.Owner)
-	want := billing.Invoice{ID: "in_1", Status: billing.Open, Currency: "usd", Total: 900, AmountDue: 900, CreatedAt: fixture.At}
-	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.ApplyInvoices(team.Owner, []billing.Invoice{want}) })
+	want := billing.Invoice{ID: "in_1", Status: billing.Open, Currency: "usd", Total: 900, AmountDue: 900,
+		CreatedAt: fixture.At}
+	changeCustomer(t, a.Stores, team.Owner,
+		func(c *billing.Customer) { c.ApplyInvoices(team.Owner, []billing.Invoice{want}) })
 	draft := want
 	draft.ID, draft.Status = "in_draft", billing.Draft
-	for _, all := range [][]billing.Invoice{{want, draft}, {}} { // of those that a gateway does not list any more, drafts are gone
+	// of those that a gateway does not list any more, drafts are gone
+	for _, all := range [][]billing.Invoice{{want, draft}, {}} {
 		changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.ApplyInvoices(team.Owner, all) })
 		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_draft")
 		if (err == nil) != (len(all) == 2) {

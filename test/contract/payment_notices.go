@@ -17,16 +17,18 @@ func noticesAreGivenOnce(t *testing.T, a Adapter) {
 	customerOf(t, a.Stores, by)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{{
-			ID: "sub_due", Plan: "basic", Quantity: 1, Status: billing.PastDue, PeriodStart: fixture.At, PeriodEnd: fixture.At.AddDate(0, 1, 0), CreatedAt: fixture.At,
+			ID: "sub_due", Plan: "basic", Quantity: 1, Status: billing.PastDue, PeriodStart: fixture.At,
+			PeriodEnd: fixture.At.AddDate(0, 1, 0), CreatedAt: fixture.At,
 		}}, nil)
 	})
 	const grace = 7 * 24 * time.Hour
 	second, given := a.Second(), make([]int, 24)
 	must(t, errors.Join(atOnce(len(given), func(i int) error {
-		_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-			given[i] = len(c.Notify(by, fixture.At, grace))
-			return nil
-		})
+		_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(t.Context(), by, sandboxAccount,
+			func(c *billing.Customer) error {
+				given[i] = len(c.Notify(by, fixture.At, grace))
+				return nil
+			})
 		return err
 	})...))
 	total := 0
@@ -46,4 +48,15 @@ func noticesAreGivenOnce(t *testing.T, a Adapter) {
 		}
 	}
 	same(t, "events", found, 1)
+}
+
+// checkoutsAreStored has another node see until when a payer can check out.
+func checkoutsAreStored(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	customerOf(t, a.Stores, team.Owner)
+	until := fixture.At.Add(billing.CheckoutLasts)
+	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.CheckoutUntil = until })
+	stored, err := a.Second().Payments.Customer(t.Context(), team.Owner.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "until", stored.CheckoutUntil, until)
 }

@@ -28,6 +28,7 @@ func Payments(t *testing.T, open Opener) {
 	t.Run("duplicates", func(t *testing.T) { duplicatesAreKept(t, a) })
 	t.Run("a customer has at most one live subscription", func(t *testing.T) { subscriptionsAreOne(t, a) })
 	t.Run("notices", func(t *testing.T) { noticesAreGivenOnce(t, a) })
+	t.Run("checkouts", func(t *testing.T) { checkoutsAreStored(t, a) })
 	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
 	t.Run("concurrent removals leave one payment method", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
 	t.Run("a deleted workspace has no customer", func(t *testing.T) { customersOfGoneWorkspaces(t, a) })
@@ -38,7 +39,8 @@ const sandboxAccount = "sandbox"
 // customerOf reserves a customer for by's workspace and gives it a gateway id.
 func customerOf(t *testing.T, s ports.Stores, by identity.Actor) *billing.Customer {
 	t.Helper()
-	c, err := billing.NewCustomer(by, billing.Sandbox, sandboxAccount, id.New("key"), billing.Details{Name: "Ärger", Email: "ann@example.com"})
+	c, err := billing.NewCustomer(by, billing.Sandbox, sandboxAccount, id.New("key"),
+		billing.Details{Name: "Ärger", Email: "ann@example.com"})
 	must(t, err)
 	_, err = s.Payments.Reserve(t.Context(), by, c)
 	must(t, err)
@@ -56,141 +58,23 @@ func changeCustomer(t *testing.T, s ports.Stores, by identity.Actor, change func
 }
 
 func method(id billing.MethodID, minutes int) billing.Method {
-	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034, Country: "US", CreatedAt: fixture.At.Add(time.Duration(minutes) * time.Minute)}
+	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034,
+		Country: "US", Fingerprint: "fp " + string(id), CreatedAt: fixture.At.Add(time.Duration(minutes) * time.Minute)}
 }
 
 func held(id billing.SubscriptionID) billing.GatewaySubscription {
 	return billing.GatewaySubscription{
-		ID: id, PriceRef: "price_1", Quantity: 3, Status: billing.Trialing, Key: "k", PeriodStart: fixture.At, PeriodEnd: fixture.At.Add(time.Hour), TrialEnd: fixture.At.Add(time.Hour),
-		CancelAtPeriodEnd: true, Confirming: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9, At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
+		ID: id, PriceRef: "price_1", Quantity: 3, Status: billing.Trialing, Key: "k", PeriodStart: fixture.At,
+		PeriodEnd: fixture.At.Add(time.Hour), TrialEnd: fixture.At.Add(time.Hour),
+		CancelAtPeriodEnd: true, Confirming: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9,
+			At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
+		Paused: true, PaidUntil: fixture.At.Add(time.Minute),
+		Cancellation: billing.Cancellation{Feedback: "other", Comment: "Why not?"},
 	}
 }
 
-var plansForSale = billing.Plans{{ID: "basic", PriceRef: "price_1", Price: billing.Money{Amount: 1, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1}}
-
-func customersAreKept(t *testing.T, a Adapter) {
-	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
-	_, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
-	wantErr(t, err, billing.ErrNoCustomer)
-	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
-	wantErr(t, err, billing.ErrNoCustomer)
-	customerOf(t, a.Stores, by)
-	yes := true
-	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2", Credit: billing.Money{Amount: 700, Currency: "usd"}})
-		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
-		_, err := c.Remove(by, by.At, "pm_1", "")
-		must(t, err)
-		c.ApplyInvoices(by, nil)
-		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2, Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
-	})
-	for _, s := range []ports.Stores{a.Stores, a.Second()} {
-		got, err := s.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
-		must(t, err)
-		same(t, "the customer", got, c)
-	}
-	same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, "sub_1")), []string{"subscription.started"})
-	t.Run("and so is what takes its place", func(t *testing.T) {
-		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-			c.Pending = nil
-			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
-			c.ApplySubscriptions(by, c.Revision, nil, plansForSale)
-		})
-		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
-		must(t, err)
-		same(t, "the customer", got, c)
-		if got.Subscription != nil || got.Pending != nil || len(got.Methods) != 1 || !got.HadTrial {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
-func customersAreReservedOnce(t *testing.T, a Adapter) {
-	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	keys := make([]string, 16)
-	second := a.Second()
-	var wg sync.WaitGroup
-	for i := range keys {
-		wg.Go(func() {
-			c, err := billing.NewCustomer(team.Owner, billing.Sandbox, sandboxAccount, fmt.Sprint("key ", i), billing.Details{})
-			if err == nil {
-				c, err = []ports.Stores{a.Stores, second}[i%2].Payments.Reserve(context.Background(), team.Owner, c)
-			}
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			keys[i] = c.Key
-		})
-	}
-	wg.Wait()
-	for _, key := range keys {
-		if key != keys[0] || key == "" {
-			t.Fatalf("keys = %q", keys)
-		}
-	}
-	t.Run("but there is one of each account", func(t *testing.T) {
-		c, err := billing.NewCustomer(team.Owner, billing.Stripe, "acct_1", "another", billing.Details{})
-		must(t, err)
-		c, err = a.Payments.Reserve(t.Context(), team.Owner, c)
-		must(t, err)
-		same(t, "key", c.Key, "another")
-	})
-}
-
-func customersAreChangedWhole(t *testing.T, a Adapter) {
-	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
-	before := customerOf(t, a.Stores, by)
-	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
-		return errBoom
-	})
-	wantErr(t, err, errBoom)
-	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
-		changeCustomer(t, tx, by, func(c *billing.Customer) {
-			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
-		})
-		return errBoom
-	}), errBoom)
-	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
-	must(t, err)
-	same(t, "the customer", got, before)
-}
-
-func customersAreApart(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	one, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	foreign := fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	c := customerOf(t, a.Stores, one.Owner)
-	for _, ws := range []identity.WorkspaceID{other.Workspace.ID, foreign.Workspace.ID} {
-		_, err := a.Payments.Customer(ctx, ws, sandboxAccount)
-		wantErr(t, err, billing.ErrNoCustomer)
-	}
-	ws, err := a.Payments.Find(ctx, a.Orgs[0], sandboxAccount, c.ID)
-	must(t, err)
-	same(t, "the workspace", ws, one.Workspace.ID)
-	for _, at := range []struct {
-		org     identity.OrgID
-		account string
-		id      billing.CustomerID
-	}{{a.Orgs[1], sandboxAccount, c.ID}, {a.Orgs[0], "acct_1", c.ID}, {a.Orgs[0], sandboxAccount, "cus_x"}, {a.Orgs[0], sandboxAccount, ""}} {
-		_, err := a.Payments.Find(ctx, at.org, at.account, at.id)
-		wantErr(t, err, billing.ErrNoCustomer)
-	}
-	all := fixture.Pages(t, 1, func(q page.Query) (page.Of[identity.WorkspaceID], error) {
-		return a.Payments.Customers(ctx, a.Orgs[0], sandboxAccount, q)
-	})
-	found := false
-	for i, ws := range all {
-		found = found || ws == one.Workspace.ID
-		if ws == other.Workspace.ID || ws == foreign.Workspace.ID || i > 0 && all[i-1] >= ws {
-			t.Errorf("customers = %v", all)
-		}
-	}
-	if !found {
-		t.Errorf("customers = %v", all)
-	}
-}
+var plansForSale = billing.Plans{{ID: "basic", PriceRef: "price_1", Price: billing.Money{Amount: 1, Currency: "usd"},
+	Interval: billing.Month, IntervalCount: 1}}
 
 func duplicatesAreKept(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
@@ -202,12 +86,15 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 		return all[by.Workspace]
 	}
 	see := func(all ...billing.GatewaySubscription) *billing.Customer {
-		return changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, all, plansForSale) })
+		return changeCustomer(t, a.Stores, by,
+			func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, all, plansForSale) })
 	}
 	see(held("sub_1"))
 	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
 	second := held("sub_2")
 	second.CreatedAt = second.CreatedAt.Add(time.Hour)
+	changeCustomer(t, a.Stores, by,
+		func(c *billing.Customer) { c.CheckoutTrial, c.CheckingOut = "page", fixture.At.Add(time.Second) })
 	c := see(held("sub_1"), second)
 	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
@@ -278,17 +165,20 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	before, foreign := elsewhere(by.Org, "acct_1"), elsewhere(a.Orgs[1], "acct_1")
 	live(0)
 	customerOf(t, a.Stores, by)
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
+	changeCustomer(t, a.Stores, by,
+		func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
 	live(1)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 		c.Settle(by, "k", []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	live(1)
-	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 || elsewhere(a.Orgs[1], "acct_1") != foreign {
+	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 ||
+		elsewhere(a.Orgs[1], "acct_1") != foreign {
 		t.Error("it is not counted as one at an account that is not used any more")
 	}
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active} // without recording that sub_1 ended
+		// without recording that sub_1 ended
+		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active}
 		return nil
 	})
 	if err == nil {
@@ -299,7 +189,8 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{next}, plansForSale)
 	})
 	live(1)
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, nil, plansForSale) })
+	changeCustomer(t, a.Stores, by,
+		func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, nil, plansForSale) })
 	live(0)
 	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
 }
@@ -314,11 +205,16 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	for i := range 5 {
 		at := fixture.At.Add(-time.Duration(i/2) * time.Hour) // pairs of them have the same time
 		want = append(want, billing.Invoice{
-			ID: billing.InvoiceID(fmt.Sprint("in_", 9-i)), Number: fmt.Sprint("A-", i), Status: billing.Paid, Currency: "usd", Subtotal: 1 << 40, Tax: 2, Total: 3, AmountDue: 4, AmountPaid: 5,
-			PeriodStart: at, PeriodEnd: at.Add(time.Hour), DueAt: at, PaidAt: at, HostedURL: "https://example.com/h", PDFURL: "https://example.com/p", CreatedAt: at,
+			ID: billing.InvoiceID(fmt.Sprint("in_", 9-i)), Number: fmt.Sprint("A-", i), Status: billing.Paid,
+			Currency: "usd", Subtotal: 1 << 40, Tax: 2, Total: 3, AmountDue: 4, AmountPaid: 5,
+			PeriodStart: at, PeriodEnd: at.Add(time.Hour), DueAt: at, PaidAt: at, HostedURL: "https://example.com/h",
+			PDFURL: "https://example.com/p", CreatedAt: at,
 		})
 	}
 	want[2].Status, want[2].PaidAt = billing.Open, time.Time{}
+	billedTo := described()
+	billedTo.Workspace = ""
+	want[2].BilledTo, want[3].BilledTo = &billedTo, &billing.Details{}
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplyInvoices(by, want) })
 	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { c.ApplyInvoices(by, want[:1]) })
 	list := func(status billing.InvoiceStatus) []billing.Invoice {
@@ -331,7 +227,8 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	want[2].Status, want[2].AmountPaid = billing.Void, 77
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplyInvoices(by, want[2:3]) })
 	same(t, "after a change of one", list(""), want)
-	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil || len(none.Items) != 0 {
+	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil ||
+		len(none.Items) != 0 {
 		t.Errorf("at another account: %+v, %v", none, err)
 	}
 }
@@ -353,10 +250,11 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 	var wg sync.WaitGroup
 	for i, m := range methods {
 		wg.Go(func() {
-			_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(context.Background(), by, sandboxAccount, func(c *billing.Customer) error {
-				_, err := c.Remove(by, by.At, m.ID, "")
-				return err
-			})
+			_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(context.Background(), by, sandboxAccount,
+				func(c *billing.Customer) error {
+					_, err := c.Remove(by, by.At, m.ID, "")
+					return err
+				})
 			if err != nil {
 				refused <- err
 			}
@@ -379,7 +277,8 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 func customersOfGoneWorkspaces(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	customerOf(t, a.Stores, by)
-	_, err := a.Workspaces.Update(t.Context(), by, by.Workspace, nil, func(w *account.Workspace) error { return w.Delete(by, nil) })
+	_, err := a.Workspaces.Update(t.Context(), by, by.Workspace, nil,
+		func(w *account.Workspace) error { return w.Delete(by, nil) })
 	must(t, err)
 	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
 	wantErr(t, err, identity.ErrWorkspaceNotFound)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // PresenceSignals is the suite for ports.PresenceSignals; node opens the same signals as another node.
@@ -25,7 +26,7 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 	}
 	await := func(t *testing.T, i int, org identity.OrgID) {
 		t.Helper()
-		for late := time.After(20 * time.Second); ; {
+		for late := time.After(proof.Patience); ; {
 			select {
 			case got := <-heard[i]:
 				if got == org {
@@ -55,7 +56,7 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 			select {
 			case err := <-ended[i]:
 				must(t, err)
-			case <-time.After(20 * time.Second):
+			case <-time.After(proof.Patience):
 				t.Fatal("it has not ended")
 			}
 		}

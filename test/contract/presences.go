@@ -19,6 +19,7 @@ func Presences(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("Update, Get and Of", func(t *testing.T) { presenceUpdated(t, a) })
 	t.Run("Seq", func(t *testing.T) { presenceNumbered(t, a) })
+	t.Run("Mask", func(t *testing.T) { presenceMasked(t, a) })
 	t.Run("List and Counts", func(t *testing.T) { presencesListed(t, a) })
 	t.Run("Due", func(t *testing.T) { presencesDue(t, a) })
 	t.Run("Changes", func(t *testing.T) { presencesChanged(t, a) })
@@ -32,7 +33,8 @@ func heartbeat(device string) presence.Heartbeat {
 // beats stores a heartbeat of by.
 func beats(t testing.TB, s ports.Stores, by identity.Actor, h presence.Heartbeat, at time.Time) *presence.Record {
 	t.Helper()
-	records, err := s.Presences.Update(t.Context(), by.Org, []identity.UserID{by.User}, func(r *presence.Record) error { return r.Beat(by, h, at) })
+	records, err := s.Presences.Update(t.Context(), by.Org, []identity.UserID{by.User},
+		func(r *presence.Record) error { return r.Beat(by, h, at) })
 	must(t, err)
 	return records[0]
 }
@@ -67,13 +69,14 @@ func presenceUpdated(t *testing.T, a Adapter) {
 		wantErr(t, err, presence.ErrNotFound)
 	})
 	t.Run("a change that fails is stored for no user", func(t *testing.T) {
-		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User, team.Peer.User}, func(r *presence.Record) error {
-			if r.User == team.Peer.User {
-				return errBoom
-			}
-			r.Default.Text = "changed"
-			return nil
-		})
+		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User, team.Peer.User},
+			func(r *presence.Record) error {
+				if r.User == team.Peer.User {
+					return errBoom
+				}
+				r.Default.Text = "changed"
+				return nil
+			})
 		wantErr(t, err, errBoom)
 		kept, err := a.Presences.Of(ctx, team.Org, who.User)
 		must(t, err)
@@ -92,17 +95,20 @@ func presenceUpdated(t *testing.T, a Adapter) {
 	t.Run("a deleted presence is found, and its event is stored", func(t *testing.T) {
 		operator := team.Admin
 		operator.Operator = true
-		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User}, func(r *presence.Record) error { return r.Delete(operator, fixture.At) })
+		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User},
+			func(r *presence.Record) error { return r.Delete(operator, fixture.At) })
 		must(t, err)
 		gone, err := a.Presences.Get(ctx, team.Org, made.ID)
 		must(t, err)
 		if !gone.Deleted || gone.Seq <= made.Seq {
 			t.Errorf("%+v", gone)
 		}
-		if got := kinds(eventsOn(t, a.Stores, operator.Workspace, string(made.ID))); !slices.Equal(got, []string{"presence.deleted"}) {
+		if got := kinds(eventsOn(t, a.Stores, operator.Workspace, string(made.ID))); !slices.Equal(got,
+			[]string{"presence.deleted"}) {
 			t.Errorf("events %v", got)
 		}
-		if again := beats(t, a.Stores, who, heartbeat("phone"), fixture.At); again.ID != made.ID || again.Generation != made.Generation+1 || again.Deleted {
+		if again := beats(t, a.Stores, who, heartbeat("phone"), fixture.At); again.ID != made.ID ||
+			again.Generation != made.Generation+1 || again.Deleted {
 			t.Errorf("%+v", again)
 		}
 	})
@@ -129,7 +135,8 @@ func presenceNumbered(t *testing.T, a Adapter) {
 			}
 			h := heartbeat("a")
 			h.Text = new(fmt.Sprint(i))
-			records, err := s.Presences.Update(t.Context(), team.Org, []identity.UserID{who.User}, func(r *presence.Record) error { return r.Beat(who, h, fixture.At) })
+			records, err := s.Presences.Update(t.Context(), team.Org, []identity.UserID{who.User},
+				func(r *presence.Record) error { return r.Beat(who, h, fixture.At) })
 			if err == nil {
 				seqs[i] = records[0].Seq
 			}
@@ -149,6 +156,27 @@ func presenceNumbered(t *testing.T, a Adapter) {
 	})
 }
 
+func presenceMasked(t *testing.T, a Adapter) {
+	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	text, hide := heartbeat("a"), heartbeat("a")
+	text.Text, text.Emoji, hide.Status = new("before"), new(":tea:"), new(presence.ManualInvisible)
+	beats(t, a.Stores, team.Member, text, fixture.At)
+	hidden := beats(t, a.Stores, team.Member, hide, fixture.At.Add(time.Second))
+	text.Text = new("secret")
+	latest := beats(t, a.Stores, team.Member, text, fixture.At.Add(time.Minute))
+	kept, err := a.Presences.Of(ctx, team.Org, team.Member.User)
+	must(t, err)
+	same(t, "the record", kept, latest)
+	if kept.Mask == nil || kept.Mask.Seq != hidden.Seq || kept.Mask.Text != "before" || kept.Seq <= hidden.Seq {
+		t.Errorf("%+v", kept.Mask)
+	}
+	hide.Status = new(presence.Auto)
+	beats(t, a.Stores, team.Member, hide, fixture.At.Add(time.Minute))
+	if kept, err = a.Presences.Of(ctx, team.Org, team.Member.User); err != nil || kept.Mask != nil {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
 func presencesListed(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	dnd, hidden := heartbeat("a"), heartbeat("a")
@@ -157,20 +185,27 @@ func presencesListed(t *testing.T, a Adapter) {
 	busy := beats(t, a.Stores, team.Peer, dnd, fixture.At)
 	invisible := beats(t, a.Stores, team.Viewer, hidden, fixture.At)
 	gone := beats(t, a.Stores, team.Owner, heartbeat("a"), fixture.At)
-	_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Owner.User}, func(r *presence.Record) error { return r.Delete(team.Owner, fixture.At) })
+	_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Owner.User},
+		func(r *presence.Record) error { return r.Delete(team.Owner, fixture.At) })
 	must(t, err)
 	for name, tt := range map[string]struct {
 		by     identity.Actor
 		filter presence.Filter
 		want   []*presence.Record
 	}{
-		"all that live, newest first":           {team.Admin, presence.Filter{}, []*presence.Record{invisible, busy, online}},
-		"by status":                             {team.Admin, presence.Filter{Status: presence.DND}, []*presence.Record{busy}},
-		"who is invisible goes as offline":      {team.Admin, presence.Filter{Status: presence.Offline}, []*presence.Record{invisible}},
-		"one's own passes for any status":       {team.Viewer, presence.Filter{Status: presence.Online}, []*presence.Record{invisible, online}},
-		"of a user":                             {team.Admin, presence.Filter{User: team.Member.User}, []*presence.Record{online}},
-		"of one who is deleted":                 {team.Admin, presence.Filter{User: gone.User}, nil},
-		"since a number":                        {team.Admin, presence.Filter{SinceSeq: online.Seq}, []*presence.Record{invisible, busy}},
+		"all that live, newest first": {team.Admin, presence.Filter{},
+			[]*presence.Record{invisible, busy, online}},
+		"by status": {team.Admin, presence.Filter{Status: presence.DND},
+			[]*presence.Record{busy}},
+		"who is invisible goes as offline": {team.Admin, presence.Filter{Status: presence.Offline},
+			[]*presence.Record{invisible}},
+		"one's own passes for any status": {team.Viewer, presence.Filter{Status: presence.Online},
+			[]*presence.Record{invisible, online}},
+		"of a user": {team.Admin, presence.Filter{User: team.Member.User},
+			[]*presence.Record{online}},
+		"of one who is deleted": {team.Admin, presence.Filter{User: gone.User}, nil},
+		"since a number": {team.Admin, presence.Filter{SinceSeq: online.Seq},
+			[]*presence.Record{invisible, busy}},
 		"since the last":                        {team.Admin, presence.Filter{SinceSeq: invisible.Seq}, nil},
 		"of another org":                        {identity.Actor{Org: a.Orgs[0], User: "nobody"}, presence.Filter{User: team.Member.User}, nil},
 		"filters go together":                   {team.Admin, presence.Filter{Status: presence.Online, User: team.Peer.User}, nil},
@@ -179,7 +214,8 @@ func presencesListed(t *testing.T, a Adapter) {
 		t.Run(name, func(t *testing.T) {
 			for _, limit := range []int{1, 2, 100} {
 				var got, want []presence.ID
-				for _, r := range fixture.Pages(t, limit, func(q page.Query) (presence.Page, error) { return a.Presences.List(ctx, tt.by, tt.filter, q) }) {
+				for _, r := range fixture.Pages(t, limit,
+					func(q page.Query) (presence.Page, error) { return a.Presences.List(ctx, tt.by, tt.filter, q) }) {
 					got = append(got, r.ID)
 				}
 				for _, r := range tt.want {
@@ -225,7 +261,8 @@ func presencesDue(t *testing.T, a Adapter) {
 	same(t, "when the first ends", due(presence.DefaultTTL, 10), []identity.UserID{team.Peer.User})
 	same(t, "when both ended", due(presence.MaxTTL, 10), []identity.UserID{team.Peer.User, team.Member.User})
 	same(t, "the longest due alone", due(presence.MaxTTL, 1), []identity.UserID{team.Peer.User})
-	_, err := a.Presences.Update(ctx, team.Org, due(presence.MaxTTL, 10), func(r *presence.Record) error { r.Settle(past.Add(presence.MaxTTL)); return nil })
+	_, err := a.Presences.Update(ctx, team.Org, due(presence.MaxTTL, 10),
+		func(r *presence.Record) error { r.Settle(past.Add(presence.MaxTTL)); return nil })
 	must(t, err)
 	same(t, "once they are settled", due(presence.MaxTTL, 10), []identity.UserID(nil))
 	same(t, "in another org", dueBy(t, a, a.Orgs[1], past.Add(presence.MaxTTL), 10), []identity.UserID(nil))
@@ -255,7 +292,8 @@ func presencesChanged(t *testing.T, a Adapter) {
 	peer := beats(t, a.Stores, team.Peer, heartbeat("a"), fixture.At)
 	viewer := beats(t, a.Stores, team.Viewer, heartbeat("a"), fixture.At)
 	member := beats(t, a.Stores, team.Member, heartbeat("b"), fixture.At.Add(time.Second))
-	gone, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Peer.User}, func(r *presence.Record) error { return r.Delete(team.Peer, fixture.At) })
+	gone, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Peer.User},
+		func(r *presence.Record) error { return r.Delete(team.Peer, fixture.At) })
 	must(t, err)
 	for name, tt := range map[string]struct {
 		org   identity.OrgID
@@ -263,11 +301,12 @@ func presencesChanged(t *testing.T, a Adapter) {
 		users []identity.UserID
 		want  []*presence.Record
 	}{
-		"all, in the order of their numbers":  {team.Org, above, nil, []*presence.Record{viewer, member, gone[0]}},
-		"above a number":                      {team.Org, viewer.Seq, nil, []*presence.Record{member, gone[0]}},
-		"above one that was given meanwhile":  {team.Org, peer.Seq, nil, []*presence.Record{viewer, member, gone[0]}},
-		"above the last":                      {team.Org, gone[0].Seq, nil, nil},
-		"of some":                             {team.Org, above, []identity.UserID{team.Peer.User, team.Viewer.User, team.Owner.User}, []*presence.Record{viewer, gone[0]}},
+		"all, in the order of their numbers": {team.Org, above, nil, []*presence.Record{viewer, member, gone[0]}},
+		"above a number":                     {team.Org, viewer.Seq, nil, []*presence.Record{member, gone[0]}},
+		"above one that was given meanwhile": {team.Org, peer.Seq, nil, []*presence.Record{viewer, member, gone[0]}},
+		"above the last":                     {team.Org, gone[0].Seq, nil, nil},
+		"of some": {team.Org, above,
+			[]identity.UserID{team.Peer.User, team.Viewer.User, team.Owner.User}, []*presence.Record{viewer, gone[0]}},
 		"of another org, by the same numbers": {a.Orgs[1], 0, []identity.UserID{team.Member.User, team.Peer.User}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +330,8 @@ func presencesChanged(t *testing.T, a Adapter) {
 
 func presenceWorkspaces(t *testing.T, a Adapter) {
 	team, others := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	both, none := newcomer(t, a.Stores, team.Org, "both@"+team.Workspace.Slug+".example"), identity.UserID("usr_00000000000000000000000000")
+	both, none := newcomer(t, a.Stores, team.Org, "both@"+team.Workspace.Slug+".example"),
+		identity.UserID("usr_00000000000000000000000000")
 	join(t, a.Stores, others.Owner, others.Workspace.ID, both, identity.Viewer)
 	join(t, a.Stores, team.Owner, team.Workspace.ID, both, identity.Member)
 	in := func(org identity.OrgID, users ...identity.UserID) map[identity.UserID][]identity.WorkspaceID {
@@ -303,7 +343,8 @@ func presenceWorkspaces(t *testing.T, a Adapter) {
 	t.Run("Workspaces returns all workspaces of each user, sorted by id", func(t *testing.T) {
 		two := []identity.WorkspaceID{team.Workspace.ID, others.Workspace.ID}
 		slices.Sort(two)
-		same(t, "workspaces", in(team.Org, both.User, none, team.Member.User), map[identity.UserID][]identity.WorkspaceID{both.User: two, team.Member.User: {team.Workspace.ID}})
+		same(t, "workspaces", in(team.Org, both.User, none, team.Member.User),
+			map[identity.UserID][]identity.WorkspaceID{both.User: two, team.Member.User: {team.Workspace.ID}})
 	})
 	t.Run("Workspaces returns nothing for no users, or for another org", func(t *testing.T) {
 		if got := in(team.Org); len(got) > 0 {
@@ -321,7 +362,8 @@ func presenceWorkspaces(t *testing.T, a Adapter) {
 	})
 	t.Run("Workspaces omits workspaces that the user has left and deleted ones", func(t *testing.T) {
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, both.User))
-		must(t, changeWorkspace(t, a.Stores, others.Owner, others.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(others.Owner, nil) }))
+		must(t, changeWorkspace(t, a.Stores, others.Owner, others.Workspace.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(others.Owner, nil) }))
 		if got := in(team.Org, both.User); len(got) > 0 {
 			t.Errorf("%v", got)
 		}

@@ -26,18 +26,21 @@ func promptMembers(t *testing.T, a Adapter) {
 			_, err := p.ChangeShare(by, nil, peer, prompt.ShareChanges{Role: new(access.Manager)})
 			return err
 		}, prompt.ErrShareNotFound},
-		"the template is handed over": {true, false, func(p *prompt.Template, by identity.Actor, peer prompt.Recipient) error {
-			return p.Change(by, nil, prompt.Changes{Owner: &peer.User}, peer)
-		}, prompt.ErrUserNotInWorkspace},
-		"the template is changed through a share": {true, true, func(p *prompt.Template, by identity.Actor, _ prompt.Recipient) error {
-			return p.Change(by, nil, prompt.Changes{Description: new("by the peer")}, prompt.Recipient{})
-		}, nil}, // the change may still be first
+		"the template is handed over": {true, false,
+			func(p *prompt.Template, by identity.Actor, peer prompt.Recipient) error {
+				return p.Change(by, nil, prompt.Changes{Owner: &peer.User}, peer)
+			}, prompt.ErrUserNotInWorkspace},
+		"the template is changed through a share": {true, true,
+			func(p *prompt.Template, by identity.Actor, _ prompt.Recipient) error {
+				return p.Change(by, nil, prompt.Changes{Description: new("by the peer")}, prompt.Recipient{})
+			}, nil}, // the change may still be first
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
 			ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
 			if tt.shared {
-				fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
+				fixture.Share(t, a.Stores, team.Member, made.ID,
+					prompt.Grant{User: team.Peer.User, Role: access.Editor})
 			}
 			return leaving{
 				team: team, tooLate: tt.tooLate,
@@ -49,10 +52,11 @@ func promptMembers(t *testing.T, a Adapter) {
 						})
 						return err
 					}
-					_, err := a.Prompts.UpdateFor(ctx, team.Member, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
-						meanwhile()
-						return tt.change(p, team.Member, peer)
-					})
+					_, err := a.Prompts.UpdateFor(ctx, team.Member, made.ID, team.Peer.User,
+						func(p *prompt.Template, peer prompt.Recipient) error {
+							meanwhile()
+							return tt.change(p, team.Member, peer)
+						})
 					return err
 				},
 				left: func(t *testing.T) {

@@ -46,9 +46,10 @@ func promptRaces(t *testing.T, a Adapter) {
 	t.Run("concurrent versions get distinct numbers", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "numbered"})
 		all(20, func(i int) error {
-			return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-				return p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: fmt.Sprint(i)}}, used)
-			})
+			return a.Prompts.AddVersion(ctx, by, made.ID,
+				func(p *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+					return p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: fmt.Sprint(i)}}, used)
+				})
 		})
 		for i, v := range keptOf(t, a.Stores, by, made.ID).Versions {
 			if v.Number != 20-i {
@@ -63,14 +64,16 @@ func promptRaces(t *testing.T, a Adapter) {
 			fixture.Version(t, a.Stores, by, made.ID, fmt.Sprint(i))
 		}
 		all(n, func(i int) error {
-			_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: i + 1}, func(p *prompt.Template, v *prompt.VersionInfo) error {
-				return p.Activate(by, nil, v, nil, "")
-			})
+			_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: i + 1},
+				func(p *prompt.Template, v *prompt.VersionInfo) error {
+					return p.Activate(by, nil, v, nil, "")
+				})
 			return err
 		})
 		k := keptOf(t, a.Stores, by, made.ID)
 		if len(k.Ledger) != n || k.Template.Active.Version != k.Ledger[0].To || k.Template.Revision != n+1 {
-			t.Fatalf("%d lines, active %s, last line to %s, revision %d", len(k.Ledger), k.Template.Active.Version, k.Ledger[0].To, k.Template.Revision)
+			t.Fatalf("%d lines, active %s, last line to %s, revision %d", len(k.Ledger), k.Template.Active.Version,
+				k.Ledger[0].To, k.Template.Revision)
 		}
 		seen := map[prompt.VersionID]bool{}
 		for i, line := range k.Ledger {
@@ -121,7 +124,8 @@ func promptRaces(t *testing.T, a Adapter) {
 			_, _, err := tx.Prompts.Lock(ctx, by, made.ID, prompt.Ref{Number: 1})
 			return err
 		}, func(tx ports.Stores) error {
-			_, err := tx.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 1}, func(*prompt.Template, *prompt.VersionInfo) error { return nil })
+			_, err := tx.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 1},
+				func(*prompt.Template, *prompt.VersionInfo) error { return nil })
 			return err
 		})
 		same(t, "the template, which was only locked", keptOf(t, a.Stores, by, made.ID), before)
@@ -130,16 +134,18 @@ func promptRaces(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
 		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 		waiting := make(chan error, 1)
-		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
-			go func() {
-				_, err := a.Prompts.Update(ctx, team.Peer, made.ID, func(p *prompt.Template) error {
-					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")}, prompt.Recipient{})
-				})
-				waiting <- err
-			}()
-			time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
-			return p.Unshare(by, nil, peer)
-		})
+		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User,
+			func(p *prompt.Template, peer prompt.Recipient) error {
+				go func() {
+					_, err := a.Prompts.Update(ctx, team.Peer, made.ID, func(p *prompt.Template) error {
+						return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")},
+							prompt.Recipient{})
+					})
+					waiting <- err
+				}()
+				time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
+				return p.Unshare(by, nil, peer)
+			})
 		must(t, err)
 		wantErr(t, <-waiting, prompt.ErrNotFound)
 		if k := keptOf(t, a.Stores, by, made.ID); len(k.Shares) != 0 || k.Template.Description != "" {

@@ -39,20 +39,29 @@ func promptVersions(t *testing.T, a Adapter) {
 			content prompt.Content
 		}{
 			"chat": {prompt.Chat, prompt.Content{
-				Messages:  []prompt.Message{{Role: "system", Content: "Be {{mood}} – äöü 🎉"}, {Placeholder: "history", Required: true}},
-				Variables: []prompt.Variable{{Name: "mood", Type: "string", Required: true, Default: json.RawMessage(`"kind"`), Enum: []any{"kind", "curt"}, Description: "how", Sensitive: true}, {Name: "history", Type: "array"}},
-				Model: &prompt.ModelConfig{Provider: "p", ModelName: "m", Temperature: &temperature, MaxTokens: &tokens, StopSequences: []string{"\n"},
-					ExtraParams: map[string]any{"seed": json.Number("12345678901234567890")}},
-				Tools: json.RawMessage(`[{"name": "search"}]`), ResponseFormat: json.RawMessage(`{"type": "json_object"}`),
+				Messages: []prompt.Message{{Role: "system", Content: "Be {{mood}} – äöü 🎉"},
+					{Placeholder: "history", Required: true}},
+				Variables: []prompt.Variable{{Name: "mood", Type: "string", Required: true,
+					Default: json.RawMessage(`"kind"`), Enum: []any{"kind", "curt"}, Description: "how",
+					Sensitive: true}, {Name: "history", Type: "array"}},
+				Model: &prompt.ModelConfig{Provider: "p", ModelName: "m", Temperature: &temperature, MaxTokens: &tokens,
+					StopSequences: []string{"\n"},
+					ExtraParams:   map[string]any{"seed": json.Number("12345678901234567890")}},
+				Tools:          json.RawMessage(`[{"name": "search"}]`),
+				ResponseFormat: json.RawMessage(`{"type": "json_object"}`),
 			}},
-			"text": {prompt.Text, prompt.Content{Text: "plain 'text' with \"quotes\"\r\n\t{{not_a_tag}}", Format: prompt.Verbatim}},
+			"text": {prompt.Text, prompt.Content{Text: "plain 'text' with \"quotes\"\r\n\t{{not_a_tag}}",
+				Format: prompt.Verbatim}},
 		} {
 			made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "whole " + name, Type: tt.of})
-			want := fixture.VersionOf(t, a.Stores, by, made.ID, prompt.VersionDraft{Content: tt.content, VariablesDeclared: tt.content.Variables != nil, Labels: []string{"live", "a"}, CommitMessage: "first"})
+			want := fixture.VersionOf(t, a.Stores, by, made.ID,
+				prompt.VersionDraft{Content: tt.content, VariablesDeclared: tt.content.Variables != nil,
+					Labels: []string{"live", "a"}, CommitMessage: "first"})
 			got := read(t, by, made.ID, prompt.Ref{ID: want.ID})
 			same(t, name, got, want)
 			if got.CreatedAt != fixture.At || got.UpdatedAt != fixture.At || got.ContentHash != got.Content.Hash() {
-				t.Errorf("%s: times %v, %v; hash %s of %s", name, got.CreatedAt, got.UpdatedAt, got.ContentHash, got.Content.Hash())
+				t.Errorf("%s: times %v, %v; hash %s of %s", name, got.CreatedAt, got.UpdatedAt, got.ContentHash,
+					got.Content.Hash())
 			}
 		}
 	})
@@ -101,18 +110,20 @@ func promptVersions(t *testing.T, a Adapter) {
 			if v == nil != (info == nil) {
 				t.Fatalf("%s: Lock returns %+v", name, info)
 			}
-			_, err = a.Prompts.UpdateVersion(ctx, tt.by, made.ID, tt.ref, func(p *prompt.Template, got *prompt.VersionInfo) error {
-				same(t, name+": UpdateVersion's template", p, whole)
-				same(t, name+": UpdateVersion's version", got, info)
-				return nil
-			})
+			_, err = a.Prompts.UpdateVersion(ctx, tt.by, made.ID, tt.ref,
+				func(p *prompt.Template, got *prompt.VersionInfo) error {
+					same(t, name+": UpdateVersion's template", p, whole)
+					same(t, name+": UpdateVersion's version", got, info)
+					return nil
+				})
 			must(t, err)
-			_, err = a.Prompts.EditVersion(ctx, tt.by, made.ID, tt.ref, func(p *prompt.Template, got *prompt.Version, used prompt.Labels) error {
-				same(t, name+": EditVersion's template", p, whole)
-				same(t, name+": EditVersion's version", got, v)
-				same(t, name+": labels", used, prompt.Labels{"live": 1})
-				return nil
-			})
+			_, err = a.Prompts.EditVersion(ctx, tt.by, made.ID, tt.ref,
+				func(p *prompt.Template, got *prompt.Version, used prompt.Labels) error {
+					same(t, name+": EditVersion's template", p, whole)
+					same(t, name+": EditVersion's version", got, v)
+					same(t, name+": labels", used, prompt.Labels{"live": 1})
+					return nil
+				})
 			must(t, err)
 			if v != nil {
 				same(t, name+": version", info, &v.VersionInfo)
@@ -170,14 +181,15 @@ func promptVersions(t *testing.T, a Adapter) {
 	t.Run("a changed version is stored", func(t *testing.T) {
 		later := fixture.Later(by, time.Second)
 		var want prompt.Version
-		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-			err := p.ChangeVersion(later, nil, v, prompt.VersionChanges{
-				Content:        func(c prompt.Content) prompt.Content { c.Text = "drei {{x}}"; return c },
-				InferVariables: true, CommitMessage: new("in German"),
-			}, used)
-			want = *v
-			return err
-		})
+		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3},
+			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				err := p.ChangeVersion(later, nil, v, prompt.VersionChanges{
+					Content:        func(c prompt.Content) prompt.Content { c.Text = "drei {{x}}"; return c },
+					InferVariables: true, CommitMessage: new("in German"),
+				}, used)
+				want = *v
+				return err
+			})
 		must(t, err)
 		got := read(t, by, made.ID, prompt.Ref{Number: 3})
 		same(t, "version", got, &want)
@@ -187,9 +199,10 @@ func promptVersions(t *testing.T, a Adapter) {
 	})
 	t.Run("an activation is one pointer, one ledger entry and one event", func(t *testing.T) {
 		later := fixture.Later(by, time.Minute)
-		_, err := a.Prompts.UpdateVersion(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.VersionInfo) error {
-			return p.Activate(later, nil, v, nil, "better")
-		})
+		_, err := a.Prompts.UpdateVersion(ctx, later, made.ID, prompt.Ref{Number: 3},
+			func(p *prompt.Template, v *prompt.VersionInfo) error {
+				return p.Activate(later, nil, v, nil, "better")
+			})
 		must(t, err)
 		k := keptOf(t, a.Stores, by, made.ID)
 		same(t, "pointer", k.Template.Active, prompt.Active{Version: three.ID, Number: 3, At: later.At, By: by.User})
@@ -197,19 +210,22 @@ func promptVersions(t *testing.T, a Adapter) {
 			{From: two.ID, To: three.ID, By: by.User, At: later.At, Reason: "better"},
 			{To: two.ID, By: by.User, At: fixture.At},
 		})
-		if k.Events[0].Type != "prompt_template.activated" || k.Versions[0].FirstActivatedAt != later.At || !k.Versions[0].Frozen {
+		if k.Events[0].Type != "prompt_template.activated" || k.Versions[0].FirstActivatedAt != later.At ||
+			!k.Versions[0].Frozen {
 			t.Fatalf("event = %+v, version = %+v", k.Events[0], k.Versions[0])
 		}
 	})
 	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
-		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.VersionInfo) error {
-			return p.DeleteVersion(by, nil, v)
-		})
+		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2},
+			func(p *prompt.Template, v *prompt.VersionInfo) error {
+				return p.DeleteVersion(by, nil, v)
+			})
 		must(t, err)
 		last := fixture.Version(t, a.Stores, by, made.ID, "four")
-		_, err = a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Latest: true}, func(p *prompt.Template, v *prompt.VersionInfo) error {
-			return p.DeleteVersion(by, nil, v)
-		})
+		_, err = a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Latest: true},
+			func(p *prompt.Template, v *prompt.VersionInfo) error {
+				return p.DeleteVersion(by, nil, v)
+			})
 		must(t, err)
 		if next := fixture.Version(t, a.Stores, by, made.ID, "five"); last.Number != 4 || next.Number != 5 {
 			t.Fatalf("numbers %d, then %d; want 4, 5", last.Number, next.Number)
@@ -230,9 +246,10 @@ func promptLabels(t *testing.T, a Adapter) {
 	fixture.Version(t, a.Stores, by, made.ID, "one", "production", "stable")
 	two := fixture.Version(t, a.Stores, by, made.ID, "two")
 	label := func(number int, labels ...string) error {
-		_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: number}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &labels}, used)
-		})
+		_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: number},
+			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &labels}, used)
+			})
 		return err
 	}
 	labels := func(t *testing.T) string {
@@ -249,7 +266,8 @@ func promptLabels(t *testing.T, a Adapter) {
 		if got := labels(t); got != "[2 [production] 1 [stable]]" {
 			t.Fatalf("labels = %s", got)
 		}
-		if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil || v == nil || v.ID != two.ID {
+		if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil ||
+			v == nil || v.ID != two.ID {
 			t.Fatalf("production = %+v, %v", v, err)
 		}
 	})
@@ -260,10 +278,11 @@ func promptLabels(t *testing.T, a Adapter) {
 			fixture.Version(t, a.Stores, by, made.ID, "text", l...)
 		}
 		var before prompt.Labels
-		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-			before = used
-			return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}}, used)
-		})
+		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3},
+			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				before = used
+				return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}}, used)
+			})
 		must(t, err)
 		same(t, "labels before", before, prompt.Labels{"a": 1, "b": 1, "c": 1, "d": 2})
 		fixture.Version(t, a.Stores, later, made.ID, "four", "e")
@@ -273,9 +292,11 @@ func promptLabels(t *testing.T, a Adapter) {
 			got[v.Number] = []any{v.Revision, v.UpdatedAt, fmt.Sprint(v.Labels)}
 		}
 		same(t, "versions", got, map[int]any{
-			1: []any{int64(2), later.At, "[c]"}, 2: []any{int64(1), by.At, "[d]"}, 3: []any{int64(3), later.At, "[a b]"}, 4: []any{int64(1), later.At, "[e]"},
+			1: []any{int64(2), later.At, "[c]"}, 2: []any{int64(1), by.At, "[d]"},
+			3: []any{int64(3), later.At, "[a b]"}, 4: []any{int64(1), later.At, "[e]"},
 		})
-		if got := fmt.Sprint(k.Events[0].Data["labels_taken_from"], k.Events[1].Data["labels_taken_from"]); got != "map[e:3] map[a:1 b:1]" {
+		if got := fmt.Sprint(k.Events[0].Data["labels_taken_from"],
+			k.Events[1].Data["labels_taken_from"]); got != "map[e:3] map[a:1 b:1]" {
 			t.Errorf("the events say %s", got)
 		}
 	})
@@ -319,7 +340,8 @@ func promptLabels(t *testing.T, a Adapter) {
 					return
 				default:
 				}
-				if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil || v == nil {
+				if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil ||
+					v == nil {
 					t.Errorf("production = %+v, %v", v, err)
 				}
 				found, err := a.PromptLists.Versions(ctx, by.Workspace, made.ID, true, page.Query{Limit: 100})

@@ -31,8 +31,10 @@ func promptReads(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{
-		Name: "Ärger/Straße 50%", Type: prompt.Chat, Description: "line one\nline two", Tags: []string{`say "hi"`, "a,b", "ä"},
-		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace, Protected: true,
+		Name: "Ärger/Straße 50%", Type: prompt.Chat, Description: "line one\nline two",
+		Tags:     []string{`say "hi"`, "a,b", "ä"},
+		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace,
+		Protected: true,
 	})
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {
@@ -65,11 +67,13 @@ func promptReads(t *testing.T, a Adapter) {
 		same(t, "template", got, made)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"prompt_template.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
+			[]string{"prompt_template.created"})
 	})
 	t.Run("a template is loaded with the caller's share only", func(t *testing.T) {
 		until := fixture.At.Add(time.Hour)
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor, ExpiresAt: until})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor,
+			ExpiresAt: until})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
 		for name, get := range map[string]func(by identity.Actor) (access.Grants, error){
 			"Get": func(by identity.Actor) (access.Grants, error) {
@@ -134,38 +138,41 @@ func promptNames(t *testing.T, a Adapter) {
 		wantErr(t, add(team.Peer, "straße/äöü"), prompt.ErrNameTaken)
 	})
 	t.Run("names are unique per workspace", func(t *testing.T) { must(t, add(other.Member, "Straße/ÄÖÜ")) })
-	t.Run("a template can be renamed to another case of its name", func(t *testing.T) { must(t, rename(first.ID, "STRASSE/ÄÖÜ")) })
+	t.Run("a template can be renamed to another case of its name",
+		func(t *testing.T) { must(t, rename(first.ID, "STRASSE/ÄÖÜ")) })
 	t.Run("a change to a taken name is refused and not stored", func(t *testing.T) {
 		second := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "second"})
 		before := keptOf(t, a.Stores, team.Member, second.ID)
 		wantErr(t, rename(second.ID, "strasse/äöü"), prompt.ErrNameTaken)
 		same(t, "template", keptOf(t, a.Stores, team.Member, second.ID), before)
 	})
-	t.Run("a deleted template's name is free, and the template cannot be restored while another has it", func(t *testing.T) {
-		gone := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "short-lived"})
-		fixture.Delete(t, a.Stores, team.Member, gone.ID)
-		byName := func() (*prompt.Reading, error) {
-			got, _, err := a.Prompts.GetVersionByName(ctx, team.Member, "short-lived", prompt.Ref{Latest: true})
-			return got, err
-		}
-		if _, err := byName(); !errors.Is(err, prompt.ErrNotFound) {
-			t.Fatalf("the name of a deleted one: %v", err)
-		}
-		heir := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "Short-Lived"})
-		if got, err := byName(); err != nil || got.ID != heir.ID {
-			t.Fatalf("the name of its heir: %+v, %v", got, err)
-		}
-		restore := func() error {
-			_, err := a.Prompts.Update(ctx, team.Member, gone.ID, func(t *prompt.Template) error { return t.Restore(team.Member) })
-			return err
-		}
-		wantErr(t, restore(), prompt.ErrNameTaken)
-		if got, err := a.Prompts.Get(ctx, team.Member, gone.ID); err != nil || got.DeletedAt != fixture.At {
-			t.Fatalf("a deleted template: %+v, %v", got, err)
-		}
-		must(t, rename(heir.ID, "heir"))
-		must(t, restore())
-	})
+	t.Run("a deleted template's name is free, and the template cannot be restored while another has it",
+		func(t *testing.T) {
+			gone := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "short-lived"})
+			fixture.Delete(t, a.Stores, team.Member, gone.ID)
+			byName := func() (*prompt.Reading, error) {
+				got, _, err := a.Prompts.GetVersionByName(ctx, team.Member, "short-lived", prompt.Ref{Latest: true})
+				return got, err
+			}
+			if _, err := byName(); !errors.Is(err, prompt.ErrNotFound) {
+				t.Fatalf("the name of a deleted one: %v", err)
+			}
+			heir := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "Short-Lived"})
+			if got, err := byName(); err != nil || got.ID != heir.ID {
+				t.Fatalf("the name of its heir: %+v, %v", got, err)
+			}
+			restore := func() error {
+				_, err := a.Prompts.Update(ctx, team.Member, gone.ID,
+					func(t *prompt.Template) error { return t.Restore(team.Member) })
+				return err
+			}
+			wantErr(t, restore(), prompt.ErrNameTaken)
+			if got, err := a.Prompts.Get(ctx, team.Member, gone.ID); err != nil || got.DeletedAt != fixture.At {
+				t.Fatalf("a deleted template: %+v, %v", got, err)
+			}
+			must(t, rename(heir.ID, "heir"))
+			must(t, restore())
+		})
 }
 
 // promptStrangers calls every method for templates that the workspace never had.
@@ -208,7 +215,8 @@ func promptStrangers(t *testing.T, a Adapter) {
 					return err
 				},
 				"UpdateFor": func() error {
-					_, err := a.Prompts.UpdateFor(ctx, tt.by, tt.id, "usr", func(*prompt.Template, prompt.Recipient) error { return never() })
+					_, err := a.Prompts.UpdateFor(ctx, tt.by, tt.id, "usr",
+						func(*prompt.Template, prompt.Recipient) error { return never() })
 					return err
 				},
 				"Update": func() error {
@@ -220,15 +228,18 @@ func promptStrangers(t *testing.T, a Adapter) {
 					return err
 				},
 				"UpdateVersion": func() error {
-					_, err := a.Prompts.UpdateVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID}, func(*prompt.Template, *prompt.VersionInfo) error { return never() })
+					_, err := a.Prompts.UpdateVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID},
+						func(*prompt.Template, *prompt.VersionInfo) error { return never() })
 					return err
 				},
 				"EditVersion": func() error {
-					_, err := a.Prompts.EditVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID}, func(*prompt.Template, *prompt.Version, prompt.Labels) error { return never() })
+					_, err := a.Prompts.EditVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID},
+						func(*prompt.Template, *prompt.Version, prompt.Labels) error { return never() })
 					return err
 				},
 				"AddVersion": func() error {
-					return a.Prompts.AddVersion(ctx, tt.by, tt.id, func(*prompt.Template, prompt.Labels) (*prompt.Version, error) { return nil, never() })
+					return a.Prompts.AddVersion(ctx, tt.by, tt.id,
+						func(*prompt.Template, prompt.Labels) (*prompt.Version, error) { return nil, never() })
 				},
 			} {
 				if err := call(); !errors.Is(err, prompt.ErrNotFound) {
@@ -249,7 +260,8 @@ func promptUpdates(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "before"})
 		after, err := a.Prompts.Update(ctx, by, made.ID, func(t *prompt.Template) error {
 			return t.Change(by, nil, prompt.Changes{
-				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
+				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}),
+				Metadata:   func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
 				Visibility: new(access.Workspace), Protected: new(true),
 			}, prompt.Recipient{})
 		})
@@ -260,11 +272,15 @@ func promptUpdates(t *testing.T, a Adapter) {
 		if got.Name != "after" || got.Revision != 2 || got.UpdatedAt != by.At || got.CreatedAt != fixture.At {
 			t.Fatalf("got %+v", got)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"prompt_template.updated", "prompt_template.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
+			[]string{"prompt_template.updated", "prompt_template.created"})
 	})
 	t.Run("a change without an event is not stored", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "silent"})
-		_, err := a.Prompts.Update(ctx, by, made.ID, func(t *prompt.Template) error { t.Name = "nobody recorded it"; return nil })
+		_, err := a.Prompts.Update(ctx, by, made.ID, func(t *prompt.Template) error {
+			t.Name = "nobody recorded it"
+			return nil
+		})
 		must(t, err)
 		if got, err := a.Prompts.Get(ctx, by, made.ID); err != nil || got.Name != "silent" {
 			t.Fatalf("got %+v, %v", got, err)
@@ -272,21 +288,26 @@ func promptUpdates(t *testing.T, a Adapter) {
 	})
 	t.Run("UpdateFor passes what is known of the user, and deletes a share with role None", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
-		granted := prompt.Share{User: team.Peer.User, Role: access.Manager, ExpiresAt: fixture.At.Add(time.Hour), GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: granted.User, Role: granted.Role, ExpiresAt: granted.ExpiresAt})
+		granted := prompt.Share{User: team.Peer.User, Role: access.Manager, ExpiresAt: fixture.At.Add(time.Hour),
+			GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
+		fixture.Share(t, a.Stores, team.Member, made.ID,
+			prompt.Grant{User: granted.User, Role: granted.Role, ExpiresAt: granted.ExpiresAt})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
 		for _, want := range []prompt.Recipient{
-			{User: granted.User, InWorkspace: true, Share: &granted, Shares: 2}, {User: team.Admin.User, InWorkspace: true, Shares: 2}, {User: team.Gone.User, Shares: 2},
+			{User: granted.User, InWorkspace: true, Share: &granted, Shares: 2},
+			{User: team.Admin.User, InWorkspace: true, Shares: 2}, {User: team.Gone.User, Shares: 2},
 		} {
-			_, err := a.Prompts.UpdateFor(ctx, by, made.ID, want.User, func(_ *prompt.Template, got prompt.Recipient) error {
-				same(t, "user", got, want)
-				return nil
-			})
+			_, err := a.Prompts.UpdateFor(ctx, by, made.ID, want.User,
+				func(_ *prompt.Template, got prompt.Recipient) error {
+					same(t, "user", got, want)
+					return nil
+				})
 			must(t, err)
 		}
-		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
-			return p.Unshare(by, nil, peer)
-		})
+		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User,
+			func(p *prompt.Template, peer prompt.Recipient) error {
+				return p.Unshare(by, nil, peer)
+			})
 		must(t, err)
 		left := keptOf(t, a.Stores, by, made.ID).Shares
 		if len(left) != 1 || left[0].User != team.Viewer.User {
@@ -300,29 +321,35 @@ func promptUpdates(t *testing.T, a Adapter) {
 		before := keptOf(t, a.Stores, by, made.ID)
 		for method, call := range map[string]func() error{
 			"Update": func() error {
-				_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
-					_, err := p.Share(by, peer, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
-					return errors.Join(err, p.Delete(by, nil), errBoom)
-				})
+				_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User,
+					func(p *prompt.Template, peer prompt.Recipient) error {
+						_, err := p.Share(by, peer, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
+						return errors.Join(err, p.Delete(by, nil), errBoom)
+					})
 				return err
 			},
 			"UpdateVersion": func() error {
-				_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.VersionInfo) error {
-					return errors.Join(p.Activate(by, nil, v, nil, "why"), errBoom)
-				})
+				_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2},
+					func(p *prompt.Template, v *prompt.VersionInfo) error {
+						return errors.Join(p.Activate(by, nil, v, nil, "why"), errBoom)
+					})
 				return err
 			},
 			"EditVersion": func() error {
-				_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-					return errors.Join(p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: new([]string{"live"})}, used), errBoom)
-				})
+				_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: 2},
+					func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+						return errors.Join(p.ChangeVersion(by, nil, v,
+							prompt.VersionChanges{Labels: new([]string{"live"})}, used), errBoom)
+					})
 				return err
 			},
 			"AddVersion": func() error {
-				return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-					v, err := p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "three"}, Labels: []string{"live"}}, used)
-					return v, errors.Join(err, errBoom)
-				})
+				return a.Prompts.AddVersion(ctx, by, made.ID,
+					func(p *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+						v, err := p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "three"},
+							Labels: []string{"live"}}, used)
+						return v, errors.Join(err, errBoom)
+					})
 			},
 		} {
 			err := call()
@@ -335,9 +362,10 @@ func promptUpdates(t *testing.T, a Adapter) {
 	t.Run("a transfer deletes the new owner's share and gives the old owner one", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
-		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User, func(p *prompt.Template, peer prompt.Recipient) error {
-			return p.Change(by, nil, prompt.Changes{Owner: &peer.User}, peer)
-		})
+		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User,
+			func(p *prompt.Template, peer prompt.Recipient) error {
+				return p.Change(by, nil, prompt.Changes{Owner: &peer.User}, peer)
+			})
 		must(t, err)
 		k := keptOf(t, a.Stores, team.Peer, made.ID)
 		users := fmt.Sprint(slices.Collect(func(yield func(identity.UserID) bool) {

@@ -21,7 +21,8 @@ func proven(t *testing.T, a Adapter) {
 		}
 		return who
 	}
-	member, viewer := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"}), addKey(t, a.Stores, team.Viewer, account.KeyDraft{Name: "k"})
+	member, viewer := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"}),
+		addKey(t, a.Stores, team.Viewer, account.KeyDraft{Name: "k"})
 	signed := claimsOf(team, "signed")
 	signIn(t, a.Stores, team.Org, signed, nil)
 	byMember, byViewer := account.Proof{Key: member.Hash}, account.Proof{Key: viewer.Hash}
@@ -29,7 +30,9 @@ func proven(t *testing.T, a Adapter) {
 
 	t.Run("Proven returns the same principals as single look-ups, in the order of the proofs", func(t *testing.T) {
 		for _, s := range []ports.Stores{a.Stores, a.Second()} {
-			who := ask(s, team.Org, byViewer, bySignIn, account.Proof{Key: account.Hash{1}}, byMember, account.Proof{Issuer: signed.Issuer, Subject: "nobody"}, byViewer, account.Proof{Issuer: "https://other.example", Subject: signed.Subject})
+			who := ask(s, team.Org, byViewer, bySignIn, account.Proof{Key: account.Hash{1}}, byMember,
+				account.Proof{Issuer: signed.Issuer, Subject: "nobody"}, byViewer,
+				account.Proof{Issuer: "https://other.example", Subject: signed.Subject})
 			for i, key := range map[int]*account.Key{0: viewer, 3: member, 5: viewer} {
 				want, err := s.Keys.Principal(ctx, team.Org, key.Hash)
 				must(t, err)
@@ -72,12 +75,14 @@ func proven(t *testing.T, a Adapter) {
 			}
 		}
 		many[0], many[9_999] = byMember, bySignIn
-		if who := ask(a.Stores, team.Org, many...); who[0] == nil || who[9_999] == nil || who[1] != nil || who[2] != nil {
+		if who := ask(a.Stores, team.Org, many...); who[0] == nil || who[9_999] == nil || who[1] != nil ||
+			who[2] != nil {
 			t.Errorf("%v %v %v %v", who[0], who[1], who[2], who[9_999])
 		}
 	})
 	t.Run("a key of a deleted workspace has no principal", func(t *testing.T) {
-		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		if who := ask(a.Stores, team.Org, byMember); who[0] != nil {
 			t.Errorf("%+v", who[0])
 		}

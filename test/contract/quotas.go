@@ -35,13 +35,15 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 	}
 	t.Run("the last mail to an address is known even if its invitation has ended", func(t *testing.T) {
 		first, _ := invite(t, a.Stores, after(0), ws, "Mailed@example.com", identity.Viewer)
-		same(t, "mailed", []bool{first.Mailed(), mailed(after(time.Minute), ws, "mailed@example.com")}, []bool{true, false})
+		same(t, "mailed", []bool{first.Mailed(), mailed(after(time.Minute), ws, "mailed@example.com")},
+			[]bool{true, false})
 		must(t, withdraw(t, a.Stores, after(2*time.Minute), ws, first.ID))
 		same(t, "mailed", mailed(after(3*time.Minute), ws, "mailed@EXAMPLE.com"), false)
 		same(t, "mailed", mailed(after(10*time.Minute), ws, "mailed@example.com"), true)
 		same(t, "mailed", mailed(after(11*time.Minute), ws, "mailed@example.com"), false)
 		same(t, "mailed, another address", mailed(after(11*time.Minute), ws, "other@example.com"), true)
-		same(t, "mailed, by another workspace", mailed(fixture.Later(other.Admin, 11*time.Minute), other.Workspace.ID, "mailed@example.com"), true)
+		same(t, "mailed, by another workspace", mailed(fixture.Later(other.Admin, 11*time.Minute), other.Workspace.ID,
+			"mailed@example.com"), true)
 	})
 	t.Run("of many concurrent invitations of an address one is mailed", func(t *testing.T) {
 		for round := range 3 {
@@ -62,16 +64,19 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		sent := 0
 		for i := range 2 * mailLimits.WorkspacePerDay {
 			by := team.Admin // varies, because each user has a limit too
-			by.User, by.At = []identity.UserID{team.Admin.User, team.Owner.User}[i%2], fixture.At.Add(time.Duration(i)*6*time.Minute)
+			by.User, by.At = []identity.UserID{team.Admin.User, team.Owner.User}[i%2],
+				fixture.At.Add(time.Duration(i)*6*time.Minute)
 			by.Role = identity.Admin
-			made, _ := invite(t, a.Stores, by, team.Workspace.ID, fmt.Sprint("day-", i, "@mails.example"), identity.Viewer)
+			made, _ := invite(t, a.Stores, by, team.Workspace.ID, fmt.Sprint("day-", i, "@mails.example"),
+				identity.Viewer)
 			if made.Mailed() {
 				sent++
 			}
 			must(t, withdraw(t, a.Stores, by, team.Workspace.ID, made.ID))
 		}
 		same(t, "mails in ten hours", sent, mailLimits.WorkspacePerDay)
-		made, _ := invite(t, a.Stores, fixture.Later(team.Admin, 24*time.Hour), team.Workspace.ID, "next-day@mails.example", identity.Viewer)
+		made, _ := invite(t, a.Stores, fixture.Later(team.Admin, 24*time.Hour), team.Workspace.ID,
+			"next-day@mails.example", identity.Viewer)
 		same(t, "mailed a day later", made.Mailed(), true)
 	})
 	t.Run("mails are counted per user over all workspaces, even concurrent ones", func(t *testing.T) {
@@ -87,7 +92,8 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 			return err
 		})...))
 		same(t, "mails within an hour", count(sent), mailLimits.UserPerHour)
-		made, _ := invite(t, a.Stores, fixture.Later(maker, time.Hour), first.ID, "an-hour-later@mails.example", identity.Viewer)
+		made, _ := invite(t, a.Stores, fixture.Later(maker, time.Hour), first.ID, "an-hour-later@mails.example",
+			identity.Viewer)
 		same(t, "mailed an hour later", made.Mailed(), true)
 	})
 	t.Run("mails are counted per mailbox over the org, even concurrent ones", func(t *testing.T) {
@@ -99,7 +105,8 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 			makers[i], spaces[i] = team.Admin, team.Workspace.ID
 		}
 		must(t, errors.Join(atOnce(len(sent), func(i int) error {
-			made, _, err := tryInvite(t, a.Stores, makers[i], spaces[i], fmt.Sprint("Victim+", i, "@example.com"), identity.Viewer)
+			made, _, err := tryInvite(t, a.Stores, makers[i], spaces[i], fmt.Sprint("Victim+", i, "@example.com"),
+				identity.Viewer)
 			if err == nil {
 				sent[i] = made.Mailed()
 			}
@@ -114,7 +121,8 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		ws := team.Workspace.ID
 		address := func(i int) string { return fmt.Sprint("many-", i, "@example.com") }
-		invite(t, a.Stores, fixture.Later(team.Admin, -account.InvitationLasts), ws, "expired@example.com", identity.Viewer)
+		invite(t, a.Stores, fixture.Later(team.Admin, -account.InvitationLasts), ws, "expired@example.com",
+			identity.Viewer)
 		withdrawn, _ := invite(t, a.Stores, team.Admin, ws, "withdrawn@example.com", identity.Viewer)
 		must(t, withdraw(t, a.Stores, team.Admin, ws, withdrawn.ID))
 		for i := range account.MaxInvitations - 3 {
@@ -140,11 +148,13 @@ func count(all []bool) (n int) {
 }
 
 func workspacesRaceQuota(t *testing.T, a Adapter) {
-	maker, another := newcomer(t, a.Stores, a.Orgs[0], "maker@example.com"), newcomer(t, a.Stores, a.Orgs[0], "another-maker@example.com")
+	maker, another := newcomer(t, a.Stores, a.Orgs[0], "maker@example.com"),
+		newcomer(t, a.Stores, a.Orgs[0], "another-maker@example.com")
 	for i := range account.MaxWorkspaces - 3 {
 		w := ownSpace(t, a.Stores, maker, fmt.Sprint("made-", i))
 		if i == 0 { // a deleted one counts until it is purged
-			must(t, changeWorkspace(t, a.Stores, maker, w.ID, nil, func(w *account.Workspace) error { return w.Delete(maker, nil) }))
+			must(t, changeWorkspace(t, a.Stores, maker, w.ID, nil,
+				func(w *account.Workspace) error { return w.Delete(maker, nil) }))
 		}
 		got, err := a.Workspaces.Get(t.Context(), maker, w.ID)
 		must(t, err)

@@ -70,7 +70,8 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 	t.Run("sealed bytes do not open for another purpose", func(t *testing.T) {
 		s := open(t)
 		sealed := seal(t, s, plain, purpose)
-		for _, other := range [][]byte{nil, []byte("org_1/wsp_2/con_1/postgres"), purpose[:len(purpose)-1], append(bytes.Clone(purpose), 0)} {
+		for _, other := range [][]byte{nil, []byte("org_1/wsp_2/con_1/postgres"), purpose[:len(purpose)-1],
+			append(bytes.Clone(purpose), 0)} {
 			refuse(t, s, sealed, other)
 		}
 	})
@@ -113,7 +114,8 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		for worker := range 8 {
 			wg.Go(func() {
 				for i := range 100 {
-					plain, purpose := fmt.Appendf(nil, "content %d of %d", i, worker), fmt.Appendf(nil, "worker %d", worker)
+					plain, purpose := fmt.Appendf(nil, "content %d of %d", i, worker),
+						fmt.Appendf(nil, "worker %d", worker)
 					sealed, err := s.Seal(plain, purpose)
 					if err != nil {
 						t.Error(err)
@@ -138,12 +140,15 @@ func CredentialSealer(t *testing.T, open func(*testing.T) ports.CredentialSealer
 	t.Run("a fingerprint has 16 digits and depends on content and place only", func(t *testing.T) {
 		s := open(t)
 		got := s.Fingerprint(content, place)
-		if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(got) || s.Fingerprint(bytes.Clone(content), bytes.Clone(place)) != got {
+		if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(got) || s.Fingerprint(bytes.Clone(content),
+			bytes.Clone(place)) != got {
 			t.Errorf("fingerprint %q", got)
 		}
 		for what, other := range map[string]string{
-			"other content": s.Fingerprint([]byte("another password"), place), "another place": s.Fingerprint(content, []byte("con_2")),
-			"the border moved": s.Fingerprint(append([]byte("1"), content...), []byte("con_")), "another keyring": open(t).Fingerprint(content, place),
+			"other content":    s.Fingerprint([]byte("another password"), place),
+			"another place":    s.Fingerprint(content, []byte("con_2")),
+			"the border moved": s.Fingerprint(append([]byte("1"), content...), []byte("con_")),
+			"another keyring":  open(t).Fingerprint(content, place),
 		} {
 			if other == got {
 				t.Errorf("%s has the same fingerprint", what)
@@ -163,10 +168,13 @@ func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
 	})
 	t.Run("another purpose or other parts have another digest", func(t *testing.T) {
 		for what, other := range map[string][32]byte{
-			"another purpose": d.Digest("other", []byte("one"), []byte("two")), "another part": d.Digest("purpose", []byte("one"), []byte("three")),
-			"the border moved": d.Digest("purpose", []byte("onet"), []byte("wo")), "one part": d.Digest("purpose", []byte("onetwo")),
-			"one part more": d.Digest("purpose", []byte("one"), []byte("two"), nil), "another keyring": open(t).Digest("purpose", []byte("one"), []byte("two")),
-			"no key": sha256.Sum256([]byte("onetwo")),
+			"another purpose":  d.Digest("other", []byte("one"), []byte("two")),
+			"another part":     d.Digest("purpose", []byte("one"), []byte("three")),
+			"the border moved": d.Digest("purpose", []byte("onet"), []byte("wo")),
+			"one part":         d.Digest("purpose", []byte("onetwo")),
+			"one part more":    d.Digest("purpose", []byte("one"), []byte("two"), nil),
+			"another keyring":  open(t).Digest("purpose", []byte("one"), []byte("two")),
+			"no key":           sha256.Sum256([]byte("onetwo")),
 		} {
 			if other == want {
 				t.Errorf("%s has the same digest", what)

@@ -69,7 +69,8 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 			HeaderRow: 1, Confidence: s.Preview.Confidence,
 			Headers: []column.Header{
 				{Name: "Name", Column: "A", Type: column.String}, {Name: "E-mail", Column: "B", Type: column.Email},
-				{Name: "Name (2)", Column: "C", Type: column.String}, {Name: "Column D", Column: "D", Type: column.String},
+				{Name: "Name (2)", Column: "C", Type: column.String},
+				{Name: "Column D", Column: "D", Type: column.String},
 			},
 			Rows: [][]*string{
 				{new("Ann"), new("ann@example.com"), new("Lee"), new("x")},
@@ -93,7 +94,8 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 		}
 		to.Location.HeaderRow = 4
 		s := read(t, to)
-		if s.Preview.HeaderRow != 4 || s.Preview.Headers[0].Name != "Bøb" || len(s.Preview.Rows) != 1 || s.Preview.Confidence != 1 {
+		if s.Preview.HeaderRow != 4 || s.Preview.Headers[0].Name != "Bøb" || len(s.Preview.Rows) != 1 ||
+			s.Preview.Confidence != 1 {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
@@ -125,7 +127,8 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 		}
 	})
 	t.Run("long cells are cut to MaxCell characters", func(t *testing.T) {
-		s := read(t, harness.Put(t, one([]string{"Text", "Emoji"}, []string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
+		s := read(t, harness.Put(t, one([]string{"Text", "Emoji"},
+			[]string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
 		for i, c := range s.Preview.Rows[0] {
 			if n := len([]rune(*c)); n != column.MaxCell {
 				t.Errorf("cell %d has %d characters", i, n)
@@ -133,7 +136,8 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 		}
 	})
 	t.Run("a missing sheet is not found", func(t *testing.T) {
-		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, harness.Absent); !errors.Is(err, source.ErrSheetNotFound) {
+		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, harness.Absent); !errors.Is(err,
+			source.ErrSheetNotFound) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -146,27 +150,33 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 	})
 	t.Run("other locations are refused", func(t *testing.T) {
 		for _, url := range []string{
-			"", "people", "http://example.com/a.csv", "ftp://example.com/a.csv", "https://", "https:///a.csv", "https://user:password@example.com/a.csv",
-			"file:///etc/passwd", "file:../atrium.db", "file:a/b.csv", "file:.hidden", "file:", "https://127.1/a.csv", "https://[::1]/a.csv",
-			"https://169.254.169.254/latest/meta-data", "https://localhost./a.csv", "https://example.com:22/a.csv", "https://\x00", "https://exam ple.com/",
+			"", "people", "http://example.com/a.csv", "ftp://example.com/a.csv", "https://", "https:///a.csv",
+			"https://user:password@example.com/a.csv",
+			"file:///etc/passwd", "file:../atrium.db", "file:a/b.csv", "file:.hidden", "file:", "https://127.1/a.csv",
+			"https://[::1]/a.csv",
+			"https://169.254.169.254/latest/meta-data", "https://localhost./a.csv", "https://example.com:22/a.csv",
+			"https://\x00", "https://exam ple.com/",
 			"https://example.com/" + strings.Repeat("a", source.MaxLocation), "\xff",
 		} {
 			to := ports.SheetTarget{Location: source.SheetLocation{URL: url}, Offer: ports.SheetOffer{Files: true}}
-			if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
+			if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err,
+				source.ErrURLNotAllowed) {
 				t.Errorf("%.40q: err = %v", url, err)
 			}
 		}
 	})
 	t.Run("a file location is refused unless files are offered", func(t *testing.T) {
 		to := ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}}
-		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
+		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err,
+			source.ErrURLNotAllowed) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("a call ends with its context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := harness.Sheets.Preview(ctx, sheetsWorkspace, harness.Put(t, one(people...))); !errors.Is(err, context.Canceled) {
+		if _, err := harness.Sheets.Preview(ctx, sheetsWorkspace, harness.Put(t, one(people...))); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -189,7 +199,8 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 		for _, tab := range s.Tabs {
 			titles = append(titles, tab.Title)
 		}
-		if !slices.Equal(titles, []string{"Secret", "Empty", "It's “odd”! & <more>"}) || !s.Tabs[0].Hidden || s.Tabs[1].Hidden {
+		if !slices.Equal(titles, []string{"Secret", "Empty", "It's “odd”! & <more>"}) || !s.Tabs[0].Hidden ||
+			s.Tabs[1].Hidden {
 			t.Fatalf("%+v", s.Tabs)
 		}
 		if s.Tab != s.Tabs[1] {

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 const issuer, otherIssuer = "https://issuer.example", "https://another.example"
@@ -40,7 +41,8 @@ func claimsOf(team *fixture.Team, name string) account.Claims {
 // address.
 func anyoneOf(rules ...identity.ClaimRule) *identity.Org {
 	return &identity.Org{
-		Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, {URL: otherIssuer, TrustEmail: true}}, ClaimRules: rules, SignUp: identity.SignUpOpen,
+		Issuers:    []identity.Issuer{{URL: issuer, TrustEmail: true}, {URL: otherIssuer, TrustEmail: true}},
+		ClaimRules: rules, SignUp: identity.SignUpOpen,
 	}
 }
 
@@ -50,7 +52,8 @@ func trySignIn(t testing.TB, s ports.Stores, org identity.OrgID, in account.Sign
 	return s.Users.SignIn(t.Context(), org, in, func(in *account.SignIn) error { return in.Settle(by) })
 }
 
-func signIn(t testing.TB, s ports.Stores, org identity.OrgID, c account.Claims, rules []identity.ClaimRule) *account.Person {
+func signIn(t testing.TB, s ports.Stores, org identity.OrgID, c account.Claims,
+	rules []identity.ClaimRule) *account.Person {
 	t.Helper()
 	p, err := trySignIn(t, s, org, account.SignIn{Claims: c, Org: anyoneOf(rules...)})
 	must(t, err)
@@ -87,9 +90,17 @@ func signedIn(t *testing.T, a Adapter) {
 		if p := is(t, a.Stores, member); p.LastSettled != nil {
 			t.Fatalf("met = %+v before", p.LastSettled)
 		}
-		signIn(t, a.Stores, team.Org, claims, nil)
-		if p := is(t, a.Stores, member); p.LastSettled == nil || p.LastSettled.Subject != member {
-			t.Fatalf("met = %+v", p.LastSettled)
+		for late := time.Now().Add(proof.Patience); ; {
+			begun := time.Now()
+			signIn(t, a.Stores, team.Org, claims, nil)
+			p := is(t, a.Stores, member)
+			if p.LastSettled != nil && p.LastSettled.Subject == member {
+				break
+			}
+			// A busy machine may need longer than claims are cached.
+			if time.Since(begun) < 900*time.Millisecond || time.Now().After(late) {
+				t.Fatalf("met = %+v", p.LastSettled)
+			}
 		}
 		time.Sleep(time.Second)
 		if p := is(t, a.Stores, member); p.LastSettled != nil {
@@ -100,7 +111,8 @@ func signedIn(t *testing.T, a Adapter) {
 		for _, tt := range []struct {
 			org             identity.OrgID
 			issuer, subject string
-		}{{a.Orgs[1], issuer, member}, {team.Org, "https://other.example", member}, {team.Org, issuer, strings.ToUpper(member)}, {team.Org, issuer, ""}} {
+		}{{a.Orgs[1], issuer, member}, {team.Org, "https://other.example", member},
+			{team.Org, issuer, strings.ToUpper(member)}, {team.Org, issuer, ""}} {
 			_, err := a.Users.SignedIn(ctx, tt.org, tt.issuer, tt.subject)
 			wantErr(t, err, account.ErrUserNotFound)
 		}
@@ -139,7 +151,8 @@ func signsIn(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	t.Run("a new user gets an account, and a workspace if the org is configured so", func(t *testing.T) {
 		for _, own := range []bool{false, true} {
-			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", own), Email: fmt.Sprint("new-", own, "@example.com"), EmailVerified: true, Name: "Änn"}
+			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", own),
+				Email: fmt.Sprint("new-", own, "@example.com"), EmailVerified: true, Name: "Änn"}
 			org := anyoneOf()
 			org.OwnSpaces = own
 			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: org})
@@ -147,10 +160,12 @@ func signsIn(t *testing.T, a Adapter) {
 			u, m, err := a.Users.Get(ctx, team.Org, p.User.ID)
 			must(t, err)
 			same(t, "person", p, &account.Person{User: *u, Memberships: m})
-			if u.Email != c.Email || !u.EmailVerified || u.Name != "Änn" || u.Service || u.Operator || u.Revision != 1 || u.CreatedAt != fixture.At.Add(time.Hour) {
+			if u.Email != c.Email || !u.EmailVerified || u.Name != "Änn" || u.Service || u.Operator ||
+				u.Revision != 1 || u.CreatedAt != fixture.At.Add(time.Hour) {
 				t.Errorf("user %+v", u)
 			}
-			if own != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") || !own && len(m) != 0 {
+			if own != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") || !own &&
+				len(m) != 0 {
 				t.Errorf("memberships %+v", m)
 			}
 			again := signIn(t, a.Stores, team.Org, c, nil)
@@ -163,32 +178,38 @@ func signsIn(t *testing.T, a Adapter) {
 			claims          account.Claims
 			linked, byEmail identity.UserID
 		}{
-			"who is linked":                    {claimsOf(team, "peer"), team.Peer.User, team.Peer.User},
-			"who has the address":              {claimsOf(team, "viewer"), "", team.Viewer.User},
-			"whatever its case":                {account.Claims{Issuer: issuer, Subject: "x", Email: "VIEWER@" + team.Workspace.Slug + ".Example", EmailVerified: true}, "", team.Viewer.User},
-			"nobody, if it only looks alike":   {account.Claims{Issuer: issuer, Subject: "x", Email: "v\u0130ewer@" + team.Workspace.Slug + ".example", EmailVerified: true}, "", ""},
-			"both, if they differ":             {account.Claims{Issuer: issuer, Subject: claimsOf(team, "peer").Subject, Email: claimsOf(team, "viewer").Email, EmailVerified: true}, team.Peer.User, team.Viewer.User},
-			"nobody, if it is not vouched for": {account.Claims{Issuer: issuer, Subject: "x", Email: claimsOf(team, "viewer").Email}, "", ""},
-			"nobody by no address":             {account.Claims{Issuer: issuer, Subject: "x", EmailVerified: true}, "", ""},
-			"nobody by what is no address":     {account.Claims{Issuer: issuer, Subject: "x", Email: "viewer@" + team.Workspace.Slug + ".example\x00", EmailVerified: true}, "", ""},
-			"nobody of another org":            {claimsOf(other, "viewer"), "", ""},
+			"who is linked":       {claimsOf(team, "peer"), team.Peer.User, team.Peer.User},
+			"who has the address": {claimsOf(team, "viewer"), "", team.Viewer.User},
+			"whatever its case": {account.Claims{Issuer: issuer, Subject: "x",
+				Email: "VIEWER@" + team.Workspace.Slug + ".Example", EmailVerified: true}, "", team.Viewer.User},
+			"nobody, if it only looks alike": {account.Claims{Issuer: issuer, Subject: "x",
+				Email: "v\u0130ewer@" + team.Workspace.Slug + ".example", EmailVerified: true}, "", ""},
+			"both, if they differ": {account.Claims{Issuer: issuer, Subject: claimsOf(team, "peer").Subject,
+				Email: claimsOf(team, "viewer").Email, EmailVerified: true}, team.Peer.User, team.Viewer.User},
+			"nobody, if it is not vouched for": {account.Claims{Issuer: issuer, Subject: "x",
+				Email: claimsOf(team, "viewer").Email}, "", ""},
+			"nobody by no address": {account.Claims{Issuer: issuer, Subject: "x", EmailVerified: true}, "", ""},
+			"nobody by what is no address": {account.Claims{Issuer: issuer, Subject: "x",
+				Email: "viewer@" + team.Workspace.Slug + ".example\x00", EmailVerified: true}, "", ""},
+			"nobody of another org": {claimsOf(other, "viewer"), "", ""},
 		} {
-			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims, Org: anyoneOf()}, func(s *account.SignIn) error {
-				if (s.Linked == nil) != (tt.linked == "") || s.Linked != nil && s.Linked.ID != tt.linked {
-					t.Errorf("%s: linked = %+v", name, s.Linked)
-				}
-				if (s.ByEmail == nil) != (tt.byEmail == "") || s.ByEmail != nil && s.ByEmail.ID != tt.byEmail {
-					t.Errorf("%s: by e-mail = %+v", name, s.ByEmail)
-				}
-				in := map[identity.UserID][]identity.WorkspaceID{}
-				for _, id := range []identity.UserID{tt.linked, tt.byEmail} {
-					if id != "" {
-						in[id] = []identity.WorkspaceID{team.Workspace.ID}
+			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims, Org: anyoneOf()},
+				func(s *account.SignIn) error {
+					if (s.Linked == nil) != (tt.linked == "") || s.Linked != nil && s.Linked.ID != tt.linked {
+						t.Errorf("%s: linked = %+v", name, s.Linked)
 					}
-				}
-				same(t, name+": in", s.MemberOf, in)
-				return errBoom
-			})
+					if (s.ByEmail == nil) != (tt.byEmail == "") || s.ByEmail != nil && s.ByEmail.ID != tt.byEmail {
+						t.Errorf("%s: by e-mail = %+v", name, s.ByEmail)
+					}
+					in := map[identity.UserID][]identity.WorkspaceID{}
+					for _, id := range []identity.UserID{tt.linked, tt.byEmail} {
+						if id != "" {
+							in[id] = []identity.WorkspaceID{team.Workspace.ID}
+						}
+					}
+					same(t, name+": in", s.MemberOf, in)
+					return errBoom
+				})
 			wantErr(t, err, errBoom)
 		}
 	})
@@ -199,7 +220,8 @@ func signsIn(t *testing.T, a Adapter) {
 		c.Name = "renamed"
 		signIn(t, a.Stores, team.Org, c, nil)
 		for _, ws := range []identity.WorkspaceID{team.Workspace.ID, second} {
-			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(team.Member.User))), []string{"user.updated", "user.linked"})
+			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(team.Member.User))),
+				[]string{"user.updated", "user.linked"})
 		}
 		same(t, "events elsewhere", len(eventsOn(t, a.Stores, other.Workspace.ID, string(team.Member.User))), 0)
 	})
@@ -207,7 +229,8 @@ func signsIn(t *testing.T, a Adapter) {
 		for _, from := range []string{issuer, otherIssuer} { // an account may be linked more than once
 			c := claimsOf(team, "admin")
 			c.Issuer = from
-			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Admin.User || len(p.Memberships) != 1 || p.Memberships[0].Role != identity.Admin {
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Admin.User || len(p.Memberships) != 1 ||
+				p.Memberships[0].Role != identity.Admin {
 				t.Fatalf("got %+v", p)
 			}
 		}
@@ -216,7 +239,8 @@ func signsIn(t *testing.T, a Adapter) {
 		c := claimsOf(team, "admin")
 		c.Subject = "second"
 		for range 2 {
-			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID == team.Admin.User || p.User.Email != "" || len(p.Memberships) != 0 {
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID == team.Admin.User || p.User.Email != "" ||
+				len(p.Memberships) != 0 {
 				t.Fatalf("got %+v", p)
 			}
 		}
@@ -233,7 +257,8 @@ func signsIn(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "user", u.ID, p.User.ID)
 		c.Email = claimsOf(team, "owner").Email
-		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != moved.User.ID || p.User.Email != "Moved@example.com" {
+		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != moved.User.ID ||
+			p.User.Email != "Moved@example.com" {
 			t.Fatalf("got %+v", p)
 		}
 		u, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
@@ -241,7 +266,8 @@ func signsIn(t *testing.T, a Adapter) {
 		same(t, "user", u.ID, team.Owner.User)
 	})
 	t.Run("control characters in a token's claims do not prevent a sign-in", func(t *testing.T) {
-		c := account.Claims{Issuer: issuer, Subject: "odd", Email: "odd@example.com\x00", EmailVerified: true, Name: "O\x00dd\n"}
+		c := account.Claims{Issuer: issuer, Subject: "odd", Email: "odd@example.com\x00", EmailVerified: true,
+			Name: "O\x00dd\n"}
 		for range 2 {
 			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.Email != "" || p.User.Name != "Odd" {
 				t.Fatalf("got %+v", p)
@@ -250,9 +276,10 @@ func signsIn(t *testing.T, a Adapter) {
 	})
 	t.Run("nothing is saved if settle fails", func(t *testing.T) {
 		c := account.Claims{Issuer: issuer, Subject: "fails", Email: "fails@example.com", EmailVerified: true}
-		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: anyoneOf()}, func(s *account.SignIn) error {
-			return errors.Join(s.Settle(identity.System(team.Org, "", "sign-in", fixture.At)), errBoom)
-		})
+		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: anyoneOf()},
+			func(s *account.SignIn) error {
+				return errors.Join(s.Settle(identity.System(team.Org, "", "sign-in", fixture.At)), errBoom)
+			})
 		wantErr(t, err, errBoom)
 		_, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
 		wantErr(t, err, account.ErrUserNotFound)
@@ -267,7 +294,8 @@ func signInsRace(t *testing.T, a Adapter) {
 			return a.Workspaces.Members(ctx, team.Org, team.Workspace.ID, q)
 		}))
 	}
-	rules := []identity.ClaimRule{{Issuer: issuer, Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Viewer}}
+	rules := []identity.ClaimRule{{Issuer: issuer, Claim: "in", Value: "true", Workspace: team.Workspace.Slug,
+		Role: identity.Viewer}}
 	for name, c := range map[string]account.Claims{
 		"with an address":    {Email: "raced@example.com", EmailVerified: true},
 		"without an address": {},
@@ -300,7 +328,8 @@ func signInsRace(t *testing.T, a Adapter) {
 			org := anyoneOf()
 			org.Issuers = append(org.Issuers, identity.Issuer{URL: fmt.Sprint(issuer, "/", i), TrustEmail: true})
 			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{
-				Claims: account.Claims{Issuer: fmt.Sprint(issuer, "/", i), Subject: "sharer", Email: "shared@example.com", EmailVerified: true}, Org: org,
+				Claims: account.Claims{Issuer: fmt.Sprint(issuer, "/", i), Subject: "sharer",
+					Email: "shared@example.com", EmailVerified: true}, Org: org,
 			})
 			if err == nil {
 				ids[i] = p.User.ID
@@ -312,7 +341,8 @@ func signInsRace(t *testing.T, a Adapter) {
 		}
 	})
 	for name, made := range map[string]bool{"that nobody has": false, "of an account that was made before": true} {
-		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are separate accounts", func(t *testing.T) {
+		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are separate "+
+			"accounts", func(t *testing.T) {
 			email := fmt.Sprint("recycled-", made, "@example.com")
 			if made {
 				newcomer(t, a.Stores, team.Org, email)
@@ -320,7 +350,9 @@ func signInsRace(t *testing.T, a Adapter) {
 			var mu sync.Mutex
 			people := map[identity.UserID]string{}
 			must(t, errors.Join(atOnce(8, func(i int) error {
-				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint(email, i), Email: email, EmailVerified: true}, Org: anyoneOf()})
+				p, err := trySignIn(t, a.Stores, team.Org,
+					account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint(email, i), Email: email,
+						EmailVerified: true}, Org: anyoneOf()})
 				if err == nil {
 					mu.Lock()
 					defer mu.Unlock()
@@ -339,7 +371,9 @@ func signInsRace(t *testing.T, a Adapter) {
 	}
 	t.Run("of accounts that claim one address at once one gets it, and all stay separate", func(t *testing.T) {
 		ids := map[identity.UserID]int{}
-		claim := func(i int) account.Claims { return account.Claims{Issuer: issuer, Subject: fmt.Sprint("claimer ", i)} }
+		claim := func(i int) account.Claims {
+			return account.Claims{Issuer: issuer, Subject: fmt.Sprint("claimer ", i)}
+		}
 		for i := range 8 {
 			ids[signIn(t, a.Stores, team.Org, claim(i), nil).User.ID] = i
 		}

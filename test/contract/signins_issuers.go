@@ -14,11 +14,14 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	org, ws := team.Org, team.Workspace
 	rules := []identity.ClaimRule{
-		{Issuer: issuer, Claim: "in", Value: "true", Workspace: ws.Slug, Role: identity.Admin}, {Issuer: issuer, Claim: "in", Value: "true", Operator: true},
-		{Issuer: otherIssuer, Claim: "in", Value: "true", Workspace: ws.Slug, Role: identity.Viewer}, {Issuer: otherIssuer, Claim: "in", Value: "true", Operator: true},
+		{Issuer: issuer, Claim: "in", Value: "true", Workspace: ws.Slug, Role: identity.Admin},
+		{Issuer: issuer, Claim: "in", Value: "true", Operator: true},
+		{Issuer: otherIssuer, Claim: "in", Value: "true", Workspace: ws.Slug, Role: identity.Viewer},
+		{Issuer: otherIssuer, Claim: "in", Value: "true", Operator: true},
 	}
 	as := func(url string, in bool) account.Claims {
-		return account.Claims{Issuer: url, Subject: "sub", Email: "both@" + ws.Slug + ".example", EmailVerified: true, Raw: map[string]any{"in": in}}
+		return account.Claims{Issuer: url, Subject: "sub", Email: "both@" + ws.Slug + ".example", EmailVerified: true,
+			Raw: map[string]any{"in": in}}
 	}
 	t.Run("the roles given by claim rules are stored per issuer", func(t *testing.T) {
 		for _, step := range []struct {
@@ -27,9 +30,11 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 			by      []string
 		}{
 			{as(issuer, true), account.Granted{issuer: identity.Admin}, []string{issuer}},
-			{as(otherIssuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer}, []string{otherIssuer, issuer}},
+			{as(otherIssuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer},
+				[]string{otherIssuer, issuer}},
 			{as(issuer, false), account.Granted{otherIssuer: identity.Viewer}, []string{otherIssuer}},
-			{as(issuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer}, []string{otherIssuer, issuer}},
+			{as(issuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer},
+				[]string{otherIssuer, issuer}},
 			{as(otherIssuer, false), account.Granted{issuer: identity.Admin}, []string{issuer}},
 		} {
 			p := signIn(t, a.Stores, org, step.claims, rules)
@@ -78,10 +83,11 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 	}
 	given := func(t *testing.T, c account.Claims) (found []account.Pending) {
 		t.Helper()
-		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: invitedOnly}, func(s *account.SignIn) error {
-			found = s.Invitations
-			return errBoom
-		})
+		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: invitedOnly},
+			func(s *account.SignIn) error {
+				found = s.Invitations
+				return errBoom
+			})
 		wantErr(t, err, errBoom)
 		return found
 	}
@@ -93,7 +99,8 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		i, _ := invite(t, a.Stores, team.Owner, team.Workspace.ID, email, identity.Member)
 		for _, address := range []string{email, "GUEST@Example.com"} {
 			found := given(t, claims(address))
-			if len(found) != 1 || found[0].ID != i.ID || found[0].Role != identity.Member || found[0].Inviter != identity.Owner || !found[0].ExpiresAt.Equal(i.ExpiresAt) {
+			if len(found) != 1 || found[0].ID != i.ID || found[0].Role != identity.Member ||
+				found[0].Inviter != identity.Owner || !found[0].ExpiresAt.Equal(i.ExpiresAt) {
 				t.Errorf("%s is given %+v", address, found)
 			}
 		}
@@ -106,7 +113,8 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		invite(t, a.Stores, team.Admin, team.Workspace.ID, "late@example.com", identity.Viewer)
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, team.Admin.User))
 		invite(t, a.Stores, team.Owner, w.ID, "late@example.com", identity.Viewer)
-		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		found := given(t, claims("late@example.com"))
 		if len(found) != 1 || found[0].Inviter != identity.NoRole {
 			t.Errorf("it is given %+v", found)
@@ -125,7 +133,8 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		invite(t, a.Stores, team.Owner, team.Workspace.ID, "joins-once@example.com", identity.Viewer)
 		ids := make([]identity.UserID, 8)
 		for _, err := range atOnce(len(ids), func(i int) error {
-			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: claims("joins-once@example.com"), Org: invitedOnly})
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: claims("joins-once@example.com"),
+				Org: invitedOnly})
 			if err == nil {
 				ids[i] = p.User.ID
 			}
@@ -140,7 +149,8 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 	t.Run("an expired invitation does not permit a sign-up", func(t *testing.T) {
 		invite(t, a.Stores, team.Owner, team.Workspace.ID, "expired@example.com", identity.Viewer)
 		by := identity.System(team.Org, "", "sign-in", fixture.At.Add(account.InvitationLasts+time.Hour))
-		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: claims("expired@example.com"), Org: invitedOnly}, func(s *account.SignIn) error { return s.Settle(by) })
+		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: claims("expired@example.com"), Org: invitedOnly},
+			func(s *account.SignIn) error { return s.Settle(by) })
 		wantErr(t, err, account.ErrSignUpClosed)
 	})
 }

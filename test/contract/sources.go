@@ -60,21 +60,23 @@ func sourceReads(t *testing.T, a Adapter) {
 			return nil, errBoom
 		}), errBoom)
 	})
-	t.Run("a location can be attached once per type and workspace, even with another header row or connection", func(t *testing.T) {
-		again := fixture.SheetReading()
-		again.Location = sheet.Location
-		again.Location.Sheet.HeaderRow, again.Location.Connection = 7, connection.NewID()
-		wantErr(t, addSource(t, a.Stores, by, again), source.ErrAlreadyAttached)
-		must(t, addSource(t, a.Stores, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, again))
-		other := fixture.People
-		other.Key = "animals"
-		must(t, a.Sources.Add(ctx, team.Owner, func(others int) (*source.Source, error) {
-			return source.New(team.Owner, other, fixture.SourceDraft(again), again, others)
-		}))
-	})
+	t.Run("a location can be attached once per type and workspace, even with another header row or connection",
+		func(t *testing.T) {
+			again := fixture.SheetReading()
+			again.Location = sheet.Location
+			again.Location.Sheet.HeaderRow, again.Location.Connection = 7, connection.NewID()
+			wantErr(t, addSource(t, a.Stores, by, again), source.ErrAlreadyAttached)
+			must(t, addSource(t, a.Stores, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, again))
+			other := fixture.People
+			other.Key = "animals"
+			must(t, a.Sources.Add(ctx, team.Owner, func(others int) (*source.Source, error) {
+				return source.New(team.Owner, other, fixture.SourceDraft(again), again, others)
+			}))
+		})
 	t.Run("a deleted workspace gets no source", func(t *testing.T) {
 		gone := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		_, err := a.Workspaces.Update(ctx, gone.Owner, gone.Owner.Workspace, nil, func(w *account.Workspace) error { return w.Delete(gone.Owner, nil) })
+		_, err := a.Workspaces.Update(ctx, gone.Owner, gone.Owner.Workspace, nil,
+			func(w *account.Workspace) error { return w.Delete(gone.Owner, nil) })
 		must(t, err)
 		wantErr(t, addSource(t, a.Stores, gone.Owner, fixture.SheetReading()), identity.ErrWorkspaceNotFound)
 	})
@@ -107,9 +109,15 @@ func sourceStrangers(t *testing.T, a Adapter) {
 		t.Run(name+" has no such source", func(t *testing.T) {
 			_, err := a.Sources.Get(ctx, ws, made.ID)
 			wantErr(t, err, source.ErrNotFound)
-			_, err = a.Sources.Update(ctx, ws, made.ID, func(*source.Source) error { t.Error("it was changed"); return nil })
+			_, err = a.Sources.Update(ctx, ws, made.ID, func(*source.Source) error {
+				t.Error("it was changed")
+				return nil
+			})
 			wantErr(t, err, source.ErrNotFound)
-			must(t, a.Sources.UpdateThrough(ctx, ws, through, func(*source.Source) error { t.Error("it was changed"); return nil }))
+			must(t, a.Sources.UpdateThrough(ctx, ws, through, func(*source.Source) error {
+				t.Error("it was changed")
+				return nil
+			}))
 			found, err := a.Sources.Through(ctx, ws, through)
 			must(t, err)
 			same(t, "through", len(found), 0)
@@ -131,8 +139,13 @@ func sourceUpdates(t *testing.T, a Adapter) {
 
 	t.Run("Update stores every field that can change", func(t *testing.T) {
 		changed, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
-			s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{Columns: []column.Header{{Name: "Contact", Type: column.Email}, {Name: "Age", Type: column.Integer}, {Name: "x"}}, RowEstimate: 99}}, 0.5)
-			s.Refreshed(system, nil, source.Outcome{Of: 2, Failure: &source.Failure{Code: "sheet_not_shared", Transient: true, Hint: "Share it.", At: system.At}}, 0.5)
+			s.Refreshed(system, &fixture.People,
+				source.Outcome{
+					Of: 1, Reading: source.Reading{Columns: []column.Header{{Name: "Contact", Type: column.Email},
+						{Name: "Age", Type: column.Integer}, {Name: "x"}}, RowEstimate: 99}}, 0.5)
+			s.Refreshed(system, nil, source.Outcome{Of: 2,
+				Failure: &source.Failure{Code: "sheet_not_shared", Transient: true, Hint: "Share it.", At: system.At}},
+				0.5)
 			return nil
 		})
 		must(t, err)
@@ -142,9 +155,11 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "source", got, changed)
-		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error { s.Pause(system, source.ConnectionRevoked); return nil })
+		_, err = a.Sources.Update(ctx, by.Workspace, made.ID,
+			func(s *source.Source) error { s.Pause(system, source.ConnectionRevoked); return nil })
 		must(t, err)
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"source.paused", "source.drifted", "source.attached"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
+			[]string{"source.paused", "source.drifted", "source.attached"})
 	})
 	t.Run("Update stores nothing of a change that fails", func(t *testing.T) {
 		before, err := a.Sources.Get(ctx, by.Workspace, made.ID)
@@ -159,7 +174,8 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		same(t, "source", after, before)
 	})
 	t.Run("Update deletes a detached source, and keeps its events and remembered choices", func(t *testing.T) {
-		_, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error { return s.Detach(by, nil) })
+		_, err := a.Sources.Update(ctx, by.Workspace, made.ID,
+			func(s *source.Source) error { return s.Detach(by, nil) })
 		must(t, err)
 		_, err = a.Sources.Get(ctx, by.Workspace, made.ID)
 		wantErr(t, err, source.ErrNotFound)
@@ -181,7 +197,9 @@ func sourcesThrough(t *testing.T, a Adapter) {
 	one, two := connection.NewID(), connection.NewID()
 	fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	sheet := fixture.Source(t, a.Stores, by, fixture.BookReading(two))
-	first, second, third := fixture.Source(t, a.Stores, by, fixture.TableReading(one)), fixture.Source(t, a.Stores, by, fixture.TableReading(one)), fixture.Source(t, a.Stores, by, fixture.TableReading(two))
+	first, second, third := fixture.Source(t, a.Stores, by, fixture.TableReading(one)),
+		fixture.Source(t, a.Stores, by, fixture.TableReading(one)),
+		fixture.Source(t, a.Stores, by, fixture.TableReading(two))
 
 	ids := func(through connection.ID) (ids []source.ID) {
 		found, err := a.Sources.Through(ctx, by.Workspace, through)
@@ -218,7 +236,8 @@ func sourcesThrough(t *testing.T, a Adapter) {
 			}
 			return nil
 		}))
-		for id, want := range map[source.ID]source.Status{sheet.ID: source.Paused, first.ID: source.Paused, second.ID: source.Paused, third.ID: source.Active} {
+		for id, want := range map[source.ID]source.Status{sheet.ID: source.Paused, first.ID: source.Paused,
+			second.ID: source.Paused, third.ID: source.Active} {
 			s, err := a.Sources.Get(ctx, by.Workspace, id)
 			must(t, err)
 			same(t, "status", s.Status(), want)
@@ -298,7 +317,8 @@ func sourceRaces(t *testing.T, a Adapter) {
 			var both sync.WaitGroup
 			both.Go(func() {
 				_, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
-					s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{RowEstimate: 99}}, 0)
+					s.Refreshed(system, &fixture.People,
+						source.Outcome{Of: 1, Reading: source.Reading{RowEstimate: 99}}, 0)
 					return nil
 				})
 				if err != nil {
@@ -317,7 +337,8 @@ func sourceRaces(t *testing.T, a Adapter) {
 			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 			must(t, err)
 			// Both orders are correct: the refresh before the pause, or not at all.
-			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() || got.RowEstimate == 99 && got.LastRefreshedAt.IsZero() {
+			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() || got.RowEstimate == 99 &&
+				got.LastRefreshedAt.IsZero() {
 				t.Fatalf("%+v", got)
 			}
 		}

@@ -33,6 +33,24 @@ func Tickets(t *testing.T, open Opener) {
 			wantErr(t, err, identity.ErrUnauthenticated)
 		})
 	}
+	t.Run("a ticket resumes any number of times once it was taken, until a time after the last", func(t *testing.T) {
+		hash, want := issue(account.Proof{Key: account.NewToken().Hash()})
+		_, err := a.Tickets.Resume(ctx, org, hash, fixture.At)
+		wantErr(t, err, identity.ErrUnauthenticated)
+		_, err = a.Tickets.Take(ctx, org, hash, fixture.At)
+		must(t, err)
+		at := fixture.At
+		for range 2 {
+			at = at.Add(account.ResumeWithin - time.Microsecond)
+			got, err := a.Second().Tickets.Resume(ctx, org, hash, at)
+			must(t, err)
+			same(t, "the proof", got.Proof, want.Proof)
+		}
+		_, err = a.Tickets.Resume(ctx, a.Orgs[1], hash, at)
+		wantErr(t, err, identity.ErrUnauthenticated)
+		_, err = a.Tickets.Resume(ctx, org, hash, at.Add(account.ResumeWithin))
+		wantErr(t, err, identity.ErrUnauthenticated)
+	})
 	t.Run("of many callers that take a ticket at once one gets it", func(t *testing.T) {
 		hash, _ := issue(account.Proof{})
 		second, had := a.Second(), 0

@@ -141,7 +141,8 @@ func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.R
 		return fmt.Errorf("they are %q", was.role)
 	case e.Actor == "" && to < was.byHand:
 		return fmt.Errorf("%q was given by hand", was.byHand)
-	case e.Actor == "", e.Actor == user && to == identity.NoRole && from <= ceilingOf(e.Key) && e.Key != keyOf(identity.Viewer):
+	case e.Actor == "", e.Actor == user && to == identity.NoRole && from <= ceilingOf(e.Key) &&
+		e.Key != keyOf(identity.Viewer):
 		return nil
 	}
 	return tr.may(e, max(from, to))

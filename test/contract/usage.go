@@ -49,7 +49,8 @@ func usageCounts(t *testing.T, a Adapter) {
 	same(t, "usage with a template", used(t), template)
 	var drafts []*prompt.Version
 	for _, text := range []string{"one", "three"} {
-		_, v, err := service.AddVersion(ctx, by, made.ID, prompt.VersionDraft{Content: prompt.Content{Text: text, Format: prompt.Mustache}})
+		_, v, err := service.AddVersion(ctx, by, made.ID,
+			prompt.VersionDraft{Content: prompt.Content{Text: text, Format: prompt.Mustache}})
 		must(t, err)
 		drafts = append(drafts, v)
 	}
@@ -89,7 +90,8 @@ func usageCounts(t *testing.T, a Adapter) {
 	})
 	t.Run("chat templates are counted likewise", func(t *testing.T) {
 		before := used(t)
-		c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "chat", Instructions: "do"}}, chat.Facts{Registry: fixture.Registry(t)})
+		c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "chat", Instructions: "do"}},
+			chat.Facts{Registry: fixture.Registry(t)})
 		must(t, err)
 		must(t, a.Chats.Add(ctx, c))
 		with := before
@@ -122,14 +124,16 @@ func usageRaces(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
 	limits := quota.Limits{Amounts: quota.Default()}
-	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil })
+	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users,
+		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil })
 	var ids []prompt.ID
 	for i := range room - 1 {
 		p, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("before ", i), Type: prompt.Text})
 		must(t, err)
 		ids = append(ids, p.ID)
 		if i > 0 {
-			_, _, err = service.AddVersion(ctx, by, p.ID, prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
+			_, _, err = service.AddVersion(ctx, by, p.ID,
+				prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
 			must(t, err)
 		}
 	}
@@ -139,10 +143,41 @@ func usageRaces(t *testing.T, a Adapter) {
 		return err
 	}), quota.ErrExceeded), 1)
 	same(t, "versions made", got(t, atOnce(writers, func(int) error {
-		_, _, err := service.AddVersion(ctx, by, ids[rand.N(len(ids))], prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
+		_, _, err := service.AddVersion(ctx, by, ids[rand.N(len(ids))],
+			prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
 		return err
 	}), quota.ErrExceeded), 1)
+	usageRacesForBytes(t, a, by)
 	used, err := a.Usage.Of(ctx, by.Workspace, by.At)
 	must(t, err)
 	same(t, "used", []int64{used.PromptTemplates, used.PromptVersions}, []int64{room, room - 1})
+}
+
+// usageRacesForBytes has concurrent writers make texts longer in a workspace that has room for three of them.
+func usageRacesForBytes(t *testing.T, a Adapter, by identity.Actor) {
+	const room, writers, added = 3, 12, 100
+	ctx := t.Context()
+	var made []*chat.Template
+	for range writers {
+		made = append(made, fixture.Chat(t, a.Stores, by, chat.Draft{}))
+	}
+	before, err := a.Usage.Of(ctx, by.Workspace, by.At)
+	must(t, err)
+	limits := quota.Limits{Amounts: quota.Default()}
+	limits.StorageBytes = before.StorageBytes + room*added
+	same(t, "texts made longer", got(t, atOnce(writers, func(i int) error {
+		return a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			_, err := tx.Chats.Update(ctx, by, made[i].ID, func(c *chat.Template) error {
+				longer := c.Greeting + strings.Repeat("x", added)
+				return c.Change(by, nil, chat.Changes{Greeting: &longer}, chat.Facts{})
+			})
+			if err != nil {
+				return err
+			}
+			return tx.CheckUsage(ctx, by, limits, quota.StorageBytes)
+		})
+	}), quota.ErrExceeded), room)
+	after, err := a.Usage.Of(ctx, by.Workspace, by.At)
+	must(t, err)
+	same(t, "bytes", after.StorageBytes, limits.StorageBytes)
 }

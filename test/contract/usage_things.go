@@ -44,15 +44,17 @@ func usageOfThings(t *testing.T, a Adapter) {
 		same(t, "after it expired", used(t, account.InvitationLasts).Members, before.Members)
 		must(t, withdraw(t, a.Stores, team.Admin, ws, i.ID))
 		same(t, "after its end", used(t, 0).Members, before.Members)
-		must(t, changeWorkspace(t, a.Stores, team.Owner, ws, []identity.UserID{team.Member.User}, func(w *account.Workspace) error {
-			return w.Remove(team.Owner, nil, team.Member.User, false)
-		}))
+		must(t, changeWorkspace(t, a.Stores, team.Owner, ws, []identity.UserID{team.Member.User},
+			func(w *account.Workspace) error {
+				return w.Remove(team.Owner, nil, team.Member.User, false)
+			}))
 		same(t, "after a member left", used(t, 0).Members, before.Members-1)
 	})
 	t.Run("live connections count", func(t *testing.T) {
 		c := fixture.Connection(t, a.Stores, team.Admin)
 		same(t, "connections", used(t, 0).Connections, int64(1))
-		_, err := a.Connections.Update(ctx, ws, c.ID, func(c *connection.Connection, _ int) error { return c.Revoke(team.Admin, nil) })
+		_, err := a.Connections.Update(ctx, ws, c.ID,
+			func(c *connection.Connection, _ int) error { return c.Revoke(team.Admin, nil) })
 		must(t, err)
 		same(t, "after revocation", used(t, 0).Connections, int64(0))
 	})
@@ -75,11 +77,13 @@ func membersRace(t *testing.T, a Adapter) {
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
 	limits.Members = used.Members + 2
 	people := accounts.NewService(
-		a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{},
+		a.Atomic, a.Users, a.People, a.Erasures, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(),
+		func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{},
 		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
 	)
 	same(t, "invited", got(t, atOnce(16, func(i int) error {
-		_, err := people.Invite(ctx, team.Admin, &identity.Org{ID: a.Orgs[0]}, ws, fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
+		_, err := people.Invite(ctx, team.Admin, &identity.Org{ID: a.Orgs[0]}, ws,
+			fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
 		return err
 	}), quota.ErrPlanLimit), 2)
 	used, err = a.Usage.Of(ctx, ws, fixture.At)
@@ -90,6 +94,7 @@ func membersRace(t *testing.T, a Adapter) {
 // Meters is the suite for ports.Meters.
 func Meters(t *testing.T, open Opener) {
 	a := open(t)
+	t.Run("usage events wait in an outbox", func(t *testing.T) { usageOutbox(t, a) })
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	period := billing.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}

@@ -24,7 +24,8 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 			issuer := fixture.NewIssuer(t, alg)
 			c, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
 			must(t, err)
-			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified || c.Raw["sub"] != "ann-1" || c.IssuedAt != noon || c.ExpiresAt != noon.Add(time.Hour) {
+			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified ||
+				c.Raw["sub"] != "ann-1" || c.IssuedAt != noon || c.ExpiresAt != noon.Add(time.Hour) {
 				t.Fatalf("claims = %+v", c)
 			}
 		})
@@ -40,15 +41,22 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 	}
 	t.Run("every invalid token gets the same error, ErrUnauthenticated, without details", func(t *testing.T) {
 		for name, token := range map[string]string{
-			"no JWT": "garbage", "empty": "", "of an issuer that is not trusted": stranger.Token(stranger.Claims(app, noon)),
-			"for another application": claims("aud", "elsewhere"), "without an audience": claims("aud", nil), "without a subject": claims("sub", nil),
-			"with a NUL in its subject": claims("sub", "ann\x00"), "with a line break": claims("sub", "ann\n"), "with a control character of Latin 1": claims("sub", "ann\u0085"),
-			"without an end": claims("exp", nil), "expired": claims("exp", noon.Add(-61*time.Second).Unix()),
-			"not valid yet": claims("nbf", noon.Add(61*time.Second).Unix()), "issued in the future": claims("iat", noon.Add(61*time.Second).Unix()),
-			"signed by another key": fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": issuer.Key().ID}, issuer.Claims(app, noon), fixture.NewSigningKey(t, "ES256", "x").Private),
+			"no JWT": "garbage", "empty": "",
+			"of an issuer that is not trusted": stranger.Token(stranger.Claims(app, noon)),
+			"for another application":          claims("aud", "elsewhere"), "without an audience": claims("aud", nil),
+			"without a subject":         claims("sub", nil),
+			"with a NUL in its subject": claims("sub", "ann\x00"), "with a line break": claims("sub", "ann\n"),
+			"with a control character of Latin 1": claims("sub", "ann\u0085"),
+			"without an end":                      claims("exp", nil),
+			"expired":                             claims("exp", noon.Add(-61*time.Second).Unix()),
+			"not valid yet":                       claims("nbf", noon.Add(61*time.Second).Unix()),
+			"issued in the future":                claims("iat", noon.Add(61*time.Second).Unix()),
+			"signed by another key": fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": issuer.Key().ID},
+				issuer.Claims(app, noon), fixture.NewSigningKey(t, "ES256", "x").Private),
 		} {
 			c, err := verifier.Verify(t.Context(), trust(issuer), token, noon)
-			if c != nil || !errors.Is(err, identity.ErrUnauthenticated) || err.Error() != identity.ErrUnauthenticated.Error() {
+			if c != nil || !errors.Is(err, identity.ErrUnauthenticated) ||
+				err.Error() != identity.ErrUnauthenticated.Error() {
 				t.Errorf("%s: %+v, %v", name, c, err)
 			}
 		}
@@ -59,7 +67,8 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		}
 	})
 	t.Run("clocks may differ by a minute", func(t *testing.T) {
-		for _, token := range []string{claims("exp", noon.Add(-59*time.Second).Unix()), claims("nbf", noon.Add(59*time.Second).Unix()), claims("iat", noon.Add(59*time.Second).Unix())} {
+		for _, token := range []string{claims("exp", noon.Add(-59*time.Second).Unix()),
+			claims("nbf", noon.Add(59*time.Second).Unix()), claims("iat", noon.Add(59*time.Second).Unix())} {
 			if _, err := verifier.Verify(t.Context(), trust(issuer), token, noon); err != nil {
 				t.Error(err)
 			}
@@ -79,7 +88,8 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 	t.Run("the error is ErrUnavailable if keys were never fetched", func(t *testing.T) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		issuer.Answer(fixture.Failing)
-		if _, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon); !errors.Is(err, ports.ErrUnavailable) {
+		if _, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)),
+			noon); !errors.Is(err, ports.ErrUnavailable) {
 			t.Errorf("error = %v, want ErrUnavailable", err)
 		}
 	})
@@ -88,7 +98,8 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		issuer.Answer(fixture.Silent)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, err := open(t).Verify(ctx, trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon); !errors.Is(err, ports.ErrUnavailable) {
+		if _, err := open(t).Verify(ctx, trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon); !errors.Is(err,
+			ports.ErrUnavailable) {
 			t.Errorf("error = %v, want ErrUnavailable", err)
 		}
 	})
@@ -102,7 +113,8 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		if _, err := v.Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, soon)), soon); err != nil {
 			t.Errorf("the new key a minute later: %v", err)
 		}
-		if _, err := v.Verify(t.Context(), trust(issuer), old, noon.Add(5*time.Minute)); !errors.Is(err, identity.ErrUnauthenticated) {
+		if _, err := v.Verify(t.Context(), trust(issuer), old, noon.Add(5*time.Minute)); !errors.Is(err,
+			identity.ErrUnauthenticated) {
 			t.Errorf("the withdrawn key five minutes later: %v", err)
 		}
 	})

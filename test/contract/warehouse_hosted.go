@@ -84,7 +84,8 @@ func (h *Hosted) Resolving(_ *testing.T, lookup func(context.Context, string) ([
 // Confined opens the kind in child processes, which end with the test.
 func (h *Hosted) Confined(t *testing.T) ports.Warehouse {
 	t.Helper()
-	runner, err := confine.New(confine.DefaultLimits(), 4, h.program, hostedChild, base64.StdEncoding.EncodeToString([]byte(h.Authority.PEM)))
+	runner, err := confine.New(confine.DefaultLimits(), 4, h.program, hostedChild,
+		base64.StdEncoding.EncodeToString([]byte(h.Authority.PEM)))
 	must(t, err)
 	t.Cleanup(func() {
 		if err := runner.Close(); err != nil {
@@ -121,7 +122,8 @@ func StandIn(name string) (host string, port uint16) {
 
 // Unreached are the failures of the network and of TLS before a vendor's server receives a request. serve starts a
 // server that authority has certified for 127.0.0.1. target returns a target at an address whose user can read.
-func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority) uint16, target func(t *testing.T, host string, port uint16) ports.Target) []WarehouseFailure {
+func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority) uint16,
+	target func(t *testing.T, host string, port uint16) ports.Target) []WarehouseFailure {
 	ours := func(t *testing.T) uint16 { return serve(t, h.Authority) }
 	scripted := func(script func(io.ReadWriter)) func(*testing.T) uint16 {
 		return func(t *testing.T) uint16 { return listen(t, "127.0.0.1:0", script).port }
@@ -131,31 +133,39 @@ func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority
 		return func(t *testing.T) ports.Target { return target(t, host, port(t)) }
 	}
 	return []WarehouseFailure{
-		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy, Target: func(t *testing.T) ports.Target {
-			to := target(t, "127.0.0.1", ours(t))
-			to.Egress = identity.Egress{}
-			return to
-		}},
-		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve, Target: at("no-such-host.example.com", ours)},
-		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect, Target: at("127.0.0.1", func(t *testing.T) uint16 {
-			l := listen(t, "127.0.0.1:0", silent)
-			l.stop()
-			return l.port
-		})},
-		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect, Target: at("255.255.255.255", ours)},
-		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			to := target(t, "127.0.0.1", scripted(silent)(t))
-			to.Limits.Connect = 200 * time.Millisecond
-			return to
-		}},
-		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS, Target: at("127.0.0.1", scripted(func(c io.ReadWriter) {
-			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
-			silent(c)
-		}))},
-		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS, Target: at("127.0.0.1", func(t *testing.T) uint16 {
-			return serve(t, fixture.NewAuthority(t))
-		})},
-		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS, Target: at("localhost", ours)},
+		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
+			Target: func(t *testing.T) ports.Target {
+				to := target(t, "127.0.0.1", ours(t))
+				to.Egress = identity.Egress{}
+				return to
+			}},
+		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve,
+			Target: at("no-such-host.example.com", ours)},
+		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect,
+			Target: at("127.0.0.1", func(t *testing.T) uint16 {
+				l := listen(t, "127.0.0.1:0", silent)
+				l.stop()
+				return l.port
+			})},
+		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect,
+			Target: at("255.255.255.255", ours)},
+		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS,
+			Target: func(t *testing.T) ports.Target {
+				to := target(t, "127.0.0.1", scripted(silent)(t))
+				to.Limits.Connect = 200 * time.Millisecond
+				return to
+			}},
+		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS,
+			Target: at("127.0.0.1", scripted(func(c io.ReadWriter) {
+				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+				silent(c)
+			}))},
+		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS,
+			Target: at("127.0.0.1", func(t *testing.T) uint16 {
+				return serve(t, fixture.NewAuthority(t))
+			})},
+		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS,
+			Target: at("localhost", ours)},
 	}
 }
 
@@ -170,9 +180,11 @@ func (h *Hosted) OverTLS(t *testing.T) func(then func(io.ReadWriter)) func(io.Re
 func (h *Hosted) Scripts(t *testing.T) []HostileScript {
 	t.Helper()
 	return append(HTTPScripts(h.OverTLS(t)),
-		HostileScript{Name: "it has TLS of another authority", Plain: true, Codes: []connection.Code{connection.TLSUntrusted},
+		HostileScript{Name: "it has TLS of another authority", Plain: true,
+			Codes: []connection.Code{connection.TLSUntrusted},
 			Serve: OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), func(io.ReadWriter) {})},
-		HostileScript{Name: "it has TLS for another name", Plain: true, Codes: []connection.Code{connection.TLSNameMismatch},
+		HostileScript{Name: "it has TLS for another name", Plain: true,
+			Codes: []connection.Code{connection.TLSNameMismatch},
 			Serve: OverTLS(h.Authority.ServerTLS(t, "db.example.com"), func(io.ReadWriter) {})},
 	)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // HostileHarness is a kind of warehouse that the suite connects to hostile servers.
@@ -52,6 +53,18 @@ type HostileScript struct {
 // hostileLimits are a fifth of the production limits, so that the suite needs only seconds.
 var hostileLimits = ports.Limits{Connect: time.Second, Statement: time.Second, Total: 2 * time.Second, Bytes: 1 << 20}
 
+// limits returns hostileLimits, and four times as much for a server that must not be refused because time was up: a
+// busy
+// machine needs it. Some clients wait for the first words of these servers, which takes most of Connect.
+func (s HostileScript) limits() ports.Limits {
+	l := hostileLimits
+	late := slices.Contains(s.Codes, connection.ConnectTimeout) || slices.Contains(s.Codes, connection.QueryTimeout)
+	if !late && !proof.Running() {
+		l.Connect, l.Statement, l.Total = 4*l.Connect, 4*l.Statement, 4*l.Total
+	}
+	return l
+}
+
 // hostileMemory is the number of bytes by which the memory of this process may grow.
 const hostileMemory = 64 << 20
 
@@ -67,7 +80,8 @@ func HostileWarehouse(t *testing.T, harness HostileHarness) {
 			w := harness.Open(t)
 			server := listen(t, "127.0.0.1:0", s.Serve)
 			to := harness.Target(t, "127.0.0.1", server.port)
-			to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, hostileLimits
+			to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+				s.limits()
 			if s.To != nil {
 				to = s.To(to)
 			}
@@ -79,25 +93,22 @@ func HostileWarehouse(t *testing.T, harness HostileHarness) {
 			if !slices.Contains(s.Codes, r.Failure()) {
 				t.Errorf("failure = %q, want one of %q: %+v", r.Failure(), s.Codes, r.Checks)
 			}
-			most := to.Limits.Total
+			most := hostileLimits.Total
 			if s.Plain {
 				most /= 2
 			}
-			if took > most+time.Second {
-				t.Errorf("it took %v, more than %v", took, most)
-			}
+			proof.Within(t, s.Name, took, most+time.Second)
 			if grown := taken() - memory; grown > hostileMemory {
 				t.Errorf("memory grew by %d MiB", grown>>20)
 			}
 			server.stop()
-			if err := goleak.Find(before); err != nil {
-				t.Error(err)
-			}
+			nothingLeft(t, before)
 			server.toldNoSecret(t)
 		})
 	}
 	if harness.Resolving != nil {
-		t.Run("a name that resolves to a forbidden address the second time", func(t *testing.T) { rebinding(t, harness) })
+		t.Run("a name that resolves to a forbidden address the second time",
+			func(t *testing.T) { rebinding(t, harness) })
 	}
 }
 
@@ -120,7 +131,8 @@ func hostileScripts(t *testing.T) []HostileScript {
 		}
 	}
 	return []HostileScript{
-		{Name: "it says nothing", Codes: []connection.Code{connection.ConnectTimeout}, Serve: func(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }},
+		{Name: "it says nothing", Codes: []connection.Code{connection.ConnectTimeout},
+			Serve: func(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }},
 		{Name: "it is an SSH server", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
 			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
 			_, _ = io.Copy(io.Discard, c)
@@ -129,9 +141,11 @@ func hostileScripts(t *testing.T) []HostileScript {
 			_, _ = io.WriteString(c, "220 mail.example.com ESMTP\r\n")
 			_, _ = io.Copy(io.Discard, c)
 		}},
-		{Name: "it is a web server", Plain: true, Codes: foreign, Serve: after("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")},
+		{Name: "it is a web server", Plain: true, Codes: foreign,
+			Serve: after("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")},
 		{Name: "it redirects elsewhere", Plain: true, Codes: append(foreign, connection.NetworkNotAllowed),
-			Serve: after(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:%d/\r\nContent-Length: 0\r\n\r\n", elsewhere.port))},
+			Serve: after(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:%d/\r\nContent-Length: "+
+				"0\r\n\r\n", elsewhere.port))},
 		{Name: "it drips", Codes: late, Serve: func(c io.ReadWriter) {
 			for {
 				if _, err := c.Write([]byte{'E'}); err != nil {
@@ -152,10 +166,13 @@ func hostileScripts(t *testing.T) []HostileScript {
 				}
 			}
 		}},
-		{Name: "it never stops", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) { Forever(c, make([]byte, 4096)) }},
-		{Name: "it repeats what it hears", Codes: append(late, connection.AuthRejected), Serve: func(c io.ReadWriter) { _, _ = io.Copy(c, c) }},
+		{Name: "it never stops", Codes: append(late, connection.ResponseTooLarge),
+			Serve: func(c io.ReadWriter) { Forever(c, make([]byte, 4096)) }},
+		{Name: "it repeats what it hears", Codes: append(late, connection.AuthRejected),
+			Serve: func(c io.ReadWriter) { _, _ = io.Copy(c, c) }},
 		{Name: "it closes at once", Plain: true, Codes: gone, Serve: func(io.ReadWriter) {}},
-		{Name: "it closes after the first words", Plain: true, Codes: gone, Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
+		{Name: "it closes after the first words", Plain: true, Codes: gone,
+			Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
 		{Name: "it resets at once", Plain: true, Codes: gone, Serve: Reset},
 		{Name: "it resets after the first words", Plain: true, Codes: gone, Serve: func(c io.ReadWriter) {
 			_, _ = c.Read(make([]byte, 512))
@@ -194,12 +211,14 @@ func rebinding(t *testing.T, harness HostileHarness) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
 	})
 	to := harness.Target(t, "db.example.com", good.port)
-	to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, hostileLimits
+	to.Egress = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+	to.Limits = HostileScript{}.limits()
 	w.Probe(t.Context(), to)
 	if r := w.Probe(t.Context(), to); r.Failure() != connection.NetworkNotAllowed {
 		t.Errorf("the second time, failure = %q", r.Failure())
 	}
-	if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.NetworkNotAllowed) {
+	if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err,
+		connection.NetworkNotAllowed) {
 		t.Errorf("the third time, error = %v", err)
 	}
 	if good.accepted.Load() == 0 || bad.accepted.Load() != 0 {
@@ -288,12 +307,17 @@ func plantSecrets(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 	}
 	for name, value := range map[string]string{
-		"HOME": home, "PGPASSFILE": filepath.Join(home, ".pgpass"), "PGSERVICEFILE": filepath.Join(home, ".pg_service.conf"), "PGSERVICE": "ours",
-		"PGHOST": "127.0.0.2", "PGHOSTADDR": "127.0.0.2", "PGPORT": "1", "PGUSER": hostileSecrets, "PGPASSWORD": hostileSecrets, "PGDATABASE": hostileSecrets,
-		"PGOPTIONS": "-c application_name=" + hostileSecrets, "PGAPPNAME": hostileSecrets, "PGSSLMODE": "prefer", "MYSQL_PWD": hostileSecrets,
+		"HOME": home, "PGPASSFILE": filepath.Join(home, ".pgpass"),
+		"PGSERVICEFILE": filepath.Join(home, ".pg_service.conf"), "PGSERVICE": "ours",
+		"PGHOST": "127.0.0.2", "PGHOSTADDR": "127.0.0.2", "PGPORT": "1", "PGUSER": hostileSecrets,
+		"PGPASSWORD": hostileSecrets, "PGDATABASE": hostileSecrets,
+		"PGOPTIONS": "-c application_name=" + hostileSecrets, "PGAPPNAME": hostileSecrets, "PGSSLMODE": "prefer",
+		"MYSQL_PWD":  hostileSecrets,
 		"MYSQL_HOST": "127.0.0.2", "CLICKHOUSE_PASSWORD": hostileSecrets, "SNOWFLAKE_PASSWORD": hostileSecrets,
-		"HTTP_PROXY": "http://" + hostileSecrets + "@127.0.0.2:1", "HTTPS_PROXY": "http://" + hostileSecrets + "@127.0.0.2:1",
-		"ALL_PROXY": "socks5://" + hostileSecrets + "@127.0.0.2:1", "GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(home, ".my.cnf"),
+		"HTTP_PROXY": "http://" + hostileSecrets + "@127.0.0.2:1", "HTTPS_PROXY": "http://" + hostileSecrets +
+			"@127.0.0.2:1",
+		"ALL_PROXY":                      "socks5://" + hostileSecrets + "@127.0.0.2:1",
+		"GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(home, ".my.cnf"),
 	} {
 		t.Setenv(name, value)
 	}

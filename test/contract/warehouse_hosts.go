@@ -45,28 +45,36 @@ func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]a
 // HostTarget changes them.
 func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []WarehouseFailure {
 	return []WarehouseFailure{
-		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy, Target: func(t *testing.T) ports.Target {
-			to := as(nil)(t)
-			to.Egress = identity.Egress{}
-			return to
-		}},
+		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
+			Target: func(t *testing.T) ports.Target {
+				to := as(nil)(t)
+				to.Egress = identity.Egress{}
+				return to
+			}},
 		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve,
 			Target: as(map[string]any{"host": "no-such-host.example.com"})},
-		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect, Target: func(t *testing.T) ports.Target {
-			return as(map[string]any{"port": fixture.ClosedPort(t)})(t)
-		}},
+		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect,
+			Target: func(t *testing.T) ports.Target {
+				return as(map[string]any{"port": fixture.ClosedPort(t)})(t)
+			}},
 		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect,
 			Target: as(map[string]any{"host": "255.255.255.255"})},
-		{Name: "an authority that is not trusted", Code: connection.TLSUntrusted, Step: connection.TLS, Target: as(map[string]any{"tls_ca": nil})},
-		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			return as(map[string]any{"tls_ca": fixture.NewAuthority(t).PEM, "tls": "verify_ca"})(t)
-		}},
-		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS, Target: as(map[string]any{"host": "localhost"})},
+		{Name: "an authority that is not trusted", Code: connection.TLSUntrusted, Step: connection.TLS,
+			Target: as(map[string]any{"tls_ca": nil})},
+		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS,
+			Target: func(t *testing.T) ports.Target {
+				return as(map[string]any{"tls_ca": fixture.NewAuthority(t).PEM, "tls": "verify_ca"})(t)
+			}},
+		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS,
+			Target: as(map[string]any{"host": "localhost"})},
 		{Name: "a wrong password", Code: connection.AuthFailed, Step: connection.Authenticate,
 			Target: as(map[string]any{"password": WarehouseCanary + "-wrong"})},
-		{Name: "no password", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as(map[string]any{"password": nil})},
-		{Name: "an unknown user", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as(map[string]any{"username": "nobody"})},
-		{Name: "a database that the user may not use", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database,
+		{Name: "no password", Code: connection.AuthFailed, Step: connection.Authenticate,
+			Target: as(map[string]any{"password": nil})},
+		{Name: "an unknown user", Code: connection.AuthFailed, Step: connection.Authenticate,
+			Target: as(map[string]any{"username": "nobody"})},
+		{Name: "a database that the user may not use", Code: connection.DatabaseDeniedOrMissing,
+			Step:   connection.Database,
 			Target: as(map[string]any{"database": "closed_to_all"})},
 	}
 }
@@ -75,20 +83,24 @@ func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 // HostFailures.
 func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []WarehouseFailure {
 	return []WarehouseFailure{
-		{Name: "a port that closes without a word", Code: connection.PortClosed, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			return as(map[string]any{"port": fixture.Listener(t, func(net.Conn) {})})(t)
-		}},
-		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			to := as(map[string]any{"port": fixture.Listener(t, fixture.Silence)})(t)
-			to.Limits.Connect = 200 * time.Millisecond
-			return to
-		}},
-		{Name: "a web server", Code: connection.NotThisDatabase, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			return as(map[string]any{"port": fixture.WebServer(t)})(t)
-		}},
-		{Name: "a web server, without TLS", Code: connection.NotThisDatabase, Step: connection.Authenticate, Target: func(t *testing.T) ports.Target {
-			return as(map[string]any{"port": fixture.WebServer(t), "tls": "disable"})(t)
-		}},
+		{Name: "a port that closes without a word", Code: connection.PortClosed, Step: connection.TLS,
+			Target: func(t *testing.T) ports.Target {
+				return as(map[string]any{"port": fixture.Listener(t, func(net.Conn) {})})(t)
+			}},
+		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS,
+			Target: func(t *testing.T) ports.Target {
+				to := as(map[string]any{"port": fixture.Listener(t, fixture.Silence)})(t)
+				to.Limits.Connect = 200 * time.Millisecond
+				return to
+			}},
+		{Name: "a web server", Code: connection.NotThisDatabase, Step: connection.TLS,
+			Target: func(t *testing.T) ports.Target {
+				return as(map[string]any{"port": fixture.WebServer(t)})(t)
+			}},
+		{Name: "a web server, without TLS", Code: connection.NotThisDatabase, Step: connection.Authenticate,
+			Target: func(t *testing.T) ports.Target {
+				return as(map[string]any{"port": fixture.WebServer(t), "tls": "disable"})(t)
+			}},
 	}
 }
 

@@ -22,7 +22,8 @@ func WarehouseTricks(t *testing.T, kind connection.Kind, w ports.Warehouse, user
 	r := rand.New(rand.NewPCG(7, 7))
 	for tried := 0; tried < 200; {
 		text, err := json.Marshal(map[string]any{
-			"host": HostTrick(r, port), "port": port, "database": HostTrick(r, port) + "x", "username": username, "tls": "disable",
+			"host": HostTrick(r, port), "port": port, "database": HostTrick(r, port) + "x", "username": username,
+			"tls": "disable",
 		})
 		must(t, err)
 		c, err := connection.ParseCredential(kind, text)

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ func Workspaces(t *testing.T, open Opener) {
 	t.Run("Find", func(t *testing.T) { workspaceFound(t, a) })
 	t.Run("Get", func(t *testing.T) { workspaceRead(t, a) })
 	t.Run("the quota of the user who creates them", func(t *testing.T) { workspacesRaceQuota(t, a) })
+	t.Run("List", func(t *testing.T) { workspacesListed(t, a) })
 	t.Run("Members", func(t *testing.T) { membersListed(t, a) })
 	t.Run("Update", func(t *testing.T) { workspaceUpdated(t, a) })
 	t.Run("Update of members", func(t *testing.T) { membersUpdated(t, a) })
@@ -39,7 +39,8 @@ func ownSpace(t testing.TB, s ports.Stores, by identity.Actor, slug string) *acc
 }
 
 // join makes who a member, through an invitation of by.
-func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, who identity.Actor, role identity.Role) {
+func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, who identity.Actor,
+	role identity.Role) {
 	t.Helper()
 	u, _, err := s.Users.Get(t.Context(), who.Org, who.User)
 	must(t, err)
@@ -48,13 +49,15 @@ func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Workspace
 }
 
 // changeWorkspace calls Update as by, with by's own membership and those in also.
-func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) error {
+func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, also []identity.UserID,
+	change func(*account.Workspace) error) error {
 	_, err := s.Workspaces.Update(t.Context(), by, ws, also, change)
 	return err
 }
 
 // setRole changes a role with changeWorkspace.
-func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID, to identity.Role) error {
+func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID,
+	to identity.Role) error {
 	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error {
 		_, err := w.ChangeRole(by, nil, user, to)
 		return err
@@ -62,15 +65,19 @@ func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Worksp
 }
 
 // removeMember ends a membership with changeWorkspace.
-func removeMember(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID) error {
-	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, nil, user, false) })
+func removeMember(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID,
+	user identity.UserID) error {
+	return changeWorkspace(t, s, by, ws, []identity.UserID{user},
+		func(w *account.Workspace) error { return w.Remove(by, nil, user, false) })
 }
 
 // roles returns the role of each member of a workspace.
-func roles(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.WorkspaceID) map[identity.UserID]identity.Role {
+func roles(t testing.TB, s ports.Stores, org identity.OrgID,
+	ws identity.WorkspaceID) map[identity.UserID]identity.Role {
 	t.Helper()
 	out := map[identity.UserID]identity.Role{}
-	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) { return s.Workspaces.Members(t.Context(), org, ws, q) }) {
+	for _, m := range fixture.Pages(t, 100,
+		func(q page.Query) (account.MemberPage, error) { return s.Workspaces.Members(t.Context(), org, ws, q) }) {
 		out[m.User] = m.Role
 	}
 	return out
@@ -133,7 +140,8 @@ func workspaceAdded(t *testing.T, a Adapter) {
 	t.Run("another org's slug can be used", func(t *testing.T) { ownSpace(t, a.Stores, other.Owner, "taken") })
 	t.Run("a deleted workspace's slug is taken", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, by, "was-taken")
-		must(t, changeWorkspace(t, a.Stores, by, w.ID, nil, func(w *account.Workspace) error { return w.Delete(by, nil) }))
+		must(t, changeWorkspace(t, a.Stores, by, w.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(by, nil) }))
 		second, err := account.NewWorkspace(by, nil, "was-taken", "")
 		must(t, err)
 		wantErr(t, a.Workspaces.Add(ctx, second), account.ErrSlugTaken)
@@ -175,7 +183,8 @@ func workspaceFound(t *testing.T, a Adapter) {
 	}
 	t.Run("a deleted workspace is found", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "found-deleted")
-		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		for _, name := range []string{string(w.ID), w.Slug} {
 			got, err := a.Workspaces.Find(ctx, team.Org, name)
 			must(t, err)
@@ -193,60 +202,28 @@ func workspaceRead(t *testing.T, a Adapter) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		role identity.Role
-	}{"an owner": {team.Owner, identity.Owner}, "a viewer": {team.Viewer, identity.Viewer}, "a user who has left": {team.Gone, identity.NoRole}, "the system": {identity.System(team.Org, "", "contract", fixture.At), identity.NoRole}} {
+	}{"an owner": {team.Owner, identity.Owner}, "a viewer": {team.Viewer, identity.Viewer},
+		"a user who has left": {team.Gone, identity.NoRole},
+		"the system":          {identity.System(team.Org, "", "contract", fixture.At), identity.NoRole}} {
 		t.Run(name+" gets only their own membership", func(t *testing.T) {
 			got, err := a.Workspaces.Get(ctx, tt.by, ws)
 			must(t, err)
-			if got.ID != ws || got.Slug != team.Workspace.Slug || got.Owners != 1 || got.Members[tt.by.User].Role != tt.role || len(got.Members) > 1 || tt.role == identity.NoRole && len(got.Members) != 0 {
+			if got.ID != ws || got.Slug != team.Workspace.Slug || got.Owners != 1 ||
+				got.Members[tt.by.User].Role != tt.role || len(got.Members) > 1 || tt.role == identity.NoRole &&
+				len(got.Members) != 0 {
 				t.Fatalf("got %+v", got)
 			}
 		})
 	}
 	t.Run("a workspace that the org does not have is not found", func(t *testing.T) {
-		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000", "", identity.WorkspaceID(team.Workspace.Slug)} {
+		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000", "",
+			identity.WorkspaceID(team.Workspace.Slug)} {
 			_, err := a.Workspaces.Get(ctx, team.Owner, id)
 			wantErr(t, err, identity.ErrWorkspaceNotFound)
-			wantErr(t, changeWorkspace(t, a.Stores, team.Owner, id, nil, func(*account.Workspace) error { t.Error("change was called"); return nil }), identity.ErrWorkspaceNotFound)
+			wantErr(t, changeWorkspace(t, a.Stores, team.Owner, id, nil,
+				func(*account.Workspace) error { t.Error("change was called"); return nil }),
+				identity.ErrWorkspaceNotFound)
 		}
-	})
-}
-
-func membersListed(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	program, _ := fixture.ServiceKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
-	var want []account.Member
-	for _, m := range []struct {
-		by   identity.Actor
-		name string
-	}{{team.Owner, "owner"}, {team.Admin, "admin"}, {team.Member, "member"}, {team.Peer, "peer"}, {team.Viewer, "viewer"}} {
-		want = append(want, account.Member{User: m.by.User, Email: m.name + "@" + team.Workspace.Slug + ".example", Name: m.name, Role: m.by.Role, ByHand: m.by.Role, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
-	}
-	want = append(want, account.Member{User: program.ID, Name: "deploys", Service: true, Role: identity.Member, ByHand: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
-	t.Run("members are listed by user id, without those who left", func(t *testing.T) {
-		for _, limit := range []int{1, 2, 6, 100} {
-			same(t, "members", fixture.Pages(t, limit, func(q page.Query) (account.MemberPage, error) {
-				return a.Workspaces.Members(ctx, team.Org, team.Workspace.ID, q)
-			}), want)
-		}
-	})
-	t.Run("a member is found by user id, only in their own workspace", func(t *testing.T) {
-		for _, m := range want {
-			got, err := a.Workspaces.Member(ctx, team.Org, team.Workspace.ID, m.User)
-			must(t, err)
-			same(t, "member", got, m)
-		}
-		for _, absent := range []struct {
-			org  identity.OrgID
-			ws   identity.WorkspaceID
-			user identity.UserID
-		}{{team.Org, team.Workspace.ID, team.Gone.User}, {team.Org, team.Workspace.ID, ""}, {team.Org, other.Workspace.ID, team.Owner.User}, {other.Org, team.Workspace.ID, team.Owner.User}} {
-			_, err := a.Workspaces.Member(ctx, absent.org, absent.ws, absent.user)
-			wantErr(t, err, account.ErrMemberNotFound)
-		}
-	})
-	t.Run("members of another org's workspace are not listed", func(t *testing.T) {
-		same(t, "members", len(roles(t, a.Stores, team.Org, other.Workspace.ID)), 0)
 	})
 }
 
@@ -259,19 +236,24 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 	}
 	slug := "renamed-" + team.Workspace.Slug
 	t.Run("Update stores the changed workspace", func(t *testing.T) {
-		after, err := a.Workspaces.Update(ctx, by, ws, nil, rename(by, account.WorkspaceChanges{Slug: new(slug), Name: new("Ümbenannt")}))
+		after, err := a.Workspaces.Update(ctx, by, ws, nil,
+			rename(by, account.WorkspaceChanges{Slug: new(slug), Name: new("Ümbenannt")}))
 		must(t, err)
 		got, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
 		same(t, "workspace", got, after)
-		if got.Slug != slug || got.Name != "Ümbenannt" || got.Revision != 2 || got.UpdatedAt != by.At || got.CreatedAt != fixture.At {
+		if got.Slug != slug || got.Name != "Ümbenannt" || got.Revision != 2 || got.UpdatedAt != by.At ||
+			got.CreatedAt != fixture.At {
 			t.Fatalf("got %+v", got)
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"workspace.updated"})
 	})
-	t.Run("the old slug is free after a change", func(t *testing.T) { ownSpace(t, a.Stores, team.Owner, team.Workspace.Slug) })
+	t.Run("the old slug is free after a change",
+		func(t *testing.T) { ownSpace(t, a.Stores, team.Owner, team.Workspace.Slug) })
 	t.Run("a change to a taken slug is not stored", func(t *testing.T) {
-		wantErr(t, changeWorkspace(t, a.Stores, by, ws, nil, rename(by, account.WorkspaceChanges{Slug: new(team.Workspace.Slug), Name: new("lost")})), account.ErrSlugTaken)
+		wantErr(t, changeWorkspace(t, a.Stores, by, ws, nil,
+			rename(by, account.WorkspaceChanges{Slug: new(team.Workspace.Slug), Name: new("lost")})),
+			account.ErrSlugTaken)
 		got, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
 		if got.Slug != slug || got.Name != "Ümbenannt" || got.Revision != 2 {
@@ -281,16 +263,18 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 	t.Run("of two concurrent changes to one slug one succeeds", func(t *testing.T) {
 		one, two := ownSpace(t, a.Stores, team.Owner, "race-one"), ownSpace(t, a.Stores, team.Owner, "race-two")
 		oneWon(t, atOnce(2, func(i int) error {
-			return changeWorkspace(t, a.Stores, team.Owner, []identity.WorkspaceID{one.ID, two.ID}[i], nil, rename(team.Owner, account.WorkspaceChanges{Slug: new("race")}))
+			return changeWorkspace(t, a.Stores, team.Owner, []identity.WorkspaceID{one.ID, two.ID}[i], nil,
+				rename(team.Owner, account.WorkspaceChanges{Slug: new("race")}))
 		}), account.ErrSlugTaken)
 	})
 	t.Run("nothing is saved if change fails, members included", func(t *testing.T) {
 		before, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
-		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{team.Peer.User}, func(w *account.Workspace) error {
-			_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin)
-			return errors.Join(err, w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
-		}), errBoom)
+		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{team.Peer.User},
+			func(w *account.Workspace) error {
+				_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin)
+				return errors.Join(err, w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
+			}), errBoom)
 		after, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
 		same(t, "workspace", after, before)
@@ -309,88 +293,5 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		if len(got.Name) != 21 || got.Revision != 23 {
 			t.Fatalf("name %q, revision %d", got.Name, got.Revision)
 		}
-	})
-}
-
-func membersUpdated(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	ws, by := team.Workspace.ID, fixture.Later(team.Owner, time.Hour)
-	t.Run("change gets the memberships of by and also, and the number of owners", func(t *testing.T) {
-		for _, also := range [][]identity.UserID{nil, {team.Peer.User}, {team.Peer.User, team.Viewer.User, team.Gone.User, "usr_nobody", team.Owner.User}} {
-			must(t, changeWorkspace(t, a.Stores, by, ws, also, func(w *account.Workspace) error {
-				want := map[identity.UserID]identity.Role{by.User: identity.Owner}
-				for _, user := range also {
-					switch user {
-					case team.Peer.User:
-						want[user] = identity.Member
-					case team.Viewer.User:
-						want[user] = identity.Viewer
-					}
-				}
-				got := map[identity.UserID]identity.Role{}
-				for user, m := range w.Members {
-					got[user] = m.Role
-				}
-				same(t, "members", got, want)
-				same(t, "owners", w.Owners, 1)
-				return nil
-			}))
-		}
-	})
-	t.Run("a changed role is stored, and no other changes", func(t *testing.T) {
-		must(t, setRole(t, a.Stores, by, ws, team.Viewer.User, identity.Owner))
-		want := map[identity.UserID]identity.Role{team.Owner.User: identity.Owner, team.Admin.User: identity.Admin, team.Member.User: identity.Member, team.Peer.User: identity.Member, team.Viewer.User: identity.Owner}
-		same(t, "roles", roles(t, a.Stores, team.Org, ws), want)
-		w, err := a.Workspaces.Get(ctx, team.Viewer, ws)
-		must(t, err)
-		if m := w.Members[team.Viewer.User]; m.Revision != 2 || m.UpdatedAt != by.At || m.CreatedAt != fixture.At || w.Owners != 2 || w.Revision != 1 {
-			t.Errorf("got %+v", w)
-		}
-		events := eventsOn(t, a.Stores, ws, string(ws))
-		same(t, "events", kinds(events), []string{"member.updated"})
-		same(t, "data", events[0].Data, map[string]any{"user_id": string(team.Viewer.User), "role": map[string]any{"from": "viewer", "to": "owner"}})
-	})
-	t.Run("a changed role applies to keys at once", func(t *testing.T) {
-		k := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "k"})
-		for _, role := range []identity.Role{identity.Admin, identity.Viewer} {
-			must(t, setRole(t, a.Stores, by, ws, team.Peer.User, role))
-			who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
-			must(t, err)
-			same(t, "role", who.Membership.Role, role)
-		}
-	})
-	t.Run("of two owners who leave concurrently one stays", func(t *testing.T) {
-		for i := range 10 {
-			w := ownSpace(t, a.Stores, team.Owner, fmt.Sprint("leaving-", i))
-			join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)
-			owners := []identity.Actor{team.Owner, team.Peer}
-			oneWon(t, atOnce(2, func(i int) error { return removeMember(t, a.Stores, owners[i], w.ID, owners[i].User) }), account.ErrLastOwner)
-			if n := len(roles(t, a.Stores, team.Org, w.ID)); n != 1 {
-				t.Fatalf("%d members are left", n)
-			}
-		}
-	})
-	t.Run("a service key does not count as an owner", func(t *testing.T) {
-		w := ownSpace(t, a.Stores, team.Owner, "programs")
-		bot := program(t, a.Stores, team.Owner, w, identity.Owner)
-		for _, by := range []identity.Actor{team.Owner, bot} {
-			wantErr(t, setRole(t, a.Stores, by, w.ID, team.Owner.User, identity.Admin), account.ErrLastOwner)
-			wantErr(t, removeMember(t, a.Stores, by, w.ID, team.Owner.User), account.ErrLastOwner)
-		}
-		got, err := a.Workspaces.Get(ctx, bot, w.ID)
-		must(t, err)
-		if !got.Members[bot.User].Service || got.Owners != 1 {
-			t.Errorf("got %+v", got)
-		}
-		must(t, removeMember(t, a.Stores, bot, w.ID, bot.User))
-		same(t, "roles", roles(t, a.Stores, team.Org, w.ID), map[identity.UserID]identity.Role{team.Owner.User: identity.Owner})
-	})
-	t.Run("of two owners who lower each other concurrently one stays", func(t *testing.T) {
-		w := ownSpace(t, a.Stores, team.Owner, "duel")
-		join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)
-		owners := []identity.Actor{team.Owner, team.Peer}
-		errs := atOnce(2, func(i int) error { return setRole(t, a.Stores, owners[i], w.ID, owners[1-i].User, identity.Viewer) })
-		oneWon(t, errs, identity.ErrForbidden)
 	})
 }

@@ -27,7 +27,8 @@ func memberRemoved(t *testing.T, a Adapter) {
 	for _, ws := range []identity.WorkspaceID{here, there} {
 		templates[ws] = fixture.Template(t, a.Stores, in(team.Owner, ws), prompt.Draft{}).ID
 		for _, who := range []identity.Actor{team.Member, team.Peer} {
-			fixture.Share(t, a.Stores, in(team.Owner, ws), templates[ws], prompt.Grant{User: who.User, Role: access.Viewer})
+			fixture.Share(t, a.Stores, in(team.Owner, ws), templates[ws],
+				prompt.Grant{User: who.User, Role: access.Viewer})
 		}
 		keys[ws] = addKey(t, a.Stores, in(team.Member, ws), account.KeyDraft{Name: "k"})
 	}
@@ -39,7 +40,9 @@ func memberRemoved(t *testing.T, a Adapter) {
 
 	var shown *account.Key
 	once := func(n byte, by identity.Actor, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, error) {
-		got, _, err := a.Idempotency.Once(ctx, ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(team.Workspace.Slug + string(n))), At: by.At}, nil, fn, nil)
+		got, _, err := a.Idempotency.Once(ctx,
+			ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(team.Workspace.Slug + string(n))),
+				At: by.At}, nil, fn, nil)
 		return got, err
 	}
 	reveal := func(by identity.Actor) func(ports.Stores) (ports.Answer, error) {
@@ -82,11 +85,13 @@ func memberRemoved(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, here, string(here))), []string{"member.removed"})
 	})
 	t.Run("the keys of a removed member end in that workspace only", func(t *testing.T) {
-		if who := prove(a.Stores, keys[here]); who.Key.RevokedAt != by.At || who.Key.Revision != 2 || who.Key.UpdatedAt != by.At || who.Membership.Role != identity.NoRole {
+		if who := prove(a.Stores, keys[here]); who.Key.RevokedAt != by.At || who.Key.Revision != 2 ||
+			who.Key.UpdatedAt != by.At || who.Membership.Role != identity.NoRole {
 			t.Errorf("principal = %+v", who)
 		}
 		for _, k := range []*account.Key{keys[there], peers} {
-			if who := prove(a.Stores, k); !who.Key.RevokedAt.IsZero() || who.Key.Revision != 1 || who.Membership.Role != identity.Member {
+			if who := prove(a.Stores, k); !who.Key.RevokedAt.IsZero() || who.Key.Revision != 1 ||
+				who.Membership.Role != identity.Member {
 				t.Errorf("principal = %+v", who)
 			}
 		}
@@ -107,7 +112,8 @@ func memberRemoved(t *testing.T, a Adapter) {
 				t.Errorf("event %+v", e)
 			}
 		}
-		same(t, "events there", kinds(eventsOn(t, a.Stores, there, string(keys[there].ID))), []string{"api_key.created"})
+		same(t, "events there", kinds(eventsOn(t, a.Stores, there, string(keys[there].ID))),
+			[]string{"api_key.created"})
 	})
 	t.Run("another process sees the removal within a second", func(t *testing.T) {
 		time.Sleep(time.Second)
@@ -120,15 +126,21 @@ func memberRemoved(t *testing.T, a Adapter) {
 		_, err := once(0, team.Member, never)
 		wantErr(t, err, ports.ErrAnswerErased)
 		for n, by := range map[byte]identity.Actor{1: team.Member, 2: team.Peer} {
-			if got, err := once(n, by, never); err != nil || len(got.Body) == 0 || n == 2 && got.Reveals != string(shown.ID) {
+			if got, err := once(n, by, never); err != nil || len(got.Body) == 0 || n == 2 &&
+				got.Reveals != string(shown.ID) {
 				t.Errorf("answer %d: %v, %d bytes", n, err, len(got.Body))
 			}
 		}
 	})
 	t.Run("shares with a removed member end in that workspace only", func(t *testing.T) {
-		for ws, want := range map[identity.WorkspaceID][]identity.UserID{here: {team.Peer.User}, there: {team.Member.User, team.Peer.User}} {
+		for ws, want := range map[identity.WorkspaceID][]identity.UserID{here: {team.Peer.User},
+			there: {team.Member.User, team.Peer.User}} {
 			var got []identity.UserID
-			for _, s := range fixture.Pages(t, 100, func(q page.Query) (prompt.SharePage, error) { return a.PromptLists.Shares(ctx, ws, templates[ws], q) }) {
+			for _, s := range fixture.Pages(t, 100,
+				func(q page.Query) (prompt.SharePage,
+					error) {
+					return a.PromptLists.Shares(ctx, ws, templates[ws], q)
+				}) {
 				got = append(got, s.User)
 			}
 			slices.Sort(got)
@@ -200,10 +212,12 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 		same(t, "memberships", len(m), 0)
 	})
 	t.Run("an invitation to a deleted workspace is not found", func(t *testing.T) {
-		wantErr(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "new@example.com"), token), account.ErrInvitationNotFound)
+		wantErr(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "new@example.com"), token),
+			account.ErrInvitationNotFound)
 	})
 	t.Run("keys of other workspaces are not affected", func(t *testing.T) {
-		if who, err := a.Keys.Principal(ctx, team.Org, elsewhere.Hash); err != nil || who.Membership.Role != identity.Owner {
+		if who, err := a.Keys.Principal(ctx, team.Org, elsewhere.Hash); err != nil ||
+			who.Membership.Role != identity.Owner {
 			t.Fatalf("principal = %+v, %v", who, err)
 		}
 	})
@@ -215,7 +229,8 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 	})
 	t.Run("a restored workspace is as it was before its deletion", func(t *testing.T) {
 		system := identity.System(team.Org, "", "contract", by.At.Add(time.Hour))
-		must(t, changeWorkspace(t, a.Stores, system, ws, nil, func(w *account.Workspace) error { return w.Restore(system) }))
+		must(t, changeWorkspace(t, a.Stores, system, ws, nil,
+			func(w *account.Workspace) error { return w.Restore(system) }))
 		who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
 		if who.Membership.Role != identity.Member || !who.Key.Live(system.At) {
@@ -225,7 +240,8 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 		must(t, err)
 		before.DeletedAt, before.UpdatedAt, before.Revision = time.Time{}, system.At, before.Revision+1
 		same(t, "workspace", got, before)
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"workspace.restored", "workspace.deleted"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))),
+			[]string{"workspace.restored", "workspace.deleted"})
 		must(t, accept(t, a.Stores, func() identity.Actor {
 			u, _, err := a.Users.FindByEmail(ctx, team.Org, "new@example.com")
 			must(t, err)

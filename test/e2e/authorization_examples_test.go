@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -70,7 +71,8 @@ func withChatMember(body any) example {
 // withEmbed is an example on a new embed token.
 func withEmbed(body any) example {
 	return example{make: func(t *testing.T, h *house, _ *standing) target {
-		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens", object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
+		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens",
+			object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
 		ids := strings.Split(made.header.Get("Location"), "/")
 		return target{ids: []string{ids[3], ids[5]}, body: body}
 	}}
@@ -87,12 +89,16 @@ func visiting(in func(e *embed, session string) target) example {
 
 // ofConnection is an example on the connection of the house.
 func ofConnection() example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connection}} }}
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.connection}}
+	}}
 }
 
 // ofSource is an example on the data source of the house.
 func ofSource(body any) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.source}, body: body} }}
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.source}, body: body}
+	}}
 }
 
 // withPresence is an example on the presence of a new service key.
@@ -112,26 +118,88 @@ func withKey(body any) example {
 		case c.role != identity.NoRole && !c.viewing:
 			who = c.client
 		}
-		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")}, body: body}
+		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")},
+			body: body}
 	}}
 }
 
 // Each call of the example gets a new body.
-func anew(in func(body any) example, body func() any) example {
+func eachTime(in func(body any) example, body func() any) example {
 	return example{make: func(t *testing.T, h *house, c *standing) target { return in(body()).make(t, h, c) }}
 }
 
 // ofPerson is an example on a passive user of the org.
 func ofPerson(body any) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.person}, body: body} }}
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.person}, body: body}
+	}}
 }
 
 func somebody() string { return fmt.Sprintf("somebody.%d@example.com", people.Add(1)) }
 
 // examples has a row for every operation, by its operationId.
 var examples = map[string]example{
+	"listPeople":   plainly(nil),
+	"getPerson":    ofPerson(nil),
+	"exportPerson": ofPerson(nil),
+	"exportMe":     plainly(nil),
+	"erasePerson": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.sleeper(t)}}
+	}},
+	"getErasure": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.erased(t)}}
+	}},
 	"disablePerson": ofPerson(object{"reason": "Left the company", "keep_service_keys": true}),
 	"enablePerson":  ofPerson(nil),
+	"setOperator":   ofPerson(object{"operator": false}),
+
+	"listPersonSessions": ofPerson(nil),
+	"endPersonSessions":  ofPerson(nil),
+
+	"getSignInMethods": plainly(nil),
+	"reportLeakedKeys": {make: func(t *testing.T, h *house, _ *standing) target {
+		body := `[{"token": "` + account.NewToken().Reveal() + `"}]`
+		return target{body: body, headers: signedReport(t, h.reporter, body)}
+	}},
+	"beginSignIn": {answers: 303, make: func(*testing.T, *house, *standing) target {
+		return target{ids: []string{"main"}}
+	}},
+	"finishSignIn": {answers: 303, make: func(t *testing.T, h *house, _ *standing) target {
+		in := h.begin(t, "main", "", onRed)
+		return target{query: "?" + in.back.Encode(), headers: []string{"Cookie: " + in.cookie}}
+	}},
+	"receiveLogout": {make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{body: object{"logout_token": h.provider.Token(h.provider.LogoutToken(object{"sub": "nobody"}))}}
+	}},
+	"openSession": {make: func(_ *testing.T, h *house, c *standing) target {
+		if c.host == onBlue {
+			return target{body: object{"token": h.blue.token}}
+		}
+		return target{body: object{"token": h.owner.token}}
+	}},
+	"previewInvitation": {make: func(t *testing.T, h *house, c *standing) target {
+		return target{body: object{"token": h.invites(t, c.host)}}
+	}},
+	"joinByInvitation": {answers: 409, make: func(t *testing.T, h *house, c *standing) target { // red has an issuer
+		return target{body: object{"token": h.invites(t, c.host)}}
+	}},
+	"mailSignInLink": {answers: 409, make: plainly(object{"email": "nobody@example.com"}).make}, // no mail server
+	"listSessions":   plainly(nil),
+	"getSession":     withSession(),
+	"endSession":     withSession(),
+	"endSessions":    {make: plainly(nil).make, after: func(t *testing.T, h *house) { h.signInAgain(t) }},
+	"endOwnSession":  {make: ownSession, each: true},
+
+	"getPasskeySignInOptions":   {answers: 409, make: plainly(nil).make}, // red has an issuer
+	"signInWithPasskey":         {answers: 409, make: passkeyToSignIn},
+	"getStepUpOptions":          withPasskey(false, nil),
+	"stepUp":                    {make: passkeyToStepUp, each: true},
+	"getPasskeyCreationOptions": plainly(nil),
+	"listPasskeys":              plainly(nil),
+	"addPasskey":                {make: passkeyToAdd, each: true},
+	"getPasskey":                withPasskey(true, nil),
+	"renamePasskey":             withPasskey(true, object{"name": "Renamed"}),
+	"removePasskey":             withPasskey(true, nil),
 
 	"getLiveness":  plainly(nil),
 	"getReadiness": plainly(nil),
@@ -141,9 +209,10 @@ var examples = map[string]example{
 
 	"getMe": plainly(nil),
 	// Who signs in next has the name of their token again, which leaves an event.
-	"updateMe":       {make: plainly(object{"name": "Me"}).make, after: func(t *testing.T, h *house) { h.guest.get(t, "/api/me", onRed) }},
+	"updateMe": {make: plainly(object{"name": "Me"}).make,
+		after: func(t *testing.T, h *house) { h.guest.get(t, "/api/me", onRed) }},
 	"listWorkspaces": plainly(nil),
-	"createWorkspace": anew(plainly, func() any {
+	"createWorkspace": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("Made ", people.Add(1))}
 	}),
 	"getWorkspace":    inHouse(nil),
@@ -154,12 +223,13 @@ var examples = map[string]example{
 	}, after: func(t *testing.T, h *house) {
 		h.must(t, "workspace", "restore", "--org", "red", h.workspace)
 	}},
-	"listMembers":     inHouse(nil),
-	"getMember":       withMember(nil),
-	"updateMember":    withMember(object{"role": "member"}),
-	"removeMember":    withMember(nil),
-	"listInvitations": inHouse(nil),
-	"createInvitation": anew(inHouse, func() any {
+	"transferWorkspace": transferred(),
+	"listMembers":       inHouse(nil),
+	"getMember":         withMember(nil),
+	"updateMember":      withMember(object{"role": "member"}),
+	"removeMember":      withMember(nil),
+	"listInvitations":   inHouse(nil),
+	"createInvitation": eachTime(inHouse, func() any {
 		return object{"email": somebody(), "role": "viewer"}
 	}),
 	"getInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
@@ -174,8 +244,20 @@ var examples = map[string]example{
 		_, token := invite(t, h.elsewhere, h.elsewhere.workspace, h.guest.email, "viewer")
 		return target{body: object{"token": token}}
 	}, after: func(t *testing.T, h *house) {
-		h.elsewhere.do(t, "DELETE", "/api/workspaces/"+h.elsewhere.workspace+"/members/"+h.guest.id, nil, onRed).is(t, 204)
+		h.elsewhere.do(t, "DELETE", "/api/workspaces/"+h.elsewhere.workspace+"/members/"+h.guest.id, nil,
+			onRed).is(t, 204)
 	}},
+
+	"listGroups": plainly(nil),
+	"createGroup": eachTime(plainly, func() any {
+		return object{"name": fmt.Sprint("Group ", people.Add(1)), "role": "viewer"}
+	}),
+	"getGroup":          ofGroup(nil, ""),
+	"updateGroup":       ofGroup(object{"role": "member"}, ""),
+	"deleteGroup":       ofGroup(nil, ""),
+	"listGroupMembers":  ofGroup(nil, ""),
+	"addGroupMember":    ofGroup(nil, "outside"),
+	"removeGroupMember": ofGroup(nil, "inside"),
 
 	"listAPIKeys":  plainly(nil),
 	"createAPIKey": plainly(object{"name": "another"}),
@@ -184,11 +266,15 @@ var examples = map[string]example{
 	"rotateAPIKey": withKey(object{"grace_seconds": 60}),
 	"listEvents":   plainly(nil),
 
-	"listConnections":  plainly(nil),
-	"createConnection": {make: func(_ *testing.T, h *house, _ *standing) target { return target{body: h.shop.connection("secret")} }},
+	"listConnections": plainly(nil),
+	"createConnection": {make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{body: h.shop.connection("secret")}
+	}},
 	"getConnection":    ofConnection(),
 	"verifyConnection": ofConnection(),
-	"revokeConnection": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connect(t, h.owner)}} }},
+	"revokeConnection": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.connect(t, h.owner)}}
+	}},
 
 	"listSources":     plainly(nil),
 	"listSourceTypes": plainly(nil),
@@ -196,7 +282,8 @@ var examples = map[string]example{
 		return target{body: h.shop.people(t, h.connectionFor(t, c))}
 	}},
 	// No sheet is reachable here.
-	"previewSheet": {answers: 422, make: func(*testing.T, *house, *standing) target { return target{query: "?url=http://127.0.0.1/people.csv"} }},
+	"previewSheet": {answers: 422,
+		make: func(*testing.T, *house, *standing) target { return target{query: "?url=http://127.0.0.1/people.csv"} }},
 	"previewWarehouse": {make: func(t *testing.T, h *house, c *standing) target {
 		return target{query: "?connection_id=" + h.connectionFor(t, c)}
 	}},
@@ -216,13 +303,15 @@ var examples = map[string]example{
 	"streamPresences":    plainly(nil),
 
 	"listPromptTemplates": plainly(nil),
-	"createPromptTemplate": anew(plainly, func() any {
+	"createPromptTemplate": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("template ", people.Add(1))}
 	}),
-	"resolvePrompts":        plainly(object{"refs": []object{{"name": "none"}}}),
-	"getPromptTemplate":     ofTemplate(nil),
-	"updatePromptTemplate":  ofTemplate(object{"description": "new"}),
-	"deletePromptTemplate":  {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.doomed(t)}} }},
+	"resolvePrompts":       plainly(object{"refs": []object{{"name": "none"}}}),
+	"getPromptTemplate":    ofTemplate(nil),
+	"updatePromptTemplate": ofTemplate(object{"description": "new"}),
+	"deletePromptTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.doomed(t)}}
+	}},
 	"listPromptActivations": ofTemplate(nil),
 	"renderPrompt":          ofTemplate(object{}),
 	"restorePromptTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
@@ -267,7 +356,9 @@ var examples = map[string]example{
 	"getChatRegistry":    plainly(nil),
 	"getChatTemplate":    ofChat(nil),
 	"updateChatTemplate": ofChat(object{"greeting": "new"}),
-	"deleteChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.doomedChat(t)}} }},
+	"deleteChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.doomedChat(t)}}
+	}},
 	"restoreChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
 		made := h.doomedChat(t)
 		h.author.do(t, "DELETE", chats+"/"+made, nil, onRed).is(t, 204)

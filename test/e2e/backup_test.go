@@ -100,20 +100,22 @@ func TestBackup(t *testing.T) {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
 	})
-	t.Run("a restore without the key file says what to do next, and one with a wrong key file is refused", func(t *testing.T) {
-		other := deploy(t, sqlite)
-		if out := other.must(t, "restore", archive); !strings.Contains(out, "keyring.json") {
-			t.Errorf("it wrote %s", out)
-		}
-		if r := other.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "is missing, and the database holds secrets") {
-			t.Errorf("serve ended with %d: %s", r.code, r.stderr)
-		}
-		foreign := deploy(t, sqlite)
-		foreign.must(t, "keys", "create")
-		if r := foreign.run(t, "restore", archive); r.code != 1 || !strings.Contains(r.stderr, "not the keyring") {
-			t.Errorf("it ended with %d: %s", r.code, r.stderr)
-		}
-	})
+	t.Run("a restore without the key file says what to do next, and one with a wrong key file is refused",
+		func(t *testing.T) {
+			other := deploy(t, sqlite)
+			if out := other.must(t, "restore", archive); !strings.Contains(out, "keyring.json") {
+				t.Errorf("it wrote %s", out)
+			}
+			if r := other.run(t, "serve"); r.code != 1 ||
+				!strings.Contains(r.stderr, "is missing, and the database holds secrets") {
+				t.Errorf("serve ended with %d: %s", r.code, r.stderr)
+			}
+			foreign := deploy(t, sqlite)
+			foreign.must(t, "keys", "create")
+			if r := foreign.run(t, "restore", archive); r.code != 1 || !strings.Contains(r.stderr, "not the keyring") {
+				t.Errorf("it ended with %d: %s", r.code, r.stderr)
+			}
+		})
 	t.Run("a restore of an invalid or truncated archive leaves nothing behind", func(t *testing.T) {
 		whole, err := os.ReadFile(archive)
 		if err != nil {
@@ -121,13 +123,15 @@ func TestBackup(t *testing.T) {
 		}
 		broken := append([]byte{}, whole...)
 		broken[len(broken)/2] ^= 1
-		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken, "empty": nil, "text": []byte("hello")} {
+		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken, "empty": nil,
+			"text": []byte("hello")} {
 			path := filepath.Join(t.TempDir(), name)
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			other := deploy(t, sqlite)
-			if r := other.run(t, "restore", path); r.code != 1 || !regexp.MustCompile(`^atrium: `).MatchString(r.stderr) {
+			if r := other.run(t, "restore", path); r.code != 1 ||
+				!regexp.MustCompile(`^atrium: `).MatchString(r.stderr) {
 				t.Errorf("%s: it ended with %d: %s", name, r.code, r.stderr)
 			}
 			if left, err := os.ReadDir(other.data); err == nil && len(left) > 0 {
@@ -137,7 +141,8 @@ func TestBackup(t *testing.T) {
 	})
 	t.Run("a backup of PostgreSQL names the tool to use", func(t *testing.T) {
 		p := start(t, postgres)
-		if r := p.run(t, "backup", filepath.Join(t.TempDir(), "x")); r.code != 1 || !strings.Contains(r.stderr, "pg_dump") {
+		if r := p.run(t, "backup", filepath.Join(t.TempDir(), "x")); r.code != 1 ||
+			!strings.Contains(r.stderr, "pg_dump") {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
 	})

@@ -25,10 +25,12 @@ func browser(t *testing.T) context.Context {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(services.Chromium(t)), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(720, 620),
+		chromedp.ExecPath(services.Chromium(t)), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.DisableGPU,
+		chromedp.NoFirstRun, chromedp.WindowSize(720, 620),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	}
-	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage"} {
+	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update",
+		"disable-sync", "disable-dev-shm-usage"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	if os.Getuid() == 0 { // Chromium's sandbox refuses to run as root
@@ -45,7 +47,9 @@ func browser(t *testing.T) context.Context {
 }
 
 // tab opens a new tab at a page. Actions in it time out after patience.
-func tab(t *testing.T, browser context.Context, url string) (ctx context.Context, console iter.Seq2[chromedp.ConsoleMessage, error]) {
+func tab(
+	t *testing.T, browser context.Context, url string,
+) (ctx context.Context, console iter.Seq2[chromedp.ConsoleMessage, error]) {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
@@ -71,7 +75,8 @@ func drive[T any](ctx context.Context, t *testing.T, action chromedp.Action[T]) 
 // keep saves a screenshot of the tab for people to look at (go test -artifacts).
 func keep(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), drive(ctx, t, chromedp.CaptureScreenshot()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), drive(ctx, t, chromedp.CaptureScreenshot()),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,8 +98,10 @@ type siteView struct{ Atrium, Token, Mode, Around string }
 func site(t *testing.T, e func() *embed) (origin string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"), Around: r.URL.Query().Get("around")}
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
+		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
+			Around: r.URL.Query().Get("around")}
+		w.Header().Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
 		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this
 		_ = sitePage.Execute(w, view)
 	}))
@@ -115,7 +122,8 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/script")
 		session := drive(ctx, t, chromedp.Poll[object](`told.ready`))
 		keep(ctx, t, "script-listed")
-		text, markup := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)), drive(ctx, t, chromedp.Evaluate[string](card+`.innerHTML`))
+		text, markup := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)),
+			drive(ctx, t, chromedp.Evaluate[string](card+`.innerHTML`))
 		for _, want := range []string{"Support", "Hello <b>you</b>", "Where is it?", `"><script>alert(1)</script>`} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in %q", want, text)

@@ -33,7 +33,7 @@ func (c *canaries) shows(a *answer, paths ...string) *answer {
 	text := fmt.Sprint(a.text, a.header)
 	for _, path := range paths {
 		value := a.at(path)
-		c.secrets[value[strings.LastIndexByte(value, '/')+1:]] = path + " of " + a.call // of a link, the last segment
+		c.secrets[tokenIn(value)] = path + " of " + a.call // of a link, the last segment
 		text = strings.ReplaceAll(text, value, "")
 	}
 	c.told.WriteString(text)
@@ -52,7 +52,8 @@ func (c *canaries) absent(t *testing.T, where, text string) {
 		}
 		for _, form := range []string{
 			value, url.QueryEscape(value), hex.EncodeToString([]byte(value)),
-			strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(value)), "=")[:10*len(value)/9], strings.ReplaceAll(value, " ", ""),
+			strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(value)), "=")[:10*len(value)/9],
+			strings.ReplaceAll(value, " ", ""),
 		} {
 			if i := strings.Index(text, form); i >= 0 {
 				t.Errorf("%s holds %s: …%s…", where, what, text[max(0, i-200):i])
@@ -90,10 +91,13 @@ func collector(t *testing.T) (addr string, received func() string) {
 func TestNoSecretOfARunIsLeftAnywhere(t *testing.T) {
 	mock := services.StripeMock(t)
 	onEach(t, func(t *testing.T, engine string) {
-		const stripeKey, mailPassword, signingKey, variable, visitor = "sk_test_c4n4ry0fstripe", "c4n4ry-0f-mail", "whsec_c4n4ry0f5tr1pe", "c4n4ry-0f-a-variable", "c4n4ry-0f-a-visitor"
+		const stripeKey, mailPassword, signingKey, variable, visitor = "sk_test_c4n4ry0fstripe", "c4n4ry-0f-mail",
+			"whsec_c4n4ry0f5tr1pe", "c4n4ry-0f-a-variable", "c4n4ry-0f-a-visitor"
 		c := &canaries{secrets: map[string]string{
-			fixture.Canary: "the password of a warehouse", fixture.Canary + "2": "a password that was refused", stripeKey: "Stripe's key", mailPassword: "the password of the mail server",
-			webhookKey: "the sandbox's webhook secret", signingKey: "Stripe's webhook secret", cardNumber: "the number of a card", variable: "a sensitive variable",
+			fixture.Canary: "the password of a warehouse", fixture.Canary + "2": "a password that was refused",
+			stripeKey: "Stripe's key", mailPassword: "the password of the mail server",
+			webhookKey: "the sandbox's webhook secret", signingKey: "Stripe's webhook secret",
+			cardNumber: "the number of a card", variable: "a sensitive variable",
 		}}
 		issuer := fixture.NewIssuer(t, "ES256")
 		traces, received := collector(t)
@@ -108,9 +112,11 @@ orgs:
       stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
       plans: [{id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_1}]
 `, issuer.URL, onlyPayments(), mock)), toShops, knowsWebhookKey, set("metrics.addr", "127.0.0.1:0"),
-			set("mail.smtp.addr", "127.0.0.1:1"), set("mail.smtp.user", "atrium"), set("mail.smtp.from", "atrium@example.com"), set("mail.smtp.password", mailPassword),
+			set("mail.smtp.addr", "127.0.0.1:1"), set("mail.smtp.user", "atrium"),
+			set("mail.smtp.from", "atrium@example.com"), set("mail.smtp.password", mailPassword),
 			func(d *deployment) {
-				d.env = append(d.env, "TEST_STRIPE_KEY="+stripeKey, "TEST_STRIPE_WEBHOOK="+signingKey, "OTEL_EXPORTER_OTLP_ENDPOINT="+traces, "OTEL_BSP_SCHEDULE_DELAY=50")
+				d.env = append(d.env, "TEST_STRIPE_KEY="+stripeKey, "TEST_STRIPE_WEBHOOK="+signingKey,
+					"OTEL_EXPORTER_OTLP_ENDPOINT="+traces, "OTEL_BSP_SCHEDULE_DELAY=50")
 			})
 		s := d.start(t)
 		for _, key := range keyMaterial(t, d) {
@@ -130,8 +136,12 @@ orgs:
 		c.payments(t, ann, fay, signingKey)
 		c.chats(t, ann, visitor)
 		template := templates + "/" + ann.create(t, templates, object{"name": "secret"}, onRed).at("id")
-		c.shows(ann.create(t, template+"/versions", object{"text": "{{password}}", "variables": []object{{"name": "password", "sensitive": true, "enum": []string{"other"}}}}, onRed))
-		c.shows(ann.do(t, "POST", template+"/render", object{"ref": "latest", "variables": object{"password": variable}}, onRed).problem(t, 422, "invalid_variables"))
+		c.shows(ann.create(t, template+"/versions",
+			object{"text": "{{password}}",
+				"variables": []object{{"name": "password", "sensitive": true, "enum": []string{"other"}}}}, onRed))
+		c.shows(ann.do(t, "POST", template+"/render",
+			object{"ref": "latest", "variables": object{"password": variable}}, onRed).problem(t, 422,
+			"invalid_variables"))
 		c.shows(ann.do(t, "POST", presences, object{"text": "here"}, onRed).is(t, 201))
 		ticket := c.shows(ann.do(t, "POST", presences+"/stream-tickets", nil, onRed).is(t, 200), "ticket").at("ticket")
 		c.shows(s.anonymous().do(t, "GET", presences+"/stream?no_such_parameter=1&ticket="+ticket, nil, onRed))
@@ -139,16 +149,20 @@ orgs:
 			if strings.ContainsAny(value, "\"\n ") {
 				continue
 			}
-			c.told.WriteString(s.anonymous().do(t, "GET", "/api/me", nil, onRed, "Authorization: Bearer "+value+"x").text)
+			c.told.WriteString(s.anonymous().do(t, "GET", "/api/me", nil, onRed,
+				"Authorization: Bearer "+value+"x").text)
 			c.told.WriteString(ann.do(t, "GET", "/api/events?created_after="+url.QueryEscape(value), nil, onRed).text)
 			c.told.WriteString(ann.do(t, "POST", templates, object{"name": []string{value}}, onRed).text)
 		}
-		for _, list := range []string{"/api/events?limit=100", "/api/api-keys", connections, sources, payments + "/methods", payments + "/invoices", templates, chats, presences, "/api/workspaces/" + ann.workspace + "/invitations"} {
+		for _, list := range []string{"/api/events?limit=100", "/api/api-keys", connections, sources,
+			payments + "/methods", payments + "/invoices", templates, chats, presences,
+			"/api/workspaces/" + ann.workspace + "/invitations"} {
 			c.shows(ann.get(t, list, onRed))
 		}
 		c.shows(fay.get(t, "/api/events?limit=100", onBlue))
 		metrics := s.metrics(t)
-		commands := d.must(t, "keys", "list") + d.must(t, "payments", "events", "list", "--org", "red") + d.must(t, "payments", "events", "list", "--org", "blue") + fmt.Sprint(d.run(t, "doctor"))
+		commands := d.must(t, "keys", "list") + d.must(t, "payments", "events", "list", "--org", "red") +
+			d.must(t, "payments", "events", "list", "--org", "blue") + fmt.Sprint(d.run(t, "doctor"))
 		s.stop(t)
 
 		c.absent(t, "what was answered", c.told.String())
@@ -198,18 +212,22 @@ func (c *canaries) accounts(t *testing.T, ann *client) {
 	made := c.shows(ann.create(t, "/api/api-keys", object{"name": "made"}, onRed, "Idempotency-Key: key"), "token")
 	c.shows(ann.create(t, "/api/api-keys", object{"name": "made"}, onRed, "Idempotency-Key: key"), "token")
 	c.shows(ann.create(t, "/api/api-keys/"+made.at("id")+"/rotate", object{"grace_seconds": 60}, onRed), "token")
-	c.shows(ann.create(t, "/api/workspaces/"+ann.workspace+"/invitations", object{"email": "dora@example.com", "role": "viewer"}, onRed, "Idempotency-Key: invitation"), "accept_url")
+	c.shows(ann.create(t, "/api/workspaces/"+ann.workspace+"/invitations",
+		object{"email": "dora@example.com", "role": "viewer"}, onRed, "Idempotency-Key: invitation"), "accept_url")
 	c.shows(ann.do(t, "POST", "/api/invitations/accept", object{"token": ann.token}, onRed))
 }
 
 func (c *canaries) warehouses(t *testing.T, ann *client) {
 	t.Helper()
 	warehouse := newShop(t)
-	one := c.shows(ann.create(t, connections, warehouse.connection(fixture.Canary), onRed, "Idempotency-Key: connection")).at("id")
+	one := c.shows(ann.create(t, connections, warehouse.connection(fixture.Canary), onRed,
+		"Idempotency-Key: connection")).at("id")
 	broken := warehouse.credential(fixture.Canary + "2")
 	broken["database"] = "nowhere"
-	c.shows(ann.do(t, "POST", connections+"/"+one+"/verify", object{"credential": broken}, onRed).problem(t, 422, "probe_failed"))
-	c.shows(ann.do(t, "POST", connections, object{"kind": "postgres", "credential": object{"host": "h", "dsn": fixture.Canary}}, onRed))
+	c.shows(ann.do(t, "POST", connections+"/"+one+"/verify", object{"credential": broken}, onRed).problem(t, 422,
+		"probe_failed"))
+	c.shows(ann.do(t, "POST", connections,
+		object{"kind": "postgres", "credential": object{"host": "h", "dsn": fixture.Canary}}, onRed))
 	source := c.shows(ann.create(t, sources, warehouse.people(t, one), onRed)).at("id")
 	c.shows(ann.get(t, sources+"/warehouse-preview?connection_id="+one, onRed))
 	c.shows(ann.get(t, sources+"/"+source+"/jobs", onRed))
@@ -219,7 +237,8 @@ func (c *canaries) warehouses(t *testing.T, ann *client) {
 
 func (c *canaries) payments(t *testing.T, ann, fay *client, signingKey string) {
 	t.Helper()
-	intent := c.shows(ann.create(t, payments+"/setup-intent", object{}, onRed, "Idempotency-Key: intent"), "client_secret")
+	intent := c.shows(ann.create(t, payments+"/setup-intent", object{}, onRed, "Idempotency-Key: intent"),
+		"client_secret")
 	card := object{"client_secret": intent.at("client_secret"), "card": testCard(cardNumber)}
 	c.shows(ann.do(t, "POST", confirm(intent.at("id")), card, onRed).is(t, 200), "client_secret") // which it was shown
 	c.shows(ann.do(t, "POST", confirm(intent.at("id")), card, onRed).is(t, 409))
@@ -228,18 +247,22 @@ func (c *canaries) payments(t *testing.T, ann, fay *client, signingKey string) {
 	c.shows(fay.get(t, payments+"/methods", onBlue))
 	const event = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 	signature := billing.Sign(secret.New(signingKey), []byte(event), time.Now())
-	c.shows(ann.server.anonymous().do(t, "POST", payments+"/webhooks/stripe/blue", event, "Stripe-Signature: "+signature).is(t, 200))
-	c.shows(ann.server.anonymous().do(t, "POST", payments+"/webhooks/stripe/blue", event, "Stripe-Signature: t=1,v1="+signingKey).is(t, 400))
+	c.shows(ann.server.anonymous().do(t, "POST", payments+"/webhooks/stripe/blue", event,
+		"Stripe-Signature: "+signature).is(t, 200))
+	c.shows(ann.server.anonymous().do(t, "POST", payments+"/webhooks/stripe/blue", event,
+		"Stripe-Signature: t=1,v1="+signingKey).is(t, 400))
 }
 
 func (c *canaries) chats(t *testing.T, ann *client, visitor string) {
 	t.Helper()
-	c.shows(ann.create(t, chats+"/"+ann.create(t, chats, object{"name": "invites"}, onRed).at("id")+"/members", object{"email": "emil@example.com", "role": "viewer"}, onRed), "accept_url")
+	c.shows(ann.create(t, chats+"/"+ann.create(t, chats, object{"name": "invites"}, onRed).at("id")+"/members",
+		object{"email": "emil@example.com", "role": "viewer"}, onRed), "accept_url")
 	e := ann.embeds(t, nil, onRed)
 	c.secrets[e.secret] = "an embed token"
 	c.shows(ann.do(t, "POST", e.path+"/rotate", object{"grace_seconds": 60}, onRed).is(t, 200), "token")
 	anybody := ann.server.anonymous()
-	session := c.shows(anybody.do(t, "POST", sessions, object{"token": e.secret, "visitor": visitor}, fromShop, onRed).is(t, 200), "session").at("session")
+	session := c.shows(anybody.do(t, "POST", sessions, object{"token": e.secret, "visitor": visitor}, fromShop,
+		onRed).is(t, 200), "session").at("session")
 	c.shows(anybody.do(t, "GET", view, nil, fromShop, onRed, "Authorization: Bearer "+session).is(t, 200))
 	c.shows(anybody.do(t, "POST", sessions, object{"token": e.secret}, onRed)) // from nowhere
 	page := anybody.do(t, "GET", "/embed/"+e.secret, nil, onRed, "Referer: "+shop).is(t, 200)

@@ -26,8 +26,11 @@ func TestChatInvitations(t *testing.T) {
 		t.Run("an address with an account gets the same response as one without", func(t *testing.T) {
 			chat := newChat(t)
 			for _, email := range []string{known.email, "stranger@example.com"} {
-				a := admin.create(t, chat+"/members", object{"email": email, "role": "editor"}).has(t, map[string]string{"email": email, "name": "", "role": "editor", "status": "invited", "invited_by": admin.id, "revision": "1"})
-				if a.at("user_id") == known.id || !strings.HasPrefix(a.at("user_id"), "usr_") || a.header.Get("Cache-Control") != "no-store" {
+				a := admin.create(t, chat+"/members", object{"email": email, "role": "editor"}).has(t,
+					map[string]string{"email": email, "name": "", "role": "editor", "status": "invited",
+						"invited_by": admin.id, "revision": "1"})
+				if a.at("user_id") == known.id || !strings.HasPrefix(a.at("user_id"), "usr_") ||
+					a.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%s", a)
 				}
 				link(t, a)
@@ -35,28 +38,34 @@ func TestChatInvitations(t *testing.T) {
 					t.Errorf("the members are %q", got)
 				}
 			}
-			member.do(t, "POST", chat+"/members", object{"email": known.email, "role": "viewer"}).problem(t, 403, "invitation_role_required")
+			member.do(t, "POST", chat+"/members", object{"email": known.email, "role": "viewer"}).problem(t, 403,
+				"invitation_role_required")
 		})
 		t.Run("a guest joins the workspace as a viewer, and every waiting chat with its role", func(t *testing.T) {
 			first, second := newChat(t), newChat(t)
 			ann := r.person(t, "ann")
 			old := admin.create(t, first+"/members", object{"email": "Ann@Example.com", "role": "viewer"})
 			made := admin.create(t, second+"/members", object{"email": "ann@example.com", "role": "manager"})
-			again := admin.do(t, "POST", second+"/members", object{"email": "ann@example.com", "role": "editor"}).is(t, 200).has(t, map[string]string{"role": "editor", "user_id": old.at("user_id"), "revision": "2"})
+			again := admin.do(t, "POST", second+"/members", object{"email": "ann@example.com", "role": "editor"}).is(t,
+				200).has(t, map[string]string{"role": "editor", "user_id": old.at("user_id"), "revision": "2"})
 			accept(t, ann, link(t, old)).problem(t, 404, "invitation_not_found")
 			accept(t, ann, link(t, made)).problem(t, 404, "invitation_not_found")
-			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "manager"}).is(t, 200).has(t, map[string]string{"status": "invited", "role": "manager"})
-			member.do(t, "POST", first+"/members", object{"user_id": old.at("user_id"), "role": "viewer"}).problem(t, 409, "already_member")
+			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "manager"}).is(t, 200).has(t,
+				map[string]string{"status": "invited", "role": "manager"})
+			member.do(t, "POST", first+"/members", object{"user_id": old.at("user_id"), "role": "viewer"}).problem(t,
+				409, "already_member")
 
 			accept(t, ann, link(t, again)).is(t, 200).has(t, map[string]string{"my_role": "viewer"})
 			ann.get(t, first).has(t, map[string]string{"my_role": "manager"})
 			ann.get(t, second).has(t, map[string]string{"my_role": "editor"})
 			for _, m := range admin.get(t, second+"/members").items(t) {
-				if m := m.(object); m["user_id"] == ann.id && (m["status"] != "active" || m["email"] != "ann@example.com") || m["user_id"] == old.at("user_id") {
+				if m := m.(object); m["user_id"] == ann.id &&
+					(m["status"] != "active" || m["email"] != "ann@example.com") || m["user_id"] == old.at("user_id") {
 					t.Errorf("member %v", m)
 				}
 			}
-			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "viewer"}).problem(t, 404, "chat_member_not_found")
+			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "viewer"}).problem(t, 404,
+				"chat_member_not_found")
 			accept(t, ann, link(t, again)).problem(t, 404, "invitation_not_found")
 		})
 		t.Run("a guest who is removed before accepting joins nothing", func(t *testing.T) {
@@ -84,22 +93,27 @@ func TestChatInvitations(t *testing.T) {
 		})
 		t.Run("an admin's invitation to a chat does not end an owner's invitation", func(t *testing.T) {
 			r.invite(t, owner, "eve@example.com", "owner")
-			admin.do(t, "POST", newChat(t)+"/members", object{"email": "eve@example.com", "role": "viewer"}).problem(t, 403, "role_ceiling")
+			admin.do(t, "POST", newChat(t)+"/members", object{"email": "eve@example.com", "role": "viewer"}).problem(t,
+				403, "role_ceiling")
 		})
 		t.Run("a repeated request returns the link again until the invitation has ended", func(t *testing.T) {
 			chat := newChat(t)
 			body := object{"email": "fay@example.com", "role": "viewer"}
 			made := admin.create(t, chat+"/members", body, "Idempotency-Key: invite-fay")
-			if again := admin.create(t, chat+"/members", body, "Idempotency-Key: invite-fay"); again.at("accept_url") != made.at("accept_url") || again.at("user_id") != made.at("user_id") || again.at("mailed") != "false" {
+			if again := admin.create(t, chat+"/members", body,
+				"Idempotency-Key: invite-fay"); again.at("accept_url") != made.at("accept_url") ||
+				again.at("user_id") != made.at("user_id") || again.at("mailed") != "false" {
 				t.Errorf("not replayed: %s, the first answer is %s", again, made)
 			}
 			admin.do(t, "DELETE", chat+"/members/"+made.at("user_id"), nil).is(t, 204)
-			admin.do(t, "POST", chat+"/members", body, "Idempotency-Key: invite-fay").problem(t, 409, "idempotency_answer_erased")
+			admin.do(t, "POST", chat+"/members", body, "Idempotency-Key: invite-fay").problem(t, 409,
+				"idempotency_answer_erased")
 		})
 		t.Run("a user who leaves the workspace is a member of no chat, even after returning", func(t *testing.T) {
 			chat := newChat(t)
 			gus := r.person(t, "gus")
-			accept(t, gus, link(t, admin.create(t, chat+"/members", object{"email": "gus@example.com", "role": "editor"}))).is(t, 200)
+			accept(t, gus, link(t, admin.create(t, chat+"/members",
+				object{"email": "gus@example.com", "role": "editor"}))).is(t, 200)
 			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace+"/members/"+gus.id, nil).is(t, 204)
 			token, _ := r.invite(t, owner, "gus@example.com", "member")
 			accept(t, gus, token).is(t, 200)
@@ -111,11 +125,13 @@ func TestChatInvitations(t *testing.T) {
 			admin.do(t, "PATCH", chat, object{"owner_id": member.id}).problem(t, 403, "chat_template_forbidden")
 			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace+"/members/"+leaver.id, nil).is(t, 204)
 			admin.do(t, "PATCH", chat, object{"owner_id": member.id}).problem(t, 403, "chat_template_forbidden")
-			owner.do(t, "PATCH", chat, object{"owner_id": member.id}).is(t, 200).has(t, map[string]string{"owner_id": member.id, "my_role": "manager"})
+			owner.do(t, "PATCH", chat, object{"owner_id": member.id}).is(t, 200).has(t,
+				map[string]string{"owner_id": member.id, "my_role": "manager"})
 			member.get(t, chat).has(t, map[string]string{"my_role": "owner"})
 		})
 		t.Run("the audit trail records chat members without link and address", func(t *testing.T) {
-			r.leaves(t, []string{"chat_member.invited", "chat_member.invitation_renewed", "chat_member.accepted", "chat_member.removed", "chat_member.updated", "invitation.withdrawn"},
+			r.leaves(t, []string{"chat_member.invited", "chat_member.invitation_renewed", "chat_member.accepted",
+				"chat_member.removed", "chat_member.updated", "invitation.withdrawn"},
 				"ann@", "Ann@", "bob@", "carl@", "dora@", "eve@", "fay@", "gus@")
 		})
 	})

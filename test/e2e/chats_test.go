@@ -11,40 +11,55 @@ import (
 const chats = "/api/chat-templates"
 
 // inner are the fields that neither lists nor viewers of a chat template are shown.
-var inner = []string{"inner-thoughts", "inner-model", "inner-queue", "instructions", "model_config", `"config"`, `"prompt"`}
+var inner = []string{"inner-thoughts", "inner-model", "inner-queue", "instructions", "model_config",
+	`"config"`, `"prompt"`}
 
 func TestTheLifeOfAChat(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann, bob, admin := s.user(t, "member"), s.user(t, "member"), s.user(t, "admin")
 		whole := object{
-			"name": "Support", "description": "Answers", "avatar_url": "https://example.com/a.png", "instructions": "inner-thoughts",
-			"agents": []object{{"id": "assistant", "config": object{"tone": "friendly"}}}, "tools": []object{{"id": "create-ticket", "config": object{"queue": "inner-queue"}}, {"id": "knowledge-search"}},
-			"capabilities": []string{"citations"}, "model_config": object{"model_name": "inner-model"}, "greeting": "Hi", "conversation_starters": []string{"How?"}, "metadata": object{"team": "42", "x": object{"y": 1, "z": 2}},
+			"name": "Support", "description": "Answers", "avatar_url": "https://example.com/a.png",
+			"instructions": "inner-thoughts",
+			"agents":       []object{{"id": "assistant", "config": object{"tone": "friendly"}}},
+			"tools": []object{{"id": "create-ticket", "config": object{"queue": "inner-queue"}},
+				{"id": "knowledge-search"}},
+			"capabilities": []string{"citations"}, "model_config": object{"model_name": "inner-model"},
+			"greeting": "Hi", "conversation_starters": []string{"How?"},
+			"metadata": object{"team": "42", "x": object{"y": 1, "z": 2}},
 		}
 		made := ann.create(t, chats, whole, "Idempotency-Key: chat")
 		chat := chats + "/" + made.at("id")
-		made.has(t, map[string]string{"my_role": "owner", "status": "draft", "visibility": "private", "health": "ok", "issues": "[]", "workflows": "[]", "tools.0.config.queue": "inner-queue", "model_config.model_name": "inner-model", "prompt": "null"})
+		made.has(t, map[string]string{"my_role": "owner", "status": "draft", "visibility": "private", "health": "ok",
+			"issues": "[]", "workflows": "[]", "tools.0.config.queue": "inner-queue",
+			"model_config.model_name": "inner-model", "prompt": "null"})
 		if got := made.header.Get("Location"); got != chat {
 			t.Errorf("Location is %q", got)
 		}
-		if again := ann.create(t, chats, whole, "Idempotency-Key: chat"); again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" {
+		if again := ann.create(t, chats, whole, "Idempotency-Key: chat"); again.text != made.text ||
+			again.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("not replayed: %s", again)
 		}
 
 		t.Run("only the owner sees a chat template until it is shared", func(t *testing.T) {
 			bob.do(t, "GET", chat, nil).problem(t, 404, "chat_template_not_found")
 			ann.create(t, chat+"/members", object{"email": strings.ToUpper(bob.email), "role": "viewer"}).
-				has(t, map[string]string{"user_id": bob.id, "email": bob.email, "role": "viewer", "status": "active", "invited_by": ann.id, "accept_url": ""})
-			ann.do(t, "POST", chat+"/members", object{"user_id": bob.id, "role": "editor"}).problem(t, 409, "already_member")
-			ann.do(t, "POST", chat+"/members", object{"user_id": ann.id, "role": "editor"}).problem(t, 409, "already_member")
-			if got := bob.get(t, chat+"/members").each(t, "role"); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"owner", "viewer"}) {
+				has(t, map[string]string{"user_id": bob.id, "email": bob.email, "role": "viewer", "status": "active",
+					"invited_by": ann.id, "accept_url": ""})
+			ann.do(t, "POST", chat+"/members", object{"user_id": bob.id, "role": "editor"}).problem(t, 409,
+				"already_member")
+			ann.do(t, "POST", chat+"/members", object{"user_id": ann.id, "role": "editor"}).problem(t, 409,
+				"already_member")
+			if got := bob.get(t, chat+"/members").each(t, "role"); !slices.Equal(slices.Sorted(slices.Values(got)),
+				[]string{"owner", "viewer"}) {
 				t.Errorf("the members are %q", got)
 			}
 		})
 		t.Run("viewers and lists do not show the inner fields", func(t *testing.T) {
-			seen := bob.get(t, chat).has(t, map[string]string{"my_role": "viewer", "agents.0.id": "assistant", "greeting": "Hi"})
-			for what, a := range map[string]*answer{"a viewer": seen, "a viewer's list": bob.get(t, chats), "an owner's list": ann.get(t, chats)} {
+			seen := bob.get(t, chat).has(t, map[string]string{"my_role": "viewer", "agents.0.id": "assistant",
+				"greeting": "Hi"})
+			for what, a := range map[string]*answer{"a viewer": seen, "a viewer's list": bob.get(t, chats),
+				"an owner's list": ann.get(t, chats)} {
 				if containsAny(a.text, inner...) {
 					t.Errorf("%s sees %s", what, a)
 				}
@@ -56,21 +71,29 @@ func TestTheLifeOfAChat(t *testing.T) {
 		})
 		t.Run("a patch is merged, and refused after another user's change", func(t *testing.T) {
 			stale := ann.get(t, chat).header.Get("Etag")
-			admin.do(t, "PATCH", chat, object{"metadata": object{"team": nil, "x": object{"y": 3}}, "model_config": object{"temperature": 0.5}, "avatar_url": nil, "status": "published"}, "If-Match: "+stale).is(t, 200).
-				has(t, map[string]string{"metadata": `{"x":{"y":3,"z":2}}`, "model_config.model_name": "inner-model", "model_config.temperature": "0.5", "avatar_url": "null", "revision": "2", "tools.0.config.queue": "inner-queue"})
-			ann.do(t, "PATCH", chat, object{"greeting": "Hello"}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
+			admin.do(t, "PATCH", chat, object{"metadata": object{"team": nil, "x": object{"y": 3}},
+				"model_config": object{"temperature": 0.5}, "avatar_url": nil, "status": "published"},
+				"If-Match: "+stale).is(t, 200).
+				has(t, map[string]string{"metadata": `{"x":{"y":3,"z":2}}`, "model_config.model_name": "inner-model",
+					"model_config.temperature": "0.5", "avatar_url": "null", "revision": "2",
+					"tools.0.config.queue": "inner-queue"})
+			ann.do(t, "PATCH", chat, object{"greeting": "Hello"}, "If-Match: "+stale).problem(t, 412,
+				"revision_mismatch")
 			ann.do(t, "DELETE", chat, nil, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
-			ann.do(t, "PATCH", chat, object{"model_config": nil, "metadata": nil, "capabilities": nil}).is(t, 200).has(t, map[string]string{"model_config": "{}", "metadata": "{}", "capabilities": "[]"})
+			ann.do(t, "PATCH", chat, object{"model_config": nil, "metadata": nil, "capabilities": nil}).is(t,
+				200).has(t, map[string]string{"model_config": "{}", "metadata": "{}", "capabilities": "[]"})
 		})
 		t.Run("filters narrow the list", func(t *testing.T) {
 			ann.create(t, chats, object{"name": "Other", "visibility": "workspace"})
-			for query, want := range map[string]int{"?q=SUPP": 1, "?status=published": 1, "?status=disabled": 0, "?visibility=workspace": 1, "?q=e": 2, "?visibility=private&status=draft": 0} {
+			for query, want := range map[string]int{"?q=SUPP": 1, "?status=published": 1, "?status=disabled": 0,
+				"?visibility=workspace": 1, "?q=e": 2, "?visibility=private&status=draft": 0} {
 				if got := len(ann.get(t, chats+query).items(t)); got != want {
 					t.Errorf("%s answers %d, want %d", query, got, want)
 				}
 			}
 			first := ann.get(t, chats+"?limit=1")
-			if rest := ann.get(t, chats+"?limit=1&cursor="+first.at("next_cursor")); rest.at("data.0.id") == first.at("data.0.id") || rest.at("next_cursor") != "null" {
+			if rest := ann.get(t, chats+"?limit=1&cursor="+first.at("next_cursor")); rest.at("data.0.id") == first.at(
+				"data.0.id") || rest.at("next_cursor") != "null" {
 				t.Errorf("the second page is %s", rest)
 			}
 			ann.do(t, "GET", chats+"?status=live", nil).problem(t, 400, "invalid_parameter")
@@ -95,7 +118,8 @@ func TestTheLifeOfAChat(t *testing.T) {
 			if statuses[201] != 1 || statuses[200] != 15 {
 				t.Errorf("answered %v", statuses)
 			}
-			bob.get(t, chat).has(t, map[string]string{"workflows.0.workflow_id": "hand-over", "workflows.0.attached_by": ann.id, "workflows.1": ""})
+			bob.get(t, chat).has(t, map[string]string{"workflows.0.workflow_id": "hand-over",
+				"workflows.0.attached_by": ann.id, "workflows.1": ""})
 			ann.do(t, "DELETE", chat+"/workflows/hand-over", nil).is(t, 204)
 			ann.do(t, "DELETE", chat+"/workflows/hand-over", nil).problem(t, 404, "workflow_not_attached")
 			ann.do(t, "POST", chat+"/workflows/none", nil).problem(t, 422, "unknown_workflow")
@@ -105,7 +129,8 @@ func TestTheLifeOfAChat(t *testing.T) {
 			ann.do(t, "PATCH", chat+"/members/"+ann.id, object{"role": "viewer"}).problem(t, 409, "owner_stays")
 			admin.do(t, "PATCH", chat, object{"owner_id": bob.id}).problem(t, 403, "chat_template_forbidden")
 			ann.do(t, "PATCH", chat, object{"owner_id": "usr_x"}).problem(t, 422, "user_not_in_workspace")
-			ann.do(t, "PATCH", chat, object{"owner_id": bob.id}).is(t, 200).has(t, map[string]string{"owner_id": bob.id, "my_role": "manager"})
+			ann.do(t, "PATCH", chat, object{"owner_id": bob.id}).is(t, 200).has(t,
+				map[string]string{"owner_id": bob.id, "my_role": "manager"})
 			ann.do(t, "DELETE", chat+"/members/"+ann.id, nil).is(t, 204)
 			ann.do(t, "GET", chat, nil).problem(t, 404, "chat_template_not_found")
 			bob.do(t, "PATCH", chat, object{"owner_id": ann.id}).is(t, 200)
@@ -130,7 +155,8 @@ func TestTheLifeOfAChat(t *testing.T) {
 				seen[kind] = true
 			}
 			for _, kind := range []string{
-				"chat_template.created", "chat_template.updated", "chat_template.transferred", "chat_template.deleted", "chat_template.restored",
+				"chat_template.created", "chat_template.updated", "chat_template.transferred", "chat_template.deleted",
+				"chat_template.restored",
 				"chat_member.added", "chat_member.removed", "chat_workflow.attached", "chat_workflow.detached",
 			} {
 				if !seen[kind] {
@@ -163,31 +189,67 @@ func TestChatInput(t *testing.T) {
 			code, wrong        string
 		}{
 			{"no name", "POST", chats, object{}, 422, invalid, "/name required"},
-			{"an agent that there is not", "POST", chats, object{"name": "x", "agents": []object{{"id": canary}}}, 422, "unknown_registry_item", "/agents/0/id unknown_registry_item"},
-			{"a tool and a capability that there are not", "PATCH", chat, object{"tools": []object{{"id": canary}}, "capabilities": []string{"citations", canary}}, 422, "unknown_registry_item", "/tools/0/id unknown_registry_item,/capabilities/1 unknown_registry_item"},
-			{"a configuration that breaks the schema", "POST", chats, object{"name": "x", "agents": []object{{"id": "assistant", "config": object{"tone": canary, "max_turns": 1000}}}}, 422, "invalid_item_config", "/agents/0/config/max_turns invalid_item_config,/agents/0/config/tone invalid_item_config"},
-			{"a configuration without what it needs", "POST", chats, object{"name": "x", "tools": []object{{"id": "create-ticket"}}}, 422, "invalid_item_config", "/tools/0/config/queue invalid_item_config"},
-			{"a configuration that is no object", "POST", chats, object{"name": "x", "tools": []object{{"id": "web-search", "config": canary}}}, 422, invalid, "/tools/0/config wrong_type"},
-			{"eleven agents", "POST", chats, object{"name": "x", "agents": slices.Repeat([]object{{"id": "assistant"}}, 11)}, 422, invalid, "/agents too_many_items"},
-			{"an agent twice", "POST", chats, object{"name": "x", "agents": slices.Repeat([]object{{"id": "assistant"}}, 2)}, 422, invalid, "/agents/1/id duplicate_item"},
-			{"instructions and a prompt", "POST", chats, object{"name": "x", "instructions": canary, "prompt": named(mine, "latest")}, 422, invalid, "/prompt not_allowed_value"},
-			{"a prompt that is somebody else's", "POST", chats, object{"name": "x", "prompt": named(private, "latest")}, 422, "prompt_unavailable", "/prompt prompt_unavailable"},
-			{"a prompt that there is not", "PATCH", chat, object{"prompt": object{"prompt_template_id": canary, "ref": "latest"}}, 422, "prompt_unavailable", "/prompt prompt_unavailable"},
-			{"a version that there is not", "PATCH", chat, object{"prompt": named(mine, "v9")}, 422, "prompt_unavailable", "/prompt prompt_unavailable"},
-			{"a reference that is none", "PATCH", chat, object{"prompt": named(mine, canary+"!")}, 422, invalid, "/prompt/ref invalid_format"},
-			{"a picture over http", "PATCH", chat, object{"avatar_url": "http://" + canary}, 422, invalid, "/avatar_url invalid_format"},
-			{"metadata that is too long once merged", "PATCH", chat, object{"metadata": object{"a": strings.Repeat("a", 16<<10)}}, 422, invalid, "/metadata too_long"},
-			{"a status that there is not", "PATCH", chat, object{"status": canary}, 422, invalid, "/status not_allowed_value"},
-			{"more than 1 MiB", "POST", chats, `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "body_too_large", ""},
-			{"a role above any that can be given", "POST", chat + "/members", object{"user_id": admin.id, "role": "owner"}, 422, invalid, "/role not_allowed_value"},
-			{"a member with two names", "POST", chat + "/members", object{"user_id": admin.id, "email": admin.email, "role": "viewer"}, 422, invalid, "/user_id required"},
-			{"a member with none", "POST", chat + "/members", object{"role": "viewer"}, 422, invalid, "/user_id required"},
-			{"a user of another workspace", "POST", chat + "/members", object{"user_id": foreigner.id, "role": "viewer"}, 422, "user_not_in_workspace", ""},
-			{"a user that there is not", "POST", chat + "/members", object{"user_id": canary, "role": "viewer"}, 422, "user_not_in_workspace", ""},
-			{"an address from outside, by a member", "POST", chat + "/members", object{"email": foreigner.email, "role": "viewer"}, 403, "invitation_role_required", ""},
-			{"an address that nobody has, by a member", "POST", chat + "/members", object{"email": "x@example.com", "role": "viewer"}, 403, "invitation_role_required", ""},
-			{"what is no address", "POST", chat + "/members", object{"email": canary, "role": "viewer"}, 422, invalid, "/email invalid_format"},
-			{"a member that there is not", "PATCH", chat + "/members/" + admin.id, object{"role": "viewer"}, 404, "chat_member_not_found", ""},
+			{"an agent that there is not", "POST", chats, object{"name": "x", "agents": []object{{"id": canary}}}, 422,
+				"unknown_registry_item", "/agents/0/id unknown_registry_item"},
+			{"a tool and a capability that there are not", "PATCH", chat,
+				object{"tools": []object{{"id": canary}}, "capabilities": []string{"citations", canary}}, 422,
+				"unknown_registry_item", "/tools/0/id unknown_registry_item,/capabilities/1 unknown_registry_item"},
+			{"a configuration that breaks the schema", "POST", chats,
+				object{
+					"name": "x", "agents": []object{
+						{"id": "assistant", "config": object{"tone": canary, "max_turns": 1000}}}}, 422,
+				"invalid_item_config", "/agents/0/config/max_turns invalid_item_config,/agents/0/config/tone " +
+					"invalid_item_config"},
+			{"a configuration without what it needs", "POST", chats,
+				object{"name": "x", "tools": []object{{"id": "create-ticket"}}}, 422, "invalid_item_config",
+				"/tools/0/config/queue invalid_item_config"},
+			{"a configuration that is no object", "POST", chats,
+				object{"name": "x", "tools": []object{{"id": "web-search", "config": canary}}}, 422, invalid,
+				"/tools/0/config wrong_type"},
+			{"eleven agents", "POST", chats,
+				object{"name": "x", "agents": slices.Repeat([]object{{"id": "assistant"}}, 11)}, 422, invalid,
+				"/agents too_many_items"},
+			{"an agent twice", "POST", chats,
+				object{"name": "x", "agents": slices.Repeat([]object{{"id": "assistant"}}, 2)}, 422, invalid,
+				"/agents/1/id duplicate_item"},
+			{"instructions and a prompt", "POST", chats,
+				object{"name": "x", "instructions": canary, "prompt": named(mine, "latest")}, 422, invalid,
+				"/prompt not_allowed_value"},
+			{"a prompt that is somebody else's", "POST", chats, object{"name": "x", "prompt": named(private, "latest")},
+				422, "prompt_unavailable", "/prompt prompt_unavailable"},
+			{"a prompt that there is not", "PATCH", chat,
+				object{"prompt": object{"prompt_template_id": canary, "ref": "latest"}}, 422, "prompt_unavailable",
+				"/prompt prompt_unavailable"},
+			{"a version that there is not", "PATCH", chat, object{"prompt": named(mine, "v9")}, 422,
+				"prompt_unavailable", "/prompt prompt_unavailable"},
+			{"a reference that is none", "PATCH", chat, object{"prompt": named(mine, canary+"!")}, 422, invalid,
+				"/prompt/ref invalid_format"},
+			{"a picture over http", "PATCH", chat, object{"avatar_url": "http://" + canary}, 422, invalid,
+				"/avatar_url invalid_format"},
+			{"metadata that is too long once merged", "PATCH", chat,
+				object{"metadata": object{"a": strings.Repeat("a", 16<<10)}}, 422, invalid, "/metadata too_long"},
+			{"a status that there is not", "PATCH", chat, object{"status": canary}, 422, invalid,
+				"/status not_allowed_value"},
+			{"more than 1 MiB", "POST", chats, `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, 413,
+				"body_too_large", ""},
+			{"a role above any that can be given", "POST", chat + "/members",
+				object{"user_id": admin.id, "role": "owner"}, 422, invalid, "/role not_allowed_value"},
+			{"a member with two names", "POST", chat + "/members",
+				object{"user_id": admin.id, "email": admin.email, "role": "viewer"}, 422, invalid, "/user_id required"},
+			{"a member with none", "POST", chat + "/members", object{"role": "viewer"}, 422, invalid,
+				"/user_id required"},
+			{"a user of another workspace", "POST", chat + "/members",
+				object{"user_id": foreigner.id, "role": "viewer"}, 422, "user_not_in_workspace", ""},
+			{"a user that there is not", "POST", chat + "/members", object{"user_id": canary, "role": "viewer"}, 422,
+				"user_not_in_workspace", ""},
+			{"an address from outside, by a member", "POST", chat + "/members",
+				object{"email": foreigner.email, "role": "viewer"}, 403, "invitation_role_required", ""},
+			{"an address that nobody has, by a member", "POST", chat + "/members",
+				object{"email": "x@example.com", "role": "viewer"}, 403, "invitation_role_required", ""},
+			{"what is no address", "POST", chat + "/members", object{"email": canary, "role": "viewer"}, 422, invalid,
+				"/email invalid_format"},
+			{"a member that there is not", "PATCH", chat + "/members/" + admin.id, object{"role": "viewer"}, 404,
+				"chat_member_not_found", ""},
 			{"a workflow that there is not", "POST", chat + "/workflows/" + canary, nil, 422, "unknown_workflow", ""},
 			{"nothing of one's own to know", "GET", chats + "/registry?x=1", nil, 400, "unknown_parameter", ""},
 		} {
@@ -213,9 +275,11 @@ func TestChatInput(t *testing.T) {
 		})
 		t.Run("an identifier of another kind or workspace is not found", func(t *testing.T) {
 			theirs := chats + "/" + foreigner.create(t, chats, object{"name": "theirs"}).at("id")
-			for _, path := range []string{theirs, chats + "/" + strings.TrimPrefix(mine, templates+"/"), chats + "/x", chats + "/ctpl_" + strings.Repeat("0", 26)} {
+			for _, path := range []string{theirs, chats + "/" + strings.TrimPrefix(mine, templates+"/"), chats + "/x",
+				chats + "/ctpl_" + strings.Repeat("0", 26)} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "chat_template_not_found")
-				ann.do(t, "POST", path+"/members", object{"user_id": admin.id, "role": "viewer"}).problem(t, 404, "chat_template_not_found")
+				ann.do(t, "POST", path+"/members", object{"user_id": admin.id, "role": "viewer"}).problem(t, 404,
+					"chat_template_not_found")
 			}
 		})
 	})
@@ -235,21 +299,26 @@ func TestPromptsOfChats(t *testing.T) {
 		hers := chats + "/" + ann.create(t, chats, object{"name": "Hers", "prompt": use("production")}).at("id")
 		ann.do(t, "POST", prompt+"/versions/v2/activate", nil).is(t, 200)
 
-		t.Run("a version is in use by its label, its number and its id, and the template in any way", func(t *testing.T) {
-			for _, ref := range []string{"production", "v1", first[strings.LastIndex(first, "/")+1:]} {
-				ann.do(t, "PATCH", hers, object{"prompt": use(ref)}).is(t, 200).has(t, map[string]string{"prompt.ref": ref, "health": "ok"})
-				for _, path := range []string{prompt + "/versions/v1", prompt} {
-					ann.do(t, "DELETE", path, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by.0.id": hers[len(chats)+1:], "used_by.0.name": "Hers", "used_by.1": ""})
+		t.Run("a version is in use by its label, its number and its id, and the template in any way",
+			func(t *testing.T) {
+				for _, ref := range []string{"production", "v1", first[strings.LastIndex(first, "/")+1:]} {
+					ann.do(t, "PATCH", hers, object{"prompt": use(ref)}).is(t, 200).has(t,
+						map[string]string{"prompt.ref": ref, "health": "ok"})
+					for _, path := range []string{prompt + "/versions/v1", prompt} {
+						ann.do(t, "DELETE", path, nil).problem(t, 409, "in_use").has(t,
+							map[string]string{"used_by.0.id": hers[len(chats)+1:], "used_by.0.name": "Hers",
+								"used_by.1": ""})
+					}
 				}
-			}
-			ann.do(t, "PATCH", hers, object{"prompt": use("active")}).is(t, 200)
-			ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use")
-			ann.do(t, "DELETE", prompt+"/versions/v3", nil).is(t, 204)
-		})
+				ann.do(t, "PATCH", hers, object{"prompt": use("active")}).is(t, 200)
+				ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use")
+				ann.do(t, "DELETE", prompt+"/versions/v3", nil).is(t, 204)
+			})
 		t.Run("templates that the caller cannot see are not named", func(t *testing.T) {
 			ann.create(t, prompt+"/shares", object{"user_id": bob.id, "role": "viewer"})
 			his := chats + "/" + bob.create(t, chats, object{"name": "His", "prompt": use("active")}).at("id")
-			a := ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by.0.name": "Hers", "used_by.1": ""})
+			a := ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t,
+				map[string]string{"used_by.0.name": "Hers", "used_by.1": ""})
 			if containsAny(a.text, "His", his[len(chats)+1:]) {
 				t.Errorf("it is: %s", a)
 			}
@@ -257,7 +326,8 @@ func TestPromptsOfChats(t *testing.T) {
 			ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by": ""})
 			bob.do(t, "DELETE", his, nil).is(t, 204)
 			ann.do(t, "DELETE", prompt, nil).is(t, 204)
-			bob.do(t, "POST", his+"/restore", nil).is(t, 200).has(t, map[string]string{"health": "degraded", "issues.0.code": "prompt_gone", "issues.0.pointer": "/prompt"})
+			bob.do(t, "POST", his+"/restore", nil).is(t, 200).has(t,
+				map[string]string{"health": "degraded", "issues.0.code": "prompt_gone", "issues.0.pointer": "/prompt"})
 		})
 	})
 }
@@ -276,37 +346,47 @@ orgs:
 `
 	s := start(t, sqlite, configured(fmt.Sprintf(config, "{id: assistant}, {id: researcher}")))
 	ann, blue := s.user(t, "owner", "--org", "default"), s.user(t, "owner", "--org", "blue")
-	offered := ann.get(t, chats+"/registry", onRed).has(t, map[string]string{"agents.0.id": "assistant", "agents.0.name": "assistant", "agents.0.status": "available", "agents.0.effects": "read", "tools.0.config_schema.type": "object", "workflows.0.config_schema": "null"})
-	chat := chats + "/" + ann.create(t, chats, object{"name": "x", "agents": []object{{"id": "assistant"}, {"id": "researcher"}}}, onRed).at("id")
+	offered := ann.get(t, chats+"/registry", onRed).has(t,
+		map[string]string{"agents.0.id": "assistant", "agents.0.name": "assistant", "agents.0.status": "available",
+			"agents.0.effects": "read", "tools.0.config_schema.type": "object", "workflows.0.config_schema": "null"})
+	chat := chats + "/" + ann.create(t, chats,
+		object{"name": "x", "agents": []object{{"id": "assistant"}, {"id": "researcher"}}}, onRed).at("id")
 	ann.create(t, chat+"/workflows/digest", nil, onRed)
 	tag := ann.get(t, chat, onRed).header.Get("Etag")
 
 	t.Run("the registry is the org's, and is not sent again while unchanged", func(t *testing.T) {
-		blue.get(t, chats+"/registry", "Host: blue.example.com").has(t, map[string]string{"agents": "[]", "workflows": "[]"})
+		blue.get(t, chats+"/registry", "Host: blue.example.com").has(t,
+			map[string]string{"agents": "[]", "workflows": "[]"})
 		ann.do(t, "GET", chats+"/registry", nil, onRed, "If-None-Match: "+offered.header.Get("Etag")).is(t, 304)
 		ann.get(t, chats+"/registry", onRed, "Workspace-Id:")
 	})
 	t.Run("a template degrades if a reload removes an entry that it uses", func(t *testing.T) {
-		s.reload(t, strings.Replace(fmt.Sprintf(config, "{id: assistant, status: disabled}"), "workflows: [{id: digest}]", "workflows: []", 1), "the configuration was reloaded")
+		s.reload(t, strings.Replace(fmt.Sprintf(config, "{id: assistant, status: disabled}"),
+			"workflows: [{id: digest}]", "workflows: []", 1), "the configuration was reloaded")
 		got := ann.get(t, chat, onRed).has(t, map[string]string{
-			"health": "degraded", "revision": "2", "issues.0.code": "item_disabled", "issues.0.pointer": "/agents/0", "issues.1.code": "item_gone", "issues.1.pointer": "/agents/1", "issues.2.code": "workflow_gone",
+			"health": "degraded", "revision": "2", "issues.0.code": "item_disabled", "issues.0.pointer": "/agents/0",
+			"issues.1.code": "item_gone", "issues.1.pointer": "/agents/1", "issues.2.code": "workflow_gone",
 		})
 		if got.header.Get("Etag") == tag {
 			t.Error("a cache would not notice")
 		}
-		if now := ann.get(t, chats+"/registry", onRed); now.at("revision") == offered.at("revision") || now.header.Get("Etag") == offered.header.Get("Etag") {
+		if now := ann.get(t, chats+"/registry", onRed); now.at("revision") == offered.at("revision") ||
+			now.header.Get("Etag") == offered.header.Get("Etag") {
 			t.Error("the registry has the revision that it had")
 		}
 		ann.do(t, "PATCH", chat, object{"greeting": "still works"}, onRed, "If-Match: "+tag).is(t, 200)
-		ann.do(t, "PATCH", chat, object{"agents": []object{{"id": "assistant"}}}, onRed).problem(t, 422, "unknown_registry_item")
+		ann.do(t, "PATCH", chat, object{"agents": []object{{"id": "assistant"}}}, onRed).problem(t, 422,
+			"unknown_registry_item")
 		ann.do(t, "POST", chat+"/workflows/digest", nil, onRed).is(t, 200) // it is attached
 		ann.do(t, "DELETE", chat+"/workflows/digest", nil, onRed).is(t, 204)
 		ann.do(t, "POST", chat+"/workflows/digest", nil, onRed).problem(t, 422, "unknown_workflow")
-		ann.do(t, "PATCH", chat, object{"agents": []object{}}, onRed).is(t, 200).has(t, map[string]string{"health": "ok"})
+		ann.do(t, "PATCH", chat, object{"agents": []object{}}, onRed).is(t, 200).has(t,
+			map[string]string{"health": "ok"})
 	})
 	t.Run("a registry with a bad schema is refused, and the present one stays", func(t *testing.T) {
 		before := ann.get(t, chats+"/registry", onRed).text
-		s.reload(t, fmt.Sprintf(config, `{id: assistant, config_schema: {type: s3cret}}`), "orgs[0].registry.agents[0].config_schema: ")
+		s.reload(t, fmt.Sprintf(config, `{id: assistant, config_schema: {type: s3cret}}`),
+			"orgs[0].registry.agents[0].config_schema: ")
 		if after := ann.get(t, chats+"/registry", onRed).text; after != before {
 			t.Errorf("it is %s", after)
 		}

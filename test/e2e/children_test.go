@@ -100,7 +100,8 @@ func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
 
 // unhurried removes the limits of requests, concurrent requests, probes and previews.
 func unhurried(d *deployment) {
-	for _, key := range []string{"rate_limit.per_minute", "rate_limit.burst", "concurrency.per_caller", "concurrency.per_workspace"} {
+	for _, key := range []string{"rate_limit.per_minute", "rate_limit.burst", "concurrency.per_caller",
+		"concurrency.per_workspace"} {
 		set("server."+key, "100000")(d)
 	}
 	for _, key := range []string{"workspace_per_minute", "target_per_hour"} {
@@ -123,7 +124,9 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 		mallory, peer, victim := r.bearer(r.token("mallory")), r.bearer(r.token("peer")), r.bearer(r.token("victim"))
 		workspaces := []string{mallory.get(t, "/api/me", onRed).at("memberships.0.workspace_id")}
 		for len(workspaces) < 20 {
-			workspaces = append(workspaces, mallory.create(t, "/api/workspaces", object{"name": fmt.Sprint("Mine ", len(workspaces))}, onRed).at("id"))
+			workspaces = append(workspaces,
+				mallory.create(t, "/api/workspaces", object{"name": fmt.Sprint("Mine ", len(workspaces))},
+					onRed).at("id"))
 		}
 		refused := make(chan *answer, 100_000)
 		stop := besiege(t, 40, func(i int) {
@@ -161,7 +164,8 @@ func TestTooManyReads(t *testing.T) {
 	s := start(t, sqlite, unhurried, configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]"))
 	ann, shop := s.user(t, "admin"), newShop(t)
 	put(t, s, "people.csv", "Mail,Age\nada@example.com,36\n")
-	attach := object{"type": "contacts", "location": object{"url": "file:people.csv"}, "mapping": []object{{"field": "email", "column": "Mail"}}}
+	attach := object{"type": "contacts", "location": object{"url": "file:people.csv"},
+		"mapping": []object{{"field": "email", "column": "Mail"}}}
 	source := ann.create(t, sources, attach).at("id")
 	made := ann.create(t, connections, shop.connection("p")).at("id")
 	attach["type"] = "faq"
@@ -174,7 +178,8 @@ func TestTooManyReads(t *testing.T) {
 		"create": {http.MethodPost, connections + "?dry_run=true", shop.connection("p")},
 		"verify": {http.MethodPost, connections + "/" + made + "/verify", nil},
 		"list":   {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made, nil},
-		"table":  {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made + "&schema=public&table=orders", nil},
+		"table": {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made + "&schema=public&table=orders",
+			nil},
 	}
 	call := func(t *testing.T, c *client, how []any) *answer {
 		method, _ := how[0].(string)
@@ -213,7 +218,8 @@ func TestTooManyReads(t *testing.T) {
 	set("connections.preview_limits.workspace_per_minute", "1")(s.deployment)
 	again := s.deployment.start(t)
 	call(t, ann.at(again), sheets["preview"])
-	for _, how := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], warehouses["list"], warehouses["table"]} {
+	for _, how := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], warehouses["list"],
+		warehouses["table"]} {
 		a := call(t, ann.at(again), how).problem(t, 429, "preview_rate_limited")
 		if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
 			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))

@@ -21,6 +21,8 @@ var people atomic.Int64
 type client struct {
 	server    *server
 	token     string
+	cookie    string // of a session, with its name
+	proof     string // of a session
 	id        string // of the user
 	workspace string
 	email     string
@@ -49,7 +51,8 @@ func (c *client) key(t *testing.T, flags ...string) (made *client, id string) {
 		Token string `json:"token"`
 		ID    string `json:"api_key_id"`
 	}
-	text := c.server.must(t, append([]string{"token", "create", "--json", "--email", c.email, "--workspace", c.workspace}, flags...)...)
+	text := c.server.must(t, append([]string{"token", "create", "--json", "--email", c.email, "--workspace",
+		c.workspace}, flags...)...)
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatalf("token create --json wrote %q: %v", text, err)
 	}
@@ -101,6 +104,12 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
+	if c.cookie != "" {
+		req.Header.Set("Cookie", c.cookie)
+	}
+	if c.proof != "" {
+		req.Header.Set("Atrium-Console", c.proof)
+	}
 	if content != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -120,7 +129,15 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 			req.Header.Add(name, value)
 		}
 	}
-	resp, err := (&http.Client{Transport: fixture.ValidatingTransport(t)}).Do(req)
+	resp, err := (&http.Client{
+		Transport: fixture.ValidatingTransport(t),
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if strings.HasPrefix(via[0].URL.Path, "/api/auth/oidc/") {
+				return http.ErrUseLastResponse // it leads to a provider, or back from one
+			}
+			return nil
+		},
+	}).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +146,8 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 	if err != nil {
 		return nil, err
 	}
-	return &answer{call: method + " " + path, status: resp.StatusCode, header: resp.Header, text: string(text)}, nil
+	return &answer{call: method + " " + path, status: resp.StatusCode, header: resp.Header, text: string(text),
+		closes: resp.Close}, nil
 }
 
 // create sends a POST and expects 201.
@@ -176,6 +194,7 @@ type answer struct {
 	status int
 	header http.Header
 	text   string
+	closes bool // the connection, after it
 }
 
 func (a *answer) String() string { return fmt.Sprintf("%s answered %d %s", a.call, a.status, a.text) }

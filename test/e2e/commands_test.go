@@ -15,13 +15,15 @@ func TestCommands(t *testing.T) {
 	t.Run("every command's help shows an example", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		listed := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?)  +[A-Z]`).FindAllStringSubmatch(d.must(t, "--help"), -1)
+		listed := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?)  +[A-Z]`).FindAllStringSubmatch(d.must(t, "--help"),
+			-1)
 		if len(listed) < 10 {
 			t.Fatalf("only %d commands are listed", len(listed))
 		}
 		for _, c := range listed {
 			help := d.must(t, append(strings.Fields(c[1]), "--help")...)
-			if !strings.Contains(help, "Example") || !regexp.MustCompile(`\n\s+(\S+=\S+ )?atrium `+c[1]).MatchString(help) {
+			if !strings.Contains(help, "Example") ||
+				!regexp.MustCompile(`\n\s+(\S+=\S+ )?atrium `+c[1]).MatchString(help) {
 				t.Errorf("%s shows no example:\n%s", c[1], help)
 			}
 		}
@@ -29,9 +31,10 @@ func TestCommands(t *testing.T) {
 	t.Run("version creates no data", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		text := strings.TrimSpace(d.must(t, "version"))
+		text := strings.TrimSpace(d.must(t, "--version"))
 		var out struct{ Version string }
-		if err := json.Unmarshal([]byte(d.must(t, "version", "--json")), &out); err != nil || out.Version != text || text == "" {
+		if err := json.Unmarshal([]byte(d.must(t, "version", "--json")), &out); err != nil || out.Version != text ||
+			text == "" {
 			t.Errorf("%q, as JSON %+v, %v", text, out, err)
 		}
 		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
@@ -41,28 +44,31 @@ func TestCommands(t *testing.T) {
 	t.Run("openapi prints the contract as JSON", func(t *testing.T) {
 		t.Parallel()
 		var doc object
-		if err := json.Unmarshal([]byte(deploy(t, sqlite).must(t, "openapi")), &doc); err != nil || doc["openapi"] != "3.1.0" {
+		if err := json.Unmarshal([]byte(deploy(t, sqlite).must(t, "openapi")), &doc); err != nil ||
+			doc["openapi"] != "3.1.0" {
 			t.Errorf("%v, %v", doc["openapi"], err)
 		}
 	})
 	t.Run("help is a command too", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		if d.must(t, "help") != d.must(t, "--help") || d.must(t, "help", "token", "create") != d.must(t, "token", "create", "--help") {
+		if d.must(t, "help") != d.must(t, "--help") || d.must(t, "help", "token", "create") != d.must(t, "token",
+			"create", "--help") {
 			t.Error("it shows something else than --help")
 		}
 	})
 	t.Run("restoring what is not deleted says so", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, sqlite)
+		d := deployMigrated(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
-		if out := d.must(t, "workspace", "restore", "default"); !strings.Contains(out, "is not deleted; nothing was done") {
+		if out := d.must(t, "workspace", "restore", "default"); !strings.Contains(out,
+			"is not deleted; nothing was done") {
 			t.Errorf("it says %s", out)
 		}
 	})
 	t.Run("demo data that is not added is reported", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, sqlite)
+		d := deployMigrated(t, sqlite)
 		d.flags = []string{"--demo"}
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
 		s := d.start(t)
@@ -70,8 +76,12 @@ func TestCommands(t *testing.T) {
 	})
 	t.Run("an invalid command line exits with 2", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, sqlite)
-		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}, {"token", "create", "--email", "a@b.c", "--expires", "soon"}, {"version", "--data", ""}, {"version", "--data="}} {
+		d := deployMigrated(t, sqlite)
+		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"},
+			{"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"},
+			{"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"},
+			{"token", "create", "--email", "a@b.c", "--expires", "soon"}, {"version", "--data", ""},
+			{"version", "--data="}} {
 			if r := d.run(t, args...); r.code != 2 || !strings.HasPrefix(r.stderr, "atrium: ") {
 				t.Errorf("%v ended with %d: %s", args, r.code, r.stderr)
 			}
@@ -79,15 +89,21 @@ func TestCommands(t *testing.T) {
 	})
 	t.Run("a command that fails exits with 1 and says why", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, sqlite)
+		d := deployMigrated(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
 		for want, args := range map[string][]string{
-			"ANN@example.com is a member of the workspace default already; for another API key: atrium token create --email ANN@example.com --workspace default": {"user", "create", "--email", "ANN@example.com", "--role", "member"},
-			"role: The first person": {"user", "create", "--email", "bob@example.com", "--role", "member", "--workspace", "fresh"},
-			"email: Must be":         {"user", "create", "--email", "ann", "--role", "owner"},
-			"slug: Must have":        {"user", "create", "--email", "bob@example.com", "--role", "owner", "--workspace", "A B"},
-			"nobody@example.com in the workspace default: There is no such user":   {"token", "create", "--email", "nobody@example.com"},
-			"ann@example.com in the workspace nowhere: There is no such workspace": {"token", "create", "--email", "ann@example.com", "--workspace", "nowhere"},
+			"ANN@example.com is a member of the workspace default already; for another API key: atrium token create " +
+				"--email ANN@example.com --workspace default": {"user", "create", "--email", "ANN@example.com",
+				"--role", "member"},
+			"role: The first person": {"user", "create", "--email", "bob@example.com", "--role", "member",
+				"--workspace", "fresh"},
+			"email: Must be": {"user", "create", "--email", "ann", "--role", "owner"},
+			"slug: Must have": {"user", "create", "--email", "bob@example.com", "--role", "owner",
+				"--workspace", "A B"},
+			"nobody@example.com in the workspace default: There is no such user": {"token", "create", "--email",
+				"nobody@example.com"},
+			"ann@example.com in the workspace nowhere: There is no such workspace": {"token", "create", "--email",
+				"ann@example.com", "--workspace", "nowhere"},
 			"expires_at: Must be":          {"token", "create", "--email", "ann@example.com", "--expires=0s"},
 			"There is no such API key":     {"token", "revoke", "key_01jb4rqnx1e5btz2s1v2j9k3mn"},
 			"data directory: mkdir":        {"keys", "create", "--data", "/proc/nowhere"},
@@ -112,11 +128,15 @@ func TestCommands(t *testing.T) {
 				User      string `json:"user_id"`
 				Workspace string `json:"workspace_id"`
 			}
-			out := s.must(t, "user", "create", "--json", "--email", strings.ToUpper(ann.email), "--role", "admin", "--operator", "--workspace", "other")
-			if err := json.Unmarshal([]byte(out), &made); err != nil || made.User != ann.id || made.Workspace != other.workspace {
+			out := s.must(t, "user", "create", "--json", "--email", strings.ToUpper(ann.email), "--role", "admin",
+				"--operator", "--workspace", "other")
+			if err := json.Unmarshal([]byte(out), &made); err != nil || made.User != ann.id ||
+				made.Workspace != other.workspace {
 				t.Fatalf("%s: %v", out, err)
 			}
-			(&client{server: s, token: made.Token}).get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "user.operator": "true", "role": "admin", "workspace.id": other.workspace})
+			(&client{server: s, token: made.Token}).get(t, "/api/me").has(t,
+				map[string]string{"user.id": ann.id, "user.operator": "true", "role": "admin",
+					"workspace.id": other.workspace})
 			if added := other.events(t, "&type=member.added"); len(added) != 1 {
 				t.Errorf("the trail says %v", added)
 			}
@@ -148,7 +168,8 @@ func TestCommands(t *testing.T) {
 			}
 		}
 		d := deploy(t, sqlite, set("server.listen", "127.0.0.1:1"))
-		if r := d.run(t, "serve"); r.code != 2 || !strings.Contains(r.stderr, "ATRIUM_SERVER_LISTEN: unknown variable") {
+		if r := d.run(t, "serve"); r.code != 2 ||
+			!strings.Contains(r.stderr, "ATRIUM_SERVER_LISTEN: unknown variable") {
 			t.Errorf("an unknown variable: ended with %d: %s", r.code, r.stderr)
 		}
 		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
@@ -158,7 +179,8 @@ func TestCommands(t *testing.T) {
 	t.Run("an address in use stops the start before anything is created", func(t *testing.T) {
 		t.Parallel()
 		taken := strings.TrimPrefix(start(t, sqlite).url, "http://")
-		for key, d := range map[string]*deployment{"server.addr: ": deploy(t, sqlite), "metrics.addr: ": deploy(t, sqlite, set("metrics.addr", taken))} {
+		for key, d := range map[string]*deployment{"server.addr: ": deploy(t, sqlite),
+			"metrics.addr: ": deploy(t, sqlite, set("metrics.addr", taken))} {
 			args := []string{"serve"}
 			if key == "server.addr: " {
 				args = append(args, "--addr", taken)

@@ -70,7 +70,7 @@ func TestTheServersMemoryIsClosed(t *testing.T) {
 	}
 }
 
-// copyFor returns a command that runs as another user, who gets the deployment's folder and a copy of the program.
+// copyFor returns a command that runs as another user, who gets a folder with data and a copy of the program.
 func (d *deployment) copyFor(t *testing.T, uid int, args ...string) *exec.Cmd {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "closed-") // t.TempDir is in a folder that others cannot enter
@@ -89,10 +89,16 @@ func (d *deployment) copyFor(t *testing.T, uid int, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	set("data", filepath.Join(folder, "data"))(d)
-	process := exec.Command(filepath.Join(folder, "atrium"), args...)
-	process.Dir, process.Env = folder, d.env
-	process.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
-	return process
+	command := func(args ...string) *exec.Cmd {
+		process := exec.Command(filepath.Join(folder, "atrium"), args...)
+		process.Dir, process.Env = folder, d.env
+		process.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		return process
+	}
+	if out, err := command("migrate").CombinedOutput(); err != nil { // work needs data
+		t.Fatalf("migrate: %v\n%s", err, out)
+	}
+	return command(args...)
 }
 
 func TestAKernelWithoutConfinement(t *testing.T) {
@@ -114,7 +120,8 @@ func TestAKernelWithoutConfinement(t *testing.T) {
 	t.Run("strict confinement refuses to serve", func(t *testing.T) {
 		d := deploy(t, sqlite, set("children.confine", "strict"))
 		out, err := aged(d.command("serve", "--addr", "127.0.0.1:0")).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "children.confine is strict") || !strings.Contains(string(out), lacks) {
+		if err == nil || !strings.Contains(string(out), "children.confine is strict") ||
+			!strings.Contains(string(out), lacks) {
 			t.Errorf("%s, %v", out, err)
 		}
 		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
@@ -125,7 +132,8 @@ func TestAKernelWithoutConfinement(t *testing.T) {
 		t.Run("doctor warns or fails: "+confine, func(t *testing.T) {
 			d := deployMigrated(t, sqlite, set("children.confine", confine))
 			out, err := aged(d.command("doctor")).Output()
-			if !strings.Contains(string(out), want) || !strings.Contains(string(out), lacks) || (err != nil) != (confine == "strict") {
+			if !strings.Contains(string(out), want) || !strings.Contains(string(out), lacks) ||
+				(err != nil) != (confine == "strict") {
 				t.Errorf("%s, %v", out, err)
 			}
 		})

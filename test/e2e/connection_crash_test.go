@@ -66,12 +66,14 @@ func TestACrashAmongConnections(t *testing.T) {
 				})
 			}
 			until(func(i int) (*answer, error) {
-				a, err := c.try(t, "POST", connections, shop.connection(fixture.Canary), fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
+				a, err := c.try(t, "POST", connections, shop.connection(fixture.Canary),
+					fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
 				note(a)
 				return a, err
 			})
 			until(func(int) (*answer, error) {
-				return c.try(t, "POST", connections+"/"+pick(false)+"/verify", object{"credential": shop.credential(fixture.Canary)})
+				return c.try(t, "POST", connections+"/"+pick(false)+"/verify",
+					object{"credential": shop.credential(fixture.Canary)})
 			})
 			until(func(int) (*answer, error) {
 				id := pick(true)
@@ -106,7 +108,8 @@ func TestACrashAmongConnections(t *testing.T) {
 			if d.broughtBack(t, id) {
 				t.Error("nobody has undone it")
 			}
-			c.do(t, "POST", connections+"/"+id+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
+			c.do(t, "POST", connections+"/"+id+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t,
+				200)
 			if !d.broughtBack(t, id) {
 				t.Error("it was undone, and the trail does not tell")
 			}
@@ -121,7 +124,8 @@ func TestACrashAmongConnections(t *testing.T) {
 					continue
 				}
 				if n++; n <= 3 {
-					c.do(t, "POST", connections+"/"+id+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
+					c.do(t, "POST", connections+"/"+id+"/verify", nil).is(t, 200).has(t,
+						map[string]string{"status": "active"})
 				}
 			}
 			if sealed := strings.Count(s.dumpOf(t, "connection_credentials"), "\n"); sealed != n {
@@ -189,7 +193,8 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 		})
 		t.Run("`keys reseal` reseals credentials and prints its progress", func(t *testing.T) {
 			d.must(t, "keys", "rotate")
-			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "1 of 1\n") || !strings.Contains(out, "Resealed 1;") {
+			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "1 of 1\n") ||
+				!strings.Contains(out, "Resealed 1;") {
 				t.Errorf("it wrote %s", out)
 			}
 			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "Resealed 0;") {
@@ -203,7 +208,8 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 			if err := os.Rename(d.keyFile(), d.keyFile()+".away"); err != nil {
 				t.Fatal(err)
 			}
-			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
+			if r := d.run(t, "serve"); r.code != 1 ||
+				!strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}
 			if r := d.run(t, "keys", "create"); r.code != 1 {
@@ -214,7 +220,8 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 			if err := os.Rename(other.keyFile(), d.keyFile()); err != nil {
 				t.Fatal(err)
 			}
-			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
+			if r := d.run(t, "serve"); r.code != 1 ||
+				!strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}
 			if err := os.Rename(d.keyFile()+".away", d.keyFile()); err != nil {

@@ -55,7 +55,8 @@ func (s *shopWarehouse) sql(t *testing.T, database, statement string) {
 // credential returns a credential for the shop. The server accepts any password.
 func (s *shopWarehouse) credential(password string) object {
 	port, _ := strconv.Atoi(s.url.Port())
-	return object{"host": s.url.Hostname(), "port": port, "database": s.name, "username": s.url.User.Username(), "password": password, "tls": "disable"}
+	return object{"host": s.url.Hostname(), "port": port, "database": s.name, "username": s.url.User.Username(),
+		"password": password, "tls": "disable"}
 }
 
 func (s *shopWarehouse) connection(password string) object {
@@ -81,15 +82,19 @@ func TestConnections(t *testing.T) {
 		owner := s.user(t, "owner")
 		shop := newShop(t)
 
-		made := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made").has(t, map[string]string{
-			"status": "active", "kind": "postgres", "name": "The shop", "secret.set": `["password"]`, "config.database": shop.name, "failure": "null",
-			"sources": "[]", "server.product": "PostgreSQL", "server.can_write": "true", "warnings": `["credential_can_write"]`, "created_by": ann.id,
-		})
+		made := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made").has(t,
+			map[string]string{
+				"status": "active", "kind": "postgres", "name": "The shop", "secret.set": `["password"]`,
+				"config.database": shop.name, "failure": "null",
+				"sources": "[]", "server.product": "PostgreSQL", "server.can_write": "true",
+				"warnings": `["credential_can_write"]`, "created_by": ann.id,
+			})
 		one := connections + "/" + made.at("id")
 
 		t.Run("a repeated request gets the same response, and dials nothing", func(t *testing.T) {
 			again := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made")
-			if again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" || again.header.Get("Location") != one {
+			if again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" ||
+				again.header.Get("Location") != one {
 				t.Errorf("%s", again)
 			}
 			if all := ann.get(t, connections).items(t); len(all) != 1 {
@@ -97,8 +102,10 @@ func TestConnections(t *testing.T) {
 			}
 		})
 		t.Run("a dry run stores nothing", func(t *testing.T) {
-			ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary), "Idempotency-Key: dry").is(t, 200).has(t, map[string]string{"checks.4.result": "ok"})
-			ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary), "Idempotency-Key: dry").is(t, 200).has(t, map[string]string{"checks.4.step": "authenticate"})
+			ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary),
+				"Idempotency-Key: dry").is(t, 200).has(t, map[string]string{"checks.4.result": "ok"})
+			ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary),
+				"Idempotency-Key: dry").is(t, 200).has(t, map[string]string{"checks.4.step": "authenticate"})
 			if all := ann.get(t, connections).items(t); len(all) != 1 {
 				t.Errorf("%d connections", len(all))
 			}
@@ -119,22 +126,30 @@ func TestConnections(t *testing.T) {
 				for field, value := range change {
 					body["credential"].(object)[field] = value
 				}
-				a := ann.do(t, "POST", connections, body).problem(t, 422, "probe_failed").has(t, map[string]string{"failure.code": want})
-				if len(a.at("failure.fields")) < 4 || a.at("failure.hint") == "" || !strings.Contains(a.at("checks"), `"failed"`) {
+				a := ann.do(t, "POST", connections, body).problem(t, 422, "probe_failed").has(t,
+					map[string]string{"failure.code": want})
+				if len(a.at("failure.fields")) < 4 || a.at("failure.hint") == "" ||
+					!strings.Contains(a.at("checks"), `"failed"`) {
 					t.Errorf("%s", a)
 				}
 			}
-			ann.do(t, "POST", connections, object{"kind": "postgres", "credential": object{"host": "h", "dsn": fixture.Canary}}).problem(t, 422, "invalid_fields")
-			ann.do(t, "POST", connections, object{"kind": "oracle", "credential": object{}}).problem(t, 403, "kind_not_offered")
+			ann.do(t, "POST", connections,
+				object{"kind": "postgres", "credential": object{"host": "h", "dsn": fixture.Canary}}).problem(t, 422,
+				"invalid_fields")
+			ann.do(t, "POST", connections, object{"kind": "oracle", "credential": object{}}).problem(t, 403,
+				"kind_not_offered")
 			if all := ann.get(t, connections).items(t); len(all) != 1 {
 				t.Errorf("%d connections", len(all))
 			}
 		})
 		t.Run("a member verifies a connection, which fails and recovers with its server", func(t *testing.T) {
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
-			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "failing", "failure.code": "database_not_found", "consecutive_failures": "1", "revision": "2"})
+			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t,
+				map[string]string{"status": "failing", "failure.code": "database_not_found",
+					"consecutive_failures": "1", "revision": "2"})
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
-			peer.do(t, "POST", one+"/verify", object{}).is(t, 200).has(t, map[string]string{"status": "active", "failure": "null", "consecutive_failures": "0", "revision": "3"})
+			peer.do(t, "POST", one+"/verify", object{}).is(t, 200).has(t,
+				map[string]string{"status": "active", "failure": "null", "consecutive_failures": "0", "revision": "3"})
 		})
 		t.Run("connections are checked automatically", func(t *testing.T) {
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
@@ -146,12 +161,15 @@ func TestConnections(t *testing.T) {
 		})
 		t.Run("a new credential replaces the old one only if it works", func(t *testing.T) {
 			fingerprint := ann.get(t, one).at("secret.fingerprint")
-			peer.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).problem(t, 403, "connection_forbidden")
+			peer.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).problem(t,
+				403, "connection_forbidden")
 			broken := shop.credential(fixture.Canary + "2")
 			broken["database"] = "no_such_database"
 			ann.do(t, "POST", one+"/verify", object{"credential": broken}).problem(t, 422, "probe_failed")
-			ann.get(t, one).has(t, map[string]string{"secret.fingerprint": fingerprint, "status": "active", "config.database": shop.name})
-			after := admin.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).is(t, 200)
+			ann.get(t, one).has(t, map[string]string{"secret.fingerprint": fingerprint, "status": "active",
+				"config.database": shop.name})
+			after := admin.do(t, "POST", one+"/verify",
+				object{"credential": shop.credential(fixture.Canary + "2")}).is(t, 200)
 			if after.at("secret.fingerprint") == fingerprint || after.at("status") != "active" {
 				t.Errorf("%s", after)
 			}
@@ -167,16 +185,22 @@ func TestConnections(t *testing.T) {
 		t.Run("a revoked connection stays revoked until it gets a new credential", func(t *testing.T) {
 			peer.do(t, "DELETE", one, nil).problem(t, 403, "connection_forbidden")
 			ann.do(t, "DELETE", one, nil, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
-			ann.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"connection.status": "revoked", "cancelled_jobs": "1", "paused_sources": "[]", "connection.secret.set": "[]"})
-			ann.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"connection.status": "revoked", "cancelled_jobs": "0"})
+			ann.do(t, "DELETE", one, nil).is(t, 200).has(t,
+				map[string]string{"connection.status": "revoked", "cancelled_jobs": "1", "paused_sources": "[]",
+					"connection.secret.set": "[]"})
+			ann.do(t, "DELETE", one, nil).is(t, 200).has(t,
+				map[string]string{"connection.status": "revoked", "cancelled_jobs": "0"})
 			ann.do(t, "POST", one+"/verify", nil).problem(t, 409, "connection_revoked")
-			ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200).has(t, map[string]string{"status": "active", "revoked_at": "null"})
+			ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200).has(t,
+				map[string]string{"status": "active", "revoked_at": "null"})
 			admin.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"cancelled_jobs": "1"})
 		})
 		t.Run("the audit trail records every change without secrets", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
 			slices.Reverse(types)
-			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing", "verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced", "revoked"} {
+			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing",
+				"verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced",
+				"revoked"} {
 				if i >= len(types) || types[i] != "connection."+want {
 					t.Fatalf("events = %v, want connection.%s in place %d", types, want, i)
 				}
@@ -193,9 +217,11 @@ func TestConnections(t *testing.T) {
 
 func TestProbesAreLimited(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		s := start(t, engine, toShops, set("connections.probe_limits.workspace_per_minute", "2"), set("connections.probe_limits.target_per_hour", "3"))
+		s := start(t, engine, toShops, set("connections.probe_limits.workspace_per_minute", "2"),
+			set("connections.probe_limits.target_per_hour", "3"))
 		ann, elsewhere := s.user(t, "member"), s.user(t, "owner", "--workspace", "elsewhere")
-		body := object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "port": 1, "database": "d", "username": "u"}}
+		body := object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "port": 1, "database": "d",
+			"username": "u"}}
 		limited := func(c *client) {
 			t.Helper()
 			a := c.do(t, "POST", connections, body).problem(t, 429, "probe_rate_limited")
@@ -232,7 +258,8 @@ func lookForCanary(t *testing.T, s *server) {
 		}
 	}
 	for where, text := range texts {
-		for _, form := range []string{fixture.Canary, hex.EncodeToString([]byte(fixture.Canary)), base64.StdEncoding.EncodeToString([]byte(fixture.Canary))[:24]} {
+		for _, form := range []string{fixture.Canary, hex.EncodeToString([]byte(fixture.Canary)),
+			base64.StdEncoding.EncodeToString([]byte(fixture.Canary))[:24]} {
 			if i := strings.Index(text, form); i >= 0 {
 				t.Errorf("%s holds a secret: …%s…", where, text[max(0, i-200):i])
 			}

@@ -22,8 +22,10 @@ func (h *house) deletedThings(t *testing.T) map[string]string {
 	versions := templates + "/" + h.template + "/versions"
 	end(h.author, versions, h.author.create(t, versions, object{"text": "gone"}, onRed).at("id"))
 	tokens := chats + "/" + h.chat + "/embed-tokens"
-	end(h.author, tokens, h.author.create(t, tokens, object{"name": "gone", "allowed_origins": []string{shop}}, onRed).at("id"))
+	end(h.author, tokens, h.author.create(t, tokens, object{"name": "gone", "allowed_origins": []string{shop}},
+		onRed).at("id"))
 	end(h.owner, sources, h.attach(t, h.owner))
+	end(h.owner, groups, h.owner.create(t, groups, object{"name": "gone"}, onRed).at("id"))
 	invitation, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
 	end(h.owner, "/api/workspaces/"+h.workspace+"/invitations", invitation)
 	program := h.program(t, "member")

@@ -12,7 +12,8 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)
 	t.Run("no page runs inline scripts, or can be framed", func(t *testing.T) {
-		for _, path := range []string{"/api/docs", "/api/docs/start.js", "/api/docs/swagger-ui.css", "/problems/not_found"} {
+		for _, path := range []string{"/api/docs", "/api/docs/start.js", "/api/docs/swagger-ui.css",
+			"/problems/not_found"} {
 			resp, err := http.Get(s.url + path) // the page's files are not in the contract
 			if err != nil {
 				t.Fatal(err)

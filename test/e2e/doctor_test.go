@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,7 +57,8 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			files := func() string { return fmt.Sprint(os.ReadDir(d.data)) }
 			before := files()
 			says(0, "schema up to date", "none yet: ", "opens what the database holds")
-			d.sql(t, `UPDATE goose_db_version SET is_applied = false WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)`)
+			d.sql(t, `UPDATE goose_db_version SET is_applied = false WHERE version_id = (SELECT MAX(version_id)
+				FROM goose_db_version)`)
 			says(0, "1 migration(s) pending: serve and migrate apply them")
 			d.sql(t, `UPDATE goose_db_version SET is_applied = true`)
 			if after := files(); after != before {
@@ -75,16 +78,19 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			if err := os.Chmod(d.keyFile(), 0o640); err != nil {
 				t.Fatal(err)
 			}
-			if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED  keyring        key file") || !strings.Contains(r.stdout, "ok      database") {
+			if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED  keyring        key file") ||
+				!strings.Contains(r.stdout, "ok      database") {
 				t.Errorf("ended with %d: %s", r.code, r.stdout)
 			}
 		})
 		t.Run("doctor names what is wrong", func(t *testing.T) {
 			for want, d := range map[string]*deployment{
 				"server.request_timeout": deploy(t, engine, set("server.request_timeout", "never")),
-				"database":               deploy(t, engine, set("database.url", "postgres://nobody@127.0.0.1:1/x?sslmode=disable")),
+				"database": deploy(t, engine,
+					set("database.url", "postgres://nobody@127.0.0.1:1/x?sslmode=disable")),
 			} {
-				if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED") || !strings.Contains(r.stdout, want) {
+				if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED") ||
+					!strings.Contains(r.stdout, want) {
 					t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
 				}
 			}
@@ -96,6 +102,20 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
 			}
 		})
+		if engine == postgres {
+			t.Run("doctor compares the pools with what PostgreSQL allows", func(t *testing.T) {
+				found := regexp.MustCompile(`(?m)^ok      connections    PostgreSQL allows \d+ \(.*\); each node opens at ` +
+					`most 23, which is room for \d+ node\(s\), and 1 run now$`)
+				soon(t, func() string { return fmt.Sprint(found.MatchString(s.must(t, "doctor"))) }, "true")
+				wide := *s.deployment
+				wide.env = slices.Clone(wide.env)
+				set("database.max_conns", "1000")(&wide)
+				if out := wide.must(t, "doctor"); !strings.Contains(out, "WARNING connections") ||
+					!strings.Contains(out, "lower database.max_conns") {
+					t.Errorf("doctor says:\n%s", out)
+				}
+			})
+		}
 		t.Run("healthcheck exits with 0 while the server is ready, and with 1 afterwards", func(t *testing.T) {
 			if out := s.must(t, "healthcheck", "--url", s.url); out != "ready\n" {
 				t.Errorf("it wrote %q", out)

@@ -15,18 +15,22 @@ func TestEmbedPreflights(t *testing.T) {
 		admin.do(t, "PATCH", off.path, object{"enabled": false}).is(t, 200)
 		preflight := func(path, origin string) http.Header {
 			t.Helper()
-			return s.anonymous().do(t, "OPTIONS", path, nil, "Origin: "+origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type").is(t, 204).header
+			return s.anonymous().do(t, "OPTIONS", path, nil, "Origin: "+origin, "Access-Control-Request-Method: POST",
+				"Access-Control-Request-Headers: content-type").is(t, 204).header
 		}
 		for _, path := range []string{sessions, view} {
-			for origin, want := range map[string]bool{shop: true, "https://two.stores.example": true, "https://evil.example": false, "https://off.example": false, "null": false, "garbage": false} {
+			for origin, want := range map[string]bool{shop: true, "https://two.stores.example": true,
+				"https://evil.example": false, "https://off.example": false, "null": false, "garbage": false} {
 				h := preflight(path, origin)
 				got := h.Get("Access-Control-Allow-Origin")
-				if want != (got == origin) || !want && got+h.Get("Access-Control-Allow-Headers") != "" || h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
+				if want != (got == origin) || !want && got+h.Get("Access-Control-Allow-Headers") != "" ||
+					h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
 					t.Errorf("%s from %s: %v", path, origin, h)
 				}
 			}
 		}
-		if h := s.anonymous().do(t, "OPTIONS", "/api/me", nil, fromShop, "Access-Control-Request-Method: GET").header; h.Get("Access-Control-Allow-Origin") != "" {
+		if h := s.anonymous().do(t, "OPTIONS", "/api/me", nil, fromShop,
+			"Access-Control-Request-Method: GET").header; h.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("the rest of the API is open to it too: %v", h)
 		}
 	})
@@ -43,25 +47,32 @@ func TestEmbedPages(t *testing.T) {
 		}
 		t.Run("the site of the referer can frame the page if it is listed", func(t *testing.T) {
 			for referer, want := range map[string]string{
-				shop: shop, shop + "/": shop, shop + "/cart?x=https://evil.example#y": shop, "https://user:pw@www.shop.example/": shop, "https://a.stores.example/": "https://a.stores.example",
-				"https://evil.example/": "", "": "", "null": "", "about:blank": "", "/www.shop.example": "", "https://evil.example/#" + shop: "", shop + ".evil.example/": "", "https://x;y.stores.example/": "", "%": "", s.url + "/": "",
+				shop: shop, shop + "/": shop, shop + "/cart?x=https://evil.example#y": shop,
+				"https://user:pw@www.shop.example/": shop, "https://a.stores.example/": "https://a.stores.example",
+				"https://evil.example/": "", "": "", "null": "", "about:blank": "", "/www.shop.example": "",
+				"https://evil.example/#" + shop: "", shop + ".evil.example/": "", "https://x;y.stores.example/": "",
+				"%": "", s.url + "/": "",
 			} {
 				a := e.page(t, "Referer: "+referer)
 				if want == "" {
-					if a.status != 403 || ancestors(a) != "'none'" || strings.Contains(a.text, "Support") || pageData.MatchString(a.text) {
+					if a.status != 403 || ancestors(a) != "'none'" || strings.Contains(a.text, "Support") ||
+						pageData.MatchString(a.text) {
 						t.Errorf("%q: %s %v", referer, a, a.header)
 					}
 				} else if a.status != 200 || ancestors(a) != want || !pageData.MatchString(a.text) {
 					t.Errorf("%q: %s %v", referer, a, a.header)
 				}
-				if h := a.header; h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+				if h := a.header; h.Get("Cache-Control") != "no-store" ||
+					h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+					strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
 					t.Errorf("%q: %v", referer, h)
 				}
 			}
 		})
 		t.Run("the page shows the visitors' fields, and escapes them", func(t *testing.T) {
 			a := e.page(t, "Referer: "+shop)
-			for _, want := range []string{"<h2 id=\"atrium-name\">Support</h2>", "Hello &lt;b&gt;you&lt;/b&gt;", "Where is it?"} {
+			for _, want := range []string{"<h2 id=\"atrium-name\">Support</h2>", "Hello &lt;b&gt;you&lt;/b&gt;",
+				"Where is it?"} {
 				if !strings.Contains(a.text, want) {
 					t.Errorf("%s is not in %s", want, a)
 				}
@@ -100,15 +111,18 @@ func TestEmbedPages(t *testing.T) {
 			draft := admin.embeds(t, nil)
 			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
 			unknown := &embed{manager: admin, secret: "ate_x"}
-			for want, a := range map[int]*answer{409: draft.page(t, "Referer: "+shop), 401: unknown.page(t, "Referer: "+shop)} {
-				if a.status != want || ancestors(a) != "'none'" || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			for want, a := range map[int]*answer{409: draft.page(t, "Referer: "+shop),
+				401: unknown.page(t, "Referer: "+shop)} {
+				if a.status != want || ancestors(a) != "'none'" || !strings.HasPrefix(a.header.Get("Content-Type"),
+					"text/html") {
 					t.Errorf("want %d: %s %v", want, a, a.header)
 				}
 			}
 		})
 		t.Run("the script is small, and is not sent twice", func(t *testing.T) {
 			a := s.anonymous().get(t, "/embed.js")
-			if len(a.text) >= 5000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") || strings.Contains(a.text, "/*style*/") {
+			if len(a.text) >= 5000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") ||
+				strings.Contains(a.text, "/*style*/") {
 				t.Errorf("%d bytes, %v", len(a.text), a.header)
 			}
 			s.anonymous().do(t, "GET", "/embed.js", nil, "If-None-Match: "+a.header.Get("ETag")).is(t, 304)

@@ -65,7 +65,8 @@ func TestSpecifiedEndpoints(t *testing.T) {
 		s := start(t, sqlite)
 		parameter := regexp.MustCompile(`\{[a-z_]+\}`)
 		for _, e := range specified {
-			// Without a credential, a known route returns 401 (plans and all others need one), an unknown one 404 or 405.
+			// Without a credential, a known route returns 401 (plans and all others need one), an unknown one 404 or
+			// 405.
 			a := s.anonymous().do(t, e[0], parameter.ReplaceAllString(e[1], "x"), nil)
 			if a.status != 401 {
 				t.Errorf("%s %s returns %d without a credential, not 401", e[0], e[1], a.status)

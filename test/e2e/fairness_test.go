@@ -17,9 +17,11 @@ import (
 // seedEvents gives a workspace so many events: half of them by one user, of eight types.
 func (s *server) seedEvents(t *testing.T, org, workspace, user string, events int) {
 	t.Helper()
-	s.sql(t, fmt.Sprintf(`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
+	s.sql(t, fmt.Sprintf(`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data,
+		created_at, request_id, address)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		SELECT 'evt_00' || CAST(1000000000 + i AS TEXT), '%s', '%s', 'type.' || CAST(i %% 8 AS TEXT), CASE WHEN i %% 2 = 0 THEN '%s' ELSE '' END, '', 'subject_' || CAST(i AS TEXT), '{}', i, '', '192.0.2.1' FROM n`,
+		SELECT 'evt_00' || CAST(1000000000 + i AS TEXT), '%s', '%s', 'type.' || CAST(i %% 8 AS TEXT), CASE WHEN i %% 2 =
+		0 THEN '%s' ELSE '' END, '', 'subject_' || CAST(i AS TEXT), '{}', i, '', '192.0.2.1' FROM n`,
 		events, org, workspace, user))
 	s.sql(t, `ANALYZE`)
 }
@@ -39,7 +41,8 @@ func (l *latencies) at(share float64) time.Duration {
 }
 
 func (l *latencies) String() string {
-	return fmt.Sprintf("%d answered: p50 %s, p99 %s, longest %s; refused %v", len(l.took), l.at(.5), l.at(.99), l.at(1), l.others)
+	return fmt.Sprintf("%d answered: p50 %s, p99 %s, longest %s; refused %v", len(l.took), l.at(.5), l.at(.99),
+		l.at(1), l.others)
 }
 
 // ask sends one request without checking its answer, which costs the client more than the server.
@@ -133,11 +136,13 @@ func TestFilteredListsHoldUpNoOne(t *testing.T) {
 		s.seedEvents(t, "org", attacker.workspace, attacker.id, events)
 		quiet := victim.sample(t, samples, pause, templates)
 		for _, atOnce := range []int{12, 60} {
-			end := attacker.attack(t, atOnce, "/api/events?type=nothing.at_all", "/api/events?type=nothing.at_all&actor="+attacker.id,
+			end := attacker.attack(t, atOnce, "/api/events?type=nothing.at_all",
+				"/api/events?type=nothing.at_all&actor="+attacker.id,
 				"/api/events?created_after=2099-01-01T00:00:00Z", templates+"?q=nowhere")
 			loud := victim.sample(t, samples, pause, templates)
 			attacked := end()
-			t.Logf("%s, %d events, %d at a time: the victim quiet %s; under attack %s; the attacker %s", engine, events, atOnce, quiet, loud, attacked)
+			t.Logf("%s, %d events, %d at a time: the victim quiet %s; under attack %s; the attacker %s", engine, events,
+				atOnce, quiet, loud, attacked)
 			if len(loud.others) > 0 || len(loud.took) != samples {
 				t.Errorf("the victim was refused: %v", loud.others)
 			}

@@ -37,16 +37,20 @@ func (g *generator) learn(name, value string) {
 
 // kinds are the names of what an identifier stands for, by its prefix.
 var kinds = map[string]string{
-	"ptpl": "prompt_template_id", "pver": "version_id", "ctpl": "template_id", "etok": "token_id", "src": "source_id", "con": "connection_id",
-	"usr": "user_id", "wsp": "workspace_id", "inv": "invitation_id", "key": "api_key_id", "prs": "presence_id", "evt": "event_id", "job": "job_id",
+	"ptpl": "prompt_template_id", "pver": "version_id", "ctpl": "template_id", "etok": "token_id", "src": "source_id",
+	"con": "connection_id",
+	"usr": "user_id", "wsp": "workspace_id", "inv": "invitation_id", "key": "api_key_id", "prs": "presence_id",
+	"evt": "event_id", "job": "job_id",
 }
 
 var identifier = regexp.MustCompile(`^([a-z]+)_[0-9a-z]{26}$`)
 
 // alias are names under which a value stands for another's.
 var alias = map[string]string{
-	"owner_id": "user_id", "actor": "user_id", "subject": "prompt_template_id", "base_version_id": "version_id", "expected_active_version_id": "version_id", "against": "version_id",
-	"default_workspace_id": "workspace_id", "replacement_id": "payment_method_id", "ref": "version_id", "Workspace-Id": "workspace_id", "device": "device_id",
+	"owner_id": "user_id", "actor": "user_id", "subject": "prompt_template_id", "base_version_id": "version_id",
+	"expected_active_version_id": "version_id", "against": "version_id",
+	"default_workspace_id": "workspace_id", "replacement_id": "payment_method_id", "ref": "version_id",
+	"Workspace-Id": "workspace_id", "device": "device_id",
 }
 
 // study learns what later requests can make use of from an answer to a path.
@@ -255,7 +259,9 @@ func (g *generator) credential() *jsonValue {
 		wrong = g.one("host", "port", "database", "username", "tls")
 	}
 	for _, member := range []struct{ name, otherwise string }{
-		{"host", g.one(`"10.0.0.1"`, `"::1"`, `"0.0.0.0"`, `"169.254.169.254"`, `"127.1"`, `"/tmp"`)}, {"port", g.one(`1`, `0`, `65536`)}, {"database", `"none"`}, {"username", `""`}, {"tls", g.one(`"require"`, `"verify-full"`, `"x"`)},
+		{"host", g.one(`"10.0.0.1"`, `"::1"`, `"0.0.0.0"`, `"169.254.169.254"`, `"127.1"`, `"/tmp"`)},
+		{"port", g.one(`1`, `0`, `65536`)}, {"database", `"none"`}, {"username", `""`},
+		{"tls", g.one(`"require"`, `"verify-full"`, `"x"`)},
 	} {
 		known, _ := g.familiar(member.name)
 		switch {
@@ -274,21 +280,32 @@ func (g *generator) credential() *jsonValue {
 // paymentEvent is what a gateway sends.
 func (g *generator) paymentEvent() *jsonValue {
 	about, _ := g.familiar("customer")
-	return &jsonValue{open: '{', names: []string{`"id"`, `"object"`, `"type"`, `"created"`, `"data"`}, inner: []*jsonValue{
-		scalar(fmt.Sprint("evt_", g.rnd.IntN(1000))), asWritten(`"event"`), scalar(g.one("invoice.paid", "customer.subscription.updated", "x")), scalar(g.rnd.IntN(1 << 31)),
-		{open: '{', names: []string{`"object"`}, inner: []*jsonValue{{open: '{', names: []string{`"object"`, `"customer"`}, inner: []*jsonValue{asWritten(`"invoice"`), scalar(about)}}}},
-	}}
+	return &jsonValue{open: '{', names: []string{`"id"`, `"object"`, `"type"`, `"created"`, `"data"`},
+		inner: []*jsonValue{
+			scalar(fmt.Sprint("evt_", g.rnd.IntN(1000))), asWritten(`"event"`),
+			scalar(g.one("invoice.paid", "customer.subscription.updated", "x")), scalar(g.rnd.IntN(1 << 31)),
+			{open: '{', names: []string{`"object"`},
+				inner: []*jsonValue{{open: '{', names: []string{`"object"`, `"customer"`},
+					inner: []*jsonValue{asWritten(`"invoice"`), scalar(about)}}}},
+		}}
 }
 
 // told are the names whose values no schema tells.
 var told = map[string][]string{
-	"kind": {"postgres", "postgres", "postgres", "postgres", "sqlite", "mysql"}, "plan_id": {"basic", "pro", "try"}, "workflow_id": {"hand-over"}, "gateway": {"sandbox", "stripe", "none"},
-	"org": {"red", "blue", "none"}, "type": {"contacts", "faq", "products", "prompt_template.created"}, "code": {"not_found", "internal"},
-	"number": {"4242424242424242", "4000002500003155", "4000000000000002", "4000 0000 0000 0341"}, "field": {"email", "name", "first_name"}, "column": {"email", "total", "id"},
-	"schema": {"public"}, "table": {"orders", "none"}, "url": {"http://127.0.0.1:1/a.csv", "https://127.0.0.1:1/a.csv", "people.csv", "https://10.0.0.1/a.csv", "https://[::1]:1/a.xlsx", "ftp://127.0.0.1/"},
-	"text": {"Hi {{name}}", "{{#a}}{{.}}{{/a}}", "{{{a.b}}}", "plain", "{{"}, "content": {"Hi {{name}}", "plain"}, "email": {"ann@example.com", "bob@example.com", "c@d.example"},
-	"allowed_origins": {"https://shop.example", "https://*.stores.example", "http://localhost:*"}, "name": {"name", "a", "b", "x/y", "Support"}, "device_id": {"phone", "web.1"},
-	"avatar_url": {"https://shop.example/a.png"}, "last_event_id": {"x.1"}, "tab": {"People"}, "q": {"a", "b"}, "tag": {"x"}, "folder": {"x"}, "id": {"a1", "create-ticket", "assistant"},
+	"kind": {"postgres", "postgres", "postgres", "postgres", "sqlite", "mysql"}, "plan_id": {"basic", "pro", "try"},
+	"workflow_id": {"hand-over"}, "gateway": {"sandbox", "stripe", "none"},
+	"org": {"red", "blue", "none"}, "type": {"contacts", "faq", "products", "prompt_template.created"},
+	"code":   {"not_found", "internal"},
+	"number": {"4242424242424242", "4000002500003155", "4000000000000002", "4000 0000 0000 0341"},
+	"field":  {"email", "name", "first_name"}, "column": {"email", "total", "id"},
+	"schema": {"public"}, "table": {"orders", "none"}, "url": {"http://127.0.0.1:1/a.csv", "https://127.0.0.1:1/a.csv",
+		"people.csv", "https://10.0.0.1/a.csv", "https://[::1]:1/a.xlsx", "ftp://127.0.0.1/"},
+	"text": {"Hi {{name}}", "{{#a}}{{.}}{{/a}}", "{{{a.b}}}", "plain", "{{"}, "content": {"Hi {{name}}", "plain"},
+	"email":           {"ann@example.com", "bob@example.com", "c@d.example"},
+	"allowed_origins": {"https://shop.example", "https://*.stores.example", "http://localhost:*"},
+	"name":            {"name", "a", "b", "x/y", "Support"}, "device_id": {"phone", "web.1"},
+	"avatar_url": {"https://shop.example/a.png"}, "last_event_id": {"x.1"}, "tab": {"People"}, "q": {"a", "b"},
+	"tag": {"x"}, "folder": {"x"}, "id": {"a1", "create-ticket", "assistant"},
 }
 
 func (g *generator) text(name string, schema object) string {
@@ -300,7 +317,7 @@ func (g *generator) text(name string, schema object) string {
 	}
 	if name == "token" { // of an embedding, else of an invitation
 		if url, ok := g.familiar("accept_url"); ok && g.rnd.IntN(3) == 0 {
-			return url[strings.LastIndexByte(url, '/')+1:]
+			return tokenIn(url)
 		}
 		name = "token ate_"
 	}

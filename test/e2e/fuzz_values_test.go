@@ -66,14 +66,21 @@ func (v *jsonValue) all() []*jsonValue {
 
 // oddities are values that hardly any schema accepts, and some that are not JSON.
 var oddities = []string{
-	`null`, `true`, `0`, `-1`, `1.5`, `-0`, `1e400`, `-1E+308`, `1e-400`, `2147483648`, `9223372036854775807`, `9223372036854775808`, `18446744073709551616`,
-	strings.Repeat("9", 65), strings.Repeat("9", 5000), `0.` + strings.Repeat("3", 400), `NaN`, `-Infinity`, `+1`, `01`, `1.`, `.5`, `0x10`, `1_000`,
-	`""`, `" "`, `"a\u0000b"`, "\"\x00\"", `"\ud800"`, `"\udc00\ud800"`, "\"\xff\xfe\"", "\"\xed\xa0\x80\"", "\"\xc0\xaf\"", `"\u202e\u200d\ufeff"`, `"é́́́"`, `"👩‍👩‍👧‍👦"`, `'x'`, `"\x"`, `"tab	inside"`,
-	`"../../etc/passwd"`, `"%00%2f"`, `"' OR 1=1 --"`, `"{{#a}}"`, `"{{> x}}"`, `"<script>"`, `"javascript:alert(1)"`, `"file:///etc/passwd"`, `"https://127.0.0.1:1/a.csv"`, `"http://[::1]:0/"`,
-	`"9999-12-31T23:59:59Z"`, `"0000-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"2026-01-01T00:00:00+99:99"`, `"292277026597-01-01T00:00:00Z"`, `"-1"`,
+	`null`, `true`, `0`, `-1`, `1.5`, `-0`, `1e400`, `-1E+308`, `1e-400`, `2147483648`, `9223372036854775807`,
+	`9223372036854775808`, `18446744073709551616`,
+	strings.Repeat("9", 65), strings.Repeat("9", 5000), `0.` + strings.Repeat("3", 400), `NaN`, `-Infinity`, `+1`, `01`,
+	`1.`, `.5`, `0x10`, `1_000`,
+	`""`, `" "`, `"a\u0000b"`, "\"\x00\"", `"\ud800"`, `"\udc00\ud800"`, "\"\xff\xfe\"", "\"\xed\xa0\x80\"",
+	"\"\xc0\xaf\"", `"\u202e\u200d\ufeff"`, `"é́́́"`, `"👩‍👩‍👧‍👦"`, `'x'`, `"\x"`, `"tab	inside"`,
+	`"../../etc/passwd"`, `"%00%2f"`, `"' OR 1=1 --"`, `"{{#a}}"`, `"{{> x}}"`, `"<script>"`, `"javascript:alert(1)"`,
+	`"file:///etc/passwd"`, `"https://127.0.0.1:1/a.csv"`, `"http://[::1]:0/"`,
+	`"9999-12-31T23:59:59Z"`, `"0000-01-01T00:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"2026-01-01T00:00:00+99:99"`,
+	`"292277026597-01-01T00:00:00Z"`, `"-1"`,
 	`{}`, `[]`, `[null]`, `{"":{}}`, `{"__proto__":{"a":1}}`, `{"a":1,"a":2}`, `{"a\u0000":1}`, `[[[[[[]]]]]]`,
-	`"` + strings.Repeat("x", 300) + `"`, `"` + strings.Repeat("é", 3000) + `"`, `"` + strings.Repeat("x", 70_000) + `"`,
-	strings.Repeat("[", 40) + strings.Repeat("]", 40), strings.Repeat("[", 20_000), strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000),
+	`"` + strings.Repeat("x", 300) + `"`, `"` + strings.Repeat("é", 3000) + `"`,
+	`"` + strings.Repeat("x", 70_000) + `"`,
+	strings.Repeat("[", 40) + strings.Repeat("]", 40), strings.Repeat("[", 20_000), strings.Repeat(`{"a":`, 5000) +
+		"1" + strings.Repeat("}", 5000),
 	`undefined`, ``, `{`, `]`, `"`, `/**/1`,
 }
 
@@ -111,7 +118,8 @@ func damage(rnd *rand.Rand, whole *jsonValue) {
 		i, j := rnd.IntN(n), rnd.IntN(n)
 		v.inner[i], v.inner[j] = v.inner[j], v.inner[i]
 	case v.open == '{': // one that nobody knows
-		v.add([]string{"unknown", "", "id", "owner_id", "__proto__", "a\x00b", "org_id", "revision", "role", strings.Repeat("n", 200)}[rnd.IntN(10)], odd())
+		v.add([]string{"unknown", "", "id", "owner_id", "__proto__", "a\x00b", "org_id", "revision", "role",
+			strings.Repeat("n", 200)}[rnd.IntN(10)], odd())
 	default:
 		v.inner = append(v.inner, odd())
 	}

@@ -23,7 +23,7 @@ import (
 // guess is a request whose body holds a secret, and what somebody with a copy of the database would hash.
 type guess struct {
 	path   string
-	body   object
+	body   any    // an object, or a list of one
 	secret string // that people choose; empty where Atrium made it of 256 random bits
 	status int
 }
@@ -46,28 +46,50 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 		var tried []guess
 		send := func(c *client, g guess, headers ...string) *answer {
 			t.Helper()
-			a := c.do(t, "POST", g.path, g.body, append(headers, fmt.Sprintf("Idempotency-Key: guess-%d", len(tried)))...).is(t, g.status)
+			a := c.do(t, "POST", g.path, g.body,
+				append(headers, fmt.Sprintf("Idempotency-Key: guess-%d", len(tried)))...).is(t, g.status)
 			tried = append(tried, g)
 			return a
 		}
 		intent := ann.create(t, payments+"/setup-intent", object{})
 		challenged := ann.create(t, payments+"/setup-intent", object{})
-		ann.do(t, "POST", confirm(challenged.at("id")), object{"client_secret": challenged.at("client_secret"), "card": testCard("4000002500003155")}).is(t, 200)
+		ann.do(t, "POST", confirm(challenged.at("id")), object{"client_secret": challenged.at("client_secret"),
+			"card": testCard("4000002500003155")}).is(t, 200)
 		embed := ann.embeds(t, nil)
 		var one string
 		calls := map[string]func(){
 			"createConnection": func() {
 				one = send(ann, guess{connections, warehouse.connection(password), password, 201}).at("id")
-				send(ann, guess{connections, object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "database": "none", "username": "no", "password": second, "port": 1, "tls": "disable"}}, second, 422})
+				send(ann, guess{
+					connections, object{"kind": "postgres",
+						"credential": object{"host": "127.0.0.1", "database": "none", "username": "no",
+							"password": second, "port": 1, "tls": "disable"}}, second, 422})
 			},
 			"verifyConnection": func() {
 				for one == "" { // made by createConnection
 					one = send(ann, guess{connections, warehouse.connection(password), password, 201}).at("id")
 				}
-				send(ann, guess{connections + "/" + one + "/verify", object{"credential": warehouse.credential(second)}, second, 200})
+				send(ann, guess{connections + "/" + one + "/verify", object{"credential": warehouse.credential(second)},
+					second, 200})
 			},
 			"acceptInvitation": func() {
-				send(signed, guess{"/api/invitations/accept", object{"token": "hand-made-token"}, "hand-made-token", 404})
+				send(signed, guess{"/api/invitations/accept", object{"token": "hand-made-token"},
+					"hand-made-token", 404})
+			},
+			"previewInvitation": func() {
+				send(s.anonymous(), guess{"/api/invitations/preview", object{"token": "hand-made-token"},
+					"hand-made-token", 404})
+			},
+			"joinByInvitation": func() {
+				send(s.anonymous(), guess{"/api/invitations/join", object{"token": "hand-made-token"},
+					"hand-made-token", 404})
+			},
+			"reportLeakedKeys": func() {
+				send(s.anonymous(), guess{"/api/keys/leaked", []object{{"token": "atk_hand-made"}},
+					"atk_hand-made", 204})
+			},
+			"openSession": func() {
+				send(s.anonymous(), guess{"/api/auth/sessions", object{"token": "atl_hand-made"}, "atl_hand-made", 401})
 			},
 			"confirmSandboxIntent": func() {
 				body := object{"client_secret": intent.at("client_secret"), "card": testCard(card)}
@@ -75,15 +97,19 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 			},
 			"authenticateSandboxIntent": func() {
 				body := object{"client_secret": challenged.at("client_secret"), "success": true}
-				send(ann, guess{payments + "/sandbox/setup-intents/" + challenged.at("id") + "/authenticate", body, "", 200})
+				send(ann, guess{payments + "/sandbox/setup-intents/" + challenged.at("id") + "/authenticate",
+					body, "", 200})
 			},
 			"createEmbedSession": func() {
-				send(s.anonymous(), guess{sessions, object{"token": embed.secret, "visitor": "jane"}, "", 200}, fromShop)
+				send(s.anonymous(), guess{sessions, object{"token": embed.secret, "visitor": "jane"}, "", 200},
+					fromShop)
 			},
 			"renderPrompt": func() {
 				template := ann.template(t, "secret")
-				ann.create(t, template+"/versions", object{"text": "{{password}}", "variables": []object{{"name": "password", "sensitive": true}}})
-				send(ann, guess{template + "/render", object{"ref": "latest", "variables": object{"password": password}}, password, 200})
+				ann.create(t, template+"/versions",
+					object{"text": "{{password}}", "variables": []object{{"name": "password", "sensitive": true}}})
+				send(ann, guess{template + "/render",
+					object{"ref": "latest", "variables": object{"password": password}}, password, 200})
 			},
 		}
 		for _, o := range fixture.Contract(t).Operations() {
@@ -141,10 +167,15 @@ func (g guess) preimages(t *testing.T, key string) map[string][]byte {
 		t.Fatal(err)
 	}
 	out := map[string][]byte{
-		"the body": body, "the body, indented": indented.Bytes(), "query and body": append([]byte{0}, body...), "path and body": append([]byte(g.path+"\x00"), body...),
+		"the body": body, "the body, indented": indented.Bytes(), "query and body": append([]byte{0}, body...),
+		"path and body":       append([]byte(g.path+"\x00"), body...),
 		"the Idempotency-Key": []byte(key), "the body with a line's end": append(bytes.Clone(body), '\n'),
 	}
-	for name, member := range g.body {
+	members, _ := g.body.(object)
+	if list, ok := g.body.([]object); ok {
+		members = list[0]
+	}
+	for name, member := range members {
 		text, err := json.Marshal(member)
 		if err != nil {
 			t.Fatal(err)

@@ -137,7 +137,8 @@ func (s *server) idle(t *testing.T, n int, token string) []net.Conn {
 				}
 				connections[i] = c
 				if i%2 == 0 {
-					if status, _, err := c.ask("GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + token + "\r\n\r\n"); err != nil || status != 200 {
+					if status, _, err := c.ask("GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + token +
+						"\r\n\r\n"); err != nil || status != 200 {
 						t.Errorf("connection %d: %d, %v", i, status, err)
 						return
 					}
@@ -167,7 +168,8 @@ func (s *server) dial(token string) (*rawConnection, error) {
 
 // ask writes a text and reads one answer; status is 0 if the server ends the connection without.
 func (c *rawConnection) ask(text string) (status int, closes bool, err error) {
-	if _, err := io.WriteString(c, text); err != nil && !strings.Contains(err.Error(), "reset") && !strings.Contains(err.Error(), "broken pipe") {
+	if _, err := io.WriteString(c, text); err != nil && !strings.Contains(err.Error(), "reset") &&
+		!strings.Contains(err.Error(), "broken pipe") {
 		return 0, true, err
 	}
 	return c.answer()

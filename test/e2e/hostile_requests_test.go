@@ -21,8 +21,10 @@ var attacks = map[string]func(*rawConnection) error{
 	"a body in chunks that come byte by byte": func(c *rawConnection) error {
 		return c.trickle(c.post("Transfer-Encoding: chunked"), "1\r\n \r\n", 10*time.Second)
 	},
-	"nothing at all":                      func(c *rawConnection) error { return c.trickle("", "", 10*time.Second) },
-	"a body that is announced and absent": func(c *rawConnection) error { return c.trickle(c.post("Content-Length: 100"), "", 10*time.Second) },
+	"nothing at all": func(c *rawConnection) error { return c.trickle("", "", 10*time.Second) },
+	"a body that is announced and absent": func(c *rawConnection) error {
+		return c.trickle(c.post("Content-Length: 100"), "", 10*time.Second)
+	},
 	"a body longer than announced": func(c *rawConnection) error {
 		return c.refused(c.post("Content-Length: 2")+"{}x GARBAGE\r\n\r\n", 422, 400)
 	},
@@ -44,22 +46,31 @@ var attacks = map[string]func(*rawConnection) error{
 		return nil
 	},
 	"chunks that are none": func(c *rawConnection) error {
-		for _, chunks := range []string{"zz\r\n{}\r\n0\r\n\r\n", "ffffffffffffffff\r\n{}", "fffffffffffffffff\r\n{}", "-2\r\n{}\r\n0\r\n\r\n", "2\r\n{}xx0\r\n\r\n", "2;" + strings.Repeat("e", 5000) + "\r\n{}\r\n0\r\n\r\n", "\r\n\r\n"} {
+		for _, chunks := range []string{"zz\r\n{}\r\n0\r\n\r\n", "ffffffffffffffff\r\n{}", "fffffffffffffffff\r\n{}",
+			"-2\r\n{}\r\n0\r\n\r\n", "2\r\n{}xx0\r\n\r\n", "2;" + strings.Repeat("e", 5000) + "\r\n{}\r\n0\r\n\r\n",
+			"\r\n\r\n"} {
 			if err := c.again(c.post("Transfer-Encoding: chunked")+chunks, 400, 422); err != nil {
 				return fmt.Errorf("%.20q: %w", chunks, err)
 			}
 		}
 		return nil
 	},
-	"a length beside chunks": func(c *rawConnection) error { // chunks win (RFC 9112, section 6.3), and nothing is smuggled behind them
-		return c.refused(c.post("Content-Length: 57\r\nTransfer-Encoding: chunked")+"0\r\n\r\nGET /api/health/live HTTP/1.1\r\nHost: smuggled.\x00\r\n\r\n", 422, 400)
+	// chunks win (RFC 9112, section 6.3), and nothing is smuggled behind them
+	"a length beside chunks": func(c *rawConnection) error {
+		return c.refused(c.post("Content-Length: 57\r\nTransfer-Encoding: chunked")+
+			"0\r\n\r\nGET /api/health/live HTTP/1.1\r\nHost: smuggled.\x00\r\n\r\n", 422, 400)
 	},
 	"two lengths, and codings that hide": func(c *rawConnection) error {
 		for _, header := range []string{
-			"Content-Length: 2\r\nContent-Length: 40", "Content-Length: 2, 40", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "Transfer-Encoding: xchunked", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
-			"Transfer-Encoding : chunked", "Transfer-Encoding:\x0bchunked", "X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: x", "Transfer-Encoding: \"chunked\"", "Content-Length : 2", "Content_Length: 2\r\nContent-Length: 2\x00",
+			"Content-Length: 2\r\nContent-Length: 40", "Content-Length: 2, 40",
+			"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "Transfer-Encoding: xchunked",
+			"Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
+			"Transfer-Encoding : chunked", "Transfer-Encoding:\x0bchunked",
+			"X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: x", "Transfer-Encoding: \"chunked\"",
+			"Content-Length : 2", "Content_Length: 2\r\nContent-Length: 2\x00",
 		} {
-			if err := c.again(c.post(header)+"{}GET /api/health/live HTTP/1.1\r\nHost: a\r\n\r\n", 400, 501); err != nil {
+			if err := c.again(c.post(header)+"{}GET /api/health/live HTTP/1.1\r\nHost: a\r\n\r\n", 400,
+				501); err != nil {
 				return fmt.Errorf("%q: %w", header, err)
 			}
 		}
@@ -67,9 +78,15 @@ var attacks = map[string]func(*rawConnection) error{
 	},
 	"what is no HTTP/1": func(c *rawConnection) error {
 		for _, text := range []string{
-			"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 600), "GET /api/me\r\n\r\n", "GET /api/me HTTP/9.9\r\n\r\n", "\x00\x00\x00\x00\r\n\r\n", "SSH-2.0-OpenSSH\r\n\r\n",
-			"GET  /api/me HTTP/1.1\r\nHost: a\r\n\r\n", "GET /api/me HTTP/1.1\r\n\r\n", "GET /api/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET /api/me HTTP/1.1\r\nHost: a\r\nBad Name: x\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "GET api/me HTTP/1.1\r\nHost: a\r\n\r\n",
-			"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n", "G\x00T / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
+			"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+			"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 600), "GET /api/me\r\n\r\n",
+			"GET /api/me HTTP/9.9\r\n\r\n", "\x00\x00\x00\x00\r\n\r\n", "SSH-2.0-OpenSSH\r\n\r\n",
+			"GET  /api/me HTTP/1.1\r\nHost: a\r\n\r\n", "GET /api/me HTTP/1.1\r\n\r\n",
+			"GET /api/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+			"GET /api/me HTTP/1.1\r\nHost: a\r\nBad Name: x\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n",
+			"GET api/me HTTP/1.1\r\nHost: a\r\n\r\n",
+			"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n", "G\x00T / HTTP/1.1\r\nHost: a\r\n\r\n",
+			"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
 		} {
 			if err := c.again(text, 400, 404, 505); err != nil { // 404: the preface of HTTP/2 asks for a path of *
 				return fmt.Errorf("%.30q: %w", text, err)
@@ -78,7 +95,8 @@ var attacks = map[string]func(*rawConnection) error{
 		return nil
 	},
 	"targets of proxies": func(c *rawConnection) error { // of which this is none
-		for _, line := range []string{"CONNECT evil.example:443 HTTP/1.1", "GET http://evil.example/api/me HTTP/1.1", "OPTIONS * HTTP/1.1"} {
+		for _, line := range []string{"CONNECT evil.example:443 HTTP/1.1", "GET http://evil.example/api/me HTTP/1.1",
+			"OPTIONS * HTTP/1.1"} {
 			if err := c.again(line+"\r\nHost: a\r\n\r\n", 200, 400, 401, 404, 405); err != nil {
 				return fmt.Errorf("%s: %w", line, err)
 			}
@@ -105,7 +123,8 @@ var attacks = map[string]func(*rawConnection) error{
 		return c.refused(c.post("Transfer-Encoding: chunked")+strings.Repeat(chunk, 20), 413)
 	},
 	"trailers without end": func(c *rawConnection) error {
-		return c.refused(c.post("Transfer-Encoding: chunked")+"2\r\n{}\r\n0\r\n"+strings.Repeat("X: y\r\n", 20_000)+"\r\n", 400, 413, 422)
+		return c.refused(c.post("Transfer-Encoding: chunked")+"2\r\n{}\r\n0\r\n"+strings.Repeat("X: y\r\n", 20_000)+
+			"\r\n", 400, 413, 422)
 	},
 	"a hundred requests at once": func(c *rawConnection) error {
 		if err := c.writes(strings.Repeat(c.me("")+c.post("Content-Length: 2")+"{}", 50)); err != nil {
@@ -126,8 +145,12 @@ var attacks = map[string]func(*rawConnection) error{
 			text   string
 			status int
 		}{
-			{"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", 404}, {"GET /api/me HTTP/1.1\r\nHost: a\r\n\r\n", 401}, {c.post("Content-Length: 1") + "{", 400}, {"PUT /api/me HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", 405},
-			{"POST /api/prompt-templates HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n" + strings.Repeat("x", 30_000), 401}, {c.me(""), 200}, {c.me("Content-Length: 5\r\n") + "12345", 200}, {c.me(""), 200},
+			{"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", 404}, {"GET /api/me HTTP/1.1\r\nHost: a\r\n\r\n", 401},
+			{c.post("Content-Length: 1") + "{", 400},
+			{"PUT /api/me HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", 405},
+			{"POST /api/prompt-templates HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n" +
+				strings.Repeat("x", 30_000), 401}, {c.me(""), 200}, {c.me("Content-Length: 5\r\n") + "12345", 200},
+			{c.me(""), 200},
 		} {
 			if err := c.writes(step.text); err != nil {
 				return err
@@ -138,16 +161,21 @@ var attacks = map[string]func(*rawConnection) error{
 		}
 		return nil
 	},
-	"requests whose sender does not wait for the answer": func(c *rawConnection) error { return c.writes(strings.Repeat(c.me(""), 20)) },
+	"requests whose sender does not wait for the answer": func(c *rawConnection) error {
+		return c.writes(strings.Repeat(c.me(""), 20))
+	},
 }
 
 func (c *rawConnection) me(header string) string {
-	return "GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + c.token + "\r\n" + header + "\r\n"
+	return "GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " +
+		c.token + "\r\n" + header + "\r\n"
 }
 
 // post begins a request that creates a template. A body of {} is invalid.
 func (c *rawConnection) post(header string) string {
-	return "POST /api/prompt-templates HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer " + c.token + "\r\n" + header + "\r\n\r\n"
+	return "POST /api/prompt-templates HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" +
+		"Authorization: Bearer " +
+		c.token + "\r\n" + header + "\r\n\r\n"
 }
 
 func (c *rawConnection) writes(text string) error {

@@ -45,7 +45,9 @@ func TestConcurrency(t *testing.T) {
 				case a.status == 201:
 					ids[a.at("id")] = true
 				default:
-					a.problem(t, 409, "idempotency_in_flight")
+					if a.problem(t, 409, "idempotency_in_flight"); a.header.Get("Retry-After") == "" {
+						t.Error("there is no Retry-After")
+					}
 				}
 			}
 			if first != 1 || len(ids) != 1 {
@@ -61,14 +63,16 @@ func TestConcurrency(t *testing.T) {
 			for i := range versions {
 				versions[i] = ann.version(t, template, fmt.Sprint("version ", i))
 			}
-			for _, a := range together(t, len(versions), func(i int) (*answer, error) { return ann.try(t, "POST", versions[i]+"/activate", nil) }) {
+			for _, a := range together(t, len(versions),
+				func(i int) (*answer, error) { return ann.try(t, "POST", versions[i]+"/activate", nil) }) {
 				a.is(t, 200)
 			}
 			now := ann.get(t, template).has(t, map[string]string{"revision": "33"})
 			ledger := ann.get(t, template+"/activations?limit=100")
 			to, from := ledger.each(t, "to_version_id"), ledger.each(t, "from_version_id")
 			if len(to) != 32 || to[0] != now.at("active_version.id") {
-				t.Fatalf("the ledger has %d rows and ends with %s, active is %s", len(to), to[0], now.at("active_version.id"))
+				t.Fatalf("the ledger has %d rows and ends with %s, active is %s", len(to), to[0],
+					now.at("active_version.id"))
 			}
 			if !slices.Equal(from, append(to[1:], "null")) {
 				t.Errorf("the ledger is no chain:\nto   %v\nfrom %v", to, from)
@@ -102,7 +106,8 @@ func TestConcurrency(t *testing.T) {
 		})
 		t.Run("of 16 concurrent templates with one name one is created", func(t *testing.T) {
 			won := 0
-			for _, a := range together(t, 16, func(int) (*answer, error) { return ann.try(t, "POST", templates, object{"name": "Only"}) }) {
+			for _, a := range together(t, 16,
+				func(int) (*answer, error) { return ann.try(t, "POST", templates, object{"name": "Only"}) }) {
 				if a.status == 201 {
 					won++
 					continue
@@ -145,7 +150,10 @@ func TestCrash(t *testing.T) {
 			ann = ann.at(s)
 			again := ann.do(t, "POST", templates, object{"name": name}, key)
 			if again.at("code") == "idempotency_in_flight" {
-				// A dead process's reservation lasts 30 s. Pretend that they have passed.
+				if again.header.Get("Retry-After") != "2" {
+					t.Errorf("%s, Retry-After %q", again, again.header.Get("Retry-After"))
+				}
+				// A dead process's reservation lasts 8 s. Pretend that they have passed.
 				d.sql(t, `UPDATE idempotency_keys SET until = 1 WHERE until > 0`)
 				again = ann.do(t, "POST", templates, object{"name": name}, key)
 			}

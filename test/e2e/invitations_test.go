@@ -28,25 +28,28 @@ func TestInvitations(t *testing.T) {
 				t.Errorf("still open are %v", open)
 			}
 		})
-		t.Run("a repeated acceptance gets the same response, although the caller's workspaces have changed", func(t *testing.T) {
-			token, _ := r.invite(t, owner, "rita@example.com", "member")
-			rita := r.person(t, "rita")
-			again := func(path string, body object) {
-				t.Helper()
-				first := rita.do(t, "POST", path, body, "Idempotency-Key: again")
-				second := rita.do(t, "POST", path, body, "Idempotency-Key: again").is(t, first.status)
-				if first.status >= 300 || second.header.Get("Idempotency-Replayed") != "true" || second.text != first.text {
-					t.Errorf("the first answer was %s\nthe second %s", first, second)
+		t.Run("a repeated acceptance gets the same response, although the caller's workspaces have changed",
+			func(t *testing.T) {
+				token, _ := r.invite(t, owner, "rita@example.com", "member")
+				rita := r.person(t, "rita")
+				again := func(path string, body object) {
+					t.Helper()
+					first := rita.do(t, "POST", path, body, "Idempotency-Key: again")
+					second := rita.do(t, "POST", path, body, "Idempotency-Key: again").is(t, first.status)
+					if first.status >= 300 || second.header.Get("Idempotency-Replayed") != "true" ||
+						second.text != first.text {
+						t.Errorf("the first answer was %s\nthe second %s", first, second)
+					}
 				}
-			}
-			again("/api/invitations/accept", object{"token": token}) // from no workspace to the only one
-			again("/api/workspaces", object{"name": "Rita's"})       // from the only one to none that is implied
-		})
+				again("/api/invitations/accept", object{"token": token}) // from no workspace to the only one
+				again("/api/workspaces", object{"name": "Rita's"})       // from the only one to none that is implied
+			})
 		t.Run("the invited person's own API key cannot accept", func(t *testing.T) {
 			known := r.user(t, "owner", "--workspace", "theirs")
 			token, _ := r.invite(t, owner, known.email, "viewer")
 			accept(t, known, token).problem(t, 403, "invitation_email_mismatch")
-			accept(t, r.person(t, "known", object{"email": known.email}), token).is(t, 200).has(t, map[string]string{"my_role": "viewer"})
+			accept(t, r.person(t, "known", object{"email": known.email}), token).is(t, 200).has(t,
+				map[string]string{"my_role": "viewer"})
 		})
 		t.Run("renewing ends the old link", func(t *testing.T) {
 			first, renewed := r.invite(t, owner, "bob@example.com", "viewer")
@@ -58,7 +61,8 @@ func TestInvitations(t *testing.T) {
 			accept(t, bob, second).is(t, 200).has(t, map[string]string{"my_role": "member"})
 		})
 		t.Run("without a mail server nothing is mailed, and the link is in the response", func(t *testing.T) {
-			made := owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
+			made := owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t,
+				map[string]string{"mailed": "false"})
 			if !strings.Contains(made.at("accept_url"), "/join/ati_") {
 				t.Error(made)
 			}
@@ -67,7 +71,8 @@ func TestInvitations(t *testing.T) {
 		t.Run("an invitation ends with its creator's right to invite", func(t *testing.T) {
 			maker := r.user(t, "admin")
 			token, _ := r.invite(t, maker, "late@example.com", "admin")
-			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+maker.id, object{"role": "member"}).is(t, 200)
+			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+maker.id,
+				object{"role": "member"}).is(t, 200)
 			accept(t, r.person(t, "late"), token).problem(t, 404, "invitation_not_found")
 			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
 		})
@@ -81,24 +86,30 @@ func TestInvitations(t *testing.T) {
 		t.Run("a repeated request returns the link again until the invitation has ended", func(t *testing.T) {
 			body := object{"email": "dora@example.com", "role": "viewer"}
 			made := owner.create(t, invitations, body, "Idempotency-Key: invite-dora")
-			if again := owner.create(t, invitations, body, "Idempotency-Key: invite-dora"); again.at("accept_url") != made.at("accept_url") || again.header.Get("Idempotency-Replayed") != "true" {
+			if again := owner.create(t, invitations, body,
+				"Idempotency-Key: invite-dora"); again.at("accept_url") != made.at("accept_url") ||
+				again.header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("not replayed: %s", again)
 			}
 			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
-			if a := owner.do(t, "POST", invitations, body, "Idempotency-Key: invite-dora"); strings.Contains(a.text, "ati_") {
+			if a := owner.do(t, "POST", invitations, body, "Idempotency-Key: invite-dora"); strings.Contains(a.text,
+				"ati_") {
 				t.Errorf("the link is shown still: %s", a)
 			}
 		})
 		t.Run("a caller cannot create, renew or end an invitation above their own role", func(t *testing.T) {
-			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "owner"}).problem(t, 403, "role_ceiling")
+			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "owner"}).problem(t, 403,
+				"role_ceiling")
 			token, _ := r.invite(t, owner, "eve@example.com", "owner")
 			id := owner.get(t, invitations).at("data.0.id")
-			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "viewer"}).problem(t, 403, "role_ceiling")
+			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "viewer"}).problem(t, 403,
+				"role_ceiling")
 			admin.do(t, "DELETE", invitations+"/"+id, nil).problem(t, 403, "role_ceiling")
 			accept(t, r.person(t, "eve"), token).is(t, 200).has(t, map[string]string{"my_role": "owner"})
 		})
 		t.Run("a member is not invited again", func(t *testing.T) {
-			owner.do(t, "POST", invitations, object{"email": "ANN@example.com", "role": "admin"}).problem(t, 409, "already_member")
+			owner.do(t, "POST", invitations, object{"email": "ANN@example.com", "role": "admin"}).problem(t, 409,
+				"already_member")
 		})
 		t.Run("an invalid token is no invitation", func(t *testing.T) {
 			for _, token := range []string{"x", owner.token, "ati_" + strings.Repeat("0", 49)} {
@@ -114,7 +125,8 @@ func TestInvitations(t *testing.T) {
 			accept(t, bob, token).is(t, 200)
 		})
 		t.Run("the audit trail records invitations without link and address", func(t *testing.T) {
-			r.leaves(t, []string{"invitation.created", "invitation.renewed", "invitation.withdrawn", "invitation.accepted", "member.added"}, "ann@", "bob@", "carl@", "dora@", "eve@", "Ann@", "BOB@")
+			r.leaves(t, []string{"invitation.created", "invitation.renewed", "invitation.withdrawn",
+				"invitation.accepted", "member.added"}, "ann@", "bob@", "carl@", "dora@", "eve@", "Ann@", "BOB@")
 		})
 	})
 }
@@ -123,8 +135,10 @@ func TestInvitationsWithoutSignIn(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)
 	owner := s.user(t, "owner")
-	made := owner.create(t, "/api/workspaces/"+owner.workspace+"/invitations", object{"email": "ann@example.com", "role": "viewer"})
-	token, ok := strings.CutPrefix(made.at("accept_url"), "http://127.0.0.1:0/invitations/") // below server.addr, as it is configured
+	made := owner.create(t, "/api/workspaces/"+owner.workspace+"/invitations",
+		object{"email": "ann@example.com", "role": "viewer"})
+	// below server.addr, as it is configured
+	token, ok := strings.CutPrefix(made.at("accept_url"), "http://127.0.0.1:0/console/join#token=")
 	if !ok {
 		t.Error(made)
 	}

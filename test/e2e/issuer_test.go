@@ -30,7 +30,8 @@ func forIssuer(issuer *fixture.Issuer, settings ...string) option {
 	if !strings.Contains(strings.Join(settings, ""), "sign_up:") {
 		settings = append(settings, "sign_up: open")
 	}
-	return configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}]\n    accept_url: https://app.example.com/join/{token}\n    %s\n",
+	return configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}]\n    "+
+		"accept_url: https://app.example.com/join/{token}\n    %s\n",
 		issuer.URL, strings.Join(settings, "\n    ")))
 }
 
@@ -96,7 +97,8 @@ func (d *deployment) trail(t *testing.T) (types []string, text string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), `SELECT type, subject || ' ' || request_id || ' ' || data FROM events ORDER BY id`)
+	rows, err := db.QueryContext(t.Context(),
+		`SELECT type, subject || ' ' || request_id || ' ' || data FROM events ORDER BY id`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,10 @@ orgs:
 				if taken.id == ceo.id {
 					t.Fatalf("the partner's token opens the account of %s: %s", ceo.email, taken.get(t, "/api/me"))
 				}
-				taken.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "user.operator": "false", "workspaces.0.id": ""})
-				taken.do(t, "POST", "/api/api-keys", object{"name": "evil"}, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
+				taken.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "user.operator": "false",
+					"workspaces.0.id": ""})
+				taken.do(t, "POST", "/api/api-keys", object{"name": "evil"}, "Workspace-Id: research").problem(t, 404,
+					"workspace_not_found")
 			}
 			ceo.get(t, "/api/me").has(t, map[string]string{"user.operator": "true", "workspaces.0.my_role": "owner"})
 		})
@@ -50,28 +52,35 @@ orgs:
 			}
 			cfo.get(t, "/api/me").has(t, map[string]string{"user.email": "cfo@example.com"})
 		})
-		t.Run("a partner's issuer vouches for its own domain, and its rules apply to its own tokens", func(t *testing.T) {
-			known := "pat@partner.test"
-			s.must(t, "user", "create", "--email", known, "--role", "member")
-			pat := evil.person(t, "pat", object{"email": known, "groups": []string{"guests", "engineering"}})
-			pat.get(t, "/api/me").has(t, map[string]string{
-				"user.email": known, "workspaces.0.slug": "default", "workspaces.0.my_role": "member", "workspaces.1.slug": "research", "workspaces.1.my_role": "viewer",
+		t.Run("a partner's issuer vouches for its own domain, and its rules apply to its own tokens",
+			func(t *testing.T) {
+				known := "pat@partner.test"
+				s.must(t, "user", "create", "--email", known, "--role", "member")
+				pat := evil.person(t, "pat", object{"email": known, "groups": []string{"guests", "engineering"}})
+				pat.get(t, "/api/me").has(t, map[string]string{
+					"user.email": known, "workspaces.0.slug": "research", "workspaces.0.my_role": "viewer",
+					"workspaces.1.slug": "default", "workspaces.1.my_role": "member",
+				})
 			})
-		})
 		t.Run("a token of one issuer takes nothing that the rules of the other gave", func(t *testing.T) {
 			s.must(t, "user", "link", "--email", ceo.email, "--issuer", partner.URL, "--subject", "ceo-at-partner")
 			abroad := evil.person(t, "ceo-at-partner", object{"email": ceo.email})
-			abroad.get(t, "/api/me").has(t, map[string]string{"user.id": ceo.id, "user.operator": "true", "workspaces.0.my_role": "owner", "workspaces.1.id": ""})
-			corp.again(ceo, "ceo").get(t, "/api/me").has(t, map[string]string{"user.operator": "false", "workspaces.0.id": ""})
+			abroad.get(t, "/api/me").has(t, map[string]string{"user.id": ceo.id, "user.operator": "true",
+				"workspaces.0.my_role": "owner", "workspaces.1.id": ""})
+			corp.again(ceo, "ceo").get(t, "/api/me").has(t,
+				map[string]string{"user.operator": "false", "workspaces.0.id": ""})
 		})
 		t.Run("an operator of the deployment sees who verified an address", func(t *testing.T) {
 			for email, by := range map[string]string{"cfo@example.com": own.URL, "pat@partner.test": "operator"} {
 				var out object
-				if err := json.Unmarshal([]byte(s.must(t, "user", "show", "--email", email, "--json")), &out); err != nil || out["email_verified_by"] != by {
+				if err := json.Unmarshal([]byte(s.must(t, "user", "show", "--email", email, "--json")),
+					&out); err != nil || out["email_verified_by"] != by {
 					t.Errorf("%s: %v, %v", email, out, err)
 				}
 			}
-			if text := s.must(t, "user", "show", "--email", "pat@partner.test"); !strings.Contains(text, "verified by operator") || !strings.Contains(text, "viewer of research, by the claim rules of "+partner.URL) {
+			if text := s.must(t, "user", "show", "--email", "pat@partner.test"); !strings.Contains(text,
+				"verified by operator") || !strings.Contains(text, "viewer of research, by the claim rules of "+
+				partner.URL) {
 				t.Error(text)
 			}
 		})
@@ -83,13 +92,19 @@ func TestIssuersThatLeaveItOpen(t *testing.T) {
 	t.Parallel()
 	own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
 	for name, tt := range map[string]struct{ more, rule, want string }{
-		"a rule that names no issuer":               {"", "claim_rules: [{claim: groups, value: ops, operator: true}]", "claim_rules[0].issuer: must be set where an org has several issuers"},
-		"two that may vouch for the same, unsaid":   {", email_domains: [partner.test]", "", "issuers[0].trust_email: must be set"},
-		"one that is not trusted and lists domains": {", trust_email: false, email_domains: [partner.test]", "", "issuers[1].trust_email: must not be false"},
+		"a rule that names no issuer": {"", "claim_rules: [{claim: groups, value: ops, operator: true}]",
+			"claim_rules[0].issuer: must be set where an org has several issuers"},
+		"two that may vouch for the same, unsaid": {", email_domains: [partner.test]", "",
+			"issuers[0].trust_email: must be set"},
+		"one that is not trusted and lists domains": {", trust_email: false, email_domains: [partner.test]", "",
+			"issuers[1].trust_email: must not be false"},
 	} {
 		t.Run(name+" is refused by doctor and at the start", func(t *testing.T) {
-			d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}, {url: %q, audiences: [atrium]%s}]\n    %s\n", own.URL, partner.URL, tt.more, tt.rule)))
-			if got := d.run(t, "doctor"); got.code != 1 || !strings.Contains(got.stdout, "FAILED  configuration") || !strings.Contains(got.stdout, tt.want) {
+			d := deploy(t, sqlite, configured(
+				fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}, {url: %q, "+
+					"audiences: [atrium]%s}]\n    %s\n", own.URL, partner.URL, tt.more, tt.rule)))
+			if got := d.run(t, "doctor"); got.code != 1 || !strings.Contains(got.stdout, "FAILED  configuration") ||
+				!strings.Contains(got.stdout, tt.want) {
 				t.Errorf("doctor: %+v", got)
 			}
 			if got := d.run(t, "serve"); got.code == 0 || !strings.Contains(got.stderr, tt.want) {
@@ -98,8 +113,11 @@ func TestIssuersThatLeaveItOpen(t *testing.T) {
 		})
 	}
 	t.Run("two issuers that vouch for the same domain cause a warning", func(t *testing.T) {
-		d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium], trust_email: true}, {url: %q, audiences: [atrium], trust_email: true}]\n", own.URL, partner.URL)))
-		if got := d.run(t, "doctor"); got.code != 0 || !strings.Contains(got.stdout, "WARNING sign-in") || !strings.Contains(got.stdout, own.URL+" and "+partner.URL+" may vouch for the same addresses") {
+		d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: "+
+			"[atrium], trust_email: true}, {url: %q, audiences: [atrium], trust_email: true}]\n", own.URL,
+			partner.URL)))
+		if got := d.run(t, "doctor"); got.code != 0 || !strings.Contains(got.stdout, "WARNING sign-in") ||
+			!strings.Contains(got.stdout, own.URL+" and "+partner.URL+" may vouch for the same addresses") {
 			t.Errorf("doctor: %+v", got)
 		}
 	})
@@ -135,12 +153,14 @@ func TestWhoMaySignUp(t *testing.T) {
 		})
 		t.Run("a person with an account can sign in", func(t *testing.T) {
 			known := r.user(t, "viewer")
-			r.person(t, "known", object{"email": known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
+			r.person(t, "known", object{"email": known.email}).get(t, "/api/me").has(t,
+				map[string]string{"user.id": known.id})
 		})
 		t.Run("an invited person can sign up with the verified address", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "Bob@example.com", "viewer")
 			refused(t, r.bearer(r.token("bob", object{"email_verified": false})))
-			r.bearer(r.token("carl")).do(t, "POST", "/api/invitations/accept", object{"token": token}).problem(t, 403, "sign_up_closed")
+			r.bearer(r.token("carl")).do(t, "POST", "/api/invitations/accept", object{"token": token}).problem(t, 403,
+				"sign_up_closed")
 			accept(t, r.bearer(r.token("bob")), token).is(t, 200)
 			r.person(t, "bob").get(t, "/api/me")
 		})
@@ -152,7 +172,8 @@ func TestWhoMaySignUp(t *testing.T) {
 		})
 		t.Run("a person who is invited to a chat can sign up", func(t *testing.T) {
 			made := owner.create(t, "/api/chat-templates", object{"name": "support"}).at("id")
-			owner.do(t, "POST", "/api/chat-templates/"+made+"/members", object{"email": "gus@example.com", "role": "viewer"})
+			owner.do(t, "POST", "/api/chat-templates/"+made+"/members",
+				object{"email": "gus@example.com", "role": "viewer"})
 			r.person(t, "gus")
 		})
 		t.Run("only operators create workspaces", func(t *testing.T) {
@@ -160,7 +181,8 @@ func TestWhoMaySignUp(t *testing.T) {
 			for _, c := range []*client{ann, owner} {
 				c.do(t, "POST", "/api/workspaces", object{"name": "Mine"}).problem(t, 403, "workspaces_by_operators")
 			}
-			r.person(t, "opal", object{"groups": []string{"ops"}}).create(t, "/api/workspaces", object{"name": "Theirs"})
+			r.person(t, "opal", object{"groups": []string{"ops"}}).create(t, "/api/workspaces",
+				object{"name": "Theirs"})
 		})
 	})
 }
@@ -168,7 +190,8 @@ func TestWhoMaySignUp(t *testing.T) {
 func TestRequiredClaims(t *testing.T) {
 	t.Parallel()
 	issuer := fixture.NewIssuer(t, "ES256")
-	d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    sign_up: open\n    issuers: [{url: %q, audiences: [atrium], require: [{claim: hd, value: corp.test}]}]\n", issuer.URL)))
+	d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    sign_up: open\n    issuers: [{url: "+
+		"%q, audiences: [atrium], require: [{claim: hd, value: corp.test}]}]\n", issuer.URL)))
 	r := &realm{d.start(t), issuer}
 	known := r.user(t, "member")
 	for _, lacking := range []object{{}, {"hd": "other.test"}, {"email": known.email}} {
@@ -176,7 +199,8 @@ func TestRequiredClaims(t *testing.T) {
 	}
 	ann := r.person(t, "ann", object{"hd": "corp.test"})
 	r.again(ann, "ann").do(t, "GET", "/api/me", nil).problem(t, 403, "required_claim_missing")
-	if got := d.run(t, "doctor", "oidc", "--token-file", tokenFile(t, r.token("ann"))); got.code != 1 || !strings.Contains(got.stdout, "refused with required_claim_missing: it lacks hd=corp.test") {
+	if got := d.run(t, "doctor", "oidc", "--token-file", tokenFile(t, r.token("ann"))); got.code != 1 ||
+		!strings.Contains(got.stdout, "refused with required_claim_missing: it lacks hd=corp.test") {
 		t.Errorf("doctor: %+v", got)
 	}
 }

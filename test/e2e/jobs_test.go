@@ -57,13 +57,17 @@ func TestDoctorTellsOfJobs(t *testing.T) {
 		}
 		hour := time.Hour.Microseconds()
 		for i, row := range []string{
-			`'due', 'queued', %[1]d - %[2]d, '', 0`, `'later', 'queued', %[1]d + %[2]d, '', 0`, `'running', 'running', %[1]d + %[2]d, '', 0`, `'failed', 'failed', 0, 'auth_failed', %[1]d`,
+			`'due', 'queued', %[1]d - %[2]d, '', 0`, `'later', 'queued', %[1]d + %[2]d, '', 0`,
+			`'running', 'running', %[1]d + %[2]d, '', 0`, `'failed', 'failed', 0, 'auth_failed', %[1]d`,
 		} {
-			d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, kind, attempt, failures, created_at, started_at, subject, state, due_at, failure, ended_at)
-				SELECT 'job_%[3]d', id, '', 'test.doctor', 1, 1, 0, 0, `+row+` FROM orgs`, time.Now().UnixMicro(), hour, i))
+			d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, kind, attempt, failures, created_at,
+				started_at, subject, state, due_at, failure, ended_at)
+				SELECT 'job_%[3]d', id, '', 'test.doctor', 1, 1, 0, 0,
+				`+row+` FROM orgs`, time.Now().UnixMicro(), hour, i))
 		}
 		out := d.must(t, "doctor")
-		for _, want := range []string{"2 queued, 1 running, the first has been due for 1h0m", "; 1 failed permanently within a week, last test.doctor of failed (auth_failed) at 2"} {
+		for _, want := range []string{"2 queued, 1 running, the first has been due for 1h0m",
+			"; 1 failed permanently within a week, last test.doctor of failed (auth_failed) at 2"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("it does not say %q:\n%s", want, out)
 			}
@@ -77,7 +81,8 @@ func TestAKilledNode(t *testing.T) {
 	d := deployMigrated(t, postgres)
 	d.must(t, "migrate")
 	enqueue := func(subject string) {
-		d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt, failures, failure, created_at, started_at, ended_at)
+		d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt,
+			failures, failure, created_at, started_at, ended_at)
 			SELECT 'job_%[1]s', id, '', '%[1]s', '%[2]s', 'queued', 0, 0, 0, '', 0, 0, 0 FROM orgs`, subject, killed))
 	}
 	doomed := d.spawn(t, node(d, "forever"))
@@ -96,7 +101,8 @@ func TestAKilledNode(t *testing.T) {
 		t.Errorf("it was done %d times", n)
 	}
 	other.stop(t)
-	if log := other.stderr.String(); strings.Count(log, `"subject":"first"`) != 1 || !regexp.MustCompile(`"subject":"first".*"attempt":2,.*"outcome":"succeeded"`).MatchString(log) {
+	if log := other.stderr.String(); strings.Count(log, `"subject":"first"`) != 1 ||
+		!regexp.MustCompile(`"subject":"first".*"attempt":2,.*"outcome":"succeeded"`).MatchString(log) {
 		t.Errorf("its log says:\n%s", log)
 	}
 }
@@ -119,7 +125,8 @@ func node(d *deployment, how string) *exec.Cmd {
 func workAsNode() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(os.Getenv(nodeOf)), MaxConns: 2, StatementTimeout: patience}, nil, sql.OpenDB)
+	db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(os.Getenv(nodeOf)), MaxConns: 2,
+		StatementTimeout: patience}, nil, sql.OpenDB)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -133,7 +140,8 @@ func workAsNode() int {
 		return nil
 	}
 	table := worker.Table{killed: {Policy: job.Policy{Limit: nodeLimit, Attempts: 3}, Do: do}}
-	w := worker.New(worker.Config{Slots: 2, Poll: 50 * time.Millisecond, Grace: nodeLimit / 2}, sqlstore.NewJobQueue(db), table, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	w := worker.New(worker.Config{Slots: 2, Poll: 50 * time.Millisecond, Grace: nodeLimit / 2},
+		sqlstore.NewJobQueue(db), table, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	fmt.Println("ready")
 	w.Run(ctx, 0)
 	return 0

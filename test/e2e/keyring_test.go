@@ -34,7 +34,8 @@ func TestKeyring(t *testing.T) {
 		list(&before)
 		d.must(t, "keys", "rotate")
 		text := list(&after) + d.must(t, "keys", "list")
-		if len(before.Keys) != 1 || len(after.Keys) != 2 || after.Keys[0].ID != before.Keys[0].ID || after.Keys[0].Primary || !after.Keys[1].Primary {
+		if len(before.Keys) != 1 || len(after.Keys) != 2 || after.Keys[0].ID != before.Keys[0].ID ||
+			after.Keys[0].Primary || !after.Keys[1].Primary {
 			t.Errorf("before %+v, after %+v", before, after)
 		}
 		for _, material := range keyMaterial(t, d) {
@@ -65,7 +66,8 @@ func TestKeyring(t *testing.T) {
 			if err := os.Remove(d.keyFile()); err != nil {
 				t.Fatal(err)
 			}
-			if r := d.run(t, "keys", "create"); r.code != 1 || !strings.Contains(r.stderr, "is missing, and the database holds secrets") {
+			if r := d.run(t, "keys", "create"); r.code != 1 ||
+				!strings.Contains(r.stderr, "is missing, and the database holds secrets") {
 				t.Errorf("ended with %d: %s", r.code, r.stderr)
 			}
 			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
@@ -93,7 +95,8 @@ func TestKeyring(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "is missing") || !strings.Contains(r.stderr, d.keyFile()) || !strings.Contains(r.stderr, "backup") {
+			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "is missing") ||
+				!strings.Contains(r.stderr, d.keyFile()) || !strings.Contains(r.stderr, "backup") {
 				t.Errorf("ended with %d: %s", r.code, r.stderr)
 			}
 			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {

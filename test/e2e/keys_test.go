@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,18 +14,26 @@ func TestKeys(t *testing.T) {
 		const keys = "/api/api-keys"
 		works := func(t *testing.T, token string, want bool) {
 			t.Helper()
-			if a := r.bearer(token).do(t, "GET", "/api/me", nil); (a.status == 200) != want || a.status != 200 && a.status != 401 {
+			if a := r.bearer(token).do(t, "GET", "/api/me", nil); (a.status == 200) != want || a.status != 200 &&
+				a.status != 401 {
 				t.Errorf("it works: %v, want %v: %s", !want, want, a)
 			}
 		}
 
 		t.Run("a rotated key works for its grace period, and its successor at once", func(t *testing.T) {
 			old := member.create(t, keys, object{"name": "laptop", "role_ceiling": "viewer"})
-			next := member.create(t, keys+"/"+old.at("id")+"/rotate", object{"grace_seconds": 2}).
+			next := member.create(t, keys+"/"+old.at("id")+"/rotate", object{"grace_seconds": 3600}).
 				has(t, map[string]string{"name": "laptop", "role_ceiling": "viewer", "user_id": member.id})
 			works(t, old.at("token"), true)
 			works(t, next.at("token"), true)
-			time.Sleep(2100 * time.Millisecond)
+			ends := must(time.Parse(time.RFC3339, member.get(t, keys+"/"+old.at("id")).at("expires_at")))
+			rotated := must(time.Parse(time.RFC3339, next.at("created_at")))
+			if ends.Sub(rotated) != time.Hour {
+				t.Errorf("the old key ends %s after its rotation", ends.Sub(rotated))
+			}
+			r.sql(t, fmt.Sprintf(`UPDATE api_keys SET expires_at = %d WHERE id = '%s'`,
+				time.Now().Add(time.Second).UnixMicro(), old.at("id")))
+			r.bearer(old.at("token")).refusedWithin(t, 3*time.Second) // what was read of it is cached for a second
 			works(t, old.at("token"), false)
 			works(t, next.at("token"), true)
 			member.do(t, "POST", keys+"/"+old.at("id")+"/rotate", nil).problem(t, 409, "api_key_inactive")
@@ -38,11 +47,13 @@ func TestKeys(t *testing.T) {
 		t.Run("a repeated rotation creates no key, and shows no token after that is revoked", func(t *testing.T) {
 			old := member.create(t, keys, object{"name": "laptop"}).at("id")
 			next := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate")
-			if again := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate"); again.at("token") != next.at("token") {
+			if again := member.create(t, keys+"/"+old+"/rotate", nil,
+				"Idempotency-Key: rotate"); again.at("token") != next.at("token") {
 				t.Error("another successor was made")
 			}
 			member.do(t, "DELETE", keys+"/"+next.at("id"), nil).is(t, 204)
-			if a := member.do(t, "POST", keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate"); strings.Contains(a.text, "atk_") {
+			if a := member.do(t, "POST", keys+"/"+old+"/rotate", nil,
+				"Idempotency-Key: rotate"); strings.Contains(a.text, "atk_") {
 				t.Errorf("the token is shown still: %s", a)
 			}
 		})
@@ -50,7 +61,8 @@ func TestKeys(t *testing.T) {
 			weak := r.bearer(owner.create(t, keys, object{"name": "weak", "role_ceiling": "viewer"}).at("token"))
 			for path, body := range map[string]object{
 				keys: {"name": "deploy"},
-				"/api/workspaces/" + owner.workspace + "/invitations": {"email": "replayed@example.com", "role": "owner"},
+				"/api/workspaces/" + owner.workspace + "/invitations": {"email": "replayed@example.com",
+					"role": "owner"},
 			} {
 				shown := owner.create(t, path, body, "Idempotency-Key: stronger")
 				a := weak.do(t, "POST", path, body, "Idempotency-Key: stronger")
@@ -63,14 +75,17 @@ func TestKeys(t *testing.T) {
 		t.Run("a service key is a user of its own, which admins manage", func(t *testing.T) {
 			service := object{"name": "deploy", "kind": "service", "role_ceiling": "member"}
 			member.do(t, "POST", keys, service).problem(t, 403, "forbidden")
-			made := admin.create(t, keys, service).has(t, map[string]string{"kind": "service", "role_ceiling": "member"})
+			made := admin.create(t, keys, service).has(t,
+				map[string]string{"kind": "service", "role_ceiling": "member"})
 			program := r.bearer(made.at("token"))
-			program.get(t, "/api/me").has(t, map[string]string{"user.id": made.at("user_id"), "user.email": "null", "role": "member"})
+			program.get(t, "/api/me").has(t, map[string]string{"user.id": made.at("user_id"), "user.email": "null",
+				"role": "member"})
 			program.template(t, "by a program")
 			if made.at("user_id") == admin.id {
 				t.Error("it bears its maker")
 			}
-			next := owner.create(t, keys+"/"+made.at("id")+"/rotate", nil).has(t, map[string]string{"user_id": made.at("user_id")})
+			next := owner.create(t, keys+"/"+made.at("id")+"/rotate", nil).has(t,
+				map[string]string{"user_id": made.at("user_id")})
 			works(t, made.at("token"), false)
 			works(t, next.at("token"), true)
 			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+made.at("user_id"), nil).is(t, 204)
@@ -89,12 +104,16 @@ func TestKeys(t *testing.T) {
 		})
 		t.Run("no key has a higher role or a longer lifetime than its creator", func(t *testing.T) {
 			admin.do(t, "POST", keys, object{"name": "x", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
-			admin.do(t, "POST", keys, object{"name": "x", "kind": "service", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
+			admin.do(t, "POST", keys, object{"name": "x", "kind": "service", "role_ceiling": "owner"}).problem(t, 403,
+				"role_ceiling")
 			end := time.Now().Add(time.Hour).UTC()
-			short := r.bearer(owner.create(t, keys, object{"name": "short", "role_ceiling": "member", "expires_at": end}).at("token"))
-			short.do(t, "POST", keys, object{"name": "x", "expires_at": end.Add(time.Minute)}).problem(t, 403, "role_ceiling")
+			short := r.bearer(owner.create(t, keys,
+				object{"name": "short", "role_ceiling": "member", "expires_at": end}).at("token"))
+			short.do(t, "POST", keys, object{"name": "x", "expires_at": end.Add(time.Minute)}).problem(t, 403,
+				"role_ceiling")
 			short.do(t, "POST", keys, object{"name": "x", "role_ceiling": "admin"}).problem(t, 403, "role_ceiling")
-			if made := short.create(t, keys, object{"name": "x"}); made.at("role_ceiling") != "member" || made.at("expires_at") != end.Format("2006-01-02T15:04:05.000Z") {
+			if made := short.create(t, keys, object{"name": "x"}); made.at("role_ceiling") != "member" ||
+				made.at("expires_at") != end.Format("2006-01-02T15:04:05.000Z") {
 				t.Errorf("its successor is %s", made)
 			}
 		})
@@ -102,7 +121,8 @@ func TestKeys(t *testing.T) {
 			parent := owner.create(t, keys, object{"name": "parent"})
 			by := r.bearer(parent.at("token"))
 			child := by.create(t, keys, object{"name": "child"}).at("token")
-			service := r.bearer(child).create(t, keys, object{"name": "grandchild", "kind": "service", "role_ceiling": "owner"}).at("token")
+			service := r.bearer(child).create(t, keys,
+				object{"name": "grandchild", "kind": "service", "role_ceiling": "owner"}).at("token")
 			works(t, service, true)
 			owner.do(t, "DELETE", keys+"/"+parent.at("id"), nil).is(t, 204)
 			for _, token := range []string{parent.at("token"), child, service} {
@@ -116,14 +136,18 @@ func TestKeys(t *testing.T) {
 			elsewhere := other.create(t, "/api/workspaces", object{"name": "Elsewhere"}).at("id")
 			here := "Workspace-Id: " + owner.workspace
 			low := r.bearer(other.create(t, keys, object{"name": "low", "role_ceiling": "member"}, here).at("token"))
-			low.do(t, "DELETE", "/api/workspaces/"+owner.workspace+"/members/"+other.id, nil).problem(t, 403, "role_ceiling")
+			low.do(t, "DELETE", "/api/workspaces/"+owner.workspace+"/members/"+other.id, nil).problem(t, 403,
+				"role_ceiling")
 			other.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).is(t, 200)
 			low.get(t, "/api/me").has(t, map[string]string{"user.default_workspace_id": "null"})
-			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).problem(t, 404, "workspace_not_found")
-			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": owner.workspace}).is(t, 200).has(t, map[string]string{"user.default_workspace_id": owner.workspace})
+			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).problem(t, 404,
+				"workspace_not_found")
+			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": owner.workspace}).is(t, 200).has(t,
+				map[string]string{"user.default_workspace_id": owner.workspace})
 		})
 		t.Run("the audit trail records keys without tokens", func(t *testing.T) {
-			r.leaves(t, []string{"api_key.created", "api_key.rotated", "api_key.revoked", "user.created", "member.removed"})
+			r.leaves(t, []string{"api_key.created", "api_key.rotated", "api_key.revoked", "user.created",
+				"member.removed"})
 		})
 	})
 }

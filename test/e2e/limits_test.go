@@ -41,13 +41,15 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 		if n != 10 { // and the two that created keys
 			t.Errorf("%d requests were answered, want 10", n)
 		}
-		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=1;w=60` || refused.header.Get("Retry-After") == "" {
+		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=1;w=60` ||
+			refused.header.Get("Retry-After") == "" {
 			t.Errorf("the policy is %q, Retry-After %q", policy, refused.header.Get("Retry-After"))
 		}
 		bob.get(t, "/api/me")
 	})
 	t.Run("two users of one workspace share its limit", func(t *testing.T) {
-		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "1"), set("server.rate_limit.workspace_burst", "7"))
+		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "1"),
+			set("server.rate_limit.workspace_burst", "7"))
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		n, refused := answered(t, templates, ann, bob)
 		if policy := refused.header.Get("Ratelimit-Policy"); n != 7 || policy != `"workspace";q=1;w=60` {
@@ -60,14 +62,16 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 // TestStreamsOfAWorkspaceAreLimited opens streams by several users, each below the limit of a user.
 func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 	t.Parallel()
-	for what, setting := range map[string]string{"workspace": "server.streams.per_workspace", "address": "server.streams.per_address"} {
+	for what, setting := range map[string]string{"workspace": "server.streams.per_workspace",
+		"address": "server.streams.per_address"} {
 		t.Run("of one "+what, func(t *testing.T) {
 			s := start(t, sqlite, set(setting, "2"))
 			ann, bob := s.user(t, "member"), s.user(t, "member")
 			for _, c := range []*client{ann, bob} {
 				c.stream(t, "").next()
 			}
-			refused := s.user(t, "member").do(t, "GET", presences+"/stream", nil, "Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
+			refused := s.user(t, "member").do(t, "GET", presences+"/stream", nil,
+				"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
 			if !strings.Contains(refused.at("detail"), what) {
 				t.Errorf("the detail is %q, want the limit of the %s", refused.at("detail"), what)
 			}
@@ -79,7 +83,7 @@ func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 func TestGuessesReachNoDatabase(t *testing.T) {
 	t.Parallel()
 	var proxy *fixture.Proxy
-	d := deployMigrated(t, postgres, set("server.rate_limit.unauthenticated_per_minute", "3"), set("server.request_timeout", "1s"))
+	d := deployMigrated(t, postgres, set("server.rate_limit.unauthenticated_per_minute", "3"))
 	behind(t, &proxy)(d)
 	s := d.start(t)
 	ann := s.user(t, "member")
@@ -125,7 +129,8 @@ func TestDownloads(t *testing.T) {
 				resp := fetch(t, s, path, "Accept-Encoding", accept)
 				body := io.Reader(resp.Body)
 				zipped := strings.Contains(accept, "gzip") && !strings.Contains(accept, "q=0,")
-				if got := resp.Header.Get("Content-Encoding"); (got == "gzip") != zipped || !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
+				if got := resp.Header.Get("Content-Encoding"); (got == "gzip") != zipped ||
+					!strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
 					t.Errorf("%s with Accept-Encoding %s: %v", path, accept, resp.Header)
 				}
 				if zipped {
@@ -155,7 +160,8 @@ func TestDownloads(t *testing.T) {
 	t.Run("downloads are limited by address and size", func(t *testing.T) {
 		s := start(t, sqlite, set("server.rate_limit.downloads_per_minute", "15"))
 		// What a browser loads for the documentation.
-		for _, path := range []string{"/api/docs", "/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui-standalone-preset.js", "/api/docs/favicon-32x32.png", "/api/openapi.json"} {
+		for _, path := range []string{"/api/docs", "/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js",
+			"/api/docs/swagger-ui-standalone-preset.js", "/api/docs/favicon-32x32.png", "/api/openapi.json"} {
 			if resp := fetch(t, s, path, "Accept-Encoding", "gzip"); resp.StatusCode != 200 {
 				t.Errorf("%s: %d", path, resp.StatusCode)
 			}
@@ -172,7 +178,8 @@ func TestDownloads(t *testing.T) {
 					break
 				}
 			}
-			if a.problem(t, 429, "rate_limited"); a.header.Get("Retry-After") == "" || a.header.Get("Content-Encoding") != "" {
+			if a.problem(t, 429, "rate_limited"); a.header.Get("Retry-After") == "" ||
+				a.header.Get("Content-Encoding") != "" {
 				t.Errorf("%s: %v", path, a.header)
 			}
 		}

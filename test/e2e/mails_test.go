@@ -12,13 +12,15 @@ import (
 func TestMails(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		smtp := fixture.NewSMTP(t, "none")
-		s := start(t, engine, set("mail.smtp.addr", smtp.Addr()), set("mail.smtp.from", "atrium@example.com"), set("mail.smtp.tls", "none"),
+		s := start(t, engine, set("mail.smtp.addr", smtp.Addr()), set("mail.smtp.from", "atrium@example.com"),
+			set("mail.smtp.tls", "none"),
 			set("mail.limits.user_per_hour", "4"), set("mail.limits.address_per_day", "2"))
 		owner, cannon := s.user(t, "owner"), s.user(t, "admin")
 		invite := func(t *testing.T, by *client, email, mailed string, headers ...string) *answer {
 			t.Helper()
 			before := len(smtp.Letters())
-			made := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations", object{"email": email, "role": "viewer"}, headers...).has(t, map[string]string{"mailed": mailed})
+			made := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations",
+				object{"email": email, "role": "viewer"}, headers...).has(t, map[string]string{"mailed": mailed})
 			if made.status >= 300 || !strings.Contains(made.at("accept_url"), "ati_") {
 				t.Fatal(made)
 			}
@@ -26,7 +28,8 @@ func TestMails(t *testing.T) {
 			if mailed == "true" && made.header.Get("Idempotency-Replayed") == "" {
 				want++
 			}
-			if got := smtp.Letters(); len(got) != want || want > before && (got[before].To != email || !strings.Contains(got[before].Text, made.at("accept_url"))) {
+			if got := smtp.Letters(); len(got) != want || want > before &&
+				(got[before].To != email || !strings.Contains(got[before].Text, made.at("accept_url"))) {
 				t.Fatalf("%d letters after %d: %+v", len(got), before, got)
 			}
 			return made
@@ -39,7 +42,8 @@ func TestMails(t *testing.T) {
 					mailed = "false"
 				}
 				made := invite(t, cannon, fmt.Sprint("stranger-", i, "@example.com"), mailed)
-				cannon.do(t, "DELETE", "/api/workspaces/"+cannon.workspace+"/invitations/"+made.at("id"), nil).is(t, 204)
+				cannon.do(t, "DELETE", "/api/workspaces/"+cannon.workspace+"/invitations/"+made.at("id"),
+					nil).is(t, 204)
 			}
 		})
 		t.Run("a mailbox gets no more than its limit, however it is spelt", func(t *testing.T) {
@@ -55,7 +59,8 @@ func TestMails(t *testing.T) {
 			if again.header.Get("Idempotency-Replayed") != "true" || again.at("accept_url") != first.at("accept_url") {
 				t.Error(again)
 			}
-			refused := other.do(t, "POST", "/api/workspaces/"+other.workspace+"/invitations", object{"email": "once@example.com", "role": "owner"}, key)
+			refused := other.do(t, "POST", "/api/workspaces/"+other.workspace+"/invitations",
+				object{"email": "once@example.com", "role": "owner"}, key)
 			refused.is(t, 422)
 		})
 		t.Run("nothing is mailed to a machine", func(t *testing.T) {
@@ -69,7 +74,8 @@ func TestMails(t *testing.T) {
 			loud.do(t, "PATCH", "/api/workspaces/"+loud.workspace, object{"name": name}).is(t, 200)
 			invite(t, loud, "reader@example.com", "true")
 			letters := smtp.Letters()
-			if text := letters[len(letters)-1].Text; !strings.Contains(text, `"URGENT call or https evil example now x…"`) {
+			if text := letters[len(letters)-1].Text; !strings.Contains(text,
+				`"URGENT call or https evil example now x…"`) {
 				t.Error(text)
 			}
 		})
@@ -79,13 +85,16 @@ func TestMails(t *testing.T) {
 				if i == 1 {
 					smtp.Answer("RCPT", "550 5.1.1 no such user")
 				}
-				owner.create(t, chat+"/members", object{"email": fmt.Sprint("guest-", i, "@example.com"), "role": "viewer"}).has(t, map[string]string{"mailed": mailed})
+				owner.create(t, chat+"/members", object{"email": fmt.Sprint("guest-", i, "@example.com"),
+					"role": "viewer"}).has(t, map[string]string{"mailed": mailed})
 			}
-			owner.create(t, chat+"/members", object{"email": "guest-2@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
+			owner.create(t, chat+"/members", object{"email": "guest-2@example.com", "role": "viewer"}).has(t,
+				map[string]string{"mailed": "false"})
 			if got := len(smtp.Letters()); got != 9 {
 				t.Errorf("%d letters", got)
 			}
-			if a := owner.create(t, chat+"/members", object{"user_id": cannon.id, "role": "viewer"}); strings.Contains(a.text, "mailed") {
+			if a := owner.create(t, chat+"/members", object{"user_id": cannon.id, "role": "viewer"}); strings.Contains(
+				a.text, "mailed") {
 				t.Error(a)
 			}
 		})

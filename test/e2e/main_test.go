@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
 )
 
-// binary is the path of the program under test.
-var binary string
+// binary is the path of the program under test, which has the race detector if there is a C compiler. plain is the
+// program without it, for short commands of which tests run hundreds: starting with it takes three times as long.
+var binary, plain string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(nodeOf) != "" {
@@ -35,15 +37,8 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(folder)
 	binary = filepath.Join(folder, "atrium")
-	build := exec.Command("go", "build", "-o", binary)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if _, err := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc")); err == nil { // which the race detector needs
-		build.Args = append(build.Args, "-race")
-		build.Env = append(os.Environ(), "CGO_ENABLED=1")
-	}
-	build.Args = append(build.Args, "github.com/atrium-hq/atrium/cmd/atrium")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
+	if err := build(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
 	code := m.Run()
@@ -51,6 +46,27 @@ func run(m *testing.M) int {
 		code = max(code, unreached())
 	}
 	return code
+}
+
+// build builds the program with the race detector, if it can, and without it.
+func build() (err error) {
+	folder := filepath.Join(filepath.Dir(binary), "plain")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	plain, err = program.Build(filepath.Join("..", ".."), "dev", filepath.Join(folder, "atrium"))
+	if _, none := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc")); err != nil || none != nil {
+		binary = plain
+		return err
+	}
+	build := exec.Command("go", "build", "-race", "-ldflags", "-s -w", "-o", binary,
+		"github.com/atrium-hq/atrium/cmd/atrium")
+	flags := cmp.Or(os.Getenv("ATRIUM_RACE_GOFLAGS"), os.Getenv("GOFLAGS"))
+	build.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS="+flags)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w\n%s", build.Args, err, out)
+	}
+	return nil
 }
 
 // unreached reports the documented responses that no test has seen.

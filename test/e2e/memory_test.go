@@ -25,7 +25,8 @@ func TestMemory(t *testing.T) {
 		allowed[i] = object{"name": fmt.Sprint("v", i), "type": "number", "required": false, "enum": numbers}
 	}
 	whole := object{
-		"text": strings.Repeat("x", 256<<10), "variables": []object{}, "tools": []object{{"d": strings.Repeat("y", 255<<10)}},
+		"text": strings.Repeat("x", 256<<10), "variables": []object{},
+		"tools":           []object{{"d": strings.Repeat("y", 255<<10)}},
 		"response_format": object{"d": strings.Repeat("z", 255<<10)},
 	}
 	refs := make([]object, 12)
@@ -39,9 +40,10 @@ func TestMemory(t *testing.T) {
 		send     func(ann *client, template string) (*answer, error)
 		status   int
 	}{
-		"the versions of a page, with all that their variables allow": {"text", object{"text": "x", "variables": allowed}, 100, func(ann *client, template string) (*answer, error) {
-			return ann.try(t, "GET", template+"/versions?limit=100", nil)
-		}, 200},
+		"the versions of a page, with all that their variables allow": {"text",
+			object{"text": "x", "variables": allowed}, 100, func(ann *client, template string) (*answer, error) {
+				return ann.try(t, "GET", template+"/versions?limit=100", nil)
+			}, 200},
 		"many versions at once": {"text", whole, len(refs), func(ann *client, template string) (*answer, error) {
 			for _, ref := range refs {
 				ref["prompt_template_id"] = strings.TrimPrefix(template, templates+"/")
@@ -49,20 +51,31 @@ func TestMemory(t *testing.T) {
 			return ann.try(t, "POST", templates+"/resolve", object{"refs": refs})
 		}, 200},
 		"one version a hundred times": {"text", whole, 1, func(ann *client, template string) (*answer, error) {
-			return ann.try(t, "POST", templates+"/resolve", object{"refs": slices.Repeat([]object{{"prompt_template_id": strings.TrimPrefix(template, templates+"/"), "ref": "v1"}}, 100)})
+			return ann.try(t, "POST", templates+"/resolve",
+				object{
+					"refs": slices.Repeat([]object{{"prompt_template_id": strings.TrimPrefix(template, templates+"/"),
+						"ref": "v1"}}, 100)})
 		}, 200},
 		"the largest version": {"text", object{"text": "x"}, 1, func(ann *client, template string) (*answer, error) {
 			return ann.try(t, "POST", template+"/versions", whole)
 		}, 201},
-		"a text of nothing but tags": {"text", object{"text": "x"}, 1, func(ann *client, template string) (*answer, error) {
-			return ann.try(t, "POST", template+"/versions", object{"text": strings.Repeat("{{a}}", 52_000)})
-		}, 201},
-		"a body of as many values as there may be": {"text", object{"text": "x"}, 1, func(ann *client, template string) (*answer, error) {
-			return ann.try(t, "POST", template+"/versions", object{"text": "x", "response_format": object{"a": slices.Repeat([]object{{}}, 19_900)}})
-		}, 201},
-		"a render of as many messages as there may be": {"chat", object{"messages": slices.Repeat([]object{{"placeholder": "p"}}, 40)}, 1, func(ann *client, template string) (*answer, error) {
-			return ann.try(t, "POST", template+"/render", object{"ref": "v1", "variables": object{"p": slices.Repeat([]object{{"role": "user", "content": "x"}}, 1500)}})
-		}, 200},
+		"a text of nothing but tags": {"text", object{"text": "x"}, 1,
+			func(ann *client, template string) (*answer, error) {
+				return ann.try(t, "POST", template+"/versions", object{"text": strings.Repeat("{{a}}", 52_000)})
+			}, 201},
+		"a body of as many values as there may be": {"text", object{"text": "x"}, 1,
+			func(ann *client, template string) (*answer, error) {
+				return ann.try(t, "POST", template+"/versions",
+					object{"text": "x", "response_format": object{"a": slices.Repeat([]object{{}}, 19_900)}})
+			}, 201},
+		"a render of as many messages as there may be": {"chat",
+			object{"messages": slices.Repeat([]object{{"placeholder": "p"}}, 40)}, 1,
+			func(ann *client, template string) (*answer, error) {
+				return ann.try(t, "POST", template+"/render",
+					object{
+						"ref": "v1", "variables": object{
+							"p": slices.Repeat([]object{{"role": "user", "content": "x"}}, 1500)}})
+			}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deployMigrated(t, sqlite, set("metrics.addr", "127.0.0.1:0"))
@@ -73,8 +86,9 @@ func TestMemory(t *testing.T) {
 			first.stop(t)
 			// The others are copies, because creating them is far slower than reading them.
 			for n := 2; n <= tt.versions; n++ {
-				d.sql(t, fmt.Sprintf(`INSERT INTO prompt_versions (%s) SELECT %s FROM prompt_versions WHERE number = 1`, versionColumns,
-					strings.NewReplacer("id, template_id, number,", fmt.Sprintf("substr(id, 1, 27) || '%04d', template_id, %d,", n, n)).Replace(versionColumns)))
+				d.sql(t, fmt.Sprintf(`INSERT INTO prompt_versions (%s) SELECT %s FROM prompt_versions WHERE number = 1`,
+					versionColumns, strings.NewReplacer("id, template_id, number,",
+						fmt.Sprintf("substr(id, 1, 27) || '%04d', template_id, %d,", n, n)).Replace(versionColumns)))
 			}
 			ann = ann.at(d.start(t))
 			ann.get(t, "/api/me")

@@ -15,7 +15,8 @@ func TestDeceptiveNames(t *testing.T) {
 		owner := s.user(t, "owner")
 		shop := newShop(t)
 		connection := owner.create(t, connections, shop.connection(fixture.Canary)).at("id")
-		embedded := chats + "/" + owner.create(t, chats, object{"name": "Support", "status": "published"}).at("id") + "/embed-tokens"
+		embedded := chats + "/" + owner.create(t, chats, object{"name": "Support", "status": "published"}).at("id") +
+			"/embed-tokens"
 		workspace := "/api/workspaces/" + owner.workspace
 
 		named := func(body object, name string) object {
@@ -27,16 +28,23 @@ func TestDeceptiveNames(t *testing.T) {
 			body         func() object
 			code         string
 		}{
-			"a user":            {"PATCH", "/api/me", func() object { return object{} }, "/name invalid_format"},
-			"a workspace":       {"PATCH", workspace, func() object { return object{} }, "/name invalid_characters"},
-			"a new workspace":   {"POST", "/api/workspaces", func() object { return object{} }, "/name invalid_characters"},
+			"a user":      {"PATCH", "/api/me", func() object { return object{} }, "/name invalid_format"},
+			"a workspace": {"PATCH", workspace, func() object { return object{} }, "/name invalid_characters"},
+			"a new workspace": {"POST", "/api/workspaces", func() object { return object{} },
+				"/name invalid_characters"},
 			"a prompt template": {"POST", templates, func() object { return object{} }, "/name invalid_format"},
 			"a chat template":   {"POST", chats, func() object { return object{} }, "/name invalid_format"},
-			"an embed token":    {"POST", embedded, func() object { return object{"allowed_origins": []string{"https://a.example"}} }, "/name invalid_characters"},
-			"an API key":        {"POST", "/api/api-keys", func() object { return object{} }, "/name invalid_characters"},
-			"a service key":     {"POST", "/api/api-keys", func() object { return object{"kind": "service", "role_ceiling": "member"} }, "/name invalid_characters"},
-			"a connection":      {"POST", connections, func() object { return shop.connection(fixture.Canary) }, "/name invalid_characters"},
-			"a source":          {"POST", sources, func() object { return shop.people(t, connection) }, "/name invalid_characters"},
+			"an embed token": {"POST", embedded,
+				func() object { return object{"allowed_origins": []string{"https://a.example"}} },
+				"/name invalid_characters"},
+			"an API key": {"POST", "/api/api-keys", func() object { return object{} }, "/name invalid_characters"},
+			"a service key": {"POST", "/api/api-keys",
+				func() object { return object{"kind": "service", "role_ceiling": "member"} },
+				"/name invalid_characters"},
+			"a connection": {"POST", connections, func() object { return shop.connection(fixture.Canary) },
+				"/name invalid_characters"},
+			"a source": {"POST", sources, func() object { return shop.people(t, connection) },
+				"/name invalid_characters"},
 		} {
 			t.Run(what, func(t *testing.T) {
 				for _, name := range []string{"invoice\u202efdp.exe", "Sup\u200bport", "\u2066Ann\u2069"} {
@@ -58,8 +66,10 @@ func TestDeceptiveNames(t *testing.T) {
 		t.Run("an address", func(t *testing.T) {
 			chat := chats + "/" + owner.create(t, chats, object{"name": "Guests"}).at("id") + "/members"
 			for _, path := range []string{workspace + "/invitations", chat} {
-				for _, email := range []string{"\uff56ictim@example.com", "v\u0131ctim@example.com", "v\u0456ctim@example.com", "victim@ex\u0430mple.com"} {
-					a := owner.do(t, "POST", path, object{"email": email, "role": "viewer"}).problem(t, 422, "invalid_fields")
+				for _, email := range []string{"\uff56ictim@example.com", "v\u0131ctim@example.com",
+					"v\u0456ctim@example.com", "victim@ex\u0430mple.com"} {
+					a := owner.do(t, "POST", path, object{"email": email, "role": "viewer"}).problem(t, 422,
+						"invalid_fields")
 					if wrong := a.wrong(); !slices.Equal(wrong, []string{"/email invalid_format"}) {
 						t.Errorf("wrong are %q for %q\n%s", wrong, email, a)
 					}
@@ -78,8 +88,10 @@ func TestDeceptiveClaims(t *testing.T) {
 		r := newRealm(t, engine)
 		ann := r.person(t, "ann", object{"name": "A\u0308n\u200bn \u202eLee"})
 		ann.get(t, "/api/me").has(t, map[string]string{"user.name": "Änn Lee", "user.email": "ann@example.com"})
-		for subject, email := range map[string]string{"wide": "\uff41nn@example.com", "dotless": "v\u0131ctim@example.com", "mixed": "\u0430nn@example.com"} {
-			r.person(t, subject, object{"email": email}).get(t, "/api/me").has(t, map[string]string{"user.email": "null"})
+		for subject, email := range map[string]string{"wide": "\uff41nn@example.com",
+			"dotless": "v\u0131ctim@example.com", "mixed": "\u0430nn@example.com"} {
+			r.person(t, subject, object{"email": email}).get(t, "/api/me").has(t,
+				map[string]string{"user.email": "null"})
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 func TestTheTrailNotes(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine, "personal_workspaces: true")
-		second := r.deployment.start(t)
+		second := r.another(t)
 		owner := r.user(t, "owner")
 		member := r.user(t, "member")
 		noted := func(t *testing.T, by *client, kind string, want int) *answer {
@@ -32,13 +32,16 @@ func TestTheTrailNotes(t *testing.T) {
 				r.again(ann, "ann").at(s).get(t, "/api/me")
 			}
 			noted(t, ann, "user.signed_in", 1).has(t, map[string]string{
-				"data.0.actor": ann.id, "data.0.subject": ann.id, "data.0.data.issuer": r.issuer.URL, "data.0.api_key_id": "null",
+				"data.0.actor": ann.id, "data.0.subject": ann.id, "data.0.data.issuer": r.issuer.URL,
+				"data.0.api_key_id": "null",
 			})
 			other := ann.create(t, "/api/workspaces", object{"name": "Other"}).at("id")
-			if got := ann.do(t, "GET", "/api/events?type=user.signed_in", nil, "Workspace-Id: "+other).each(t, "id"); len(got) != 0 {
+			if got := ann.do(t, "GET", "/api/events?type=user.signed_in", nil, "Workspace-Id: "+other).each(t,
+				"id"); len(got) != 0 {
 				t.Errorf("%v in the workspace of later", got)
 			}
-			if got := ann.do(t, "GET", "/api/events?type=user.signed_in", nil, "Workspace-Id: "+own).each(t, "id"); len(got) != 1 {
+			if got := ann.do(t, "GET", "/api/events?type=user.signed_in", nil, "Workspace-Id: "+own).each(t,
+				"id"); len(got) != 1 {
 				t.Errorf("%v in their own workspace", got)
 			}
 			r.leaves(t, nil, "ann@example.com")
@@ -55,7 +58,8 @@ func TestTheTrailNotes(t *testing.T) {
 				member.at(s).do(t, "DELETE", space, nil).problem(t, 403, "forbidden")
 			}
 			noted(t, owner, "access.refused", 1).has(t, map[string]string{
-				"data.0.actor": member.id, "data.0.subject": member.id, "data.0.data.code": "forbidden", "data.0.data.operation": "deleteWorkspace",
+				"data.0.actor": member.id, "data.0.subject": member.id, "data.0.data.code": "forbidden",
+				"data.0.data.operation": "deleteWorkspace",
 			})
 			admin := r.user(t, "admin")
 			admin.do(t, "PATCH", space+"/members/"+member.id, object{"role": "owner"}).problem(t, 403, "role_ceiling")
@@ -67,7 +71,8 @@ func TestTheTrailNotes(t *testing.T) {
 			bob := r.person(t, "bob")
 			token, _ := r.invite(t, owner, bob.email, "viewer")
 			accept(t, bob, token).is(t, 200)
-			bob.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil, "Workspace-Id: "+bob.get(t, "/api/me").at("workspaces.0.id")).
+			bob.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil,
+				"Workspace-Id: "+bob.get(t, "/api/me").at("workspaces.0.id")).
 				problem(t, 403, "forbidden")
 			noted(t, owner, "access.refused", 3).has(t, map[string]string{"data.0.actor": bob.id})
 			stranger := r.person(t, "eve")
@@ -82,7 +87,8 @@ func TestTheTrailNotes(t *testing.T) {
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("E-mail,Age\nada@example.com,36\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("E-mail,Age\nada@example.com,36\n"),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			preview := sources + "/sheet-preview?url=" + url.QueryEscape("file:people.csv")
@@ -97,7 +103,8 @@ func TestTheTrailNotes(t *testing.T) {
 				t.Errorf("it tells %s", first)
 			}
 			member.create(t, sources, object{
-				"type": "contacts", "name": "People", "location": object{"url": "file:people.csv"}, "mapping": []any{object{"field": "email", "column": "E-mail"}},
+				"type": "contacts", "name": "People", "location": object{"url": "file:people.csv"},
+				"mapping": []any{object{"field": "email", "column": "E-mail"}},
 			})
 			noted(t, owner, "source.previewed", 1) // attaching reads the same sheet
 			owner.get(t, preview)
@@ -120,7 +127,8 @@ func TestPreviewsOfTablesAreNoted(t *testing.T) {
 		}
 		a := admin.get(t, "/api/events?type=connection.previewed")
 		a.has(t, map[string]string{
-			"data.0.actor": admin.id, "data.0.subject": made, "data.0.data.schema": "public", "data.0.data.table": "notes_seen", "data.1.id": "",
+			"data.0.actor": admin.id, "data.0.subject": made, "data.0.data.schema": "public",
+			"data.0.data.table": "notes_seen", "data.1.id": "",
 		})
 	})
 }
@@ -141,18 +149,21 @@ func TestEventsVerify(t *testing.T) {
 		defer db.Close()
 		s.stop(t)
 		s.must(t, "user", "create", "--email", "late@example.com", "--role", "member") // a command links nothing
-		if out := s.must(t, "events", "verify", "--workspace", admin.workspace); strings.Contains(out, " 0 not linked yet") {
+		if out := s.must(t, "events", "verify", "--workspace", admin.workspace); strings.Contains(out,
+			" 0 not linked yet") {
 			t.Errorf("nothing is left to link: %s", out)
 		}
 		worker := s.spawn(t, s.command("work"))
 		awaits(t, "a node that only runs jobs links events", worker, func() bool {
 			return strings.Contains(s.must(t, "events", "verify", "--workspace", admin.workspace), " 0 not linked yet")
 		})
-		if _, err := db.ExecContext(t.Context(), `UPDATE events SET data = '{"name":"other"}' WHERE subject = '`+made+`'`); err != nil {
+		if _, err := db.ExecContext(t.Context(), `UPDATE events SET data = '{"name":"other"}' WHERE subject = '`+made+
+			`'`); err != nil {
 			t.Fatal(err)
 		}
 		out := s.run(t, "events", "verify")
-		if out.code != 1 || !strings.Contains(out.stdout, "it was changed") || !strings.Contains(out.stderr, "are broken") {
+		if out.code != 1 || !strings.Contains(out.stdout, "it was changed") ||
+			!strings.Contains(out.stderr, "are broken") {
 			t.Errorf("a changed event: %+v", out)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // behind puts a proxy between the deployment and its PostgreSQL.
@@ -23,13 +24,8 @@ func behind(t *testing.T, p **fixture.Proxy) option {
 	}
 }
 
-const (
-	deadline = 2 * time.Second // server.request_timeout of these tests
-
-	// slack is the time that a request may need beyond its deadline: the promised second, and another one for a machine
-	// that is busy with other tests.
-	slack = 2 * time.Second
-)
+// deadline is server.request_timeout of these tests.
+const deadline = 5 * time.Second
 
 // timed is a response and its latency.
 type timed struct {
@@ -48,7 +44,8 @@ func (c *client) wave(t *testing.T, template string) []timed {
 		},
 		func() (*answer, error) { return c.try(t, "POST", templates, object{"name": time.Now().String()}) },
 		func() (*answer, error) {
-			return c.try(t, "POST", templates, object{"name": time.Now().String()}, fmt.Sprint("Idempotency-Key: ", time.Now().UnixNano()))
+			return c.try(t, "POST", templates, object{"name": time.Now().String()},
+				fmt.Sprint("Idempotency-Key: ", time.Now().UnixNano()))
 		},
 	}
 	out, errs := make([]timed, len(calls)), make([]error, len(calls))
@@ -83,8 +80,9 @@ func (c *client) recovers(t *testing.T, template string) {
 			t.Logf("it recovered in %s", time.Since(begun))
 			break
 		}
-		if time.Since(begun) > 15*time.Second {
-			t.Fatalf("after %s there are still %d failures\nthe server wrote: %s", time.Since(begun), failed, c.server.stderr)
+		if time.Since(begun) > patience {
+			t.Fatalf("after %s there are still %d failures\nthe server wrote: %s", time.Since(begun), failed,
+				c.server.stderr)
 		}
 	}
 	c.server.anonymous().get(t, "/api/health/ready")
@@ -100,9 +98,7 @@ func TestOutage(t *testing.T) {
 		t.Helper()
 		begun := time.Now()
 		s.anonymous().get(t, "/api/health/live")
-		if took := time.Since(begun); took > time.Second {
-			t.Errorf("health took %s", took)
-		}
+		proof.Within(t, "health", time.Since(begun), time.Second)
 	}
 
 	t.Run("requests get 503 at once while the database is cut off, and recover with it", func(t *testing.T) {
@@ -110,9 +106,10 @@ func TestOutage(t *testing.T) {
 		for range 4 {
 			for _, a := range ann.wave(t, template) {
 				a.problem(t, 503, "unavailable")
-				if a.header.Get("Retry-After") == "" || a.took > deadline {
-					t.Errorf("%s after %s, Retry-After %q", a, a.took, a.header.Get("Retry-After"))
+				if a.header.Get("Retry-After") == "" {
+					t.Errorf("%s without Retry-After", a)
 				}
+				proof.Within(t, "the refusal", a.took, time.Second)
 			}
 			lives(t)
 			s.anonymous().do(t, "GET", "/api/health/ready", nil).problem(t, 503, "unavailable")
@@ -134,14 +131,12 @@ func TestOutage(t *testing.T) {
 				}
 			}
 		})
-		for range 2 {
+		for range proof.Sample(1, 2) {
 			for _, a := range ann.wave(t, template) {
 				if a.status != 503 && a.status != 504 || a.header.Get("Retry-After") == "" {
 					t.Errorf("%s, Retry-After %q", a, a.header.Get("Retry-After"))
 				}
-				if a.took > deadline+slack {
-					t.Errorf("%s took %s", a, a.took)
-				}
+				proof.Within(t, "the refusal", a.took, deadline+time.Second)
 			}
 		}
 		close(stop)

@@ -38,7 +38,8 @@ func (a *assassin) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		return []stripeapi.Fault{stripeapi.Dropped, stripeapi.Lost}[rand.N(2)], 0
 	}
 	if rand.N(10) == 0 {
-		faults := []stripeapi.Fault{stripeapi.RateLimited, stripeapi.Unavailable, stripeapi.FailedAfter, stripeapi.Lost, stripeapi.Garbage}
+		faults := []stripeapi.Fault{stripeapi.RateLimited, stripeapi.Unavailable, stripeapi.FailedAfter, stripeapi.Lost,
+			stripeapi.Garbage}
 		return faults[rand.N(len(faults))], 0
 	}
 	return stripeapi.None, 0
@@ -78,7 +79,8 @@ func TestACrashAmongPayments(t *testing.T) {
 			plan := func(i int) string { return []string{"basic", "pro"}[i%2] }
 			until(func(i int) (*answer, error) {
 				wishes.Add(1)
-				return c.try(t, "POST", payments+"/subscriptions", object{"plan_id": plan(i), "quantity": 1 + i%3}, fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
+				return c.try(t, "POST", payments+"/subscriptions", object{"plan_id": plan(i), "quantity": 1 + i%3},
+					fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
 			})
 			until(func(i int) (*answer, error) {
 				return c.try(t, "PATCH", mine, object{"plan_id": plan(i), "quantity": 1 + rand.N(9)})
@@ -115,9 +117,11 @@ func TestACrashAmongPayments(t *testing.T) {
 			}
 		}
 		if wrong := api.Wrongs(); len(wrong) > 0 || int64(len(made)) > wishes.Load() || api.Customers() != 1 {
-			t.Errorf("%v; %d subscriptions of %d wishes, %d customers", wrong, len(made), wishes.Load(), api.Customers())
+			t.Errorf("%v; %d subscriptions of %d wishes, %d customers", wrong, len(made), wishes.Load(),
+				api.Customers())
 		}
-		t.Logf("%d rounds, %d wishes to subscribe, %d subscriptions, %d charges", rounds, wishes.Load(), len(made), len(charged))
+		t.Logf("%d rounds, %d wishes to subscribe, %d subscriptions, %d charges", rounds, wishes.Load(), len(made),
+			len(charged))
 	})
 }
 
@@ -141,7 +145,8 @@ func (d *deployment) reconciled(t *testing.T, s *server) {
 	db := d.open(t)
 	defer db.Close()
 	awaits(t, "all is reconciled", s, func() bool {
-		if _, err := db.ExecContext(t.Context(), `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued' AND due_at > 1`); err != nil {
+		if _, err := db.ExecContext(t.Context(),
+			`UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued' AND due_at > 1`); err != nil {
 			t.Fatal(err)
 		}
 		return column(t, db, `SELECT COUNT(*) FROM payment_customers WHERE pending <> ''`)[0] == "0"

@@ -48,12 +48,14 @@ func ensureNotSubscribed(t *testing.T, who *client, headers []string) {
 }
 
 var paymentExamples = map[string]example{
-	"listPlans":          plainly(nil),
-	"createSetupIntent":  plainly(object{}),
-	"listPaymentMethods": plainly(nil),
-	"listInvoices":       plainly(nil),
-	"getEntitlements":    plainly(nil),
-	"reportUsage":        plainly(object{"feature": "messages", "quantity": 1}),
+	"listPlans":             plainly(nil),
+	"createSetupIntent":     plainly(object{}),
+	"listPaymentMethods":    plainly(nil),
+	"listInvoices":          plainly(nil),
+	"getBillingDetails":     plainly(nil),
+	"replaceBillingDetails": plainly(object{"name": "Acme GmbH"}),
+	"getEntitlements":       plainly(nil),
+	"reportUsage":           plainly(object{"feature": "messages", "quantity": 1}),
 	"deletePaymentMethod": inHousePaid(func(t *testing.T, who *client, headers []string) target {
 		ensureNotSubscribed(t, who, headers)
 		return target{ids: []string{who.card(t, cardNumber, headers...)}}
@@ -77,6 +79,16 @@ var paymentExamples = map[string]example{
 		ensureSubscribed(t, who, headers)
 		return target{body: object{"quantity": 2}}
 	}),
+	"previewSubscriptionChange": sells(func(t *testing.T, who *client, headers []string) target {
+		ensureSubscribed(t, who, headers)
+		return target{body: object{"quantity": 3}}
+	}),
+	"createPortalSession": plainly(object{"return_url": "http://localhost:3000/billing"}),
+	"createCheckoutSession": sells(func(t *testing.T, who *client, headers []string) target {
+		ensureNotSubscribed(t, who, headers)
+		const back = "http://localhost:3000/plans"
+		return target{body: object{"plan_id": "basic", "success_url": back, "cancel_url": back}}
+	}),
 	"cancelSubscription": sells(func(t *testing.T, who *client, headers []string) target {
 		ensureSubscribed(t, who, headers)
 		return target{}
@@ -87,12 +99,14 @@ var paymentExamples = map[string]example{
 	}),
 	"authenticateSandboxIntent": inHousePaid(func(t *testing.T, who *client, headers []string) target {
 		id, clientSecret := who.intent(t, headers...)
-		who.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": testCard("4000002500003155")}, headers...).is(t, 200)
+		who.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": testCard("4000002500003155")},
+			headers...).is(t, 200)
 		return target{ids: []string{id}, body: object{"client_secret": clientSecret, "success": true}}
 	}),
 	"receivePaymentEvent": {make: func(*testing.T, *house, *standing) target {
 		const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
-		return target{ids: []string{"sandbox", "red"}, body: body, headers: []string{"Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())}}
+		return target{ids: []string{"sandbox", "red"}, body: body,
+			headers: []string{"Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())}}
 	}},
 }
 

@@ -18,8 +18,10 @@ const standInKey = "sk_test_c4n4ry0fthestandin"
 func newStripe(t *testing.T) (*stripeapi.Server, option) {
 	t.Helper()
 	api := stripeapi.New(t, standInKey, billing.Plans{
-		{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-		{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+		{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"},
+			Interval: billing.Month, IntervalCount: 1},
+		{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month,
+			IntervalCount: 1},
 	})
 	return api, func(d *deployment) {
 		d.env = append(d.env, "TEST_STRIPE_KEY="+standInKey)
@@ -29,6 +31,7 @@ orgs:
   - slug: default
     payments:
       gateway: stripe
+      return_origins: ['https://app.example.com']
       webhook_secrets: ['env:TEST_WEBHOOK_SECRET']
       stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
       plans:
@@ -72,7 +75,8 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			ann.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 502, "gateway_error")
 		})
 		t.Run("a subscription, created once in the end", func(t *testing.T) {
-			garbage, bought := whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"), atomic.Bool{}
+			garbage, bought := whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"),
+				atomic.Bool{}
 			api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 				if c.Changes() && c.Path == "/v1/subscriptions" {
 					bought.Store(true)
@@ -85,7 +89,8 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 502, "gateway_error")
 			ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
 			api.Provoke(nil)
-			ann.create(t, payments+"/subscriptions", order, "Idempotency-Key: buy").has(t, map[string]string{"subscription.status": "active"})
+			ann.create(t, payments+"/subscriptions", order, "Idempotency-Key: buy").has(t,
+				map[string]string{"subscription.status": "active"})
 			if n := len(api.Charges()); n != 1 {
 				t.Errorf("%d charges", n)
 			}
@@ -106,7 +111,8 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 		})
 		t.Run("the default method, and expired cards", func(t *testing.T) {
 			ann.do(t, "POST", payments+"/methods/"+expired+"/default", nil).problem(t, 422, "payment_method_expired")
-			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+expired, nil).problem(t, 422, "payment_method_expired")
+			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+expired, nil).problem(t, 422,
+				"payment_method_expired")
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/customers", "GET /v1/customers"))
 			ann.do(t, "POST", payments+"/methods/"+first+"/default", nil).problem(t, 502, "gateway_error")
 		})
@@ -115,7 +121,10 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			ann.do(t, "DELETE", payments+"/methods/"+broken, nil).problem(t, 502, "gateway_error")
 			api.Provoke(nil)
 			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
-			s.await(t, func() bool { return s.only(t, `SELECT COUNT(*) FROM payment_methods WHERE id = '`+broken+`'`) == "0" })
+			s.await(t, func() bool {
+				return s.only(t, `SELECT COUNT(*) FROM payment_methods WHERE id = '`+broken+
+					`'`) == "0"
+			})
 		})
 		t.Run("the cancellation", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "DELETE /v1/subscriptions", "GET /v1/subscriptions"))
@@ -131,8 +140,10 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			t.Error(wrong)
 		}
 		s.stop(t)
-		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)} {
-			if strings.Contains(text, standInKey) || strings.Contains(text, "_secret_") || strings.Contains(text, webhookKey) {
+		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
+			"the database": s.dump(t)} {
+			if strings.Contains(text, standInKey) || strings.Contains(text, "_secret_") ||
+				strings.Contains(text, webhookKey) {
 				t.Errorf("%s holds a secret: %s", where, text)
 			}
 		}
@@ -163,10 +174,12 @@ func TestACustomerThatTheGatewayDeleted(t *testing.T) {
 func TestAnOrgThatTakesNoPayments(t *testing.T) {
 	t.Parallel()
 	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner")
-	for _, call := range []string{"GET /methods", "GET /invoices", "POST /methods/pm_1/default", "POST /setup-intent", "POST /invoices/in_1/pay"} {
+	for _, call := range []string{"GET /methods", "GET /invoices", "POST /methods/pm_1/default", "POST /setup-intent",
+		"POST /invoices/in_1/pay", "GET /details"} {
 		method, path, _ := strings.Cut(call, " ")
 		ann.do(t, method, payments+path, nil).problem(t, 409, "payments_not_configured")
 	}
+	ann.do(t, "PUT", billingDetails, company()).problem(t, 409, "payments_not_configured")
 }
 
 func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {
@@ -174,7 +187,8 @@ func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {
 	s := start(t, sqlite, sold, set("server.rate_limit.unauthenticated_per_minute", "3"))
 	const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 	post := func(key string) *answer {
-		return s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, "Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), time.Now()))
+		return s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body,
+			"Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), time.Now()))
 	}
 	a := post("whsec_guessed").problem(t, 400, "webhook_signature_invalid")
 	for try := 0; try < 100 && a.status == 400; try++ { // on a slow machine the limit may refill meanwhile
@@ -199,7 +213,8 @@ func TestAnOrgMovesToAnotherGateway(t *testing.T) {
 	stripe(d)
 	ann = ann.at(d.start(t))
 	ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
-	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 lived at the account sandbox when the org left it") {
+	if out := d.must(t, "doctor", "payments"); !strings.Contains(out,
+		"1 lived at the account sandbox when the org left it") {
 		t.Error(out)
 	}
 	t.Run("a subscription at the current gateway prevents the deletion of the workspace", func(t *testing.T) {

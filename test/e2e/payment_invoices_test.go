@@ -63,14 +63,16 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			ann.becomes(t, "unpaid")
 			ann.makeDefault(t, good)
 			paid := ann.do(t, "POST", payPath(open), nil, "Idempotency-Key: pay").is(t, 200)
-			paid.has(t, map[string]string{"invoice.status": "paid", "invoice.amount_paid.amount": "900", "action": "null", "gateway": "sandbox"})
+			paid.has(t, map[string]string{"invoice.status": "paid", "invoice.amount_paid.amount": "900",
+				"action": "null", "gateway": "sandbox"})
 			ann.get(t, mine).has(t, map[string]string{"status": "active", "entitled": "true"})
 			again := ann.do(t, "POST", payPath(open), nil, "Idempotency-Key: pay").is(t, 200)
 			if again.header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("%v", again.header)
 			}
 			ann.do(t, "POST", payPath(open), nil).is(t, 200).has(t, map[string]string{"invoice.status": "paid"})
-			ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1.status": "paid", "data.2": ""})
+			ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1.status": "paid",
+				"data.2": ""})
 		})
 		t.Run("a renewal that needs authentication has an action", func(t *testing.T) {
 			ann.makeDefault(t, strict)
@@ -79,6 +81,8 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			open := ann.invoice(t, "open")
 			a := ann.do(t, "POST", payPath(open), nil).is(t, 200)
 			a.has(t, map[string]string{"invoice.status": "open", "action.type": "confirm_payment"})
+			ann.get(t, mine).has(t, map[string]string{"action.client_secret": a.at("action.client_secret")})
+			s.user(t, "member").get(t, mine).has(t, map[string]string{"status": "past_due", "action": "null"})
 			if a.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%v", a.header)
 			}
@@ -88,7 +92,8 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			}
 			ann.authenticate(t, a.at("action.client_secret"))
 			ann.get(t, mine).has(t, map[string]string{"status": "active"})
-			ann.do(t, "POST", payPath(open), nil).is(t, 200).has(t, map[string]string{"invoice.status": "paid", "action": "null"})
+			ann.do(t, "POST", payPath(open), nil).is(t, 200).has(t,
+				map[string]string{"invoice.status": "paid", "action": "null"})
 		})
 		t.Run("a void invoice cannot be paid, and without a payment method none can", func(t *testing.T) {
 			ann.makeDefault(t, bad)
@@ -129,8 +134,10 @@ func TestAPaymentOfAnInvoiceWithoutResponse(t *testing.T) {
 	for _, tt := range []struct {
 		trouble, code string
 		status        int
-	}{{"garbage", "gateway_error", 502}, {"error", "gateway_unavailable", 503}, {"timeout_after", "gateway_timeout", 504}} {
-		s.must(t, "payments", "sandbox", "provoke", tt.trouble, tt.trouble, tt.trouble, tt.trouble, tt.trouble, tt.trouble)
+	}{{"garbage", "gateway_error", 502}, {"error", "gateway_unavailable", 503},
+		{"timeout_after", "gateway_timeout", 504}} {
+		s.must(t, "payments", "sandbox", "provoke", tt.trouble, tt.trouble, tt.trouble, tt.trouble,
+			tt.trouble, tt.trouble)
 		ann.do(t, "POST", payPath(open), nil, "Idempotency-Key: pay").problem(t, tt.status, tt.code)
 	}
 	ann.do(t, "POST", payPath(open), nil, "Idempotency-Key: other").problem(t, 409, "payment_pending")
@@ -152,10 +159,13 @@ func TestAnUpgradeThatNeedsAuthentication(t *testing.T) {
 		ann.authenticate(t, asks.at("client_secret"))
 		ann.makeDefault(t, ann.get(t, payments+"/methods").at("data.0.id"))
 		a := ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).is(t, 200)
-		a.has(t, map[string]string{"plan_id": "basic", "status": "active", "action.type": "confirm_payment", "credit": "null"})
-		ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "action.client_secret": a.at("action.client_secret")})
+		a.has(t, map[string]string{"plan_id": "basic", "status": "active", "action.type": "confirm_payment",
+			"credit": "null"})
+		ann.get(t, mine).has(t, map[string]string{"plan_id": "basic",
+			"action.client_secret": a.at("action.client_secret")})
 		ann.authenticate(t, a.at("action.client_secret"))
 		ann.get(t, mine).has(t, map[string]string{"plan_id": "pro", "action": "null"})
-		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1.status": "paid", "data.2": ""})
+		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1.status": "paid",
+			"data.2": ""})
 	})
 }

@@ -47,21 +47,26 @@ func TestCardsAreNotTested(t *testing.T) {
 			}
 			cat.do(t, "POST", confirm(id), body).problem(t, 409, "payments_paused")
 			authenticate := payments + "/sandbox/setup-intents/" + id + "/authenticate"
-			cat.do(t, "POST", authenticate, object{"client_secret": clientSecret, "success": true}).problem(t, 409, "payments_paused")
+			cat.do(t, "POST", authenticate, object{"client_secret": clientSecret, "success": true}).problem(t, 409,
+				"payments_paused")
 			cat.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 409, "payments_paused")
 			cat.do(t, "PATCH", mine, object{"plan_id": "pro"}).problem(t, 409, "payments_paused")
 			cat.do(t, "DELETE", mine, nil).is(t, 204)
-			cat.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "payment_method_id": card}).problem(t, 409, "payments_paused")
+			cat.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "payment_method_id": card}).problem(
+				t, 409, "payments_paused")
 			if out := s.must(t, "doctor", "payments"); !strings.Contains(out, cat.workspace+" are paused") {
 				t.Error(out)
 			}
 			if got := s.metrics(t); !strings.Contains(got, `atrium_payments_paused_workspaces{org="default"} 1`) {
 				t.Error("the metric does not count the workspace")
 			}
-			if types := strings.Join(cat.get(t, "/api/events?limit=100").each(t, "type"), " "); !strings.Contains(types, "payments.paused") {
+			if types := strings.Join(cat.get(t, "/api/events?limit=100").each(t, "type"), " "); !strings.Contains(types,
+				"payments.paused") {
 				t.Error(types)
 			}
-			s.await(t, func() bool { return s.only(t, `SELECT COUNT(*) FROM payment_events WHERE state = 'received'`) == "0" })
+			s.await(t, func() bool {
+				return s.only(t, `SELECT COUNT(*) FROM payment_events WHERE state = 'received'`) == "0"
+			})
 			if out := s.must(t, "payments", "resume", cat.workspace); !strings.Contains(out, "are resumed") {
 				t.Error(out)
 			}

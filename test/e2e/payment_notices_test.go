@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -12,8 +14,10 @@ import (
 // event, and one mail to the owner.
 func TestNotices(t *testing.T) {
 	smtp := fixture.NewSMTP(t, "none")
-	s := start(t, postgres, configured("orgs:\n  - slug: default\n    "+strings.Replace(soldSettings, "grace_days: 7,", "grace_days: 7, mailed_notices: [payment.failed, trial.ending, card.expiring],", 1)),
-		knowsWebhookKey, set("mail.smtp.addr", smtp.Addr()), set("mail.smtp.from", "atrium@example.com"), set("mail.smtp.tls", "none"))
+	s := start(t, postgres, configured("orgs:\n  - slug: default\n    "+strings.Replace(soldSettings, "grace_days: 7,",
+		"grace_days: 7, mailed_notices: [payment.failed, trial.ending, card.expiring],", 1)),
+		knowsWebhookKey, set("mail.smtp.addr", smtp.Addr()), set("mail.smtp.from", "atrium@example.com"),
+		set("mail.smtp.tls", "none"))
 	other := s.deployment.start(t)
 	ann := s.user(t, "owner")
 	s.user(t, "admin") // gets no mail
@@ -44,7 +48,9 @@ func TestNotices(t *testing.T) {
 			node.get(t, mine)
 			node.get(t, payments+"/methods")
 		}
-		s.await(t, func() bool { return s.only(t, `SELECT COUNT(*) FROM payment_events WHERE state = 'received'`) == "0" })
+		s.await(t, func() bool {
+			return s.only(t, `SELECT COUNT(*) FROM payment_events WHERE state = 'received'`) == "0"
+		})
 		if given(kind) != 1 || mailed(text) != 1 {
 			t.Errorf("%s was given %d times and mailed %d times", kind, given(kind), mailed(text))
 		}
@@ -63,6 +69,34 @@ func TestNotices(t *testing.T) {
 		s.must(t, "payments", "sandbox", "advance", "4d")
 		s.await(t, func() bool { return ann.get(t, mine).at("status") == "past_due" })
 		notice(t, "payment.failed", "A payment for your subscription failed.")
-		ann.get(t, "/api/events?type=payment.failed").has(t, map[string]string{"data.0.data.plan_id": "try", "data.0.data.status": "past_due", "data.0.actor": "null"})
+		ann.get(t, "/api/events?type=payment.failed").has(t,
+			map[string]string{"data.0.data.plan_id": "try", "data.0.data.status": "past_due", "data.0.actor": "null"})
+	})
+}
+
+// TestACardThatExpires moves the sandbox's clock to 20 days before the default card expires.
+func TestACardThatExpires(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, sold)
+	ann := s.user(t, "owner")
+	now := time.Now().UTC()
+	expires := time.Date(now.Year(), now.Month()+4, 1, 12, 0, 0, 0, time.UTC) // the first moment after
+	last := expires.AddDate(0, 0, -2)
+	id, clientSecret := ann.intent(t)
+	card := object{"number": cardNumber, "exp_month": int(last.Month()), "exp_year": last.Year(), "cvc": "123"}
+	ann.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": card}).is(t, 200)
+	ann.subscribe(t, "basic")
+	invoices := func(n string) func() bool {
+		return func() bool { return ann.get(t, payments+"/invoices").at("data."+n+".id") != "" }
+	}
+	const given = "/api/events?type=card.expiring"
+	s.must(t, "payments", "sandbox", "advance", "40d")
+	s.await(t, invoices("1")) // a renewal, after which notices are given
+	ann.get(t, given).has(t, map[string]string{"data": "[]"})
+	s.must(t, "payments", "sandbox", "advance", fmt.Sprintf("%dd", int(expires.Sub(now).Hours()/24)-60))
+	s.await(t, func() bool { return ann.get(t, given).at("data.0.id") != "" })
+	ann.get(t, given).has(t, map[string]string{
+		"data.0.data.last4": "4242", "data.0.data.payment_method_id": ann.get(t, payments+"/methods").at("data.0.id"),
+		"data.1": "",
 	})
 }

@@ -30,8 +30,9 @@ type library struct {
 func newLibrary(t *testing.T, s *server) *library {
 	t.Helper()
 	l := &library{
-		owner: s.user(t, "member"), viewer: s.user(t, "member"), editor: s.user(t, "member"), manager: s.user(t, "member"),
-		admin: s.user(t, "admin"), stranger: s.user(t, "member"), foreigner: s.user(t, "owner", "--workspace", "elsewhere"),
+		owner: s.user(t, "member"), viewer: s.user(t, "member"), editor: s.user(t, "member"),
+		manager: s.user(t, "member"), admin: s.user(t, "admin"), stranger: s.user(t, "member"),
+		foreigner: s.user(t, "owner", "--workspace", "elsewhere"),
 	}
 	l.capped, _ = l.owner.key(t, "--role", "viewer")
 	l.open, l.protected = l.template(t, "open", false), l.template(t, "protected", true)
@@ -55,7 +56,8 @@ func (l *library) template(t *testing.T, name string, protected bool) string {
 // callers call each operation, the weakest first, so that refused calls come before successful ones.
 func (l *library) callers() []caller {
 	return []caller{
-		{"another workspace's owner", l.foreigner, none}, {"a stranger", l.stranger, none}, {"a key with a viewer's ceiling", l.capped, viewing},
+		{"another workspace's owner", l.foreigner, none}, {"a stranger", l.stranger, none},
+		{"a key with a viewer's ceiling", l.capped, viewing},
 		{"a viewer", l.viewer, viewing}, {"an editor", l.editor, editing}, {"a manager", l.manager, managing},
 		{"a workspace admin", l.admin, managing}, {"the owner", l.owner, owning},
 	}
@@ -111,11 +113,16 @@ func operations() []operation {
 	}
 	return []operation{
 		{name: "read a draft", needs: editing, method: "GET", path: "/versions/v3", refusal: hidden},
-		{name: "render a draft", needs: editing, method: "POST", path: "/render", body: object{"ref": "v3"}, refusal: hidden},
-		{name: "compare with a draft", needs: editing, method: "GET", path: "/versions/two/diff?against=v3", refusal: hidden},
-		{name: "change a draft", needs: editing, method: "PATCH", path: "/versions/v3", body: object{"text": "y"}, refusal: hidden},
-		{name: "move a label", needs: editing, method: "PATCH", path: "/versions/v1", body: object{"labels": []string{"moved"}}},
-		{name: "change the commit message of a frozen version", needs: editing, method: "PATCH", path: "/versions/v1", body: object{"commit_message": "said"}},
+		{name: "render a draft", needs: editing, method: "POST", path: "/render", body: object{"ref": "v3"},
+			refusal: hidden},
+		{name: "compare with a draft", needs: editing, method: "GET", path: "/versions/two/diff?against=v3",
+			refusal: hidden},
+		{name: "change a draft", needs: editing, method: "PATCH", path: "/versions/v3", body: object{"text": "y"},
+			refusal: hidden},
+		{name: "move a label", needs: editing, method: "PATCH", path: "/versions/v1",
+			body: object{"labels": []string{"moved"}}},
+		{name: "change the commit message of a frozen version", needs: editing, method: "PATCH", path: "/versions/v1",
+			body: object{"commit_message": "said"}},
 
 		{name: "change the visibility", needs: managing, method: "PATCH", body: object{"visibility": "private"}},
 		{name: "set protected", needs: managing, method: "PATCH", body: object{"protected": false}},
@@ -133,9 +140,12 @@ func operations() []operation {
 func protectedOperations() []operation {
 	return []operation{
 		{name: "activate, protected", needs: managing, method: "POST", path: "/versions/two/activate"},
-		{name: "move a label, protected", needs: managing, method: "PATCH", path: "/versions/v1", body: object{"labels": []string{"moved"}}},
-		{name: "create a labelled version, protected", needs: managing, method: "POST", path: "/versions", body: object{"text": "x", "labels": []string{"new"}}},
-		{name: "create a version, protected", needs: editing, method: "POST", path: "/versions", body: object{"text": "x"}},
+		{name: "move a label, protected", needs: managing, method: "PATCH", path: "/versions/v1",
+			body: object{"labels": []string{"moved"}}},
+		{name: "create a labelled version, protected", needs: managing, method: "POST", path: "/versions",
+			body: object{"text": "x", "labels": []string{"new"}}},
+		{name: "create a version, protected", needs: editing, method: "POST", path: "/versions",
+			body: object{"text": "x"}},
 	}
 }
 
@@ -203,7 +213,8 @@ func TestPermissions(t *testing.T) {
 			}
 		})
 		t.Run("resolve returns for each reference the same as a single call", func(t *testing.T) {
-			refs := object{"refs": []object{{"prompt_template_id": l.open[len(templates)+1:], "ref": "v1"}, {"prompt_template_id": l.open[len(templates)+1:], "ref": "v3"}}}
+			refs := object{"refs": []object{{"prompt_template_id": l.open[len(templates)+1:], "ref": "v1"},
+				{"prompt_template_id": l.open[len(templates)+1:], "ref": "v3"}}}
 			for _, c := range l.callers() {
 				a := c.do(t, "POST", templates+"/resolve", refs).is(t, 200)
 				frozen, draft := "", ""
@@ -219,7 +230,8 @@ func TestPermissions(t *testing.T) {
 		t.Run("a caller cannot grant more than they have, or anything with a read-only key", func(t *testing.T) {
 			path := l.template(t, "ceilings", false)
 			l.manager.do(t, "PATCH", path+"/shares/"+l.viewer.id, object{"role": "manager"}).is(t, 200)
-			l.manager.do(t, "PATCH", path, object{"owner_id": l.manager.id}).problem(t, 403, "prompt_template_forbidden")
+			l.manager.do(t, "PATCH", path, object{"owner_id": l.manager.id}).problem(t, 403,
+				"prompt_template_forbidden")
 			l.capped.do(t, "DELETE", path+"/shares/"+l.viewer.id, nil).problem(t, 403, "prompt_template_forbidden")
 			key, _ := l.viewer.key(t, "--role", "viewer")
 			key.do(t, "DELETE", path+"/shares/"+l.viewer.id, nil).problem(t, 403, "prompt_template_forbidden")
@@ -240,13 +252,15 @@ func TestPermissions(t *testing.T) {
 					path = "/shares/{viewer}"
 				}
 				for _, who := range []*client{l.stranger, l.foreigner} {
-					same(t, op.name, who.do(t, op.method, l.fill(l.open+path), body, "Request-Id: same"), who.do(t, op.method, l.fill(absent+path), body, "Request-Id: same"))
+					same(t, op.name, who.do(t, op.method, l.fill(l.open+path), body, "Request-Id: same"),
+						who.do(t, op.method, l.fill(absent+path), body, "Request-Id: same"))
 				}
 			}
 		})
 		t.Run("malformed and absent identifiers get the same response", func(t *testing.T) {
 			absent := l.stranger.do(t, "GET", templates+"/"+id.New("ptpl"), nil, "Request-Id: same")
-			for _, bad := range []string{"x", id.New("pver"), id.New("ptpl") + "0", "PTPL_01jb4rqnx1f3v9c3k3m6zt8n5e", "ptpl_81jb4rqnx1f3v9c3k3m6zt8n5e", "%00", "ptpl_%ff", "..", "%2e%2e", "*", "'%20or%201=1--"} {
+			for _, bad := range []string{"x", id.New("pver"), id.New("ptpl") + "0", "PTPL_01jb4rqnx1f3v9c3k3m6zt8n5e",
+				"ptpl_81jb4rqnx1f3v9c3k3m6zt8n5e", "%00", "ptpl_%ff", "..", "%2e%2e", "*", "'%20or%201=1--"} {
 				if bad == ".." {
 					continue // clients resolve it themselves
 				}
@@ -257,8 +271,10 @@ func TestPermissions(t *testing.T) {
 			_, key := l.owner.key(t)
 			absent := "/api/api-keys/" + id.New("key")
 			for _, who := range []*client{l.stranger, l.foreigner} {
-				same(t, "get", who.do(t, "GET", "/api/api-keys/"+key, nil, "Request-Id: same"), who.do(t, "GET", absent, nil, "Request-Id: same"))
-				same(t, "revoke", who.do(t, "DELETE", "/api/api-keys/"+key, nil, "Request-Id: same"), who.do(t, "DELETE", absent, nil, "Request-Id: same"))
+				same(t, "get", who.do(t, "GET", "/api/api-keys/"+key, nil, "Request-Id: same"),
+					who.do(t, "GET", absent, nil, "Request-Id: same"))
+				same(t, "revoke", who.do(t, "DELETE", "/api/api-keys/"+key, nil, "Request-Id: same"),
+					who.do(t, "DELETE", absent, nil, "Request-Id: same"))
 			}
 			l.capped.do(t, "DELETE", "/api/api-keys/"+key, nil).problem(t, 403, "forbidden")
 			l.admin.get(t, "/api/api-keys/"+key)

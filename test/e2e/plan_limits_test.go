@@ -64,7 +64,8 @@ func (l *limited) members(t *testing.T) {
 		t.Error("the invitation was not renewed")
 	}
 	chat := chats + "/" + o.create(t, chats, object{"name": "one"}).at("id")
-	l.full(t, o.do(t, "POST", chat+"/members", object{"email": "guest.of.chat@example.com", "role": "viewer"}), "members")
+	l.full(t, o.do(t, "POST", chat+"/members", object{"email": "guest.of.chat@example.com", "role": "viewer"}),
+		"members")
 	o.do(t, "DELETE", chat, nil).is(t, 204)
 
 	extra := l.user(t, "viewer", "--workspace", l.slug) // the command line adds members beyond the limit
@@ -72,7 +73,8 @@ func (l *limited) members(t *testing.T) {
 	l.full(t, accept(t, guest, token), "members")
 	o.do(t, "DELETE", "/api/workspaces/"+o.workspace+"/members/"+extra.id, nil).is(t, 204)
 	accept(t, guest, token).is(t, 200)
-	o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "2", "limits.members.used": "2", "limits.members.remaining": "0", "limits.members.counted_by": "atrium"})
+	o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "2", "limits.members.used": "2",
+		"limits.members.remaining": "0", "limits.members.counted_by": "atrium"})
 }
 
 func (l *limited) warehouses(t *testing.T) {
@@ -83,7 +85,8 @@ func (l *limited) warehouses(t *testing.T) {
 	l.full(t, o.do(t, "POST", sources, l.shop.people(t, first)), "sources")
 	o.do(t, "DELETE", connections+"/"+first, nil).is(t, 200)
 	o.create(t, connections, l.shop.connection("secret"))
-	l.full(t, o.do(t, "POST", connections+"/"+first+"/verify", object{"credential": l.shop.credential("secret")}), "connections")
+	l.full(t, o.do(t, "POST", connections+"/"+first+"/verify", object{"credential": l.shop.credential("secret")}),
+		"connections")
 	o.get(t, connections+"/"+first).has(t, map[string]string{"status": "revoked"})
 }
 
@@ -133,13 +136,19 @@ func TestADowngradeKeepsEverything(t *testing.T) {
 		o.subscribe(t, "large")
 		var made []string
 		for i := range 3 {
-			made = append(made, templates+"/"+o.create(t, templates, object{"name": fmt.Sprint("kept ", i), "type": "text"}).at("id"))
+			made = append(made, templates+"/"+
+				o.create(t, templates, object{"name": fmt.Sprint("kept ", i), "type": "text"}).at("id"))
 		}
-		o.get(t, entitlements).has(t, map[string]string{"plan_id": "large", "limits.prompt_templates.limit": "100", "limits.prompt_templates.source": "plan", "limits.messages.limit": "null", "limits.messages.source": "none"})
-		o.do(t, "PATCH", mine, object{"plan_id": "small"}).is(t, 200).has(t, map[string]string{"pending_change.plan_id": "small"})
+		o.get(t, entitlements).has(t, map[string]string{"plan_id": "large", "limits.prompt_templates.limit": "100",
+			"limits.prompt_templates.source": "plan", "limits.messages.limit": "null",
+			"limits.messages.source": "none"})
+		o.do(t, "PATCH", mine, object{"plan_id": "small"}).is(t, 200).has(t,
+			map[string]string{"pending_change.plan_id": "small"})
 		s.must(t, "payments", "sandbox", "advance", "32d")
 		s.await(t, func() bool { return o.get(t, mine).at("plan_id") == "small" })
-		o.get(t, entitlements).has(t, map[string]string{"plan_id": "small", "status": "active", "entitled": "true", "features.0": "Chats", "limits.prompt_templates.used": "3", "limits.prompt_templates.limit": "1", "limits.prompt_templates.remaining": "0"})
+		o.get(t, entitlements).has(t, map[string]string{"plan_id": "small", "status": "active", "entitled": "true",
+			"features.0": "Chats", "limits.prompt_templates.used": "3", "limits.prompt_templates.limit": "1",
+			"limits.prompt_templates.remaining": "0"})
 		for _, path := range made {
 			o.get(t, path)
 		}
@@ -163,17 +172,23 @@ func TestUsageReports(t *testing.T) {
 			return by.do(t, "POST", usage, body)
 		}
 		t.Run("without a plan the limit is 0, and usage counts", func(t *testing.T) {
-			report(o, "messages", 2).is(t, 200).has(t, map[string]string{"used": "2", "limit": "0", "remaining": "0", "repeated": "false"})
-			o.get(t, entitlements).has(t, map[string]string{"plan_id": "null", "status": "null", "entitled": "false", "features": "[]", "limits.messages.used": "2", "limits.messages.counted_by": "application", "limits.members.source": "quota"})
+			report(o, "messages", 2).is(t, 200).has(t, map[string]string{"used": "2", "limit": "0", "remaining": "0",
+				"repeated": "false"})
+			o.get(t, entitlements).has(t, map[string]string{"plan_id": "null", "status": "null", "entitled": "false",
+				"features": "[]", "limits.messages.used": "2", "limits.messages.counted_by": "application",
+				"limits.members.source": "quota"})
 		})
 		o.card(t, cardNumber)
 		o.subscribe(t, "small")
 		t.Run("a report with a key counts once", func(t *testing.T) {
-			report(o, "messages", 7, "one").is(t, 200).has(t, map[string]string{"feature": "messages", "used": "7", "limit": "10", "remaining": "3", "repeated": "false"})
+			report(o, "messages", 7, "one").is(t, 200).has(t, map[string]string{"feature": "messages", "used": "7",
+				"limit": "10", "remaining": "3", "repeated": "false"})
 			report(o, "messages", 7, "one").is(t, 200).has(t, map[string]string{"used": "7", "repeated": "true"})
 			report(o, "messages", 8, "one").problem(t, 422, "idempotency_key_reused")
 			report(o, "messages", 5, "two").is(t, 200).has(t, map[string]string{"used": "12", "remaining": "0"})
-			member.get(t, entitlements).has(t, map[string]string{"limits.messages.used": "12", "limits.messages.limit": "10", "limits.messages.remaining": "0"})
+			member.get(t, entitlements).has(t,
+				map[string]string{"limits.messages.used": "12", "limits.messages.limit": "10",
+					"limits.messages.remaining": "0"})
 		})
 		t.Run("the header Idempotency-Key works too", func(t *testing.T) {
 			body := object{"feature": "messages", "quantity": 1}
@@ -192,7 +207,8 @@ func TestUsageReports(t *testing.T) {
 			}
 			report(o, "messages", 1, strings.Repeat("k", 256)).problem(t, 422, "invalid_fields")
 			report(member, "messages", 1).problem(t, 403, "billing_role_required")
-			o.do(t, "POST", usage, object{"feature": "messages", "quantity": 1}, "Workspace-Id: wsp_01jb4rqnx1e5btz2s1v2j9k3mn").problem(t, 400, "workspace_mismatch")
+			o.do(t, "POST", usage, object{"feature": "messages", "quantity": 1},
+				"Workspace-Id: wsp_01jb4rqnx1e5btz2s1v2j9k3mn").problem(t, 400, "workspace_mismatch")
 		})
 		t.Run("the next period begins at 0", func(t *testing.T) {
 			s.must(t, "payments", "sandbox", "advance", "32d")

@@ -62,12 +62,14 @@ type crowd struct {
 
 func newCrowd(t *testing.T, d *deployment, nodes int) *crowd {
 	t.Helper()
-	c := &crowd{deployment: d, random: rand.New(rand.NewPCG(proof.Seed(t), 8)), nodes: make([]*server, nodes), readers: make([]*reader, nodes)}
+	c := &crowd{deployment: d, random: rand.New(rand.NewPCG(proof.Seed(t), 8)), nodes: make([]*server, nodes),
+		readers: make([]*reader, nodes)}
 	c.nodes[0] = d.start(t)
 	c.operator = c.nodes[0].user(t, "viewer", "--operator")
 	people := proof.Sample(3, 6)
 	for range people {
-		c.people, c.histories = append(c.people, c.nodes[0].user(t, "member")), append(c.histories, &fixture.PresenceHistory{})
+		c.people, c.histories = append(c.people, c.nodes[0].user(t, "member")),
+			append(c.histories, &fixture.PresenceHistory{})
 	}
 	for i := range c.nodes {
 		if i > 0 {
@@ -120,10 +122,12 @@ func (c *crowd) live(t *testing.T) {
 	for _, r := range c.readers {
 		r.sound(t)
 	}
-	t.Logf("%d heartbeats, %d claims, %d deletions, %d kills; compared %d times at %d nodes, the slowest agreed after %s", c.beats, c.claims, c.deletes, c.kills, c.checks, len(c.nodes), c.slowest.Round(time.Millisecond))
+	t.Logf("%d heartbeats, %d claims, %d deletions, %d kills; compared %d times at %d nodes, the slowest agreed "+
+		"after %s", c.beats, c.claims, c.deletes, c.kills, c.checks, len(c.nodes), c.slowest.Round(time.Millisecond))
 }
 
-var manual = map[presence.Manual]string{presence.Auto: "auto", presence.ManualOnline: "online", presence.ManualAway: "away", presence.ManualDND: "dnd", presence.ManualInvisible: "invisible"}
+var manual = map[presence.Manual]string{presence.Auto: "auto", presence.ManualOnline: "online",
+	presence.ManualAway: "away", presence.ManualDND: "dnd", presence.ManualInvisible: "invisible"}
 
 // act performs one random change.
 func (c *crowd) act(t *testing.T, action int) {
@@ -148,18 +152,21 @@ func (c *crowd) act(t *testing.T, action int) {
 		c.note("%s is deleted at node %d", by.id, node)
 		c.deletes++
 	default:
-		b := presence.Heartbeat{Device: []string{"a", "b"}[c.random.IntN(2)], TTL: time.Duration(30+c.random.IntN(10)) * time.Second, Idle: c.random.IntN(3) == 0}
+		b := presence.Heartbeat{Device: []string{"a", "b"}[c.random.IntN(2)],
+			TTL: time.Duration(30+c.random.IntN(10)) * time.Second, Idle: c.random.IntN(3) == 0}
 		body := object{"device_id": b.Device, "ttl_seconds": int(b.TTL / time.Second), "activity": "active"}
 		if b.Idle {
 			body["activity"] = "idle"
 		}
 		if action < 16 {
-			b.Status = new([]presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND, presence.ManualInvisible}[c.random.IntN(5)])
+			b.Status = new([]presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway,
+				presence.ManualDND, presence.ManualInvisible}[c.random.IntN(5)])
 			body["status"] = manual[*b.Status]
 			c.claims++
 		}
 		if action < 10 {
-			b.Until = new(time.Now().Add(time.Duration(500+c.random.IntN(3000)) * time.Millisecond).UTC().Truncate(time.Millisecond))
+			b.Until = new(time.Now().Add(time.Duration(500+c.random.IntN(3000)) * time.Millisecond).UTC().Truncate(
+				time.Millisecond))
 			body["manual_until"] = b.Until.Format(time.RFC3339Nano)
 		}
 		sent := time.Now()
@@ -202,7 +209,8 @@ func (c *crowd) agree(t *testing.T) {
 				for time.Since(asked) < patience && c.compare(t, i) != "" {
 					time.Sleep(20 * time.Millisecond)
 				}
-				t.Fatalf("%s after the last action, node %d shows %s; %s later it is %q\n%s", asked.Sub(c.acted), i, wrong, time.Since(asked), c.compare(t, i), strings.Join(c.trace, "\n"))
+				t.Fatalf("%s after the last action, node %d shows %s; %s later it is %q\n%s", asked.Sub(c.acted), i,
+					wrong, time.Since(asked), c.compare(t, i), strings.Join(c.trace, "\n"))
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -219,7 +227,8 @@ func (c *crowd) compare(t *testing.T, node int) string {
 			Status presence.Status `json:"status"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal([]byte(c.operator.at(c.nodes[node]).get(t, presences+"?limit=100").text), &list); err != nil {
+	if err := json.Unmarshal([]byte(c.operator.at(c.nodes[node]).get(t, presences+"?limit=100").text),
+		&list); err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]presence.Status{}

@@ -66,8 +66,11 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 					} else {
 						var a *answer
 						a, err = by.try(t, "POST", presences, object{
-							"device_id": fmt.Sprint("d", n%3), "activity": []string{"active", "idle"}[n/3%2], "text": fmt.Sprint(n),
-							"status": []string{"auto", "online", "away", "dnd", "invisible"}[rand.N(5)], "manual_until": time.Now().Add(200*time.Millisecond + rand.N(time.Second)).UTC().Format(time.RFC3339Nano),
+							"device_id": fmt.Sprint("d", n%3), "activity": []string{"active", "idle"}[n/3%2],
+							"text":   fmt.Sprint(n),
+							"status": []string{"auto", "online", "away", "dnd", "invisible"}[rand.N(5)],
+							"manual_until": time.Now().Add(200*time.Millisecond + rand.N(time.Second)).UTC().Format(
+								time.RFC3339Nano),
 						})
 						if err == nil && a.status == 429 {
 							time.Sleep(time.Second)
@@ -86,12 +89,14 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 		}
 		running.Wait()
 		for i, p := range people { // what the last change was is known
-			p.do(t, "POST", presences, object{"device_id": "last", "status": "dnd", "text": fmt.Sprint("the end of ", i)})
+			p.do(t, "POST", presences, object{"device_id": "last", "status": "dnd",
+				"text": fmt.Sprint("the end of ", i)})
 		}
 		for _, readers := range [][]*reader{all, some} {
 			soon(t, func() string {
 				for i, p := range people {
-					if got := readers[0].state()[p.id]; got.text != fmt.Sprint("the end of ", i) || got.status != "dnd" {
+					if got := readers[0].state()[p.id]; got.text != fmt.Sprint("the end of ", i) ||
+						got.status != "dnd" {
 						return fmt.Sprint(p.id, " is ", got)
 					}
 				}

@@ -26,25 +26,33 @@ func TestPresences(t *testing.T) {
 		begun := ann.create(t, presences, object{})
 		path := begun.header.Get("Location")
 		t.Run("the first heartbeat creates a presence, and the next ones return 200", func(t *testing.T) {
-			begun.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto", "user_id": ann.id, "heartbeat_after_seconds": "30", "devices.0.id": "default", "devices.0.kind": "api", "devices.0.state": "active", "devices.1": ""})
+			begun.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto",
+				"user_id": ann.id, "heartbeat_after_seconds": "30", "devices.0.id": "default", "devices.0.kind": "api",
+				"devices.0.state": "active", "devices.1": ""})
 			if path != presences+"/"+begun.at("id") {
 				t.Errorf("Location: %s", path)
 			}
 			again := ann.do(t, "POST", presences, object{"user_id": ann.id}).is(t, 200)
-			if again.at("id") != begun.at("id") || again.at("seq") != begun.at("seq") || again.at("expires_at") <= begun.at("expires_at") {
+			if again.at("id") != begun.at("id") || again.at("seq") != begun.at("seq") ||
+				again.at("expires_at") <= begun.at("expires_at") {
 				t.Errorf("%s\nbefore: %s", again, begun)
 			}
 		})
 		t.Run("a claimed status is shown to everyone who may see it", func(t *testing.T) {
-			ann.do(t, "POST", presences, object{"device_id": "phone", "device_kind": "mobile", "activity": "idle", "status": "dnd", "text": "writing", "emoji": ":pen:", "ttl_seconds": 300}).is(t, 200).
-				has(t, map[string]string{"status": "dnd", "source": "manual", "heartbeat_after_seconds": "100", "devices.1.id": "phone", "devices.1.state": "idle"})
-			bob.get(t, path).has(t, map[string]string{"status": "dnd", "text": "writing", "emoji": ":pen:", "devices": "", "seq": "", "expires_at": "", "last_seen_at": "", "manual_status": "", "source": ""})
-			operator.get(t, path).has(t, map[string]string{"status": "dnd", "devices.1.id": "phone", "manual_status": "", "source": "manual"})
+			ann.do(t, "POST", presences, object{"device_id": "phone", "device_kind": "mobile", "activity": "idle",
+				"status": "dnd", "text": "writing", "emoji": ":pen:", "ttl_seconds": 300}).is(t, 200).
+				has(t, map[string]string{"status": "dnd", "source": "manual", "heartbeat_after_seconds": "100",
+					"devices.1.id": "phone", "devices.1.state": "idle"})
+			bob.get(t, path).has(t, map[string]string{"status": "dnd", "text": "writing", "emoji": ":pen:",
+				"devices": "", "seq": "", "expires_at": "", "last_seen_at": "", "manual_status": "", "source": ""})
+			operator.get(t, path).has(t, map[string]string{"status": "dnd", "devices.1.id": "phone",
+				"manual_status": "", "source": "manual"})
 			stranger.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
 		})
 		t.Run("a claimed status that expires is replaced by the one before", func(t *testing.T) {
 			until := time.Now().Add(1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)
-			ann.do(t, "POST", presences, object{"status": "away", "text": "lunch", "manual_until": until}).is(t, 200).has(t, map[string]string{"status": "away", "text": "lunch"})
+			ann.do(t, "POST", presences, object{"status": "away", "text": "lunch", "manual_until": until}).is(t,
+				200).has(t, map[string]string{"status": "away", "text": "lunch"})
 			soon(t, func() string {
 				return ann.get(t, presences+"/me").at("text")
 			}, "writing")
@@ -54,26 +62,32 @@ func TestPresences(t *testing.T) {
 			bob.create(t, presences, object{})
 			soon(t, func() string { return operator.get(t, presences).at("counts.dnd") }, "1") // since lunch is over
 			all := operator.get(t, presences)
-			all.has(t, map[string]string{"counts.dnd": "1", "counts.online": "1", "counts.offline": "0", "data.0.user_id": bob.id, "data.1.user_id": ann.id, "next_cursor": "null"})
+			all.has(t, map[string]string{"counts.dnd": "1", "counts.online": "1", "counts.offline": "0",
+				"data.0.user_id": bob.id, "data.1.user_id": ann.id, "next_cursor": "null"})
 			first := operator.get(t, presences+"?limit=1")
 			second := operator.get(t, presences+"?limit=1&cursor="+first.at("next_cursor"))
-			if first.at("data.0.user_id") != bob.id || second.at("data.0.user_id") != ann.id || second.at("next_cursor") != "null" {
+			if first.at("data.0.user_id") != bob.id || second.at("data.0.user_id") != ann.id ||
+				second.at("next_cursor") != "null" {
 				t.Errorf("%s\n%s", first, second)
 			}
 			for query, want := range map[string][]string{
-				"?status=dnd": {ann.id}, "?status=online": {bob.id}, "?status=away": {}, "?user_id=" + ann.id: {ann.id}, "?user_id=nobody": {},
+				"?status=dnd": {ann.id}, "?status=online": {bob.id}, "?status=away": {}, "?user_id=" + ann.id: {ann.id},
+				"?user_id=nobody":                    {},
 				"?since_seq=" + all.at("data.1.seq"): {bob.id}, "?since_seq=" + all.at("seq"): {},
 			} {
 				if got := operator.get(t, presences+query).each(t, "user_id"); !slices.Equal(got, want) {
 					t.Errorf("%s: %v, want %v", query, got, want)
 				}
 			}
-			bob.get(t, presences).has(t, map[string]string{"data.0.user_id": bob.id, "data.1": "", "counts": "", "seq": ""})
+			bob.get(t, presences).has(t, map[string]string{"data.0.user_id": bob.id, "data.1": "",
+				"counts": "", "seq": ""})
 			bob.get(t, presences+"?user_id="+ann.id).has(t, map[string]string{"data": "[]"})
-			operator.do(t, "GET", presences+"?limit=1&status=dnd&cursor="+first.at("next_cursor"), nil).problem(t, 400, "invalid_cursor")
+			operator.do(t, "GET", presences+"?limit=1&status=dnd&cursor="+first.at("next_cursor"), nil).problem(t, 400,
+				"invalid_cursor")
 		})
 		t.Run("an invisible user is offline for everyone else", func(t *testing.T) {
-			bob.do(t, "POST", presences, object{"status": "invisible"}).is(t, 200).has(t, map[string]string{"status": "online", "manual_status": "invisible"})
+			bob.do(t, "POST", presences, object{"status": "invisible"}).is(t, 200).has(t,
+				map[string]string{"status": "online", "manual_status": "invisible"})
 			theirs := presences + "/" + bob.get(t, presences+"/me").at("id")
 			ann.get(t, theirs).has(t, map[string]string{"status": "offline"})
 			operator.get(t, theirs).has(t, map[string]string{"status": "offline", "devices": "[]", "manual_status": ""})
@@ -87,10 +101,12 @@ func TestPresences(t *testing.T) {
 			for _, c := range []*client{ann, bob, operator} {
 				c.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
 			}
-			ann.create(t, presences, object{}).has(t, map[string]string{"id": begun.at("id"), "status": "online", "text": "", "devices.1": ""})
+			ann.create(t, presences, object{}).has(t, map[string]string{"id": begun.at("id"), "status": "online",
+				"text": "", "devices.1": ""})
 			operator.do(t, "DELETE", path, nil).is(t, 204)
 			admin := s.user(t, "admin")
-			admin.get(t, "/api/events?type=presence.deleted").has(t, map[string]string{"data.0.subject": begun.at("id"), "data.0.actor": operator.id, "data.1": ""})
+			admin.get(t, "/api/events?type=presence.deleted").has(t,
+				map[string]string{"data.0.subject": begun.at("id"), "data.0.actor": operator.id, "data.1": ""})
 			ann.create(t, presences, object{})
 		})
 	})
@@ -105,15 +121,18 @@ func TestPresencesOutliveTheServer(t *testing.T) {
 		gone := s.user(t, "member")
 		gone.create(t, presences, object{})
 		s.kill(t)
-		s.sql(t, `UPDATE presences SET due_at = 1, devices = '[{"id":"default","kind":"api","seen_at":1,"ttl":30}]' WHERE user_id = '`+gone.id+`'`)
+		s.sql(t, `UPDATE presences SET due_at = 1, devices = '[{"id":"default","kind":"api","seen_at":1,"ttl":30}]'
+			WHERE user_id = '`+gone.id+`'`)
 		s = d.start(t)
 		t.Run("claimed statuses survive a kill of the server", func(t *testing.T) {
 			bob.at(s).create(t, presences, object{})
 			ann.at(s).get(t, presences+"/me").has(t, map[string]string{"status": "dnd", "text": "claimed"})
 		})
 		t.Run("a user who sent no heartbeat meanwhile is offline, in counts and filters too", func(t *testing.T) {
-			soon(t, func() string { return operator.at(s).get(t, presences+"?status=offline").at("data.0.user_id") }, gone.id)
-			operator.at(s).get(t, presences).has(t, map[string]string{"counts.offline": "1", "counts.online": "1", "counts.dnd": "1"})
+			soon(t, func() string { return operator.at(s).get(t, presences+"?status=offline").at("data.0.user_id") },
+				gone.id)
+			operator.at(s).get(t, presences).has(t, map[string]string{"counts.offline": "1", "counts.online": "1",
+				"counts.dnd": "1"})
 			gone.at(s).do(t, "POST", presences, object{}).is(t, 200)
 		})
 		t.Run("the times that users were last seen survive a clean stop", func(t *testing.T) {
@@ -159,14 +178,21 @@ func TestBadHeartbeats(t *testing.T) {
 			"a device without a name":   {object{"device_id": ""}, "/device_id too_short"},
 			"an unknown kind of device": {object{"device_kind": "fridge"}, "/device_kind not_allowed_value"},
 			"an end in the past":        {object{"manual_until": "2020-01-01T00:00:00Z"}, "/manual_until in_the_past"},
-			"an end that has just been": {object{"manual_until": time.Now().Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)}, "/manual_until in_the_past"},
-			"an end in another zone":    {object{"manual_until": time.Now().Add(-time.Minute).In(time.FixedZone("", 5*3600)).Format(time.RFC3339)}, "/manual_until in_the_past"},
-			"an end that is too late":   {object{"manual_until": time.Now().AddDate(0, 0, 31).UTC().Format(time.RFC3339)}, "/manual_until too_late"},
-			"an end that is no time":    {object{"manual_until": "soon"}, "/manual_until invalid_format"},
-			"an unknown field":          {object{"stat": "dnd"}, "/stat unknown_field"},
+			"an end that has just been": {
+				object{"manual_until": time.Now().Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)},
+				"/manual_until in_the_past"},
+			"an end in another zone": {
+				object{
+					"manual_until": time.Now().Add(-time.Minute).In(time.FixedZone("", 5*3600)).Format(time.RFC3339)},
+				"/manual_until in_the_past"},
+			"an end that is too late": {object{"manual_until": time.Now().AddDate(0, 0, 31).UTC().Format(time.RFC3339)},
+				"/manual_until too_late"},
+			"an end that is no time": {object{"manual_until": "soon"}, "/manual_until invalid_format"},
+			"an unknown field":       {object{"stat": "dnd"}, "/stat unknown_field"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if a := ann.do(t, "POST", presences, tt.body).problem(t, 422, "invalid_fields"); !slices.Contains(a.wrong(), tt.wrong) {
+				if a := ann.do(t, "POST", presences, tt.body).problem(t, 422,
+					"invalid_fields"); !slices.Contains(a.wrong(), tt.wrong) {
 					t.Errorf("%v, want %s", a.wrong(), tt.wrong)
 				}
 			})
@@ -175,15 +201,18 @@ func TestBadHeartbeats(t *testing.T) {
 			ann.do(t, "POST", presences, object{"text": strings.Repeat("ß", 140)}).is(t, 200)
 		})
 		t.Run("refused heartbeats change nothing", func(t *testing.T) {
-			ann.get(t, presences+"/me").has(t, map[string]string{"status": "online", "manual_status": "auto", "manual_until": "null", "emoji": "", "devices.0.id": "default", "devices.1": ""})
+			ann.get(t, presences+"/me").has(t, map[string]string{"status": "online", "manual_status": "auto",
+				"manual_until": "null", "emoji": "", "devices.0.id": "default", "devices.1": ""})
 		})
 		t.Run("a heartbeat of a 21st device is refused", func(t *testing.T) {
 			for i := range 19 {
 				ann.do(t, "POST", presences, object{"device_id": fmt.Sprint("d", i)}).is(t, 200)
 			}
 			ann.do(t, "POST", presences, object{"device_id": "one-more"}).problem(t, 409, "device_limit_reached")
-			ann.do(t, "POST", presences, object{"device_id": "one-more", "status": "dnd"}).problem(t, 409, "device_limit_reached")
-			ann.get(t, presences+"/me").has(t, map[string]string{"devices.19.id": "default", "devices.20": "", "manual_status": "auto"})
+			ann.do(t, "POST", presences, object{"device_id": "one-more", "status": "dnd"}).problem(t, 409,
+				"device_limit_reached")
+			ann.get(t, presences+"/me").has(t, map[string]string{"devices.19.id": "default", "devices.20": "",
+				"manual_status": "auto"})
 			ann.do(t, "POST", presences, object{"device_id": "d7"}).is(t, 200)
 		})
 		t.Run("a read-only key can neither send heartbeats nor delete a presence", func(t *testing.T) {
@@ -195,8 +224,10 @@ func TestBadHeartbeats(t *testing.T) {
 			carl.get(t, presences+"/me").has(t, map[string]string{"status": "online"})
 		})
 		for query, code := range map[string]string{
-			"?status=asleep": "invalid_parameter", "?since_seq=-1": "invalid_parameter", "?since_seq=1e3": "invalid_parameter", "?since_seq=9223372036854775808": "invalid_parameter",
-			"?user_id=": "invalid_parameter", "?limit=0": "invalid_limit", "?cursor=x": "invalid_cursor", "?stat=dnd": "unknown_parameter",
+			"?status=asleep": "invalid_parameter", "?since_seq=-1": "invalid_parameter",
+			"?since_seq=1e3": "invalid_parameter", "?since_seq=9223372036854775808": "invalid_parameter",
+			"?user_id=": "invalid_parameter", "?limit=0": "invalid_limit", "?cursor=x": "invalid_cursor",
+			"?stat=dnd": "unknown_parameter",
 		} {
 			ann.do(t, "GET", presences+query, nil).problem(t, 400, code)
 		}

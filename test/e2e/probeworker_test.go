@@ -47,7 +47,8 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	}
 
 	t.Run("the child reads a file", func(t *testing.T) {
-		tables, err := w.Tables(t.Context(), to(connection.SQLite, `{"file":"sample.db"}`), connection.TableQuery{Limit: 10})
+		tables, err := w.Tables(t.Context(), to(connection.SQLite, `{"file":"sample.db"}`),
+			connection.TableQuery{Limit: 10})
 		if err != nil || len(tables) != 1 || tables[0].Name != "people" {
 			t.Errorf("tables = %+v, %v", tables, err)
 		}
@@ -67,15 +68,19 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("Name;Age\nAnn;7\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := sheets.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}, Offer: ports.SheetOffer{Files: true}})
+		s, err := sheets.Preview(t.Context(), "",
+			ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"},
+				Offer: ports.SheetOffer{Files: true}})
 		if err != nil || len(s.Preview.Headers) != 2 {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
 
 	t.Run("the child fetches sheets only from allowed networks", func(t *testing.T) {
-		for _, url := range []string{"https://127.0.0.1:8443/a.csv", "https://localhost/a.csv", "https://169.254.169.254/a.csv"} {
-			if _, err := sheets.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: url}}); !errors.Is(err, source.ErrURLNotAllowed) {
+		for _, url := range []string{"https://127.0.0.1:8443/a.csv", "https://localhost/a.csv",
+			"https://169.254.169.254/a.csv"} {
+			if _, err := sheets.Preview(t.Context(), "",
+				ports.SheetTarget{Location: source.SheetLocation{URL: url}}); !errors.Is(err, source.ErrURLNotAllowed) {
 				t.Errorf("%s: %v", url, err)
 			}
 		}

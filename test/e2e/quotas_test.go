@@ -60,7 +60,8 @@ func TestQuotas(t *testing.T) {
 		full := func(t *testing.T, a *answer, quota string, limit int) {
 			t.Helper()
 			a.problem(t, 409, "quota_exceeded")
-			if want := fmt.Sprintf("The quota %s of this workspace is %d.", quota, limit); !strings.Contains(a.text, want) {
+			if want := fmt.Sprintf("The quota %s of this workspace is %d.", quota, limit); !strings.Contains(a.text,
+				want) {
 				t.Errorf("%s does not say %q", a, want)
 			}
 		}
@@ -91,7 +92,8 @@ func TestQuotas(t *testing.T) {
 			full(t, ann.do(t, "POST", chats, object{"name": "two"}), "chat_templates", 1)
 			ann.do(t, "DELETE", one, nil).is(t, 204)
 			ann.create(t, chats, object{"name": "two"})
-			full(t, ann.do(t, "POST", chats+"/"+strings.TrimPrefix(one, chats+"/")+"/restore", nil), "chat_templates", 1)
+			full(t, ann.do(t, "POST", chats+"/"+strings.TrimPrefix(one, chats+"/")+"/restore", nil),
+				"chat_templates", 1)
 		})
 		t.Run("bytes are limited for everything that grows, and other changes are allowed", func(t *testing.T) {
 			chat := chats + "/" + ann.get(t, chats).at("data.0.id")
@@ -109,7 +111,8 @@ func TestQuotas(t *testing.T) {
 		})
 		t.Run("a workspace above lowered quotas keeps its data", func(t *testing.T) {
 			s.stop(t)
-			s.configure(strings.NewReplacer("prompt_templates: 2", "prompt_templates: 1", "prompt_versions: 3", "prompt_versions: 1", "storage_bytes: 40000", "storage_bytes: 1000").Replace(limited))
+			s.configure(strings.NewReplacer("prompt_templates: 2", "prompt_templates: 1", "prompt_versions: 3",
+				"prompt_versions: 1", "storage_bytes: 40000", "storage_bytes: 1000").Replace(limited))
 			again := ann.at(s.deployment.start(t))
 			again.get(t, first+"/versions/v2").has(t, map[string]string{"number": "2"})
 			again.do(t, "PATCH", first, object{"name": "1st"}).is(t, 200)

@@ -10,7 +10,8 @@ func TestReplaysReadAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann, bob := s.user(t, "member"), s.user(t, "member")
-		template := ann.create(t, templates, object{"name": "replayed", "type": "text", "visibility": "private"}, "Idempotency-Key: template")
+		template := ann.create(t, templates, object{"name": "replayed", "type": "text", "visibility": "private"},
+			"Idempotency-Key: template")
 		path := templates + "/" + template.at("id")
 		body := object{"text": strings.Repeat("long ", 40_000)}
 		made := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
@@ -18,7 +19,8 @@ func TestReplaysReadAgain(t *testing.T) {
 		again := func(t *testing.T) *answer {
 			t.Helper()
 			a := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
-			if a.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Location") != version || a.at("id") != made.at("id") {
+			if a.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Location") != version ||
+				a.at("id") != made.at("id") {
 				t.Fatalf("%.300s: %v", a, a.header)
 			}
 			return a
@@ -31,13 +33,15 @@ func TestReplaysReadAgain(t *testing.T) {
 		})
 		t.Run("a replayed response shows the current state", func(t *testing.T) {
 			ann.do(t, "PATCH", version, object{"text": "short"}).is(t, 200)
-			if a := again(t); a.at("text") != "short" || a.header.Get("Etag") != ann.get(t, version).header.Get("Etag") {
+			if a := again(t); a.at("text") != "short" ||
+				a.header.Get("Etag") != ann.get(t, version).header.Get("Etag") {
 				t.Errorf("%.300s: %v", a, a.header)
 			}
 		})
 		t.Run("a replayed action returns the current state", func(t *testing.T) {
 			activate := func() *answer {
-				return ann.do(t, "POST", version+"/activate", object{"reason": "first"}, "Idempotency-Key: activate").is(t, 200)
+				return ann.do(t, "POST", version+"/activate", object{"reason": "first"},
+					"Idempotency-Key: activate").is(t, 200)
 			}
 			activate()
 			ann.do(t, "PATCH", path, object{"description": "changed"}).is(t, 200)
@@ -51,12 +55,14 @@ func TestReplaysReadAgain(t *testing.T) {
 		t.Run("a replay does not show what the caller can no longer read", func(t *testing.T) {
 			ann.do(t, "PATCH", path, object{"owner_id": bob.id}).is(t, 200)
 			bob.do(t, "DELETE", path+"/shares/"+ann.id, nil).is(t, 204)
-			ann.do(t, "POST", path+"/versions", body, "Idempotency-Key: version").problem(t, 409, "idempotency_answer_erased")
+			ann.do(t, "POST", path+"/versions", body, "Idempotency-Key: version").problem(t, 409,
+				"idempotency_answer_erased")
 		})
 		t.Run("a replay does not show or recreate what was deleted", func(t *testing.T) {
 			gone := ann.create(t, templates, object{"name": "gone"}, "Idempotency-Key: gone")
 			ann.do(t, "DELETE", templates+"/"+gone.at("id"), nil).is(t, 204)
-			ann.do(t, "POST", templates, object{"name": "gone"}, "Idempotency-Key: gone").problem(t, 409, "idempotency_answer_erased")
+			ann.do(t, "POST", templates, object{"name": "gone"}, "Idempotency-Key: gone").problem(t, 409,
+				"idempotency_answer_erased")
 			if left := ann.get(t, templates+"?q=gone").items(t); len(left) != 0 {
 				t.Errorf("%d templates", len(left))
 			}

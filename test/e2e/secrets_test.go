@@ -46,8 +46,11 @@ func TestSecrets(t *testing.T) {
 			note(c.do(t, "PATCH", "/api/me", object{"name": "x"}, "If-Match: "+token))
 		}
 		template := admin.template(t, "secret")
-		admin.create(t, template+"/versions", object{"text": "{{password}}", "variables": []object{{"name": "password", "sensitive": true, "enum": []string{"other"}}}})
-		note(admin.do(t, "POST", template+"/render", object{"ref": "latest", "variables": object{"password": canary}}).problem(t, 422, "invalid_variables"))
+		admin.create(t, template+"/versions",
+			object{"text": "{{password}}",
+				"variables": []object{{"name": "password", "sensitive": true, "enum": []string{"other"}}}})
+		note(admin.do(t, "POST", template+"/render", object{"ref": "latest", "variables": object{"password": canary}}).
+			problem(t, 422, "invalid_variables"))
 		admin.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204)
 		e := admin.embeds(t, nil)
 		session := e.visit(t, fromShop).is(t, 200).at("session")
@@ -56,7 +59,8 @@ func TestSecrets(t *testing.T) {
 		note(e.visit(t))
 		note(e.resume(t, session))
 		note(admin.do(t, "GET", e.template+"/embed-tokens/"+e.secret, nil))
-		note(admin.do(t, "POST", e.template+"/embed-tokens", object{"name": e.secret, "allowed_origins": []string{"https://" + canary + "/"}}))
+		note(admin.do(t, "POST", e.template+"/embed-tokens",
+			object{"name": e.secret, "allowed_origins": []string{"https://" + canary + "/"}}))
 		note(s.anonymous().do(t, "POST", sessions, object{"token": canary + e.secret, "ticket": session}, fromShop))
 		tokens = append(tokens, e.secret, session, pageData.FindStringSubmatch(page.text)[1])
 		events := admin.get(t, "/api/events?limit=100").text
@@ -65,9 +69,11 @@ func TestSecrets(t *testing.T) {
 		secrets := append(keyMaterial(t, d), canary)
 		for _, token := range tokens {
 			sum := sha256.Sum256([]byte(token))
-			secrets = append(secrets, token[4:40], hex.EncodeToString(sum[:]), base64.StdEncoding.EncodeToString(sum[:])[:40], base64.RawURLEncoding.EncodeToString(sum[:])[:40])
+			secrets = append(secrets, token[4:40], hex.EncodeToString(sum[:]),
+				base64.StdEncoding.EncodeToString(sum[:])[:40], base64.RawURLEncoding.EncodeToString(sum[:])[:40])
 		}
-		for where, text := range map[string]string{"the log": s.stderr.String(), "an event": events, "a keys list": d.must(t, "keys", "list"), "doctor": d.must(t, "doctor")} {
+		for where, text := range map[string]string{"the log": s.stderr.String(), "an event": events,
+			"a keys list": d.must(t, "keys", "list"), "doctor": d.must(t, "doctor")} {
 			for _, secret := range secrets {
 				if i := strings.Index(text, secret); i >= 0 {
 					t.Errorf("%s holds a secret: …%s…", where, text[max(0, i-100):i])

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,12 +18,12 @@ import (
 	_ "modernc.org/sqlite" // for statements of the tests themselves
 
 	"github.com/atrium-hq/atrium/test/migrated"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// patience is the time limit for what should happen soon: long enough for a busy machine, short enough to fail before
-// the test's own timeout.
-const patience = 30 * time.Second
+// patience is the time limit for what should happen soon.
+const patience = proof.Patience
 
 // deployment is a configuration with its data, whether a server runs or not.
 type deployment struct {
@@ -70,13 +71,16 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 	}
 	set("data", d.data)(d)
 	set("server.addr", "127.0.0.1:0")(d)
+	set("server.drain", "0s")(d)
 	set("log.level", "debug")(d)
 	set("log.format", "json")(d)
-	for _, limit := range []string{"rate_limit.per_minute", "rate_limit.burst", "rate_limit.unauthenticated_per_minute", "rate_limit.downloads_per_minute",
+	for _, limit := range []string{"rate_limit.per_minute", "rate_limit.burst", "rate_limit.unauthenticated_per_minute",
+		"rate_limit.downloads_per_minute", "rate_limit.sign_ins_per_minute",
 		"concurrency.per_caller", "concurrency.per_workspace", "streams.per_workspace", "streams.per_address"} {
 		set("server."+limit, "1000000")(d)
 	}
-	for _, limit := range []string{"setup_intents_per_hour", "open_setup_intents", "declines_per_day"} {
+	for _, limit := range []string{"setup_intents_per_hour", "open_setup_intents", "declines_per_day",
+		"invalid_codes_per_hour"} {
 		set("payments.card_limits."+limit, "0")(d)
 	}
 	if engine == postgres {
@@ -134,6 +138,15 @@ func (d *deployment) start(t *testing.T) *server {
 	return s
 }
 
+// another returns another node of the deployment. On SQLite, which has only one, it returns s.
+func (s *server) another(t *testing.T) *server {
+	t.Helper()
+	if s.database == "" {
+		return s
+	}
+	return s.deployment.start(t)
+}
+
 // launch is start without waiting until the server is ready.
 func (d *deployment) launch(t *testing.T) *server {
 	t.Helper()
@@ -175,9 +188,9 @@ func (s *server) inspect(t *testing.T) {
 	}
 }
 
-// anyToken matches the beginning of Atrium's tokens: keys, invitations, embed tokens, their sessions, and both kinds of
-// tickets.
-var anyToken = regexp.MustCompile(`\bat[kiestp]_[0-9A-Za-z_-]{8}`)
+// anyToken matches the beginning of Atrium's tokens: keys, invitations, embed tokens, their sessions, both kinds of
+// tickets, sign-in links, codes and their browsers, and both secrets of sessions.
+var anyToken = regexp.MustCompile(`\bat[kiestplbfon]_[0-9A-Za-z_-]{8}`)
 
 func (s *server) running() bool {
 	select {
@@ -225,7 +238,11 @@ func (s *server) signal(t *testing.T, signal syscall.Signal) {
 }
 
 func (d *deployment) command(args ...string) *exec.Cmd {
-	c := exec.Command(binary, args...)
+	file := binary
+	if slices.Contains([]string{"user", "token", "keys"}, args[0]) {
+		file = plain
+	}
+	c := exec.Command(file, args...)
 	c.Dir, c.Env = d.folder, d.env
 	return c
 }
@@ -301,7 +318,8 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 			if found := pattern.FindStringSubmatch(o.String()); found != nil {
 				return found
 			}
-			t.Fatalf("the server ended with %d before it wrote %q\nit wrote: %s", s.process.ProcessState.ExitCode(), pattern, s.stderr)
+			t.Fatalf("the server ended with %d before it wrote %q\nit wrote: %s", s.process.ProcessState.ExitCode(),
+				pattern, s.stderr)
 		case <-late:
 			t.Fatalf("the server has not written %q\nit wrote: %s", pattern, s.stderr)
 		}

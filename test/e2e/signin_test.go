@@ -18,7 +18,8 @@ func TestSignIn(t *testing.T) {
 		t.Run("the first token creates the user, with a workspace of their own", func(t *testing.T) {
 			ann := r.person(t, "ann")
 			me := ann.get(t, "/api/me").has(t, map[string]string{
-				"user.email": "ann@example.com", "user.name": "Ann", "user.operator": "false", "role": "owner", "workspaces.0.my_role": "owner", "workspaces.1.id": "",
+				"user.email": "ann@example.com", "user.name": "Ann", "user.operator": "false", "role": "owner",
+				"workspaces.0.my_role": "owner", "workspaces.1.id": "",
 			})
 			own := me.at("workspaces.0.id")
 			ann.create(t, templates, object{"name": "first"})
@@ -26,7 +27,8 @@ func TestSignIn(t *testing.T) {
 			if again.id != ann.id || again.get(t, "/api/me").at("workspaces.0.id") != own {
 				t.Errorf("another token makes somebody else of %s: %s", ann.id, again.get(t, "/api/me"))
 			}
-			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types, " ") != "prompt_template.created user.signed_in user.created workspace.created" {
+			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types,
+				" ") != "prompt_template.created user.signed_in user.created workspace.created" {
 				t.Errorf("their trail is %q", types)
 			}
 		})
@@ -57,10 +59,12 @@ func TestSignIn(t *testing.T) {
 			bob := r.person(t, "bob")
 			r.again(bob, "bob", object{"name": "Bob B.", "email": "bob.b@example.com"}).get(t, "/api/me").
 				has(t, map[string]string{"user.id": bob.id, "user.name": "Bob B.", "user.email": "bob.b@example.com"})
-			r.again(bob, "bob", object{"name": nil, "email": "unverified@example.com", "email_verified": false}).get(t, "/api/me").
+			r.again(bob, "bob", object{"name": nil, "email": "unverified@example.com", "email_verified": false}).get(t,
+				"/api/me").
 				has(t, map[string]string{"user.id": bob.id, "user.name": "Bob B.", "user.email": "bob.b@example.com"})
 			r.again(bob, "bob", object{"email": "ANN@example.com"}).get(t, "/api/me"). // another user's address
-													has(t, map[string]string{"user.id": bob.id, "user.email": "bob.b@example.com"})
+													has(t, map[string]string{"user.id": bob.id,
+					"user.email": "bob.b@example.com"})
 		})
 		t.Run("an account is joined by an address that is verified, and by no other", func(t *testing.T) {
 			known := r.user(t, "member")
@@ -73,20 +77,24 @@ func TestSignIn(t *testing.T) {
 				c.get(t, "/api/me").has(t, map[string]string{"user.email": "null"})
 			}
 			joined := r.person(t, "known", object{"email": strings.ToUpper(known.email)})
-			joined.get(t, "/api/me").has(t, map[string]string{"user.id": known.id, "role": "member", "workspaces.0.slug": "default", "workspaces.1.id": ""})
+			joined.get(t, "/api/me").has(t, map[string]string{"user.id": known.id, "role": "member",
+				"workspaces.0.slug": "default", "workspaces.1.id": ""})
 			known.get(t, "/api/me").has(t, map[string]string{"user.id": known.id}) // the key goes on
 			first := r.person(t, "first", object{"email": "owner@localhost"})
-			first.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "workspaces.0.my_role": "owner", "workspaces.1.id": ""})
+			first.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "workspaces.0.my_role": "owner",
+				"workspaces.1.id": ""})
 			if first.get(t, "/api/me").at("workspaces.0.slug") == "default" {
 				t.Error("the first start's owner was joined")
 			}
-			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
+			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t,
+				map[string]string{"user.id": known.id})
 		})
-		t.Run("a second subject with another's address is a separate user, and the log says so once", func(t *testing.T) {
+		t.Run("a second subject with another's address is another user, and the log says so once", func(t *testing.T) {
 			carl := r.person(t, "carl")
 			second := r.person(t, "carl-2", object{"email": carl.email})
 			for range 2 {
-				r.again(second, "carl-2", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": second.id, "user.email": "null"})
+				r.again(second, "carl-2", object{"email": carl.email}).get(t, "/api/me").has(t,
+					map[string]string{"user.id": second.id, "user.email": "null"})
 			}
 			if second.id == carl.id || strings.Count(r.stderr.String(), "got a separate account") != 1 {
 				t.Errorf("%s and %s; the log says\n%s", carl.id, second.id, r.stderr.String())
@@ -95,17 +103,21 @@ func TestSignIn(t *testing.T) {
 			args := []string{"user", "link", "--email", carl.email, "--issuer", r.issuer.URL, "--json", "--subject"}
 			for subject, from := range map[string]any{"carl-2": second.id, "carl-3": nil} {
 				var out object
-				if err := json.Unmarshal([]byte(r.must(t, append(args, subject)...)), &out); err != nil || out["user_id"] != carl.id || out["taken_from"] != from {
+				if err := json.Unmarshal([]byte(r.must(t, append(args, subject)...)), &out); err != nil ||
+					out["user_id"] != carl.id || out["taken_from"] != from {
 					t.Errorf("linking %s: %v, %v", subject, out, err)
 				}
 			}
-			r.person(t, "carl-3", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": carl.id})
-			if out := r.run(t, "user", "link", "--email", carl.email, "--issuer", "https://evil.example.com", "--subject", "x"); out.code != 1 || !strings.Contains(out.stderr, "issuer: Must be") {
+			r.person(t, "carl-3", object{"email": carl.email}).get(t, "/api/me").has(t,
+				map[string]string{"user.id": carl.id})
+			if out := r.run(t, "user", "link", "--email", carl.email, "--issuer", "https://evil.example.com",
+				"--subject", "x"); out.code != 1 || !strings.Contains(out.stderr, "issuer: Must be") {
 				t.Errorf("%+v", out)
 			}
 		})
 		t.Run("the audit trail records sign-ins without token and address", func(t *testing.T) {
-			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "user.unlinked", "workspace.created"}, "carl@", "ann@example.com", "bob.b@", "unverified@", "renamed.")
+			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "user.unlinked", "workspace.created"},
+				"carl@", "ann@example.com", "bob.b@", "unverified@", "renamed.")
 		})
 	})
 }
@@ -138,8 +150,10 @@ func TestRefusedTokens(t *testing.T) {
 		t.Error("nothing says how to authenticate")
 	}
 	for name, token := range map[string]string{
-		"none":                           fixture.SignToken(t, object{"alg": "none", "typ": "JWT"}, r.claims("ann"), nil),
-		"HS256 with the public key":      fixture.SignToken(t, object{"alg": "HS256", "kid": key.ID}, r.claims("ann"), public),
+		"none": fixture.SignToken(t, object{"alg": "none", "typ": "JWT"},
+			r.claims("ann"), nil),
+		"HS256 with the public key": fixture.SignToken(t, object{"alg": "HS256", "kid": key.ID},
+			r.claims("ann"), public),
 		"an algorithm that is not taken": fixture.SignToken(t, object{"alg": "RS512", "kid": rsa.ID}, r.claims("ann"), rsa.Private),
 		"the algorithm of another key":   sign(rsa, nil, nil),
 		"a key that is not published":    sign(other, nil, nil),
@@ -179,7 +193,8 @@ func TestRefusedTokens(t *testing.T) {
 	})
 	t.Run("exactly one user was created", func(t *testing.T) {
 		types, _ := r.trail(t)
-		if all := strings.Join(types, " "); strings.Count(all, "user.created") != 2 { // the other is the first start's owner
+		// the other is the first start's owner
+		if all := strings.Join(types, " "); strings.Count(all, "user.created") != 2 {
 			t.Errorf("the trail is %s", all)
 		}
 	})
@@ -209,7 +224,8 @@ func TestClaimRules(t *testing.T) {
 			role(t, gone, "")
 			gone.do(t, "GET", templates, nil).problem(t, 400, "workspace_required")
 			gone.do(t, "GET", templates, nil, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
-			r.person(t, "bob", groups("nobody")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": "", "role": "null"})
+			r.person(t, "bob", groups("nobody")).get(t, "/api/me").has(t,
+				map[string]string{"workspaces.0.id": "", "role": "null"})
 		})
 		t.Run("an API key ends with the role that a claim gave", func(t *testing.T) {
 			carl := r.person(t, "carl", groups("engineering"))
@@ -232,14 +248,16 @@ func TestClaimRules(t *testing.T) {
 		t.Run("a rule for a missing workspace creates none, and reserves its slug", func(t *testing.T) {
 			r.person(t, "fay", groups("elsewhere")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": ""})
 			mallory := r.person(t, "mallory")
-			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere", "slug": "nowhere"}).problem(t, 409, "slug_taken")
+			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere", "slug": "nowhere"}).problem(t, 409,
+				"slug_taken")
 			own := "/api/workspaces/" + mallory.create(t, "/api/workspaces", object{"name": "Somewhere"}).at("id")
 			mallory.do(t, "PATCH", own, object{"slug": "nowhere"}).problem(t, 409, "slug_taken")
 		})
 		t.Run("the audit trail records roles by claims, in the workspace too", func(t *testing.T) {
 			r.leaves(t, []string{"user.created", "user.linked", "user.updated"}, "ann@example.com", "carl@example.com")
 			seen := " " + strings.Join(keeper.get(t, "/api/events?limit=100").each(t, "type"), " ") + " "
-			for _, kind := range []string{"user.created", "user.linked", "user.updated", "member.added", "member.updated", "member.removed"} {
+			for _, kind := range []string{"user.created", "user.linked", "user.updated", "member.added",
+				"member.updated", "member.removed"} {
 				if !strings.Contains(seen, " "+kind+" ") {
 					t.Errorf("there is no %s in %s", kind, seen)
 				}
@@ -250,14 +268,15 @@ func TestClaimRules(t *testing.T) {
 
 func TestIssuerOutage(t *testing.T) {
 	t.Parallel()
-	r := newRealm(t, sqlite, "personal_workspaces: true")
+	r := newRealm(t, postgres, "personal_workspaces: true")
 	ann := r.person(t, "ann")
 	key := r.bearer(ann.create(t, "/api/api-keys", object{"name": "laptop"}).at("token"))
 	r.issuer.Network.Cut()
 
 	t.Run("known users continue while the issuer is down, with new tokens too", func(t *testing.T) {
 		ann.get(t, "/api/me").has(t, map[string]string{"user.id": ann.id})
-		r.again(ann, "ann", object{"name": "Ann A."}).get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "user.name": "Ann A."})
+		r.again(ann, "ann", object{"name": "Ann A."}).get(t, "/api/me").has(t,
+			map[string]string{"user.id": ann.id, "user.name": "Ann A."})
 	})
 	t.Run("API keys work without the issuer", func(t *testing.T) { key.get(t, "/api/me") })
 	t.Run("a node without the issuer's keys returns unavailable", func(t *testing.T) {
@@ -271,26 +290,30 @@ func TestIssuerOutage(t *testing.T) {
 func TestDoctorOIDC(t *testing.T) {
 	t.Parallel()
 	issuer := fixture.NewIssuer(t, "EdDSA")
-	d := deploy(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, role: member}]"))
+	d := deploy(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, "+
+		"role: member}]"))
 	r := &realm{&server{deployment: d}, issuer}
 	file := func(token string) string { return tokenFile(t, token) }
 	t.Run("the command explains what an accepted token gives", func(t *testing.T) {
 		token := r.token("ann", object{"groups": []string{"engineering"}})
 		out := d.must(t, "doctor", "oidc", "--token-file", file(token))
-		if !containsAny(out, "subject ann of "+issuer.URL+", verified e-mail ann@example.com, member of research") || strings.Contains(out, "FAILED") || strings.Contains(out, token[:30]) {
+		if !containsAny(out, "subject ann of "+issuer.URL+", verified e-mail ann@example.com, member of research") ||
+			strings.Contains(out, "FAILED") || strings.Contains(out, token[:30]) {
 			t.Error(out)
 		}
 	})
 	t.Run("the command exits with 1 for a refused token", func(t *testing.T) {
 		token := r.token("ann", object{"aud": "another"})
-		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false,"note":"not accepted: it is for the audiences (aud) [\"another\"]; configured are [\"atrium\"]"`) || containsAny(got.stdout+got.stderr, token[:30]) {
+		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 ||
+			!strings.Contains(got.stdout, `"check":"token","ok":false,"note":"not accepted: it is for the audiences (aud) [\"another\"]; configured are [\"atrium\"]"`) || containsAny(got.stdout+got.stderr, token[:30]) {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("the command exits with 1 if the issuer does not respond", func(t *testing.T) {
 		issuer.Network.Cut()
 		defer issuer.Network.Restore()
-		if got := d.run(t, "doctor", "oidc"); got.code != 1 || !strings.Contains(got.stdout, "FAILED") || !strings.Contains(got.stdout, issuer.URL) {
+		if got := d.run(t, "doctor", "oidc"); got.code != 1 || !strings.Contains(got.stdout, "FAILED") ||
+			!strings.Contains(got.stdout, issuer.URL) {
 			t.Errorf("%+v", got)
 		}
 	})

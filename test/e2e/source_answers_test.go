@@ -21,7 +21,8 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	id := ann.create(t, sources, body).at("id")
 	refreshed(t, ann, id) // or it would be while the warehouse is away
 	mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
-	table := sources + "/warehouse-preview?schema=public&table=" + body["location"].(object)["table"].(string) + "&connection_id="
+	table := sources + "/warehouse-preview?schema=public&table=" + body["location"].(object)["table"].(string) +
+		"&connection_id="
 
 	t.Run("a warehouse that is unreachable", func(t *testing.T) {
 		other := shop.people(t, connection)
@@ -30,7 +31,8 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		ann.do(t, "POST", sources, other).problem(t, 502, "upstream_failed")
 		ann.do(t, "PUT", sources+"/"+id, mapping).problem(t, 502, "upstream_failed")
 		ann.do(t, "GET", table+connection, nil).problem(t, 502, "upstream_failed")
-		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "mapping_report.matched": "1", "revision": "1"})
+		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "mapping_report.matched": "1",
+			"revision": "1"})
 	})
 	t.Run("a table that the connection's user cannot read", func(t *testing.T) {
 		reader := "reader_of_" + shop.name
@@ -47,7 +49,8 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	t.Run("a host that is unreachable", func(t *testing.T) {
 		network.Cut()
 		defer network.Restore()
-		ann.do(t, "GET", sources+"/sheet-preview?url=https://"+network.Addr()+"/people.csv", nil).problem(t, 502, "upstream_failed")
+		ann.do(t, "GET", sources+"/sheet-preview?url=https://"+network.Addr()+"/people.csv", nil).problem(t, 502,
+			"upstream_failed")
 	})
 	t.Run("a file that is too large, or no table", func(t *testing.T) {
 		folder := filepath.Join(s.data, "sheets")

@@ -14,55 +14,64 @@ import (
 func TestStart(t *testing.T) {
 	t.Parallel()
 
-	t.Run("the first start prints a working key and creates private files; the second prints no key", func(t *testing.T) {
-		t.Parallel()
-		d := deploy(t, sqlite)
-		d.flags = []string{"--demo"}
-		s := d.start(t)
-		token := s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]
-		owner := &client{server: s, token: token}
-		owner.get(t, "/api/me").has(t, map[string]string{"role": "owner", "workspace.slug": "default"})
-		demo := owner.get(t, templates).items(t)
-		if len(demo) == 0 {
-			t.Error("there is no demo data")
-		}
-		demoChats := owner.get(t, chats)
-		if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok", "data.1.status": "published"}); len(demoChats.items(t)) != 2 {
-			t.Errorf("the chats are %s", demoChats)
-		}
-		shop := owner.get(t, connections).has(t, map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
-		owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active", "server.product": "SQLite"})
-		owner.get(t, sources).has(t, map[string]string{"data.0.name": "Customers of the demo shop", "data.0.status": "active", "data.0.mapping_report.matched": "4", "data.1.name": "Sign-ups", "data.1.status": "unmapped"})
-		owner.get(t, sources+"/sheet-preview?source_id="+owner.get(t, sources).at("data.1.id")).has(t, map[string]string{"suggestions.0.field": "email", "suggestions.0.column": "E-mail Address"})
-		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600, filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
-			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
-				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
+	t.Run("the first start prints a working key and creates private files; the second prints no key",
+		func(t *testing.T) {
+			t.Parallel()
+			d := deploy(t, sqlite, asText)
+			d.flags = []string{"--demo"}
+			s := d.start(t)
+			token := s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]
+			owner := &client{server: s, token: token}
+			owner.get(t, "/api/me").has(t, map[string]string{"role": "owner", "workspace.slug": "default"})
+			demo := owner.get(t, templates).items(t)
+			if len(demo) == 0 {
+				t.Error("there is no demo data")
 			}
-		}
-		s.stop(t)
-		s = d.start(t)
-		if again := len(owner.at(s).get(t, templates).items(t)); again != len(demo) {
-			t.Errorf("the second start with --demo leaves %d templates, want %d", again, len(demo))
-		}
-		if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
-			t.Errorf("the second start with --demo leaves %d chats", again)
-		}
-		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
-			t.Errorf("the second start with --demo leaves the connections %v", again)
-		}
-		if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
-			t.Errorf("the second start with --demo leaves %d sources", again)
-		}
-		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
-		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]
-		if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
-			t.Errorf("the second start wrote %s", s.stdout)
-		}
-		d.must(t, strings.Fields(hint)...)
-	})
+			demoChats := owner.get(t, chats)
+			if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok",
+				"data.1.status": "published"}); len(demoChats.items(t)) != 2 {
+				t.Errorf("the chats are %s", demoChats)
+			}
+			shop := owner.get(t, connections).has(t,
+				map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
+			owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t,
+				map[string]string{"status": "active", "server.product": "SQLite"})
+			owner.get(t, sources).has(t, map[string]string{"data.0.name": "Customers of the demo shop",
+				"data.0.status": "active", "data.0.mapping_report.matched": "4", "data.1.name": "Sign-ups",
+				"data.1.status": "unmapped"})
+			owner.get(t, sources+"/sheet-preview?source_id="+owner.get(t, sources).at("data.1.id")).has(t,
+				map[string]string{"suggestions.0.field": "email", "suggestions.0.column": "E-mail Address"})
+			for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600,
+				filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
+				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+					t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
+				}
+			}
+			s.stop(t)
+			s = d.start(t)
+			if again := len(owner.at(s).get(t, templates).items(t)); again != len(demo) {
+				t.Errorf("the second start with --demo leaves %d templates, want %d", again, len(demo))
+			}
+			if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
+				t.Errorf("the second start with --demo leaves %d chats", again)
+			}
+			if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
+				t.Errorf("the second start with --demo leaves the connections %v", again)
+			}
+			if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
+				t.Errorf("the second start with --demo leaves %d sources", again)
+			}
+			s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
+			hint := s.stdout.await(t, s, regexp.MustCompile(
+				`Make an API key with: atrium (token create --email \S+)`))[1]
+			if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
+				t.Errorf("the second start wrote %s", s.stdout)
+			}
+			d.must(t, strings.Fields(hint)...)
+		})
 	t.Run("without a terminal the first key is written to a file, and expires", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, sqlite)
+		d := deploy(t, sqlite, asText)
 		s := d.start(t)
 		path := s.stdout.await(t, s, regexp.MustCompile(`The API key is in the file\n(.*) and ends in 24 hours`))[1]
 		command := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
@@ -87,7 +96,7 @@ func TestStart(t *testing.T) {
 	})
 	t.Run("the hint names no user if there are several", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, sqlite)
+		d := deployMigrated(t, sqlite, asText)
 		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
 		d.must(t, "user", "create", "--email", "b@example.com", "--role", "member")
 		s := d.start(t)
@@ -95,19 +104,22 @@ func TestStart(t *testing.T) {
 	})
 	t.Run("with several orgs the first user of each is created by a command", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: [blue.example.com]}]"))
-		s.stdout.await(t, s, regexp.MustCompile(`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
+		s := start(t, sqlite, asText, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: "+
+			"[blue.example.com]}]"))
+		s.stdout.await(t, s, regexp.MustCompile(
+			`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
 	})
 	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, postgres)
-		if text := s.stdout.await(t, s, regexp.MustCompile(`ends in 24 hours; (.*)\.\n`))[1]; text != "everything is kept in the postgres database and sealed by "+s.keyFile() {
+		s := start(t, postgres, asText)
+		if text := s.stdout.await(t, s, regexp.MustCompile(`ends in 24 hours; (.*)\.\n`))[1]; text != "everything is "+
+			"kept in the postgres database and sealed by "+s.keyFile() {
 			t.Errorf("it says: %s", text)
 		}
 	})
 	t.Run("several nodes start at once on one empty PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		d := deploy(t, postgres)
+		d := deploy(t, postgres, asText)
 		d.must(t, "keys", "create", "--data", mkdir(t, d.data)) // copied to every node
 		nodes := make([]*server, 3)
 		for i := range nodes {
@@ -135,9 +147,11 @@ func TestStart(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			d := deploy(t, engine)
 			d.must(t, "migrate")
-			d.sql(t, `INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, true, CURRENT_TIMESTAMP)`)
+			d.sql(t, `INSERT INTO goose_db_version (version_id, is_applied, tstamp)
+				VALUES (9999, true, CURRENT_TIMESTAMP)`)
 			for _, command := range []string{"serve", "migrate"} {
-				if r := d.run(t, command); r.code != 1 || !strings.Contains(r.stderr, "newer version") || !strings.Contains(r.stderr, "9999") {
+				if r := d.run(t, command); r.code != 1 || !strings.Contains(r.stderr, "newer version") ||
+					!strings.Contains(r.stderr, "9999") {
 					t.Errorf("%s ended with %d: %s", command, r.code, r.stderr)
 				}
 			}
@@ -150,7 +164,8 @@ func TestStart(t *testing.T) {
 			other, id := ann.key(t, "--role", "viewer", "--name", "brief")
 			other.get(t, "/api/me").has(t, map[string]string{"role": "viewer"})
 			s.must(t, "token", "revoke", id)
-			time.Sleep(1100 * time.Millisecond) // what is promised, and a margin for the clock of two processes
+			// what is promised, and a margin for the clock of two processes
+			other.refusedWithin(t, 1100*time.Millisecond)
 			other.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"status": "revoked", "name": "brief"})
 			s.must(t, "token", "revoke", id) // again is no error
@@ -161,9 +176,8 @@ func TestStart(t *testing.T) {
 			d := deploy(t, engine)
 			if engine == postgres {
 				d.must(t, "keys", "create", "--data", mkdir(t, d.data))
-			} else {
-				d.must(t, "migrate")
 			}
+			d.must(t, "migrate")
 			var wg sync.WaitGroup
 			for _, email := range []string{"a@example.com", "b@example.com", "c@example.com"} {
 				wg.Go(func() {

@@ -13,9 +13,11 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		admin := s.user(t, "admin")
 
-		made := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}}, "Idempotency-Key: first")
+		made := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}},
+			"Idempotency-Key: first")
 		template := templates + "/" + made.at("id")
-		made.has(t, map[string]string{"my_role": "owner", "owner_id": ann.id, "visibility": "private", "active_version": "null", "revision": "1", "version_count": "0"})
+		made.has(t, map[string]string{"my_role": "owner", "owner_id": ann.id, "visibility": "private",
+			"active_version": "null", "revision": "1", "version_count": "0"})
 		if made.header.Get("Location") != template {
 			t.Errorf("Location is %q, want %q", made.header.Get("Location"), template)
 		}
@@ -23,55 +25,79 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 
 		t.Run("versions are numbered, and their variables are inferred", func(t *testing.T) {
 			v1 = ann.create(t, template+"/versions", object{"text": "Hello {{customer}}!", "commit_message": "First"})
-			v2 = ann.create(t, template+"/versions", object{"text": "Dear {{customer}},\n{{{body}}}\n", "base_version_id": v1.at("id")})
-			v1.has(t, map[string]string{"number": "1", "state": "draft", "variables.0.name": "customer", "is_active": "false"})
+			v2 = ann.create(t, template+"/versions",
+				object{"text": "Dear {{customer}},\n{{{body}}}\n", "base_version_id": v1.at("id")})
+			v1.has(t, map[string]string{"number": "1", "state": "draft", "variables.0.name": "customer",
+				"is_active": "false"})
 			v2.has(t, map[string]string{"number": "2", "variables.1.name": "body"})
-			ann.do(t, "POST", template+"/versions", object{"text": "late", "base_version_id": v1.at("id")}).problem(t, 409, "base_outdated")
+			ann.do(t, "POST", template+"/versions", object{"text": "late", "base_version_id": v1.at("id")}).problem(t,
+				409, "base_outdated")
 			foreign := ann.version(t, ann.template(t, "another"), "x")
 			for _, base := range []string{"x", "v1", foreign[strings.LastIndexByte(foreign, '/')+1:]} {
-				ann.do(t, "POST", template+"/versions", object{"text": "late", "base_version_id": base}).problem(t, 404, "prompt_version_not_found")
+				ann.do(t, "POST", template+"/versions", object{"text": "late", "base_version_id": base}).problem(t, 404,
+					"prompt_version_not_found")
 			}
 		})
 		t.Run("a draft renders without escaping, and strictly unless told otherwise", func(t *testing.T) {
-			ann.do(t, "POST", template+"/render", object{"ref": "latest", "variables": object{"customer": "Bob & <Eve> {{x}}", "body": "ok"}}).is(t, 200).
-				has(t, map[string]string{"text": "Dear Bob & <Eve> {{x}},\nok\n", "version.number": "2", "missing": "[]"})
+			ann.do(t, "POST", template+"/render",
+				object{"ref": "latest", "variables": object{"customer": "Bob & <Eve> {{x}}", "body": "ok"}}).is(t, 200).
+				has(t, map[string]string{"text": "Dear Bob & <Eve> {{x}},\nok\n", "version.number": "2",
+					"missing": "[]"})
 			ann.do(t, "POST", template+"/render", object{"ref": "v2"}).problem(t, 422, "missing_variables")
-			ann.do(t, "POST", template+"/render", object{"ref": "v2", "mode": "partial", "variables": object{"other": 1}}).is(t, 200).
+			ann.do(t, "POST", template+"/render",
+				object{"ref": "v2", "mode": "partial", "variables": object{"other": 1}}).is(t, 200).
 				has(t, map[string]string{"missing": `["customer","body"]`, "unused": `["other"]`})
-			if a := ann.do(t, "POST", template+"/render", object{}).problem(t, 404, "prompt_version_not_found"); !strings.Contains(a.at("detail"), "No version of the prompt template is active yet") {
+			if a := ann.do(t, "POST", template+"/render", object{}).problem(t, 404,
+				"prompt_version_not_found"); !strings.Contains(a.at("detail"),
+				"No version of the prompt template is active yet") {
 				t.Errorf("it says %s", a)
 			}
 		})
 		t.Run("an activation freezes the version, and a repeated one changes nothing", func(t *testing.T) {
-			active := ann.do(t, "POST", template+"/versions/v2/activate", object{"reason": "Reviewed", "expected_active_version_id": nil}).is(t, 200)
-			active.has(t, map[string]string{"active_version.number": "2", "active_version.activated_by": ann.id, "revision": "2"})
-			ann.do(t, "POST", template+"/versions/v2/activate", nil).is(t, 200).has(t, map[string]string{"revision": "2"})
+			active := ann.do(t, "POST", template+"/versions/v2/activate",
+				object{"reason": "Reviewed", "expected_active_version_id": nil}).is(t, 200)
+			active.has(t, map[string]string{"active_version.number": "2", "active_version.activated_by": ann.id,
+				"revision": "2"})
+			ann.do(t, "POST", template+"/versions/v2/activate", nil).is(t, 200).has(t,
+				map[string]string{"revision": "2"})
 			ann.do(t, "PATCH", template+"/versions/v2", object{"text": "No"}).problem(t, 409, "version_frozen")
 			for _, expected := range []string{"", "v2"} {
-				ann.do(t, "POST", template+"/versions/v2/activate", object{"expected_active_version_id": expected}).problem(t, 422, "invalid_fields")
+				ann.do(t, "POST", template+"/versions/v2/activate",
+					object{"expected_active_version_id": expected}).problem(t, 422, "invalid_fields")
 			}
 			ann.do(t, "DELETE", template+"/versions/active", nil).problem(t, 409, "version_active")
-			ann.do(t, "POST", template+"/versions/v1/activate", object{"expected_active_version_id": v1.at("id")}).problem(t, 409, "active_changed")
+			ann.do(t, "POST", template+"/versions/v1/activate",
+				object{"expected_active_version_id": v1.at("id")}).problem(t, 409, "active_changed")
 		})
-		t.Run("a template is visible only to users it is shared with, and to a viewer only its frozen versions", func(t *testing.T) {
-			bob.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
-			ann.create(t, template+"/shares", object{"email": strings.ToUpper(bob.email), "role": "viewer"}).has(t, map[string]string{"user_id": bob.id, "granted_by": ann.id})
-			ann.do(t, "POST", template+"/shares", object{"user_id": bob.id, "role": "viewer"}).problem(t, 409, "already_shared")
-			ann.do(t, "POST", template+"/shares", object{"user_id": ann.id, "role": "viewer"}).problem(t, 409, "owner_share")
-			ann.do(t, "POST", template+"/shares", object{"email": "nobody@example.com", "role": "viewer"}).problem(t, 422, "user_not_in_workspace")
-			bob.get(t, template).has(t, map[string]string{"my_role": "viewer", "version_count": "1", "latest_version.number": "2"})
-			if got := bob.get(t, template+"/versions").each(t, "number"); !slices.Equal(got, []string{"2"}) {
-				t.Errorf("the viewer sees versions %v, want 2 alone", got)
-			}
-			bob.do(t, "GET", template+"/versions/v1", nil).problem(t, 404, "prompt_version_not_found")
-			bob.do(t, "GET", template+"/versions/v2/diff?against=v1", nil).problem(t, 404, "prompt_version_not_found")
-			bob.do(t, "PATCH", template, object{"description": "mine"}).problem(t, 403, "prompt_template_forbidden")
-			bob.get(t, template+"/versions/active").has(t, map[string]string{"id": v2.at("id"), "is_active": "true", "state": "frozen"})
-		})
+		t.Run("a template is visible only to users it is shared with, and to a viewer only its frozen versions",
+			func(t *testing.T) {
+				bob.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
+				ann.create(t, template+"/shares", object{"email": strings.ToUpper(bob.email), "role": "viewer"}).has(t,
+					map[string]string{"user_id": bob.id, "granted_by": ann.id})
+				ann.do(t, "POST", template+"/shares", object{"user_id": bob.id, "role": "viewer"}).problem(t, 409,
+					"already_shared")
+				ann.do(t, "POST", template+"/shares", object{"user_id": ann.id, "role": "viewer"}).problem(t, 409,
+					"owner_share")
+				ann.do(t, "POST", template+"/shares",
+					object{"email": "nobody@example.com", "role": "viewer"}).problem(t,
+					422, "user_not_in_workspace")
+				bob.get(t, template).has(t, map[string]string{"my_role": "viewer", "version_count": "1",
+					"latest_version.number": "2"})
+				if got := bob.get(t, template+"/versions").each(t, "number"); !slices.Equal(got, []string{"2"}) {
+					t.Errorf("the viewer sees versions %v, want 2 alone", got)
+				}
+				bob.do(t, "GET", template+"/versions/v1", nil).problem(t, 404, "prompt_version_not_found")
+				bob.do(t, "GET", template+"/versions/v2/diff?against=v1", nil).problem(t, 404,
+					"prompt_version_not_found")
+				bob.do(t, "PATCH", template, object{"description": "mine"}).problem(t, 403, "prompt_template_forbidden")
+				bob.get(t, template+"/versions/active").has(t, map[string]string{"id": v2.at("id"), "is_active": "true",
+					"state": "frozen"})
+			})
 		t.Run("a change based on an old revision is refused", func(t *testing.T) {
 			stale := ann.get(t, template).header.Get("Etag")
 			admin.do(t, "PATCH", template, object{"description": "Greets"}, "If-Match: "+stale).is(t, 200)
-			ann.do(t, "PATCH", template, object{"description": "Welcomes"}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
+			ann.do(t, "PATCH", template, object{"description": "Welcomes"}, "If-Match: "+stale).problem(t, 412,
+				"revision_mismatch")
 			ann.get(t, template).has(t, map[string]string{"description": "Greets", "revision": "3"})
 		})
 		t.Run("a template cannot be renamed to another one's name", func(t *testing.T) {
@@ -81,32 +107,37 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		})
 		t.Run("a replayed problem has the id of the current request", func(t *testing.T) {
 			for _, id := range []string{"one", "two"} {
-				a := ann.do(t, "POST", templates, object{"name": "support/greeting"}, "Idempotency-Key: taken", "Request-Id: "+id).problem(t, 409, "name_taken")
+				a := ann.do(t, "POST", templates, object{"name": "support/greeting"}, "Idempotency-Key: taken",
+					"Request-Id: "+id).problem(t, 409, "name_taken")
 				if a.at("request_id") != id || (a.header.Get("Idempotency-Replayed") == "true") != (id == "two") {
 					t.Errorf("it says %s", a)
 				}
 			}
 		})
-		t.Run("a POST that is repeated under its key has no effect, and returns the resource as it is now", func(t *testing.T) {
-			again := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}}, "Idempotency-Key: first")
-			if again.header.Get("Idempotency-Replayed") != "true" || made.header.Get("Idempotency-Replayed") != "" {
-				t.Error("the replay does not say that it is one, or the first answer does")
-			}
-			for _, h := range []string{"Location", "Content-Type"} {
-				if again.header.Get(h) != made.header.Get(h) {
-					t.Errorf("%s is %q, was %q", h, again.header.Get(h), made.header.Get(h))
+		t.Run("a POST that is repeated under its key has no effect, and returns the resource as it is now",
+			func(t *testing.T) {
+				again := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}},
+					"Idempotency-Key: first")
+				if again.header.Get("Idempotency-Replayed") != "true" || made.header.Get("Idempotency-Replayed") != "" {
+					t.Error("the replay does not say that it is one, or the first answer does")
 				}
-			}
-			now := ann.get(t, made.header.Get("Location"))
-			if again.text != now.text || again.header.Get("Etag") != now.header.Get("Etag") {
-				t.Errorf("the replay reads\n%s\nthe resource\n%s", again.text, now.text)
-			}
-			ann.do(t, "POST", templates, object{"name": "other"}, "Idempotency-Key: first").problem(t, 422, "idempotency_key_reused")
-		})
+				for _, h := range []string{"Location", "Content-Type"} {
+					if again.header.Get(h) != made.header.Get(h) {
+						t.Errorf("%s is %q, was %q", h, again.header.Get(h), made.header.Get(h))
+					}
+				}
+				now := ann.get(t, made.header.Get("Location"))
+				if again.text != now.text || again.header.Get("Etag") != now.header.Get("Etag") {
+					t.Errorf("the replay reads\n%s\nthe resource\n%s", again.text, now.text)
+				}
+				ann.do(t, "POST", templates, object{"name": "other"}, "Idempotency-Key: first").problem(t, 422,
+					"idempotency_key_reused")
+			})
 		t.Run("a diff shows what changed", func(t *testing.T) {
 			diff := ann.get(t, template+"/versions/v2/diff?against=v1")
 			diff.has(t, map[string]string{"against.number": "1", "version.number": "2"})
-			if unified := diff.at("unified"); !strings.Contains(unified, "-Hello {{customer}}!") || !strings.Contains(unified, "+Dear {{customer}},") {
+			if unified := diff.at("unified"); !strings.Contains(unified, "-Hello {{customer}}!") ||
+				!strings.Contains(unified, "+Dear {{customer}},") {
 				t.Errorf("the diff reads\n%s", unified)
 			}
 			if !strings.Contains(diff.at("changed_fields"), `"text"`) {
@@ -115,21 +146,26 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.get(t, template+"/versions/v1/diff").has(t, map[string]string{"against.number": "2"}) // the active one
 		})
 		t.Run("a label is on one version, and freezes it", func(t *testing.T) {
-			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production", "staging"}}).is(t, 200).has(t, map[string]string{"state": "frozen", "labels": `["production","staging"]`})
+			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production", "staging"}}).is(t,
+				200).has(t, map[string]string{"state": "frozen", "labels": `["production","staging"]`})
 			stale := ann.get(t, template+"/versions/v1").header.Get("Etag")
 			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"production"}}).is(t, 200)
-			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production"}}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
+			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production"}},
+				"If-Match: "+stale).problem(t, 412, "revision_mismatch")
 			ann.get(t, template+"/versions/production").has(t, map[string]string{"number": "2"})
 			ann.get(t, template+"/versions/staging").has(t, map[string]string{"number": "1", "labels": `["staging"]`})
-			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"v7"}}).problem(t, 422, "invalid_fields")
+			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"v7"}}).problem(t, 422,
+				"invalid_fields")
 		})
 		t.Run("one call resolves several references, each with its own result", func(t *testing.T) {
 			out := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
 				{"name": "Support/GREETING"}, {"prompt_template_id": made.at("id"), "ref": "staging"},
-				{"prompt_template_id": made.at("id"), "ref": "nowhere"}, {"name": "not/there"}, {"prompt_template_id": "ptpl_bad"},
+				{"prompt_template_id": made.at("id"), "ref": "nowhere"}, {"name": "not/there"},
+				{"prompt_template_id": "ptpl_bad"},
 			}}).is(t, 200)
 			out.has(t, map[string]string{
-				"data.0.version.number": "2", "data.1.version.number": "1", "data.2.error.code": "prompt_version_not_found",
+				"data.0.version.number": "2", "data.1.version.number": "1",
+				"data.2.error.code": "prompt_version_not_found",
 				"data.3.error.code": "prompt_template_not_found", "data.4.error.code": "prompt_template_not_found",
 			})
 			if want := bob.get(t, template+"/versions/active").header.Get("Etag"); out.at("data.0.etag") != want {
@@ -140,8 +176,9 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "POST", template+"/versions/staging/activate", object{"reason": "Back"}).is(t, 200)
 			bob.get(t, template+"/activations").has(t, map[string]string{
 				"data.0.from_version_id": v2.at("id"), "data.0.to_version_id": v1.at("id"), "data.0.reason": "Back",
-				"data.1.from_version_id": "null", "data.1.to_version_id": v2.at("id"), "data.1.reason": "Reviewed", "data.1.activated_by": ann.id,
-				"data.2": "",
+				"data.1.from_version_id": "null", "data.1.to_version_id": v2.at("id"), "data.1.reason": "Reviewed",
+				"data.1.activated_by": ann.id,
+				"data.2":              "",
 			})
 		})
 		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {
@@ -153,11 +190,13 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "POST", template+"/restore", nil).problem(t, 409, "name_taken")
 			ann.do(t, "DELETE", taken, nil).is(t, 204)
 			bob.do(t, "POST", template+"/restore", nil).problem(t, 404, "prompt_template_not_found")
-			admin.do(t, "POST", template+"/restore", nil).is(t, 200).has(t, map[string]string{"active_version.number": "1", "my_role": "manager"})
+			admin.do(t, "POST", template+"/restore", nil).is(t, 200).has(t,
+				map[string]string{"active_version.number": "1", "my_role": "manager"})
 			bob.get(t, template).has(t, map[string]string{"my_role": "viewer"})
 		})
 		t.Run("a transfer makes the new owner, and keeps the old one as a manager", func(t *testing.T) {
-			ann.do(t, "PATCH", template, object{"owner_id": bob.id}).is(t, 200).has(t, map[string]string{"my_role": "manager", "owner_id": bob.id})
+			ann.do(t, "PATCH", template, object{"owner_id": bob.id}).is(t, 200).has(t,
+				map[string]string{"my_role": "manager", "owner_id": bob.id})
 			bob.get(t, template).has(t, map[string]string{"my_role": "owner"})
 		})
 		t.Run("the audit trail lists every event, latest first, for admins only", func(t *testing.T) {
@@ -166,8 +205,10 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			got := all.each(t, "type")
 			slices.Reverse(got)
 			want := []string{
-				"prompt_template.created", "prompt_version.created", "prompt_version.created", "prompt_template.activated", "prompt_share.created",
-				"prompt_template.updated", "prompt_version.updated", "prompt_version.updated", "prompt_template.activated",
+				"prompt_template.created", "prompt_version.created", "prompt_version.created",
+				"prompt_template.activated", "prompt_share.created",
+				"prompt_template.updated", "prompt_version.updated", "prompt_version.updated",
+				"prompt_template.activated",
 				"prompt_template.deleted", "prompt_template.restored", "prompt_template.transferred",
 			}
 			if !slices.Equal(got, want) {
@@ -179,7 +220,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			if by := admin.events(t, "&type=prompt_template.activated"); len(by) != 2 {
 				t.Errorf("%d activations, want 2", len(by))
 			}
-			if later := admin.events(t, "&created_after="+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); len(later) != 0 {
+			if later := admin.events(t, "&created_after="+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); len(
+				later) != 0 {
 				t.Errorf("%d events of the future", len(later))
 			}
 			var paged []string
@@ -230,7 +272,8 @@ func TestLists(t *testing.T) {
 			})
 		}
 		t.Run("lists hold exactly what the caller may see", func(t *testing.T) {
-			if got := bob.get(t, templates).each(t, "name"); !slices.Equal(got, []string{"salesforce", "sales/eu/visit"}) {
+			if got := bob.get(t, templates).each(t, "name"); !slices.Equal(got,
+				[]string{"salesforce", "sales/eu/visit"}) {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -238,7 +281,8 @@ func TestLists(t *testing.T) {
 			first := ann.get(t, templates+"?limit=2")
 			ann.template(t, "added between two pages")
 			second := ann.get(t, templates+"?limit=2&cursor="+first.at("next_cursor"))
-			if got := append(first.each(t, "name"), second.each(t, "name")...); !slices.Equal(got, []string{"salesforce", "sales/eu/visit", "sales/Call"}) {
+			if got := append(first.each(t, "name"), second.each(t, "name")...); !slices.Equal(got,
+				[]string{"salesforce", "sales/eu/visit", "sales/Call"}) {
 				t.Errorf("got %v", got)
 			}
 			if second.at("next_cursor") != "null" {
@@ -253,11 +297,15 @@ func TestAPatchMergesIntoObjects(t *testing.T) {
 	s := start(t, sqlite)
 	ann := s.user(t, "member")
 	template := ann.template(t, "x")
-	ann.do(t, "PATCH", template, object{"metadata": object{"a": 1, "b": object{"c": "<&>", "d": 12345678901234567}}}).is(t, 200)
-	ann.do(t, "PATCH", template, object{"metadata": object{"a": nil, "b": object{"c": 2}}}).is(t, 200).has(t, map[string]string{"metadata": `{"b":{"c":2,"d":12345678901234567}}`})
+	ann.do(t, "PATCH", template, object{"metadata": object{"a": 1, "b": object{"c": "<&>", "d": 12345678901234567}}}).
+		is(t, 200)
+	ann.do(t, "PATCH", template, object{"metadata": object{"a": nil, "b": object{"c": 2}}}).is(t, 200).has(t,
+		map[string]string{"metadata": `{"b":{"c":2,"d":12345678901234567}}`})
 	draft := ann.version(t, template, "draft")
 	ann.do(t, "PATCH", draft, object{"response_format": object{"type": "json_object", "x": 1}}).is(t, 200)
-	ann.do(t, "PATCH", draft, object{"response_format": object{"x": nil, "y": 2}}).is(t, 200).has(t, map[string]string{"response_format": `{"type":"json_object","y":2}`})
-	ann.do(t, "PATCH", draft, object{"response_format": nil}).is(t, 200).has(t, map[string]string{"response_format": "null"})
+	ann.do(t, "PATCH", draft, object{"response_format": object{"x": nil, "y": 2}}).is(t, 200).has(t,
+		map[string]string{"response_format": `{"type":"json_object","y":2}`})
+	ann.do(t, "PATCH", draft, object{"response_format": nil}).is(t, 200).has(t,
+		map[string]string{"response_format": "null"})
 	ann.do(t, "DELETE", draft, nil).is(t, 204)
 }

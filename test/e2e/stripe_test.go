@@ -30,22 +30,27 @@ orgs:
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"}).problem(t, 422, "plan_unavailable")
 		})
 		t.Run("a setup intent is Stripe's", func(t *testing.T) {
-			a := ann.create(t, payments+"/setup-intent", object{}).has(t, map[string]string{"gateway": "stripe", "publishable_key": "pk_test_1"})
+			a := ann.create(t, payments+"/setup-intent", object{}).has(t,
+				map[string]string{"gateway": "stripe", "publishable_key": "pk_test_1"})
 			if !strings.HasPrefix(a.at("id"), "seti_") || a.at("client_secret") == "" {
 				t.Error(a)
 			}
 			ann.get(t, payments+"/methods").has(t, map[string]string{"gateway": "stripe", "stale": "false"})
 			ann.get(t, payments+"/invoices").has(t, map[string]string{"gateway": "stripe"})
-			ann.do(t, "POST", confirm(a.at("id")), object{"client_secret": a.at("client_secret"), "card": testCard(cardNumber)}).problem(t, 404, "gateway_not_found")
+			ann.do(t, "POST", confirm(a.at("id")),
+				object{"client_secret": a.at("client_secret"), "card": testCard(cardNumber)}).problem(t, 404,
+				"gateway_not_found")
 		})
 		t.Run("Stripe's events are accepted, and the sandbox's are refused", func(t *testing.T) {
 			const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 			signed := "Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())
 			s.anonymous().do(t, "POST", payments+"/webhooks/stripe/default", body, signed).is(t, 200)
-			s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, signed).problem(t, 404, "gateway_not_found")
+			s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, signed).problem(t, 404,
+				"gateway_not_found")
 		})
 		s.stop(t)
-		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)} {
+		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
+			"the database": s.dump(t)} {
 			if strings.Contains(text, key) || strings.Contains(text, "_secret_") || strings.Contains(text, webhookKey) {
 				t.Errorf("%s holds a secret: %s", where, text)
 			}

@@ -26,7 +26,8 @@ func TestTraces(t *testing.T) {
 	e.page(t).is(t, 403)
 	ann.get(t, template, "traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
 
-	for deadline := time.Now().Add(patience); !strings.Contains(sent(), "GET /api/prompt-templates/{prompt_template_id}"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(sent(),
+		"GET /api/prompt-templates/{prompt_template_id}"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no span of the request arrived")
 		}

@@ -18,8 +18,9 @@ import (
 // that the first start printed.
 func TestTheTour(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, sqlite, set("data", "./atrium-data"), // as by default, and with the default limits
-		set("server.rate_limit.per_minute", "600"), set("server.rate_limit.burst", "100"), set("server.rate_limit.unauthenticated_per_minute", "60"))
+	d := deploy(t, sqlite, asText, set("data", "./atrium-data"), // as by default, and with the default limits
+		set("server.rate_limit.per_minute", "600"), set("server.rate_limit.burst", "100"),
+		set("server.rate_limit.unauthenticated_per_minute", "60"))
 	d.flags = []string{"--demo"}
 	s := d.start(t)
 	key := s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]
@@ -34,36 +35,18 @@ func TestTheTour(t *testing.T) {
 		}
 	})
 
+	t.Run("each command of the quickstart succeeds", func(t *testing.T) {
+		sh.follow(t, "quickstart.md", s.url, key)
+	})
 	t.Run("each command of the tour prints what the page says", func(t *testing.T) {
-		text := tour(t)
-		for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + s.url, "KEY=atk_…": "KEY=" + key} {
-			if strings.Count(text, what) != 1 {
-				t.Fatalf("the tour sets %s %d times, want once", what, strings.Count(text, what))
-			}
-			text = strings.Replace(text, what, value, 1)
-		}
+		text := sh.follow(t, "tour.md", s.url, key)
 		for i := range 10 {
 			if strings.Count(text, fmt.Sprintf("\n**%d. ", i+1)) != 1 {
 				t.Errorf("the tour has no single step %d", i+1)
 			}
 		}
-		lines := shellOf(text)
-		answers := sh.run(t, lines)
-		for i, line := range lines {
-			want := "2"
-			if promised := promise.FindStringSubmatch(line); promised != nil {
-				want = promised[1]
-			}
-			if len(answers[i]) == 0 && asks.MatchString(line) {
-				t.Errorf("%s\nwas not answered", line)
-			}
-			for _, status := range answers[i] {
-				if !strings.HasPrefix(status, want) {
-					t.Errorf("%s\nanswers %s, want %s", strings.ReplaceAll(line, key, "atk_…"), status, (want + "xx")[:3])
-				}
-			}
-		}
-		for _, area := range []string{"prompt-templates", "chat-templates", "connections", "datasources", "payments", "presence"} {
+		for _, area := range []string{"prompt-templates", "chat-templates", "connections", "datasources", "payments",
+			"presence"} {
 			if !strings.Contains(text, "/api/"+area) {
 				t.Errorf("the tour does not come to %s", area)
 			}
@@ -77,14 +60,38 @@ var (
 	block   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 )
 
-// tour is the text of docs/tour.md.
-func tour(t *testing.T) string {
+// follow runs the commands of a page in docs/, with the address and the key of a server in place of those of the page,
+// and expects the statuses that the page promises. It returns the text of the page.
+func (s shell) follow(t *testing.T, name, url, key string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tour.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(page)
+	text := string(page)
+	for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + url, "KEY=atk_…": "KEY=" + key} {
+		if strings.Count(text, what) != 1 {
+			t.Fatalf("%s sets %s %d times, want once", name, what, strings.Count(text, what))
+		}
+		text = strings.Replace(text, what, value, 1)
+	}
+	lines := shellOf(text)
+	answers := s.run(t, lines)
+	for i, line := range lines {
+		want := "2"
+		if promised := promise.FindStringSubmatch(line); promised != nil {
+			want = promised[1]
+		}
+		if len(answers[i]) == 0 && asks.MatchString(line) {
+			t.Errorf("%s\nwas not answered", line)
+		}
+		for _, status := range answers[i] {
+			if !strings.HasPrefix(status, want) {
+				t.Errorf("%s\nanswers %s, want %s", strings.ReplaceAll(line, key, "atk_…"), status, (want + "xx")[:3])
+			}
+		}
+	}
+	return text
 }
 
 // shellOf is the commands of a text's blocks, each on its line, without those that only comment.
@@ -115,7 +122,8 @@ exit $code
 func newShell(t *testing.T) shell {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "curl"), fmt.Appendf(nil, watchedCurl, services.Curl(t)), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "curl"), fmt.Appendf(nil, watchedCurl, services.Curl(t)),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	return shell{folder}

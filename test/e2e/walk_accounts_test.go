@@ -68,8 +68,10 @@ func (w *walk) changeRole(p *walker, _ *ladder) {
 
 func (w *walk) createKey(p *walker, _ *ladder) {
 	mark := w.mark()
-	if a := w.call(p, "POST", "/api/api-keys", object{"name": mark}, unless(verdict{status: 409, code: "quota_exceeded"})); a != nil {
-		w.whose(mark, w.learn(&thing{kind: "key", id: a.at("id"), space: p.space, owner: p.id, ceiling: max(p.role(), identity.Member)}))
+	if a := w.call(p, "POST", "/api/api-keys", object{"name": mark},
+		unless(verdict{status: 409, code: "quota_exceeded"})); a != nil {
+		w.whose(mark, w.learn(&thing{kind: "key", id: a.at("id"), space: p.space, owner: p.id,
+			ceiling: max(p.role(), identity.Member)}))
 	}
 }
 
@@ -137,7 +139,8 @@ func (w *walk) touchInvitation(p *walker, _ *ladder) {
 	path, want := w.workspace(p, identity.Admin)
 	if w.chance(25) {
 		if want.allows() {
-			w.lists(p, path+"/invitations", "id", w.of("inv", func(th *thing) bool { return th.space == p.space && !th.gone }))
+			w.lists(p, path+"/invitations", "id",
+				w.of("inv", func(th *thing) bool { return th.space == p.space && !th.gone }))
 			return
 		}
 		w.call(p, "GET", path+"/invitations", nil, want)

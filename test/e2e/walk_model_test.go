@@ -82,7 +82,8 @@ func unless(or ...verdict) verdict { return verdict{or: or} }
 func (v verdict) allows() bool { return v.status == 0 }
 
 func (v verdict) fits(a *answer) bool {
-	if v.status == 0 && a.status < 300 || v.status != 0 && a.status == v.status && cmp.Or(a.at("code"), v.code) == v.code {
+	if v.status == 0 && a.status < 300 || v.status != 0 && a.status == v.status &&
+		cmp.Or(a.at("code"), v.code) == v.code {
 		return true
 	}
 	for _, other := range v.or {

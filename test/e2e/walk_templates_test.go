@@ -30,14 +30,20 @@ var moves = []struct {
 	make   func(w *walk, p *walker, l *ladder)
 }{
 	{8, (*walk).createTemplate}, {4, (*walk).listTemplates}, {14, (*walk).readTemplate}, {12, (*walk).changeTemplate},
-	{4, (*walk).deleteTemplate}, {5, (*walk).restoreTemplate}, {4, (*walk).listPeople}, {10, (*walk).addPerson}, {6, (*walk).removePerson},
-	{5, (*walk).createVersion}, {6, (*walk).readVersion}, {4, (*walk).activateVersion}, {3, (*walk).deleteVersion}, {4, (*walk).renderVersion}, {3, (*walk).listVersions},
+	{4, (*walk).deleteTemplate}, {5, (*walk).restoreTemplate}, {4, (*walk).listPeople}, {10, (*walk).addPerson},
+	{6, (*walk).removePerson},
+	{5, (*walk).createVersion}, {6, (*walk).readVersion}, {4, (*walk).activateVersion}, {3, (*walk).deleteVersion},
+	{4, (*walk).renderVersion}, {3, (*walk).listVersions},
 	{3, (*walk).createToken}, {4, (*walk).touchToken}, {2, (*walk).listTokens}, {4, (*walk).workflow},
-	{2, (*walk).listConnections}, {3, (*walk).readConnection}, {1, (*walk).verifyConnection}, {2, (*walk).revokeConnection},
-	{1, (*walk).attachSource}, {3, (*walk).listSources}, {4, (*walk).readSource}, {1, (*walk).mapSource}, {2, (*walk).detachSource}, {2, (*walk).refreshSource}, {1, (*walk).previewTable},
-	{2, (*walk).readPlans}, {2, (*walk).createIntent}, {3, (*walk).confirmIntent}, {3, (*walk).listMethods}, {3, (*walk).touchMethod}, {2, (*walk).subscribe}, {1, (*walk).unsubscribe},
+	{2, (*walk).listConnections}, {3, (*walk).readConnection}, {1, (*walk).verifyConnection},
+	{2, (*walk).revokeConnection},
+	{1, (*walk).attachSource}, {3, (*walk).listSources}, {4, (*walk).readSource}, {1, (*walk).mapSource},
+	{2, (*walk).detachSource}, {2, (*walk).refreshSource}, {1, (*walk).previewTable},
+	{2, (*walk).readPlans}, {2, (*walk).createIntent}, {3, (*walk).confirmIntent}, {3, (*walk).listMethods},
+	{3, (*walk).touchMethod}, {2, (*walk).subscribe}, {1, (*walk).unsubscribe},
 	{3, (*walk).heartbeat}, {3, (*walk).listPresences}, {5, (*walk).readPresence}, {2, (*walk).deletePresence},
-	{4, (*walk).readWorkspace}, {3, (*walk).readMember}, {2, (*walk).changeRole}, {2, (*walk).createKey}, {4, (*walk).touchKey}, {1, (*walk).listKeys},
+	{4, (*walk).readWorkspace}, {3, (*walk).readMember}, {2, (*walk).changeRole}, {2, (*walk).createKey},
+	{4, (*walk).touchKey}, {1, (*walk).listKeys},
 	{3, (*walk).readEvents}, {2, (*walk).invite}, {3, (*walk).touchInvitation}, {2, (*walk).wrongCredential},
 }
 
@@ -45,13 +51,15 @@ var levelNames = map[string]level{"viewer": viewing, "editor": editing, "manager
 
 func (w *walk) createTemplate(p *walker, l *ladder) {
 	mark, open := w.mark(), w.chance(40)
-	body := object{"name": mark, "description": mark, "visibility": map[bool]string{true: "workspace", false: "private"}[open]}
+	body := object{"name": mark, "description": mark,
+		"visibility": map[bool]string{true: "workspace", false: "private"}[open]}
 	code := "forbidden"
 	if l == chatLadder {
 		code, body["greeting"] = l.prefix+"_forbidden", mark
 	}
 	if a := w.call(p, "POST", l.path, body, may.and(p.role() >= identity.Member, 403, code)); a != nil {
-		w.whose(mark, w.learn(&thing{kind: l.kind, id: a.at("id"), space: p.space, owner: p.id, shares: map[string]level{}, open: open}))
+		w.whose(mark, w.learn(&thing{kind: l.kind, id: a.at("id"), space: p.space, owner: p.id,
+			shares: map[string]level{}, open: open}))
 	}
 }
 
@@ -75,7 +83,8 @@ func (w *walk) changeTemplate(p *walker, l *ladder) {
 		}
 	case n < 8:
 		open := th == nil || !th.open
-		if w.call(p, "PATCH", path, object{"visibility": map[bool]string{true: "workspace", false: "private"}[open]}, l.on(p, th, managing)) != nil {
+		if w.call(p, "PATCH", path, object{"visibility": map[bool]string{true: "workspace", false: "private"}[open]},
+			l.on(p, th, managing)) != nil {
 			th.open = open
 		}
 	default:
@@ -101,7 +110,8 @@ func (w *walk) deleteTemplate(p *walker, l *ladder) {
 
 func (w *walk) restoreTemplate(p *walker, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	if gone := w.of(l.kind, func(th *thing) bool { return th.gone && th.space == p.space }); len(gone) > 0 && w.chance(60) {
+	if gone := w.of(l.kind, func(th *thing) bool { return th.gone && th.space == p.space }); len(gone) > 0 &&
+		w.chance(60) {
 		id = one(w, gone)
 		th = w.things[id]
 	}
@@ -171,7 +181,8 @@ func (w *walk) removePerson(p *walker, l *ladder) {
 func (w *walk) createVersion(p *walker, _ *ladder) {
 	id, th := w.pick(p, "ptpl")
 	mark := w.mark()
-	if a := w.call(p, "POST", templates+"/"+id+"/versions", object{"text": mark}, promptLadder.on(p, th, editing)); a != nil {
+	if a := w.call(p, "POST", templates+"/"+id+"/versions", object{"text": mark},
+		promptLadder.on(p, th, editing)); a != nil {
 		w.whose(mark, w.learn(&thing{kind: "pver", id: a.at("id"), space: p.space, of: th, draft: true}))
 	}
 }
@@ -193,7 +204,8 @@ func onVersion(p *walker, th, v *thing, needs level) verdict {
 	want := promptLadder.on(p, th, needs)
 	hidden := v == nil || v.kind != "pver" || v.of != th || v.gone || th != nil && v.draft && th.level(p) < editing
 	if want.status != 404 && hidden {
-		if want.status == 403 { // it may say first what the caller is, or what there is; but the same of all that is hidden
+		// it may say first what the caller is, or what there is; but the same of all that is hidden
+		if want.status == 403 {
 			return verdict{status: 403, code: want.code, or: []verdict{noVersion}}
 		}
 		return noVersion
@@ -247,7 +259,8 @@ func (w *walk) listVersions(p *walker, _ *ladder) {
 		w.call(p, "GET", templates+"/"+id+"/versions", nil, want)
 		return
 	}
-	w.lists(p, templates+"/"+id+"/versions", "id", w.of("pver", func(v *thing) bool { return onVersion(p, th, v, viewing).allows() }))
+	w.lists(p, templates+"/"+id+"/versions", "id",
+		w.of("pver", func(v *thing) bool { return onVersion(p, th, v, viewing).allows() }))
 }
 
 func (w *walk) createToken(p *walker, _ *ladder) {
@@ -257,7 +270,8 @@ func (w *walk) createToken(p *walker, _ *ladder) {
 	if want.allows() {
 		want = unless(verdict{status: 409, code: "quota_exceeded"})
 	}
-	if a := w.call(p, "POST", chats+"/"+id+"/embed-tokens", object{"name": mark, "allowed_origins": []string{shop}}, want); a != nil {
+	if a := w.call(p, "POST", chats+"/"+id+"/embed-tokens", object{"name": mark, "allowed_origins": []string{shop}},
+		want); a != nil {
 		w.whose(mark, w.learn(&thing{kind: "etok", id: a.at("id"), space: p.space, of: th}))
 	}
 }

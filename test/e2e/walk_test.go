@@ -45,7 +45,8 @@ func TestRandomWalk(t *testing.T) {
 		for range steps {
 			w.step()
 		}
-		t.Logf("%d calls in %s: %d were allowed, %d refused, of which %d were about another workspace; %d ids were known in the end",
+		t.Logf("%d calls in %s: %d were allowed, %d refused, of which %d were about another workspace; %d ids were "+
+			"known in the end",
 			w.calls, time.Since(begun).Round(time.Second), w.allowed, w.refused, w.foreign, len(w.heard))
 	})
 }
@@ -53,14 +54,17 @@ func TestRandomWalk(t *testing.T) {
 func newWalk(t *testing.T, engine string, seed uint64) *walk {
 	t.Helper()
 	const org = ", egress: {allow: [127.0.0.0/8]}, registry: {workflows: [{id: hand-over}]}, "
-	s := start(t, engine, configured("orgs:\n  - {slug: red, hosts: [red.example.com]"+org+onlyPayments()+"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
+	s := start(t, engine, configured("orgs:\n  - {slug: red, hosts: [red.example.com]"+org+onlyPayments()+
+		"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
 	w := &walk{
 		T: t, rand: rand.New(rand.NewPCG(seed, 0)), db: s.open(t), shop: newShop(t),
 		things: map[string]*thing{}, kinds: map[string][]*thing{}, marks: map[string]*thing{}, known: map[string]bool{},
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
-	for _, named := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed}, {"B", "elsewhere", "red", onRed}, {"C", "default", "blue", onBlue}} {
-		w.spaces = append(w.spaces, &space{name: named.name, org: named.org, host: named.host, roles: map[string]identity.Role{}})
+	for _, named := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed},
+		{"B", "elsewhere", "red", onRed}, {"C", "default", "blue", onBlue}} {
+		w.spaces = append(w.spaces, &space{name: named.name, org: named.org, host: named.host,
+			roles: map[string]identity.Role{}})
 	}
 	a, b, c := w.spaces[0], w.spaces[1], w.spaces[2]
 	for _, who := range []struct {
@@ -71,7 +75,8 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 		more  []string
 	}{
 		{"Ann", a, "owner", "default", nil}, {"Bob", a, "admin", "default", nil}, {"Cat", a, "member", "default", nil},
-		{"Dan", a, "viewer", "default", []string{"--operator"}}, {"Eve", b, "owner", "elsewhere", nil}, {"Fay", c, "owner", "default", nil},
+		{"Dan", a, "viewer", "default", []string{"--operator"}}, {"Eve", b, "owner", "elsewhere", nil},
+		{"Fay", c, "owner", "default", nil},
 	} {
 		person := s.user(t, who.role, append([]string{"--org", who.space.org, "--workspace", who.slug}, who.more...)...)
 		key, _ := person.key(t, "--org", who.space.org, "--role", "owner") // so that a higher role, once given, counts
@@ -86,7 +91,8 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 	for _, p := range w.walkers { // the keys by which they walk, and those before
 		keys := p.get(t, "/api/api-keys?limit=100", p.space.host)
 		for i, key := range keys.each(t, "id") {
-			w.learn(&thing{kind: "key", id: key, space: p.space, owner: keys.at(fmt.Sprintf("data.%d.user_id", i)), root: true})
+			w.learn(&thing{kind: "key", id: key, space: p.space, owner: keys.at(fmt.Sprintf("data.%d.user_id", i)),
+				root: true})
 		}
 	}
 	for _, p := range []*walker{w.walkers[0], w.walkers[2], w.walkers[4], w.walkers[5]} {
@@ -167,7 +173,8 @@ func (w *walk) call(p *walker, method, path string, body any, want verdict) *ans
 	}
 	a := p.do(w.T, method, path, body, p.space.host, "Request-Id: same")
 	w.calls++
-	w.trail = append(w.trail, fmt.Sprintf("%s (%s of %s) %v → %d %.200s", p.name, p.role(), p.space.name, body, a.status, a))
+	w.trail = append(w.trail, fmt.Sprintf("%s (%s of %s) %v → %d %.200s", p.name, p.role(), p.space.name, body,
+		a.status, a))
 	if !want.fits(a) {
 		w.fail("want %+v", want)
 	}
@@ -201,7 +208,8 @@ func (w *walk) twins(p *walker, method, path string, body any, a *answer) {
 	part := strings.Split(path, "/")
 	at := 3 // /api/{things}/{id}
 	switch code := strings.TrimSuffix(a.at("code"), "_not_found"); {
-	case strings.HasSuffix(path, "/render") && code == "prompt_version", code == "workflow_not_attached", code == "no_active_subscription", strings.Contains(path, "?"), strings.HasSuffix(path, "/"+p.id):
+	case strings.HasSuffix(path, "/render") && code == "prompt_version", code == "workflow_not_attached",
+		code == "no_active_subscription", strings.Contains(path, "?"), strings.HasSuffix(path, "/"+p.id):
 		return // what is not there is named elsewhere, or one's own
 	case strings.HasPrefix(path, payments+"/sandbox"):
 		at = 5
@@ -268,7 +276,9 @@ func (w *walk) holdRevisions(a *answer, method, path string) {
 // written returns the last event that a caller caused, ignoring those of background jobs.
 func (w *walk) written() (last string) {
 	w.Helper()
-	err := w.db.QueryRowContext(w.Context(), `SELECT id FROM events WHERE actor_id LIKE 'usr_%' AND type <> 'access.refused' ORDER BY id DESC LIMIT 1`).Scan(&last)
+	err := w.db.QueryRowContext(w.Context(),
+		`SELECT id FROM events WHERE actor_id LIKE 'usr_%' AND type <> 'access.refused' ORDER BY id DESC LIMIT 1`).Scan(
+		&last)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -310,5 +320,6 @@ func (w *walk) of(kind string, holds func(th *thing) bool) (ids []string) {
 
 func (w *walk) fail(format string, args ...any) {
 	w.Helper()
-	w.Fatalf("call %d: %s\nthe last calls:\n%s", w.calls, fmt.Sprintf(format, args...), strings.Join(w.trail[max(0, len(w.trail)-12):], "\n"))
+	w.Fatalf("call %d: %s\nthe last calls:\n%s", w.calls, fmt.Sprintf(format, args...),
+		strings.Join(w.trail[max(0, len(w.trail)-12):], "\n"))
 }

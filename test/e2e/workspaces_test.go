@@ -19,7 +19,8 @@ func TestWorkspaceSelection(t *testing.T) {
 			ann.get(t, "/api/me").has(t, map[string]string{"workspace": "null", "role": "null"})
 			ann.get(t, "/api/workspaces")
 		})
-		one := ann.create(t, "/api/workspaces", object{"name": "One"}).has(t, map[string]string{"slug": "one", "my_role": "owner"}).at("id")
+		one := ann.create(t, "/api/workspaces", object{"name": "One"}).has(t,
+			map[string]string{"slug": "one", "my_role": "owner"}).at("id")
 		in := func(t *testing.T, a *answer, workspace string) {
 			t.Helper()
 			if got := a.header.Get("Workspace-Id"); a.status >= 300 || got != workspace {
@@ -50,12 +51,14 @@ func TestWorkspaceSelection(t *testing.T) {
 			ann.do(t, "PATCH", "/api/me", object{"name": "Ann"}).is(t, 200) // is about the caller alone
 		})
 		t.Run("a workspace that the caller is not in is not found", func(t *testing.T) {
-			absent := ann.do(t, "GET", templates, nil, "Workspace-Id: "+id.New("wsp"), "Request-Id: same").problem(t, 404, "workspace_not_found")
+			absent := ann.do(t, "GET", templates, nil, "Workspace-Id: "+id.New("wsp"), "Request-Id: same").problem(t,
+				404, "workspace_not_found")
 			for _, name := range []string{foreign.workspace, "foreign", "nowhere", "ONE", "x"} {
 				same(t, name, ann.do(t, "GET", templates, nil, "Workspace-Id: "+name, "Request-Id: same"), absent)
 				ann.do(t, "GET", "/api/me", nil, "Workspace-Id: "+name).problem(t, 404, "workspace_not_found")
 			}
-			ann.do(t, "PATCH", "/api/me", object{"default_workspace_id": foreign.workspace}).problem(t, 404, "workspace_not_found")
+			ann.do(t, "PATCH", "/api/me", object{"default_workspace_id": foreign.workspace}).problem(t, 404,
+				"workspace_not_found")
 		})
 		t.Run("a key has its own workspace, which no header changes", func(t *testing.T) {
 			key := r.bearer(ann.create(t, "/api/api-keys", object{"name": "laptop"}, "Workspace-Id: "+two).at("token"))
@@ -77,8 +80,10 @@ func TestWorkspaceSelection(t *testing.T) {
 			in(t, ann.do(t, "GET", templates, nil), one)
 		})
 		t.Run("a slug can be used once, and reserved slugs never", func(t *testing.T) {
-			ann.do(t, "POST", "/api/workspaces", object{"name": "Foreign", "slug": "foreign"}).problem(t, 409, "slug_taken")
-			ann.create(t, "/api/workspaces", object{"name": "Foreign"}).has(t, map[string]string{"name": "Foreign", "slug": "foreign-2"})
+			ann.do(t, "POST", "/api/workspaces", object{"name": "Foreign", "slug": "foreign"}).problem(t, 409,
+				"slug_taken")
+			ann.create(t, "/api/workspaces", object{"name": "Foreign"}).has(t,
+				map[string]string{"name": "Foreign", "slug": "foreign-2"})
 			ann.do(t, "POST", "/api/workspaces", object{"name": "API", "slug": "api"}).problem(t, 422, "invalid_fields")
 			ann.do(t, "PATCH", "/api/workspaces/"+one, object{"slug": "foreign"}).problem(t, 409, "slug_taken")
 		})
@@ -125,7 +130,8 @@ func TestMembers(t *testing.T) {
 			member.create(t, templates, object{"name": "again"})
 		})
 		t.Run("a stale revision changes nothing", func(t *testing.T) {
-			admin.do(t, "PATCH", members+member.id, object{"role": "viewer"}, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
+			admin.do(t, "PATCH", members+member.id, object{"role": "viewer"}, `If-Match: "1-x"`).problem(t, 412,
+				"revision_mismatch")
 		})
 		t.Run("with a second owner the first can leave, and their keys end", func(t *testing.T) {
 			set(t, owner, admin, "owner").is(t, 200)
@@ -145,7 +151,7 @@ func TestMembers(t *testing.T) {
 func TestWorkspaceDeletion(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine)
-		second := r.deployment.start(t)
+		second := r.another(t)
 		ann := r.person(t, "ann")
 		ws := ann.create(t, "/api/workspaces", object{"name": "Research"}).at("id")
 		ann.create(t, "/api/workspaces", object{"name": "Other"})
@@ -173,7 +179,8 @@ func TestWorkspaceDeletion(t *testing.T) {
 			ann.at(second).do(t, "GET", template, nil, "Workspace-Id: "+ws).problem(t, 404, "workspace_not_found")
 		})
 		t.Run("a deleted workspace keeps its slug while it can be restored", func(t *testing.T) {
-			ann.do(t, "POST", "/api/workspaces", object{"name": "Research", "slug": "research"}).problem(t, 409, "slug_taken")
+			ann.do(t, "POST", "/api/workspaces", object{"name": "Research", "slug": "research"}).problem(t, 409,
+				"slug_taken")
 		})
 		t.Run("restore returns a workspace with its content, and a repeated one changes nothing", func(t *testing.T) {
 			for range 2 {
@@ -186,7 +193,8 @@ func TestWorkspaceDeletion(t *testing.T) {
 			ann.at(second).get(t, template, "Workspace-Id: research").has(t, map[string]string{"my_role": "owner"})
 		})
 		t.Run("restore of an unknown workspace is refused", func(t *testing.T) {
-			if got := r.run(t, "workspace", "restore", "nowhere"); got.code != 1 || !strings.Contains(got.stderr, "There is no such workspace") {
+			if got := r.run(t, "workspace", "restore", "nowhere"); got.code != 1 ||
+				!strings.Contains(got.stderr, "There is no such workspace") {
 				t.Errorf("%+v", got)
 			}
 		})

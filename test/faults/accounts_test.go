@@ -30,7 +30,8 @@ func onKey(call func(e *env, k *account.Key, token account.Token) error) func(*e
 // onInvitation prepares a call about an invitation to the workspace, and to a chat.
 func onInvitation(call func(e *env, id account.InvitationID, token account.Token) error) func(*env) func() error {
 	return func(e *env) func() error {
-		invited, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "gone"), identity.Member)
+		invited, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "gone"),
+			identity.Member)
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -41,7 +42,8 @@ func onInvitation(call func(e *env, id account.InvitationID, token account.Token
 func address(e *env, name string) string { return name + "@" + e.team.Workspace.Slug + ".example" }
 
 func claims(e *env, subject string) account.Claims {
-	return account.Claims{Issuer: e.org.Issuers[0].URL, Subject: subject, Email: address(e, subject), EmailVerified: true, IssuedAt: fixture.At}
+	return account.Claims{Issuer: e.org.Issuers[0].URL, Subject: subject, Email: address(e, subject),
+		EmailVerified: true, IssuedAt: fixture.At}
 }
 
 var accountCases = []useCase{
@@ -63,7 +65,10 @@ var accountCases = []useCase{
 		_, err := e.accounts.Workspace(e.ctx, e.team.Member, e.team.Workspace.ID)
 		return err
 	})},
-	{name: "Keys", prepare: plain(func(e *env) error { _, err := e.accounts.Keys(e.ctx, e.team.Member, ten); return err })},
+	{name: "Keys", prepare: plain(func(e *env) error {
+		_, err := e.accounts.Keys(e.ctx, e.team.Member, ten)
+		return err
+	})},
 	{name: "Key", prepare: onKey(func(e *env, k *account.Key, _ account.Token) error {
 		_, err := e.accounts.Key(e.ctx, e.team.Member, k.ID)
 		return err
@@ -73,7 +78,8 @@ var accountCases = []useCase{
 		return err
 	})},
 	{name: "CreateServiceKey", prepare: plain(func(e *env) error {
-		_, _, err := e.accounts.CreateServiceKey(e.ctx, e.team.Admin, e.org, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
+		_, _, err := e.accounts.CreateServiceKey(e.ctx, e.team.Admin, e.org,
+			account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
 		return err
 	})},
 	{name: "RotateKey", prepare: onKey(func(e *env, k *account.Key, _ account.Token) error {
@@ -87,7 +93,8 @@ var accountCases = []useCase{
 		return e.accounts.RevokeKeyOf(e.ctx, e.system, e.team.Workspace.Slug, k.ID)
 	})},
 	{name: "KeyFor", prepare: plain(func(e *env) error {
-		_, _, err := e.accounts.KeyFor(e.ctx, e.system, e.org, address(e, "peer"), e.team.Workspace.Slug, account.KeyDraft{Name: "k"})
+		_, _, err := e.accounts.KeyFor(e.ctx, e.system, e.org, address(e, "peer"), e.team.Workspace.Slug,
+			account.KeyDraft{Name: "k"})
 		return err
 	})},
 	{name: "Events", prepare: plain(func(e *env) error {
@@ -117,7 +124,8 @@ var accountCases = []useCase{
 		return err
 	})},
 	{name: "ChangeWorkspace", prepare: plain(func(e *env) error {
-		_, err := e.accounts.ChangeWorkspace(e.ctx, e.team.Owner, e.org, e.team.Workspace.ID, nil, account.WorkspaceChanges{Name: new("Other")})
+		_, err := e.accounts.ChangeWorkspace(e.ctx, e.team.Owner, e.org, e.team.Workspace.ID, nil,
+			account.WorkspaceChanges{Name: new("Other")})
 		return err
 	})},
 	{name: "DeleteWorkspace", prepare: plain(func(e *env) error {
@@ -141,7 +149,8 @@ var accountCases = []useCase{
 		return err
 	})},
 	{name: "ChangeMember", prepare: plain(func(e *env) error {
-		_, err := e.accounts.ChangeMember(e.ctx, e.team.Admin, e.team.Workspace.ID, e.team.Peer.User, nil, identity.Viewer)
+		_, err := e.accounts.ChangeMember(e.ctx, e.team.Admin, e.team.Workspace.ID, e.team.Peer.User, nil,
+			identity.Viewer)
 		return err
 	})},
 	{name: "RemoveMember", prepare: plain(func(e *env) error {
@@ -156,7 +165,8 @@ var accountCases = []useCase{
 		return err
 	})},
 	{name: "Invite", prepare: plain(func(e *env) error {
-		_, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "guest"), identity.Viewer)
+		_, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "guest"),
+			identity.Viewer)
 		return err
 	})},
 	{name: "Withdraw", prepare: onInvitation(func(e *env, id account.InvitationID, _ account.Token) error {
@@ -164,7 +174,8 @@ var accountCases = []useCase{
 	})},
 	{name: "AcceptInvitation, to a chat", prepare: func(e *env) func() error {
 		joins, err := e.accounts.Provision(e.ctx, e.system, e.org, accounts.Provision{
-			Email: address(e, "guest"), Verified: true, Role: identity.Owner, Workspace: e.team.Workspace.Slug + "-own", KeyName: "k",
+			Email: address(e, "guest"), Verified: true, Role: identity.Owner, Workspace: e.team.Workspace.Slug + "-own",
+			KeyName: "k",
 		})
 		if err != nil {
 			e.t.Fatal(err)
@@ -174,7 +185,8 @@ var accountCases = []useCase{
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		by := identity.Actor{Org: e.org.ID, User: joins.User, Role: identity.Owner, Ceiling: identity.Owner, At: fixture.At}
+		by := identity.Actor{Org: e.org.ID, User: joins.User, Role: identity.Owner, Ceiling: identity.Owner,
+			At: fixture.At}
 		return func() error { _, err := e.accounts.AcceptInvitation(e.ctx, by, added.Token.Reveal()); return err }
 	}},
 	{name: "SignIn, for the first time", prepare: plain(func(e *env) error {
@@ -190,7 +202,8 @@ var accountCases = []useCase{
 		return func() error { _, _, err := e.accounts.SignIn(e.ctx, e.system, e.org, later); return err }
 	}},
 	{name: "LinkSignIn", prepare: plain(func(e *env) error {
-		_, err := e.accounts.LinkSignIn(e.ctx, e.system, e.org, address(e, "peer"), e.org.Issuers[0].URL, "sub-"+e.team.Workspace.Slug)
+		_, err := e.accounts.LinkSignIn(e.ctx, e.system, e.org, address(e, "peer"), e.org.Issuers[0].URL,
+			"sub-"+e.team.Workspace.Slug)
 		return err
 	})},
 	{name: "DisablePerson", prepare: plain(func(e *env) error {

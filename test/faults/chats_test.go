@@ -53,7 +53,10 @@ var chatCases = []useCase{
 		_, err := e.chats.Create(e.ctx, e.team.Admin, chat.Draft{Content: chat.Content{Name: "new", Prompt: p}})
 		return err
 	})},
-	{name: "Get", prepare: onChat(func(e *env, id chat.ID) error { _, err := e.chats.Get(e.ctx, e.team.Admin, id); return err })},
+	{name: "Get", prepare: onChat(func(e *env, id chat.ID) error {
+		_, err := e.chats.Get(e.ctx, e.team.Admin, id)
+		return err
+	})},
 	{name: "Change, with a prompt", prepare: withPrompt(func(e *env, p chat.Prompt, id chat.ID) error {
 		_, err := e.chats.Change(e.ctx, e.team.Admin, id, nil, chat.Changes{Prompt: &p})
 		return err
@@ -65,7 +68,8 @@ var chatCases = []useCase{
 	{name: "Delete", prepare: onChat(func(e *env, id chat.ID) error { return e.chats.Delete(e.ctx, e.team.Admin, id, nil) })},
 	{name: "Restore", prepare: func(e *env) func() error {
 		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		fixture.ChangeChat(e.t, e.stores, e.team.Admin, made.ID, func(c *chat.Template) error { return c.Delete(e.team.Admin, nil) })
+		fixture.ChangeChat(e.t, e.stores, e.team.Admin, made.ID,
+			func(c *chat.Template) error { return c.Delete(e.team.Admin, nil) })
 		return func() error { _, err := e.chats.Restore(e.ctx, e.team.Admin, made.ID); return err }
 	}},
 	{name: "AttachWorkflow", prepare: onChat(func(e *env, id chat.ID) error {
@@ -89,7 +93,8 @@ var chatCases = []useCase{
 	})},
 	// The account is read after the membership is committed.
 	{name: "AddMember, of the workspace", again: true, prepare: onChat(func(e *env, id chat.ID) error {
-		_, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, id, chat.Grant{Email: "viewer@" + e.team.Workspace.Slug + ".example", Role: access.Viewer})
+		_, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, id,
+			chat.Grant{Email: "viewer@" + e.team.Workspace.Slug + ".example", Role: access.Viewer})
 		return err
 	})},
 	{name: "AddMember, from outside", prepare: onChat(func(e *env, id chat.ID) error {

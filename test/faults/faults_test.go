@@ -40,7 +40,8 @@ type useCase struct {
 // TestStoreFaults makes each statement of each use case fail, one after another. The error is returned,
 // nothing else is sent, and nothing is stored: the attempt without a fault succeeds.
 func TestStoreFaults(t *testing.T) {
-	for area, cases := range map[string][]useCase{"prompts": promptCases, "chats": chatCases, "accounts": accountCases} {
+	for area, cases := range map[string][]useCase{"prompts": promptCases, "chats": chatCases,
+		"accounts": accountCases} {
 		t.Run(area, func(t *testing.T) {
 			s, f, id := openStores(t)
 			e := newEnv(t, s, id)
@@ -87,12 +88,16 @@ func newEnv(t *testing.T, s ports.Stores, id identity.OrgID) *env {
 	mails := &accounts.InvitationMailer{} // with limits of 0, so that no mail is sent
 	registry := fixture.Registry(t)
 	return &env{
-		stores: s, org: &identity.Org{ID: id, SignUp: identity.SignUpOpen, Issuers: []identity.Issuer{{URL: "https://issuer.example"}}},
+		stores: s, org: &identity.Org{ID: id, SignUp: identity.SignUpOpen,
+			Issuers: []identity.Issuer{{URL: "https://issuer.example"}}},
 		system:  identity.System(id, "", "faults", fixture.At),
 		prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, noQuotas),
-		chats: chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.Users, func(identity.OrgID) *chat.Registry { return registry },
-			mails.Limits, func(context.Context, *account.Invitation, *account.Workspace, string) bool { return false }, noQuotas),
-		accounts: accounts.NewService(s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, noNotes{},
+		chats: chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.Users,
+			func(identity.OrgID) *chat.Registry { return registry },
+			mails.Limits, func(context.Context, *account.Invitation, *account.Workspace, string) bool { return false },
+			noQuotas),
+		accounts: accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys,
+			s.Events, noNotes{},
 			func(identity.OrgID) string { return "" }, mails, noQuotas),
 	}
 }

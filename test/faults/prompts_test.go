@@ -54,14 +54,16 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "AddVersion", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, _, err := e.prompts.AddVersion(e.ctx, e.team.Member, id, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"live"}})
+		_, _, err := e.prompts.AddVersion(e.ctx, e.team.Member, id,
+			prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"live"}})
 		return err
 	})},
 	{name: "AddVersion, with a base", prepare: func(e *env) func() error {
 		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
 		base := fixture.Version(e.t, e.stores, e.team.Member, made.ID, "base")
 		return func() error {
-			_, _, err := e.prompts.AddVersion(e.ctx, e.team.Member, made.ID, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: base.ID})
+			_, _, err := e.prompts.AddVersion(e.ctx, e.team.Member, made.ID,
+				prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: base.ID})
 			return err
 		}
 	}},
@@ -71,7 +73,8 @@ var promptCases = []useCase{
 	})},
 	{name: "ChangeVersion", prepare: onPrompt(func(e *env, id prompt.ID) error {
 		_, _, err := e.prompts.ChangeVersion(e.ctx, e.team.Member, id, two, nil, prompt.VersionChanges{
-			Content: func(c prompt.Content) prompt.Content { c.Text = "longer than it was"; return c }, Labels: &[]string{"live"},
+			Content: func(c prompt.Content) prompt.Content { c.Text = "longer than it was"; return c },
+			Labels:  &[]string{"live"},
 		})
 		return err
 	})},
@@ -93,7 +96,8 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "Resolve", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.Resolve(e.ctx, e.team.Member, []prompts.Wanted{{ID: id, Ref: two}, {Name: "Greeting", Ref: one}})
+		_, err := e.prompts.Resolve(e.ctx, e.team.Member,
+			[]prompts.Wanted{{ID: id, Ref: two}, {Name: "Greeting", Ref: one}})
 		return err
 	})},
 	{name: "Shares", prepare: onPrompt(func(e *env, id prompt.ID) error {
@@ -105,11 +109,13 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "Share", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.Share(e.ctx, e.team.Member, id, prompt.Grant{Email: "viewer@" + e.team.Workspace.Slug + ".example", Role: access.Viewer})
+		_, err := e.prompts.Share(e.ctx, e.team.Member, id,
+			prompt.Grant{Email: "viewer@" + e.team.Workspace.Slug + ".example", Role: access.Viewer})
 		return err
 	})},
 	{name: "ChangeShare", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.ChangeShare(e.ctx, e.team.Member, id, e.team.Peer.User, nil, prompt.ShareChanges{Role: new(access.Editor)})
+		_, err := e.prompts.ChangeShare(e.ctx, e.team.Member, id, e.team.Peer.User, nil,
+			prompt.ShareChanges{Role: new(access.Editor)})
 		return err
 	})},
 	{name: "Unshare", prepare: onPrompt(func(e *env, id prompt.ID) error {

@@ -2,19 +2,20 @@
 package faults
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/migrated"
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/statements"
 )
 
 var errOutage = errors.New("the store is away")
@@ -28,8 +29,11 @@ type faults struct {
 	fired bool
 }
 
-// next returns the error of the next statement.
-func (f *faults) next() error {
+// next returns the error of the next statement; none for ROLLBACK, which is not counted.
+func (f *faults) next(query string, _ []driver.NamedValue) error {
+	if query == statements.Rollback {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -66,8 +70,9 @@ func openStores(t *testing.T) (s ports.Stores, f *faults, org identity.OrgID) {
 	t.Helper()
 	f = &faults{}
 	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{
-		URL: secret.New("sqlite:" + filepath.Join(t.TempDir(), "test.db")), MaxConns: 10, StatementTimeout: 10 * time.Second,
-	}, nil, func(c driver.Connector) *sql.DB { return sql.OpenDB(connector{c, f}) })
+		URL: secret.New("sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))), MaxConns: 10,
+		StatementTimeout: proof.Patience,
+	}, nil, func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, f.next)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,69 +82,4 @@ func openStores(t *testing.T) (s ports.Stores, f *faults, org identity.OrgID) {
 		t.Fatal(err)
 	}
 	return db.Stores(), f, ids["one"]
-}
-
-type connector struct {
-	driver.Connector
-	faults *faults
-}
-
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	made, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{made.(wholeConn), c.faults}, nil
-}
-
-// wholeConn is what database/sql uses of a connection.
-type wholeConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.QueryerContext
-	driver.ExecerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-	driver.NamedValueChecker
-}
-
-type conn struct {
-	wholeConn
-	faults *faults
-}
-
-func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.faults.next(); err != nil {
-		return nil, err
-	}
-	return c.wholeConn.QueryContext(ctx, query, args)
-}
-
-func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.faults.next(); err != nil {
-		return nil, err
-	}
-	return c.wholeConn.ExecContext(ctx, query, args)
-}
-
-func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.faults.next(); err != nil {
-		return nil, err
-	}
-	begun, err := c.wholeConn.BeginTx(ctx, opts)
-	return &tx{begun, c.faults}, err
-}
-
-type tx struct {
-	driver.Tx
-	faults *faults
-}
-
-func (t *tx) Commit() error {
-	if err := t.faults.next(); err != nil {
-		return errors.Join(err, t.Rollback())
-	}
-	return t.Tx.Commit()
 }

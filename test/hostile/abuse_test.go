@@ -41,7 +41,8 @@ func TestInvitationsAreNoMailCannon(t *testing.T) {
 		for i := range 5 { // one mailbox under many addresses
 			note(invite(t.Context(), fmt.Sprintf("one+%d@victim.example", i)))
 		}
-		for late := time.Now().Add(program.Patience); len(w.smtp.Letters()) < int(sent.Load()); pause(t.Context(), 10*time.Millisecond) {
+		for late := time.Now().Add(program.Patience); len(w.smtp.Letters()) < int(sent.Load()); pause(t.Context(),
+			10*time.Millisecond) {
 			if time.Now().After(late) { // mails leave after the answer
 				t.Fatalf("%d of %d mails have left", len(w.smtp.Letters()), sent.Load())
 			}

@@ -24,8 +24,10 @@ import (
 
 // unlimitedReads raises the limits of probes and previews, which would end most attacks on child processes.
 var unlimitedReads = []string{
-	"ATRIUM_CONNECTIONS_PROBE_LIMITS_WORKSPACE_PER_MINUTE=10000", "ATRIUM_CONNECTIONS_PROBE_LIMITS_TARGET_PER_HOUR=10000",
-	"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=100000", "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_TARGET_PER_HOUR=100000",
+	"ATRIUM_CONNECTIONS_PROBE_LIMITS_WORKSPACE_PER_MINUTE=10000",
+	"ATRIUM_CONNECTIONS_PROBE_LIMITS_TARGET_PER_HOUR=10000",
+	"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=100000",
+	"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_TARGET_PER_HOUR=100000",
 }
 
 func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
@@ -34,11 +36,13 @@ func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
 		silent := fixture.Listener(t, fixture.Silence)
 		var spaces []string
 		for i := range proof.Sample(8, 19) {
-			a := w.attacker.in("").do(t, "POST", "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).is(t, 201)
+			a := w.attacker.in("").do(t, "POST", "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).is(t,
+				201)
 			spaces = append(spaces, a.at(t, "id"))
 		}
 		credential, _ := w.warehouse(1)
-		connection := w.victims[0].do(t, "POST", "/api/connections", object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
+		connection := w.victims[0].do(t, "POST", "/api/connections",
+			object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
 		preview := func(ctx context.Context, _ int) error {
 			a, err := w.victims[0].try(ctx, "GET", "/api/datasources/warehouse-preview?connection_id="+connection, nil)
 			if err == nil && a.status != http.StatusOK {
@@ -58,7 +62,8 @@ func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
 
 // sheetOf returns the path of a preview of a sheet on a port of loopback.
 func sheetOf(port uint16, name string) string {
-	return "/api/datasources/sheet-preview?url=" + url.QueryEscape(fmt.Sprintf("https://127.0.0.1:%d/%s.csv", port, name))
+	return "/api/datasources/sheet-preview?url=" +
+		url.QueryEscape(fmt.Sprintf("https://127.0.0.1:%d/%s.csv", port, name))
 }
 
 // TestTheChildrenOfAnAttackAreWalled looks at the child processes that serve an attacker. What the wall refuses is
@@ -93,7 +98,8 @@ func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 		}
 		cancel()
 		previews.Wait()
-		for late := time.Now().Add(program.Patience); len(walledChildren(t, w.Pid())) > 0; pause(t.Context(), 10*time.Millisecond) {
+		for late := time.Now().Add(program.Patience); len(walledChildren(t, w.Pid())) > 0; pause(t.Context(),
+			10*time.Millisecond) {
 			if time.Now().After(late) {
 				t.Fatal("children live on after their jobs")
 			}
@@ -147,12 +153,14 @@ func (c child) check(t *testing.T) {
 	if c.status["NoNewPrivs"] != "1" {
 		t.Errorf("child %s can get privileges", c.pid)
 	}
-	const readers = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH // of a root's child, to read files of other users
+	// of a root's child, to read files of other users
+	const readers = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
 	if caps, err := strconv.ParseUint(c.status["CapEff"], 16, 64); err != nil || caps&^readers != 0 {
 		t.Errorf("child %s has the capabilities %s", c.pid, c.status["CapEff"])
 	}
 	for name, want := range map[string]string{
-		"Max cpu time": "3", "Max file size": "0", "Max core file size": "0", "Max open files": "64", "Max locked memory": "0", "Max msgqueue size": "0",
+		"Max cpu time": "3", "Max file size": "0", "Max core file size": "0", "Max open files": "64",
+		"Max locked memory": "0", "Max msgqueue size": "0",
 	} {
 		if got, _, _ := strings.Cut(c.limits[name], " "); got != want {
 			t.Errorf("child %s has the limit %q of %s", c.pid, c.limits[name], name)
@@ -198,15 +206,19 @@ orgs:
 				_, err = c.Write(more)
 			}
 		})
-		credential := object{"host": "127.0.0.1", "port": endless, "database": "d", "username": "u", "password": "p", "tls": "disable"}
+		credential := object{"host": "127.0.0.1", "port": endless, "database": "d", "username": "u", "password": "p",
+			"tls": "disable"}
 		bombs := []func(context.Context) *answer{func(ctx context.Context) *answer {
-			return w.attacker.ask(ctx, "POST", "/api/connections?dry_run=true", object{"kind": "postgres", "credential": credential})
+			return w.attacker.ask(ctx, "POST", "/api/connections?dry_run=true",
+				object{"kind": "postgres", "credential": credential})
 		}}
 		preview := func(file string) string { return "/api/datasources/sheet-preview?url=file:" + file }
 		harmless := "/api/datasources"
 		if database == "" { // files are offered only beside SQLite
 			for name := range w.bombFiles() {
-				bombs = append(bombs, func(ctx context.Context) *answer { return w.attacker.ask(ctx, "GET", preview(name), nil) })
+				bombs = append(bombs, func(ctx context.Context) *answer {
+					return w.attacker.ask(ctx, "GET", preview(name), nil)
+				})
 			}
 			harmless = preview("people.csv")
 		}
@@ -216,10 +228,13 @@ orgs:
 			if a.status < 400 || a.status > 502 || a.status == http.StatusInternalServerError {
 				t.Errorf("%s returns %d: %s", a.call, a.status, a.text)
 			}
-			// TestBombsAreRefusedWithinASecond in adapters/sheet asserts the duration, and logs the time of the processor.
+			// TestBombsAreRefusedWithinASecond in adapters/sheet asserts the duration, and logs the time of the
+			// processor.
 			t.Logf("%s: %d after %s", a.call, a.status, time.Since(begun).Round(time.Millisecond))
 		}
-		statuses := w.under(4, func(ctx context.Context, caller int) int { return bombs[caller%len(bombs)](ctx).status },
+		statuses := w.under(4, func(ctx context.Context, caller int) int {
+			return bombs[caller%len(bombs)](ctx).status
+		},
 			samples, 4*pace, func(ctx context.Context, i int) error {
 				a, err := w.victims[i%len(w.victims)].try(ctx, "GET", harmless, nil)
 				if err == nil && a.status != http.StatusOK {

@@ -94,7 +94,8 @@ func (c *client) patient(t *testing.T, method, path string, body any) *answer {
 	t.Helper()
 	for late := time.Now().Add(4 * program.Patience); ; pause(t.Context(), 200*time.Millisecond) {
 		a := c.do(t, method, path, body)
-		if a.status != http.StatusTooManyRequests || !strings.Contains(a.text, `"code":"rate_limited"`) || time.Now().After(late) {
+		if a.status != http.StatusTooManyRequests || !strings.Contains(a.text, `"code":"rate_limited"`) ||
+			time.Now().After(late) {
 			return a
 		}
 	}

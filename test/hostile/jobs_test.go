@@ -91,7 +91,8 @@ func (w *world) addCard(ctx context.Context, v *client) error {
 // awaitEvents waits until n events of a workspace about added cards are processed. Not all events of a gateway become
 // done: the creation of a customer is reported before Atrium knows the customer's id, and is ignored.
 func awaitEvents(ctx context.Context, db *sql.DB, workspace string, n int) error {
-	const processed = `SELECT COUNT(*) FROM payment_events WHERE workspace_id = $1 AND type = 'setup_intent.succeeded' AND state = 'done'`
+	const processed = `SELECT COUNT(*) FROM payment_events WHERE workspace_id = $1 AND type = 'setup_intent.succeeded'
+		AND state = 'done'`
 	for late := time.Now().Add(2 * program.Patience); ; pause(ctx, 5*time.Millisecond) {
 		var found int
 		if err := db.QueryRowContext(ctx, processed, workspace).Scan(&found); err != nil {

@@ -28,7 +28,8 @@ func TestFilteredListsOfALongTrailDelayNoOtherTenant(t *testing.T) {
 		statuses := w.under(24, func(ctx context.Context, caller int) int {
 			path := []string{
 				"/api/events?type=nothing.at_all", "/api/events?actor=" + id.New("usr"),
-				"/api/events?subject=" + id.New("con"), "/api/prompt-templates?q=nothing", "/api/chat-templates?q=nothing",
+				"/api/events?subject=" + id.New("con"), "/api/prompt-templates?q=nothing",
+				"/api/chat-templates?q=nothing",
 				"/api/events?type=nothing.at_all&created_after=2020-01-01T00:00:00Z",
 			}[caller%6]
 			return w.attacker.status(ctx, "GET", path, nil)
@@ -63,7 +64,8 @@ func (w *world) seedEvents(t *testing.T, n int) {
 				id.New("evt"), w.attacker.workspace, j, j, now)
 		}
 		_, err := tx.ExecContext(t.Context(), `INSERT INTO events
-			(id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address) VALUES `+values.String())
+			(id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
+			VALUES `+values.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +111,8 @@ func TestOnePersonsProgramsShareOneLimitOfStreams(t *testing.T) {
 			}
 		}
 		w.report(quiet, w.measure(samples, pace, w.reads), statuses)
-		refused := statuses[http.StatusConflict] + statuses[http.StatusTooManyRequests] // stream_limit_reached, rate_limited
+		// stream_limit_reached, rate_limited
+		refused := statuses[http.StatusConflict] + statuses[http.StatusTooManyRequests]
 		if open := statuses[http.StatusOK]; refused == 0 || open > 200 || len(statuses) > 3 {
 			t.Errorf("one person's programs got these statuses for streams: %v", statuses)
 		}
@@ -138,7 +141,8 @@ func TestAnonymousDownloadsDelayNoOne(t *testing.T) {
 		stranger := *w.attacker
 		stranger.token, stranger.workspace = "", ""
 		statuses := w.under(8, func(ctx context.Context, caller int) int {
-			return stranger.status(ctx, "GET", []string{"/api/openapi.json", "/api/docs/swagger-ui-bundle.js"}[caller%2], nil)
+			return stranger.status(ctx, "GET",
+				[]string{"/api/openapi.json", "/api/docs/swagger-ui-bundle.js"}[caller%2], nil)
 		}, samples, pace, w.reads)
 		if statuses[http.StatusTooManyRequests] == 0 {
 			t.Errorf("downloads without a credential were answered %v", statuses)
@@ -153,7 +157,8 @@ func (w *world) stream(t *testing.T, token string) (net.Conn, int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "GET /api/presence/stream HTTP/1.1\r\nHost: arena.example\r\nAuthorization: Bearer %s\r\n\r\n", token)
+	fmt.Fprintf(conn, "GET /api/presence/stream HTTP/1.1\r\nHost: arena.example\r\nAuthorization: Bearer %s\r\n\r\n",
+		token)
 	var version string
 	var status int
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))

@@ -30,7 +30,8 @@ func TestAPartnersIssuerTakesOverNoAccount(t *testing.T) {
 		var tokens []string
 		for i := range 50 {
 			claims := partner.Claims("atrium", time.Now())
-			claims["sub"], claims["email"], claims["groups"] = fmt.Sprint("evil-", i), "ceo@arena.example", []string{"ops"}
+			claims["sub"], claims["email"], claims["groups"] = fmt.Sprint("evil-", i), "ceo@arena.example",
+				[]string{"ops"}
 			tokens = append(tokens, partner.Token(claims))
 		}
 		var next atomic.Int64
@@ -63,7 +64,8 @@ func TestStrangersStayOutsideUnlessTheOrgIsOpen(t *testing.T) {
 		statuses := w.under(4, func(ctx context.Context, _ int) int {
 			return strangers[int(next.Add(1))%len(strangers)].status(ctx, "GET", "/api/me", nil)
 		}, samples, pace, w.reads)
-		if statuses[http.StatusOK] > 0 || statuses[http.StatusForbidden] == 0 || statuses[http.StatusTooManyRequests] == 0 {
+		if statuses[http.StatusOK] > 0 || statuses[http.StatusForbidden] == 0 ||
+			statuses[http.StatusTooManyRequests] == 0 {
 			t.Errorf("strangers were answered %v", statuses)
 		}
 	})
@@ -75,7 +77,8 @@ func TestWhoIsRemovedKeepsNoKey(t *testing.T) {
 		mate := w.stranger("mate")
 		me := mate.do(t, "GET", "/api/me", nil).is(t, 200)
 		path := "/api/workspaces/" + w.attacker.workspace
-		invited := w.attacker.do(t, "POST", path+"/invitations", object{"email": "mate@arena.example", "role": "admin"}).is(t, 201)
+		invited := w.attacker.do(t, "POST", path+"/invitations",
+			object{"email": "mate@arena.example", "role": "admin"}).is(t, 201)
 		token := invited.at(t, "accept_url")
 		token = token[strings.LastIndexAny(token, "#/=")+1:]
 		mate.do(t, "POST", "/api/invitations/accept", object{"token": token}).is(t, 200)

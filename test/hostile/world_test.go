@@ -63,6 +63,9 @@ orgs:
       plans:
         - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
 `, rules), settings...)
+	if out, err := d.Command(suite.Binary(t), "migrate").CombinedOutput(); err != nil {
+		t.Fatalf("migrate: %v: %s", err, out)
+	}
 	var keys []string
 	for i := range victimCount {
 		name := "victim-" + strconv.Itoa(i)
@@ -75,7 +78,8 @@ orgs:
 	return w
 }
 
-// deploy prepares a node with an issuer and a mail server. orgs is YAML, in which ISSUER stands for the URL of the issuer.
+// deploy prepares a node with an issuer and a mail server. orgs is YAML, in which ISSUER stands for the URL of the
+// issuer.
 func deploy(t *testing.T, database, orgs string, settings ...string) (*world, *program.Deployment) {
 	t.Helper()
 	w := &world{t: t, issuer: fixture.NewIssuer(t, "ES256"), smtp: fixture.NewSMTP(t, "none"), http: newHTTP()}
@@ -119,7 +123,8 @@ func (w *world) warehouse(tables int) (credential object, network *fixture.Proxy
 	}
 	defer db.Close()
 	for i := range tables {
-		if _, err := db.ExecContext(w.t.Context(), fmt.Sprintf(`CREATE TABLE people_%d (email TEXT NOT NULL, name TEXT)`, i)); err != nil {
+		if _, err := db.ExecContext(w.t.Context(),
+			fmt.Sprintf(`CREATE TABLE people_%d (email TEXT NOT NULL, name TEXT)`, i)); err != nil {
 			w.t.Fatal(err)
 		}
 	}

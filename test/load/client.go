@@ -55,7 +55,9 @@ func (p *program) request(method, path, token, body string, headers ...string) [
 // load sends requests on several connections at once, each when the one before is answered, and
 // returns how long each took, shortest first, and how long all of them, those that were under way at the
 // end included. Any answer but one of success is an error.
-func (t target) load(ctx context.Context, connections int, d time.Duration) (took []time.Duration, all time.Duration, err error) {
+func (t target) load(
+	ctx context.Context, connections int, d time.Duration,
+) (took []time.Duration, all time.Duration, err error) {
 	open, err := t.dialMany(ctx, connections)
 	defer func() {
 		for _, c := range open {

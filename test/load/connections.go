@@ -30,11 +30,15 @@ func connect(ctx context.Context, d database, owner person, n int) error {
 		`{"step":"authenticate","result":"ok","us":7300},{"step":"database","result":"ok","us":410},{"step":"read","result":"ok","us":900},{"step":"privileges","result":"warning","us":700,"code":"credential_can_write"}]`
 	rows := make([]connectionRow, n)
 	for i := range rows {
-		rows[i] = connectionRow{ID: id.New("con"), Workspace: owner.Workspace, Owner: owner.User, Config: config, Checks: checks, At: time.Now().UnixMicro()}
+		rows[i] = connectionRow{ID: id.New("con"), Workspace: owner.Workspace, Owner: owner.User, Config: config,
+			Checks: checks, At: time.Now().UnixMicro()}
 	}
 	_, err = db.NamedExecContext(ctx, `
-		INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint, secret_updated_at, credential_revision,
-			server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at, created_by, revoked_at, revision, created_at, updated_at)
-		VALUES (:id, '', :workspace, 'postgres', 'The shop', 'active', :config, '["password"]', '0123456789abcdef', :at, 1, 'PostgreSQL', '15.4', TRUE, :checks, '', 0, 0, :at, :owner, 0, 1, :at, :at)`, rows)
+		INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint,
+		secret_updated_at, credential_revision,
+			server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at,
+			created_by, revoked_at, revision, created_at, updated_at)
+		VALUES (:id, '', :workspace, 'postgres', 'The shop', 'active', :config, '["password"]', '0123456789abcdef', :at,
+		1, 'PostgreSQL', '15.4', TRUE, :checks, '', 0, 0, :at, :owner, 0, 1, :at, :at)`, rows)
 	return err
 }

@@ -44,8 +44,10 @@ func crowd(ctx context.Context, d database, owner person, n, operators int) ([]p
 		token := account.NewToken()
 		hash := token.Hash()
 		rows[i] = crowdRow{
-			User: id.New("usr"), Key: id.New("key"), Org: org, Workspace: owner.Workspace, Email: fmt.Sprintf("person-%d@example.com", i),
-			Role: int(identity.Member), Operator: i < operators, Hash: hash[:], At: time.Now().UnixMicro(), token: token.Reveal(),
+			User: id.New("usr"), Key: id.New("key"), Org: org, Workspace: owner.Workspace,
+			Email: fmt.Sprintf("person-%d@example.com", i),
+			Role:  int(identity.Member), Operator: i < operators, Hash: hash[:], At: time.Now().UnixMicro(),
+			token: token.Reveal(),
 		}
 		people[i] = person{User: rows[i].User, Workspace: owner.Workspace, Token: rows[i].token}
 	}
@@ -53,11 +55,13 @@ func crowd(ctx context.Context, d database, owner person, n, operators int) ([]p
 }
 
 const (
-	crowdUsers = `INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator, operator_by_hand, default_workspace_id, revision, created_at, updated_at)
+	crowdUsers = `INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator,
+		operator_by_hand, default_workspace_id, revision, created_at, updated_at)
 		VALUES (:user, :org, :email, :email, TRUE, 'Somebody', FALSE, :operator, :operator, '', 1, :at, :at)`
 	crowdMemberships = `INSERT INTO memberships (workspace_id, user_id, role, by_hand, revision, created_at, updated_at)
 		VALUES (:workspace, :user, :role, :role, 1, :at, :at)`
-	crowdKeys = `INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
+	crowdKeys = `INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint,
+		expires_at, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
 		VALUES (:key, :org, :workspace, :user, FALSE, 'k', :role, :hash, '0000', 0, :at, 0, :user, '', 1, :at, :at)`
 )
 

@@ -19,18 +19,21 @@ func exchange(ctx context.Context, p *program, token string) (target, error) {
 		var chat struct {
 			ID string `json:"id"`
 		}
-		if err := p.post(ctx, "/api/chat-templates", token, `{"name":"Support","status":"published","greeting":"Hello! How can I help?","conversation_starters":["Where is my order?","Talk to a person"]}`, &chat); err != nil {
+		if err := p.post(ctx, "/api/chat-templates", token,
+			`{"name":"Support","status":"published","greeting":"Hello! How can I help?","conversation_starters":["Where is my order?","Talk to a person"]}`, &chat); err != nil {
 			return t, err
 		}
 		for range embedsEach {
 			var embed struct {
 				Token string `json:"token"`
 			}
-			if err := p.post(ctx, "/api/chat-templates/"+chat.ID+"/embed-tokens", token, `{"name":"Site","allowed_origins":["https://www.example.com","https://*.shop.example"],"rate_limit":{"per_minute":600}}`, &embed); err != nil {
+			if err := p.post(ctx, "/api/chat-templates/"+chat.ID+"/embed-tokens", token,
+				`{"name":"Site","allowed_origins":["https://www.example.com","https://*.shop.example"],"rate_limit":{"per_minute":600}}`, &embed); err != nil {
 				return t, err
 			}
 			body := fmt.Sprintf(`{"token":%q,"visitor":"customer-42"}`, embed.Token)
-			t.requests = append(t.requests, p.request("POST", "/api/embed/sessions", "", body, "Origin: https://www.example.com"))
+			t.requests = append(t.requests,
+				p.request("POST", "/api/embed/sessions", "", body, "Origin: https://www.example.com"))
 		}
 	}
 	return t, nil

@@ -19,12 +19,14 @@ const floorArgument = "floor"
 // floorQuery reads the active version of a template for the holder of an API key in one statement. An answer needs at
 // least this.
 const floorQuery = `
-	SELECT v.id, v.template_id, v.number, v.text, v.format, v.variables, v.model_config, v.content_hash, v.commit_message,
+	SELECT v.id, v.template_id, v.number, v.text, v.format, v.variables, v.model_config, v.content_hash,
+	v.commit_message,
 		v.first_activated_at, v.revision, v.created_by, v.created_at, v.updated_at,
 		COALESCE((SELECT string_agg(l.label, ',') FROM prompt_labels l WHERE l.version_id = v.id), '')
 	FROM api_keys k
 	JOIN memberships m ON m.workspace_id = k.workspace_id AND m.user_id = k.user_id
-	JOIN prompt_templates t ON t.workspace_id = k.workspace_id AND t.deleted_at = 0 AND (t.owner_id = k.user_id OR t.visibility = 'workspace')
+	JOIN prompt_templates t ON t.workspace_id = k.workspace_id AND t.deleted_at = 0 AND (t.owner_id = k.user_id
+	OR t.visibility = 'workspace')
 	JOIN prompt_versions v ON v.id = t.active_version_id
 	WHERE k.hash = ? AND k.revoked_at = 0 AND t.id = ?`
 
@@ -124,8 +126,8 @@ func serveUntil(ctx context.Context, addr string, h http.Handler) error {
 func readFloor(row *sql.Row) (v floorVersion, err error) {
 	var variables, model, labels string
 	var activated, created, updated int64
-	if err := row.Scan(&v.ID, &v.Template, &v.Number, &v.Text, &v.Format, &variables, &model, &v.ContentHash, &v.CommitMessage,
-		&activated, &v.Revision, &v.CreatedBy, &created, &updated, &labels); err != nil {
+	if err := row.Scan(&v.ID, &v.Template, &v.Number, &v.Text, &v.Format, &variables, &model, &v.ContentHash,
+		&v.CommitMessage, &activated, &v.Revision, &v.CreatedBy, &created, &updated, &labels); err != nil {
 		return v, err
 	}
 	const layout = "2006-01-02T15:04:05.000Z07:00"

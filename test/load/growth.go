@@ -77,7 +77,8 @@ func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes 
 			{name: "events of one type", target: newTarget(p, "/api/events?type=prompt_template.created", owner.Token)},
 			{name: "active version", target: newTarget(p, one.active(), owner.Token)},
 			{name: "rename a prompt", target: p.repeats(
-				p.request("PATCH", one.path(), owner.Token, `{"description":"One"}`), p.request("PATCH", one.path(), owner.Token, `{"description":"Other"}`))},
+				p.request("PATCH", one.path(), owner.Token, `{"description":"One"}`),
+				p.request("PATCH", one.path(), owner.Token, `{"description":"Other"}`))},
 		}), sizes[1:])
 	})
 }
@@ -165,7 +166,8 @@ func fill(ctx context.Context, d database, n int, owner, member person) error {
 	var shared []templateRow
 	for i := range rows {
 		rows[i] = templateRow{
-			ID: id.New(prompt.Prefix), Event: id.New("evt"), Org: org, Workspace: owner.Workspace, Owner: owner.User, Name: fmt.Sprintf("folder-%d/prompt-%d", i%4, i),
+			ID: id.New(prompt.Prefix), Event: id.New("evt"), Org: org, Workspace: owner.Workspace, Owner: owner.User,
+			Name:       fmt.Sprintf("folder-%d/prompt-%d", i%4, i),
 			Visibility: string(access.Private), At: time.Now().UnixMicro(),
 		}
 		if i%(n/mayRead) != 0 || i/(n/mayRead) >= mayRead {
@@ -177,7 +179,8 @@ func fill(ctx context.Context, d database, n int, owner, member person) error {
 		case 1:
 			rows[i].Visibility = string(access.Workspace)
 		case 2:
-			shared = append(shared, templateRow{ID: rows[i].ID, Workspace: owner.Workspace, Owner: member.User, At: rows[i].At})
+			shared = append(shared, templateRow{ID: rows[i].ID, Workspace: owner.Workspace, Owner: member.User,
+				At: rows[i].At})
 		}
 	}
 	if err := insert(ctx, db, rows, fillTemplates, fillEvents); err != nil {
@@ -187,12 +190,17 @@ func fill(ctx context.Context, d database, n int, owner, member person) error {
 }
 
 const (
-	fillTemplates = `INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata, visibility, protected, search,
-		active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at, deleted_at)
-	VALUES (:id, :workspace, :owner, :name, :name, 'text', 'Turns a transcript into a summary.', '["sales"]', '{}', :visibility, FALSE, :name,
+	fillTemplates = `INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags,
+		metadata, visibility, protected, search,
+		active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at, created_by,
+		updated_at, deleted_at)
+	VALUES (:id, :workspace, :owner, :name, :name, 'text', 'Turns a transcript into a summary.', '["sales"]', '{}',
+	:visibility, FALSE, :name,
 		'', 0, 0, '', 0, 1, :at, :owner, :at, 0)`
-	fillShares = `INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision, created_at, updated_at)
+	fillShares = `INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by,
+		revision, created_at, updated_at)
 	VALUES (:id, :workspace, :owner, 1, 0, :owner, 1, :at, :at)`
-	fillEvents = `INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
+	fillEvents = `INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at,
+		request_id, address)
 	VALUES (:event, :org, :workspace, 'prompt_template.created', :owner, '', :id, '{}', :at, 'req_1', '192.0.2.1')`
 )

@@ -25,7 +25,8 @@ import (
 // The first load therefore has so many users that none comes twice within a second. In the second load most users
 // do, as often as the rate limit of heartbeats allows.
 func heartbeats(ctx context.Context, m *machine) error {
-	m.section("Heartbeats", "", "bare handler", "`GET /api/me`", "heartbeats", "/ bare handler (aim ≥ 0.7)", "/ `GET /api/me`", "p50, p99", "allocations", "CPU")
+	m.section("Heartbeats", "", "bare handler", "`GET /api/me`", "heartbeats", "/ bare handler (aim ≥ 0.7)",
+		"/ `GET /api/me`", "p50, p99", "allocations", "CPU")
 	return m.onEach(ctx, "heartbeats", func(d database, data string) error { return m.heartbeatsOn(ctx, d, data) })
 }
 
@@ -73,7 +74,8 @@ func (m *machine) heartbeatsOn(ctx context.Context, d database, data string) err
 		}
 		bare, me, heart := contestants[0], contestants[1], contestants[2]
 		allocations, cpu := heart.each()
-		m.row(d.named()+", "+load.name, bare.rate(), me.rate(), heart.rate(), heart.ratio(), ratio(median(heart.perSecond)/median(me.perSecond)), heart.percentiles(), allocations, cpu)
+		m.row(d.named()+", "+load.name, bare.rate(), me.rate(), heart.rate(), heart.ratio(),
+			ratio(median(heart.perSecond)/median(me.perSecond)), heart.percentiles(), allocations, cpu)
 	}
 	return nil
 }
@@ -112,7 +114,8 @@ const (
 )
 
 // heartbeat extends the device that present inserted, with the longest TTL.
-var heartbeat = fmt.Sprintf(`{"device_id":%q,"device_kind":"web","ttl_seconds":%d}`, crowdDevice, presence.MaxTTL/time.Second)
+var heartbeat = fmt.Sprintf(`{"device_id":%q,"device_kind":"web","ttl_seconds":%d}`, crowdDevice,
+	presence.MaxTTL/time.Second)
 
 // presentRow is a presence as present stores it.
 type presentRow struct {
@@ -137,15 +140,19 @@ func present(ctx context.Context, d database, people []person, ttl time.Duration
 		return err
 	}
 	now := time.Now()
-	devices := fmt.Sprintf(`[{"id":%q,"kind":"web","seen_at":%d,"ttl":%d}]`, crowdDevice, now.UnixMicro(), ttl/time.Second)
+	devices := fmt.Sprintf(`[{"id":%q,"kind":"web","seen_at":%d,"ttl":%d}]`, crowdDevice, now.UnixMicro(),
+		ttl/time.Second)
 	rows := make([]presentRow, len(people))
 	for i, who := range people {
-		rows[i] = presentRow{ID: id.New(presence.Prefix), Org: org, User: who.User, Devices: devices, At: now.UnixMicro(), Due: now.Add(ttl).UnixMicro(), Seq: i + 1}
+		rows[i] = presentRow{ID: id.New(presence.Prefix), Org: org, User: who.User, Devices: devices,
+			At: now.UnixMicro(), Due: now.Add(ttl).UnixMicro(), Seq: i + 1}
 	}
 	if err := insert(ctx, db, rows, `
-		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status, passing_text, passing_emoji,
+		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status,
+		passing_text, passing_emoji,
 			passing_until, claimed_at, devices, active_at, seen_at, shown, due_at, seq, life, deleted)
-		VALUES (:id, :org, :user, '', '', '', '', '', '', 0, 0, :devices, :at, :at, 'online', :due, :seq, 1, FALSE)`); err != nil {
+		VALUES (:id, :org, :user, '', '', '', '', '', '', 0, 0, :devices, :at, :at, 'online', :due, :seq, 1,
+		FALSE)`); err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, db.Rebind(`INSERT INTO presence_seqs (org_id, seq) VALUES (?, ?)`), org, len(rows))
@@ -163,7 +170,8 @@ func (m *machine) serveAuthenticator(ctx context.Context, d database) (*program,
 // authenticate serves until ctx ends. It is net/http with Atrium's look-up of an API key, including its caches. The
 // answer to a valid key is empty.
 func authenticate(ctx context.Context, addr, databaseURL string) error {
-	db, closeAll, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(databaseURL), MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"}, nil, sql.OpenDB)
+	db, closeAll, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(databaseURL), MaxConns: 20,
+		StatementTimeout: 10 * time.Second, Synchronous: "full"}, nil, sql.OpenDB)
 	if err != nil {
 		return err
 	}
@@ -177,7 +185,7 @@ func authenticate(ctx context.Context, addr, databaseURL string) error {
 	if err := errors.Join(plain.GetContext(ctx, &org, `SELECT id FROM orgs`), plain.Close()); err != nil {
 		return err
 	}
-	service := accounts.NewService(nil, nil, nil, nil, nil, db.Stores().Keys, nil, nil, nil, nil, nil)
+	service := accounts.NewService(nil, nil, nil, nil, nil, nil, db.Stores().Keys, nil, nil, nil, nil, nil)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ready", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST "+presencePath, func(w http.ResponseWriter, r *http.Request) {

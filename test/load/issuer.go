@@ -35,10 +35,13 @@ func startIssuer(ctx context.Context) (*issuer, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	i := &issuer{url: "http://" + l.Addr().String(), key: key, server: &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}}
-	mux.HandleFunc("GET /.well-known/openid-configuration", answers(map[string]any{"issuer": i.url, "jwks_uri": i.url + "/keys"}))
+	i := &issuer{url: "http://" + l.Addr().String(), key: key,
+		server: &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}}
+	mux.HandleFunc("GET /.well-known/openid-configuration",
+		answers(map[string]any{"issuer": i.url, "jwks_uri": i.url + "/keys"}))
 	mux.HandleFunc("GET /keys", answers(map[string]any{"keys": []any{map[string]any{
-		"kty": "RSA", "alg": "RS256", "use": "sig", "n": base64url(key.N.Bytes()), "e": base64url(big.NewInt(int64(key.E)).Bytes()),
+		"kty": "RSA", "alg": "RS256", "use": "sig", "n": base64url(key.N.Bytes()),
+		"e": base64url(big.NewInt(int64(key.E)).Bytes()),
 	}}}))
 	go func() { _ = i.server.Serve(l) }() // Atrium tells of keys that it cannot get
 	return i, nil

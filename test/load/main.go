@@ -43,9 +43,10 @@ type part struct {
 // each other.
 var parts = []part{
 	{"throughput", []string{"The active version of a prompt", "Authentication"}, throughput},
+	{"sessions", []string{"Sessions"}, sessions},
 	{"operations", []string{"Operations"}, operations},
 	{"growth", []string{"Large workspaces"}, growth},
-	{"payments", []string{"Payments"}, payments},
+	{"payments", []string{"Payments", "Reads of payments"}, payments},
 	{"heartbeats", []string{"Heartbeats"}, heartbeats},
 	{"streams", []string{"Streams"}, streams},
 	{"written", []string{"What presence writes"}, written},
@@ -78,7 +79,8 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", strings.Join(names, ","), "what to measure, with commas between")
 	driver := flags.String("engine", "", "sqlite or postgres alone")
 	round := flags.Duration("round", time.Second, "how long each of those that take turns is loaded at a time")
-	into := flags.String("into", "", "a document whose tables of the same names take the figures over, such as docs/benchmarks.md")
+	into := flags.String("into", "", "a document whose tables of the same names take the figures over, such as "+
+		"docs/benchmarks.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

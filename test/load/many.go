@@ -14,7 +14,8 @@ const (
 // manyConnections measures what 2,000 connections take that wait, and what they take that all read the
 // active version of a prompt as often as they can.
 func manyConnections(ctx context.Context, m *machine) error {
-	m.section("2,000 connections", "", "resident, none", "waiting", "all asking", "answers", "/ floor", "p50, p99", "CPU, all asking", "CPU a request")
+	m.section("2,000 connections", "", "resident, none", "waiting", "all asking", "answers", "/ floor", "p50, p99",
+		"CPU, all asking", "CPU a request")
 	return m.onEach(ctx, "many", func(d database, data string) error { return m.manyOn(ctx, d, data) })
 }
 
@@ -50,8 +51,10 @@ func (m *machine) manyOn(ctx context.Context, d database, data string) error {
 		return err
 	}
 	n, cpu := float64(len(took)), after.since(before).cpu
-	m.row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/tookFor.Seconds()), ratio(n/tookFor.Seconds()/(float64(len(base))/baseFor.Seconds())),
-		ms(percentile(took, 50))+", "+ms(percentile(took, 99)), cores(cpu/tookFor.Seconds()), fmt.Sprintf("%.0f µs", cpu/n*1e6))
+	m.row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/tookFor.Seconds()),
+		ratio(n/tookFor.Seconds()/(float64(len(base))/baseFor.Seconds())),
+		ms(percentile(took, 50))+", "+ms(percentile(took, 99)), cores(cpu/tookFor.Seconds()),
+		fmt.Sprintf("%.0f µs", cpu/n*1e6))
 	return nil
 }
 

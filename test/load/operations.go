@@ -52,7 +52,8 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 		return err
 	}
 	defer floor.stop()
-	contestants := append([]*contestant{{name: "the floor", target: newTarget(floor, w.prompts[0].active(), owner.Token)}}, w.operations()...)
+	contestants := append([]*contestant{
+		{name: "the floor", target: newTarget(floor, w.prompts[0].active(), owner.Token)}}, w.operations()...)
 	if err := m.inRounds(ctx, 16, contestants); err != nil {
 		return err
 	}
@@ -140,11 +141,15 @@ func (w *workspace) operations() []*contestant {
 	all := []*contestant{
 		{name: "`GET /api/me`", target: get(me)},
 		{name: "`GET` events, 20", target: get("/api/events")},
-		{name: "`PATCH /api/me`", target: w.repeats(w.request("PATCH", me, by, `{"name":"Ann"}`), w.request("PATCH", me, by, `{"name":"Anna"}`))},
+		{name: "`PATCH /api/me`", target: w.repeats(w.request("PATCH", me, by, `{"name":"Ann"}`),
+			w.request("PATCH", me, by, `{"name":"Anna"}`))},
 		{name: "prompts: `GET` active version", target: get(one.active())},
 		{name: "prompts: `GET` list of 20", target: get(promptsPath)},
-		{name: "prompts: `POST resolve` of 20", target: post(promptsPath+"/resolve", `{"refs":[`+strings.Join(refs, ",")+`]}`)},
-		{name: "prompts: `POST render`", target: post(one.path()+"/render", `{"variables":{"customer":"Ann","language":"English","transcript":"Hello."}}`)},
+		{name: "prompts: `POST resolve` of 20",
+			target: post(promptsPath+"/resolve", `{"refs":[`+strings.Join(refs, ",")+`]}`)},
+		{name: "prompts: `POST render`",
+			target: post(one.path()+"/render",
+				`{"variables":{"customer":"Ann","language":"English","transcript":"Hello."}}`)},
 		{name: "prompts: `POST activate`", target: w.activations()},
 		{name: "prompts: `POST` version, idempotent", target: w.versions()},
 		{name: "chats: `GET` list of 20", target: get(chatsPath)},
@@ -170,7 +175,8 @@ func (w *workspace) activations() target {
 	var requests [][]byte
 	for i := range 2 {
 		for _, p := range w.prompts {
-			requests = append(requests, w.request("POST", p.path()+"/versions/"+p.versions[i]+"/activate", w.owner.Token, "{}"))
+			requests = append(requests, w.request("POST", p.path()+"/versions/"+p.versions[i]+"/activate",
+				w.owner.Token, "{}"))
 		}
 	}
 	return w.repeats(requests...)
@@ -182,7 +188,8 @@ func (w *workspace) versions() target {
 	t := w.repeats()
 	t.make = func(n int64) []byte {
 		p := w.prompts[1+int(n)%(len(w.prompts)-1)]
-		return w.request("POST", p.path()+"/versions", w.owner.Token, body, fmt.Sprintf("Idempotency-Key: version-%d", n))
+		return w.request("POST", p.path()+"/versions", w.owner.Token, body,
+			fmt.Sprintf("Idempotency-Key: version-%d", n))
 	}
 	return t
 }
@@ -192,7 +199,8 @@ func (w *workspace) greetings() target {
 	var requests [][]byte
 	for _, greeting := range []string{"Hello!", "Good day!"} {
 		for _, path := range w.chats {
-			requests = append(requests, w.request("PATCH", path, w.owner.Token, fmt.Sprintf(`{"greeting":%q}`, greeting)))
+			requests = append(requests, w.request("PATCH", path, w.owner.Token,
+				fmt.Sprintf(`{"greeting":%q}`, greeting)))
 		}
 	}
 	return w.repeats(requests...)

@@ -43,34 +43,48 @@ func payments(ctx context.Context, m *machine) error {
 	if err := os.WriteFile(secrets, []byte(stripeKey), 0o600); err != nil {
 		return err
 	}
-	if err := os.WriteFile(config, fmt.Appendf(nil, "orgs: [{slug: default, payments: {gateway: stripe, webhook_secrets: [%q], stripe: {secret_key: %q, publishable_key: pk_test_1, base_url: %q}}}]\n",
-		"file:"+secrets, "file:"+secrets, gateway.URL), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		fmt.Appendf(nil, "orgs: [{slug: default, payments: {gateway: stripe, webhook_secrets: [%q], stripe: "+
+			"{secret_key: %q, publishable_key: pk_test_1, base_url: %q}}}]\n",
+			"file:"+secrets, "file:"+secrets, gateway.URL), 0o600); err != nil {
 		return err
 	}
 	m.section("Payments", "", "compared with", "takes", "Atrium takes", "more", "ratio (aim ≤ 1.3)")
-	return m.onEach(ctx, "payments", func(d database, data string) error { return m.paymentsOn(ctx, d, data, config, gateway.URL, s) })
+	var reads []contest
+	err = m.onEach(ctx, "payments", func(d database, data string) error {
+		found, err := m.paymentsOn(ctx, d, data, config, gateway.URL, s)
+		reads = append(reads, found)
+		return err
+	})
+	if err == nil {
+		m.tableOfReads(reads)
+	}
+	return err
 }
 
-func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock string, s *stall) error {
+func (m *machine) paymentsOn(
+	ctx context.Context, d database, data, config, mock string, s *stall,
+) (reads contest, err error) {
 	b, err := m.serveBeside(ctx, d, data, "--config", config)
 	if err != nil {
-		return err
+		return reads, err
 	}
 	defer b.stop()
 	db, err := d.open("")
 	if err != nil {
-		return err
+		return reads, err
 	}
 	defer db.Close()
 
-	intents := b.atrium.repeats(b.atrium.request("POST", "/api/payments/setup-intent", b.owner.Token, `{"usage":"off_session"}`))
+	intents := b.atrium.repeats(b.atrium.request("POST", "/api/payments/setup-intent", b.owner.Token,
+		`{"usage":"off_session"}`))
 	methods := newTarget(b.atrium, "/api/payments/methods", b.owner.Token)
 	if _, _, err := intents.load(ctx, 1, time.Millisecond); err != nil { // makes the customer
-		return err
+		return reads, err
 	}
 	customer, err := theCustomer(ctx, d)
 	if err != nil {
-		return err
+		return reads, err
 	}
 	age := func() error { // as if the mirror had been read more than a minute ago
 		_, err := db.ExecContext(ctx, `UPDATE payment_customers SET wallet_at = 0`)
@@ -80,17 +94,22 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 	read := newTarget(b.floor, b.prompt.active(), b.owner.Token)
 	for _, c := range []comparison{
 		{name: "`POST setup-intent`", with: "stripe-go, its one call", bare: bare.setupIntent, atrium: intents},
-		{name: "`GET methods`, read again", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},
+		{name: "`GET methods`, read again", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods,
+			before: age},
 		{name: "`GET methods`, of the mirror", with: "the floor", floor: read, atrium: methods},
 	} {
 		if err := m.comparePayment(ctx, d, c); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+			return reads, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
-	return m.whileHanging(ctx, d, s, newTarget(b.atrium, "/api/payments/subscriptions/me", b.owner.Token), func() error {
-		_, err := db.ExecContext(ctx, `UPDATE payment_customers SET subscription_at = 0`)
-		return err
-	})
+	if reads, err = m.paymentReads(ctx, d, b); err != nil {
+		return reads, err
+	}
+	return reads, m.whileHanging(ctx, d, s, newTarget(b.atrium, "/api/payments/subscriptions/me", b.owner.Token),
+		func() error {
+			_, err := db.ExecContext(ctx, `UPDATE payment_customers SET subscription_at = 0`)
+			return err
+		})
 }
 
 // stall is a proxy that can stop answering.
@@ -186,7 +205,8 @@ func (m *machine) comparePayment(ctx context.Context, d database, c comparison) 
 	if err != nil {
 		return err
 	}
-	m.row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]), ratio(float64(medians[1])/float64(medians[0])))
+	m.row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]),
+		ratio(float64(medians[1])/float64(medians[0])))
 	return nil
 }
 
@@ -203,13 +223,16 @@ type bare struct{ setupIntent, wallet func() error }
 
 func bareStripe(ctx context.Context, url, customer string) bare {
 	api := stripe.NewClient(stripeKey, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
-		URL: stripe.String(url), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
+		URL: stripe.String(url), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false),
+		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
 	})))
 	return bare{
 		setupIntent: func() error {
 			_, err := api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
-				Customer: stripe.String(customer), Usage: stripe.String("off_session"), Metadata: map[string]string{"key": "atrium_1"},
-				AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
+				Customer: stripe.String(customer), Usage: stripe.String("off_session"),
+				Metadata: map[string]string{"key": "atrium_1"},
+				AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{
+					Enabled: stripe.Bool(true)},
 			})
 			return err
 		},
@@ -217,7 +240,9 @@ func bareStripe(ctx context.Context, url, customer string) bare {
 			if _, err := api.V1Customers.Retrieve(ctx, customer, nil); err != nil {
 				return err
 			}
-			for _, err := range api.V1Customers.ListPaymentMethods(ctx, &stripe.CustomerListPaymentMethodsParams{ListParams: stripe.ListParams{Limit: stripe.Int64(100)}, Customer: stripe.String(customer)}).All(ctx) {
+			for _, err := range api.V1Customers.ListPaymentMethods(ctx,
+				&stripe.CustomerListPaymentMethodsParams{ListParams: stripe.ListParams{Limit: stripe.Int64(100)},
+					Customer: stripe.String(customer)}).All(ctx) {
 				if err != nil {
 					return err
 				}

@@ -49,8 +49,10 @@ func (m *machine) serveAtrium(ctx context.Context, d database, data string, flag
 	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000",
 		"ATRIUM_SERVER_CONCURRENCY_PER_CALLER=1000", "ATRIUM_SERVER_CONCURRENCY_PER_WORKSPACE=1000",
 		"ATRIUM_SERVER_STREAMS_PER_WORKSPACE=1000000", "ATRIUM_SERVER_STREAMS_PER_ADDRESS=1000000",
-		"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=100000", "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_TARGET_PER_HOUR=100000",
-		"ATRIUM_PAYMENTS_CARD_LIMITS_SETUP_INTENTS_PER_HOUR=0", "ATRIUM_PAYMENTS_CARD_LIMITS_OPEN_SETUP_INTENTS=0", "ATRIUM_METRICS_ADDR="+metrics)
+		"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=100000",
+		"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_TARGET_PER_HOUR=100000",
+		"ATRIUM_PAYMENTS_CARD_LIMITS_SETUP_INTENTS_PER_HOUR=0", "ATRIUM_PAYMENTS_CARD_LIMITS_OPEN_SETUP_INTENTS=0",
+		"ATRIUM_METRICS_ADDR="+metrics)
 	p, err := start(ctx, cmd, addr, "/api/health/ready", data+".log")
 	if err == nil {
 		p.metrics = metrics
@@ -108,7 +110,8 @@ func (m *machine) serveSelf(ctx context.Context, what string, d database) (*prog
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, exec.CommandContext(ctx, self, what, addr, d.url), addr, "/ready", filepath.Join(m.dir, what+".log"))
+	return start(ctx, exec.CommandContext(ctx, self, what, addr, d.url), addr, "/ready",
+		filepath.Join(m.dir, what+".log"))
 }
 
 // atrium is a command of Atrium's on d. It inherits no settings.
@@ -126,7 +129,11 @@ type person struct {
 }
 
 func (m *machine) createUser(ctx context.Context, d database, data, role string) (p person, err error) {
-	out, err := m.atrium(ctx, d, data, "user", "create", "--email", role+"@example.com", "--role", role, "--json").Output()
+	if out, err := m.atrium(ctx, d, data, "migrate").CombinedOutput(); err != nil {
+		return p, fmt.Errorf("atrium migrate: %w: %s", err, out)
+	}
+	out, err := m.atrium(ctx, d, data, "user", "create", "--email", role+"@example.com", "--role", role,
+		"--json").Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return p, fmt.Errorf("atrium user create: %w: %s", err, exit.Stderr)
 	}

@@ -28,7 +28,8 @@ func (w *workspace) attach(ctx context.Context, d database, data string) (paths 
 		if err != nil {
 			return nil, err
 		}
-		if err := w.post(ctx, "/api/connections", w.owner.Token, `{"kind":"postgres","credential":`+credential+`}`, &made); err != nil {
+		if err := w.post(ctx, "/api/connections", w.owner.Token, `{"kind":"postgres","credential":`+credential+`}`,
+			&made); err != nil {
 			return nil, err
 		}
 	}
@@ -38,7 +39,8 @@ func (w *workspace) attach(ctx context.Context, d database, data string) (paths 
 		if err != nil {
 			return nil, err
 		}
-		if err := w.post(ctx, sourcesPath, w.owner.Token, fmt.Sprintf(`{"type":"contacts","location":%s,"mapping":%s}`, location, mapping), &made); err != nil {
+		if err := w.post(ctx, sourcesPath, w.owner.Token, fmt.Sprintf(`{"type":"contacts","location":%s,"mapping":%s}`,
+			location, mapping), &made); err != nil {
 			return nil, err
 		}
 		paths = append(paths, sourcesPath+"/"+made.ID)
@@ -57,7 +59,8 @@ func (w *workspace) table(ctx context.Context, d database, data, connection, nam
 	}
 	_, err = db.ExecContext(ctx, `CREATE TABLE `+name+` ("E-mail", "First name", "Last name") AS
 		SELECT 'person-' || n || '@example.com', 'Ada', 'Lovelace' FROM generate_series(1, 100) n`)
-	return fmt.Sprintf(`{"connection_id":%q,"schema":"public","table":%q}`, connection, name), errors.Join(err, db.Close())
+	return fmt.Sprintf(`{"connection_id":%q,"schema":"public","table":%q}`, connection, name),
+		errors.Join(err, db.Close())
 }
 
 // credentialOf is what a connection to d takes.
@@ -75,7 +78,8 @@ func credentialOf(d database) (string, error) {
 		password = "none" // is asked for
 	}
 	credential, err := json.Marshal(map[string]any{
-		"host": u.Hostname(), "port": port, "database": u.Path[1:], "username": u.User.Username(), "password": password, "tls": "disable",
+		"host": u.Hostname(), "port": port, "database": u.Path[1:], "username": u.User.Username(), "password": password,
+		"tls": "disable",
 	})
 	return string(credential), err
 }

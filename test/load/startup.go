@@ -15,7 +15,8 @@ const (
 // startup measures Atrium alone: how soon after its exec it answers that it is ready, and the
 // memory that it then takes.
 func startup(ctx context.Context, m *machine) error {
-	m.section("Starting, and memory", "", "fresh database (aim ≤ 300 ms)", "existing one", "resident when idle (aim ≤ 60 MB on SQLite)")
+	m.section("Starting, and memory", "", "fresh database (aim ≤ 300 ms)", "existing one",
+		"resident when idle (aim ≤ 60 MB on SQLite)")
 	for _, e := range m.engines {
 		var fresh, existing, resident []float64
 		for i := range starts {
@@ -33,14 +34,17 @@ func startup(ctx context.Context, m *machine) error {
 				return fmt.Errorf("start on %s: %w", e.driver, err)
 			}
 		}
-		m.row(e.named(), fmt.Sprintf("%.0f ms", median(fresh)), fmt.Sprintf("%.0f ms", median(existing)), mb(median(resident)))
+		m.row(e.named(), fmt.Sprintf("%.0f ms", median(fresh)), fmt.Sprintf("%.0f ms", median(existing)),
+			mb(median(resident)))
 	}
 	return nil
 }
 
 // startOn starts Atrium, lets it settle and stops it; it returns the milliseconds to ready and
 // the bytes of its memory.
-func (m *machine) startOn(ctx context.Context, d database, data string, settle time.Duration) (ready, resident float64, err error) {
+func (m *machine) startOn(
+	ctx context.Context, d database, data string, settle time.Duration,
+) (ready, resident float64, err error) {
 	p, err := m.serveAtrium(ctx, d, data)
 	if err != nil {
 		return 0, 0, err

@@ -27,7 +27,8 @@ const (
 // takes of the server's memory and CPU.
 func streams(ctx context.Context, m *machine) error {
 	m.section("Streams",
-		"", "`POST` itself: p50, p99", "own: p50, p99 (aim ≤ 250 ms)", "operators': p50, p99 (aim ≤ 250 ms)", "told to operators", "memory a stream", "CPU, nothing changing", "CPU, changing")
+		"", "`POST` itself: p50, p99", "own: p50, p99 (aim ≤ 250 ms)", "operators': p50, p99 (aim ≤ 250 ms)",
+		"told to operators", "memory a stream", "CPU, nothing changing", "CPU, changing")
 	return m.onEach(ctx, "streams", func(d database, data string) error { return m.streamsOn(ctx, d, data) })
 }
 
@@ -101,7 +102,9 @@ func (m *machine) streamsOn(ctx context.Context, d database, data string) error 
 	if len(own) != len(changes.sent) {
 		return fmt.Errorf("of %d changes, %d were told to those whose they were", len(changes.sent), len(own))
 	}
-	m.row(d.named(), ms(percentile(posted, 50))+", "+ms(percentile(posted, 99)), ms(percentile(own, 50))+", "+ms(percentile(own, 99)), ms(percentile(operators, 50))+", "+ms(percentile(operators, 99)),
+	m.row(d.named(), ms(percentile(posted, 50))+", "+ms(percentile(posted, 99)),
+		ms(percentile(own, 50))+", "+ms(percentile(own, 99)), ms(percentile(operators, 50))+", "+
+			ms(percentile(operators, 99)),
 		fmt.Sprintf("%.0f %%", 100*float64(len(operators))/float64(operatorStreams*len(changes.sent))),
 		fmt.Sprintf("%.0f KB", still.since(empty).resident/1e3/float64(len(readers))), cores(idle), cores(busy))
 	return nil
@@ -207,7 +210,9 @@ func (c *changes) post(ctx context.Context, p *program, people []person) ([]time
 			n := w
 			t.make = func(int64) []byte {
 				status := []string{"dnd", "online"}[n/len(people)%2]
-				return p.request("POST", presencePath, people[n*37%len(people)].Token, fmt.Sprintf(`{"device_id":%q,"device_kind":"web","status":%q,%s%d"}`, crowdDevice, status, changeText, n))
+				return p.request("POST", presencePath, people[n*37%len(people)].Token,
+					fmt.Sprintf(`{"device_id":%q,"device_kind":"web","status":%q,%s%d"}`, crowdDevice, status,
+						changeText, n))
 			}
 			var conn *connection
 			if conn, errs[w] = t.dial(ctx); errs[w] != nil {

@@ -9,7 +9,8 @@ import (
 
 func TestTablesTakeThePlaceOfThoseOfTheSameNameInADocument(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
-	const before = "# Page\n\n<!-- table: One -->\n| old | old |\n|---|---|\n| 1 | 2 |\n\nText.\n\n<!-- table: Two -->\n\nEnd.\n"
+	const before = "# Page\n\n<!-- table: One -->\n| old | old |\n|---|---|\n| 1 | 2 |\n\nText.\n\n<!-- table: Two " +
+		"-->\n\nEnd.\n"
 	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,8 @@ func TestTablesTakeThePlaceOfThoseOfTheSameNameInADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
-	const want = "# Page\n\n<!-- table: One -->\n|  | new |\n|---|---|\n| SQLite | 3 |\n\nText.\n\n<!-- table: Two -->\n| a |\n|---|\n\nEnd.\n"
+	const want = "# Page\n\n<!-- table: One -->\n|  | new |\n|---|---|\n| SQLite | 3 |\n\nText.\n\n<!-- table: Two " +
+		"-->\n| a |\n|---|\n\nEnd.\n"
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v", got, err)
 	}

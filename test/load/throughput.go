@@ -36,12 +36,14 @@ func throughput(ctx context.Context, m *machine) error {
 	if err != nil {
 		return err
 	}
-	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.7)", "p50, p99 of the floor", "p50, p99 of Atrium")
+	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.7)",
+		"p50, p99 of the floor", "p50, p99 of Atrium")
 	for _, h := range held {
 		floor, read := h.contestants[0], h.contestants[1]
 		m.row(h.where, floor.rate(), read.rate(), read.ratio(), floor.percentiles(), read.percentiles())
 	}
-	m.section("Authentication", "", "by API key", "/ floor (aim ≥ 0.7)", "by JWT", "/ floor (aim ≥ 0.6)", "p50, p99 by API key", "p50, p99 by JWT")
+	m.section("Authentication", "", "by API key", "/ floor (aim ≥ 0.7)", "by JWT", "/ floor (aim ≥ 0.6)",
+		"p50, p99 by API key", "p50, p99 by JWT")
 	for _, h := range held {
 		key, jwt := h.contestants[2], h.contestants[3]
 		m.row(h.where, key.rate(), key.ratio(), jwt.rate(), jwt.ratio(), key.percentiles(), jwt.percentiles())
@@ -86,7 +88,8 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 func (m *machine) trusting(i *issuer) (path string, err error) {
 	path = filepath.Join(m.dir, "atrium.yaml")
 	return path, os.WriteFile(path, fmt.Appendf(nil,
-		"orgs: [{slug: default, issuers: [{url: %q, audiences: [%s]}], personal_workspaces: true, sign_up: open}]\n", i.url, audience), 0o600)
+		"orgs: [{slug: default, issuers: [{url: %q, audiences: [%s]}], personal_workspaces: true, sign_up: open}]\n",
+		i.url, audience), 0o600)
 }
 
 // me answers whose credential it was asked with.
@@ -120,7 +123,8 @@ func publish(ctx context.Context, p *program, token, name string) (out published
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := p.post(ctx, promptsPath, token, fmt.Sprintf(`{"name":%q,"visibility":"workspace","tags":["sales"]}`, name), &made); err != nil {
+	if err := p.post(ctx, promptsPath, token, fmt.Sprintf(`{"name":%q,"visibility":"workspace","tags":["sales"]}`,
+		name), &made); err != nil {
 		return out, err
 	}
 	out.id = made.ID
@@ -135,13 +139,16 @@ func publish(ctx context.Context, p *program, token, name string) (out published
 
 // versionBody makes a version with a text of 1 KB and three variables.
 func versionBody(labels string) string {
-	text := "Summarise this call with {{customer}} in {{language}}.\n\n" + strings.Repeat("Name who asked what, and what was promised. ", 20) + "\n\n{{transcript}}\n"
+	text := "Summarise this call with {{customer}} in {{language}}.\n\n" +
+		strings.Repeat("Name who asked what, and what was promised. ", 20) + "\n\n{{transcript}}\n"
 	body, _ := json.Marshal(map[string]any{ // of strings and numbers, which cannot fail
 		"text": text, "labels": json.RawMessage(labels), "commit_message": "Name who asked",
 		"variables": []map[string]any{
-			{"name": "customer", "type": "string"}, {"name": "language", "type": "string", "description": "In English"}, {"name": "transcript", "type": "string"},
+			{"name": "customer", "type": "string"}, {"name": "language", "type": "string", "description": "In English"},
+			{"name": "transcript", "type": "string"},
 		},
-		"model_config": map[string]any{"provider": "openai", "model_name": "gpt-5-mini", "temperature": 0.2, "max_tokens": 600},
+		"model_config": map[string]any{"provider": "openai", "model_name": "gpt-5-mini", "temperature": 0.2,
+			"max_tokens": 600},
 	})
 	return string(body)
 }
@@ -157,7 +164,8 @@ func sameAnswer(ctx context.Context, floor, atrium *program, path, token string)
 		return err
 	}
 	if status != http.StatusOK || floorStatus != status || !bytes.Equal(got, want) {
-		return fmt.Errorf("the answers differ: Atrium's is\n%d %s\nand the floor's\n%d %s", status, want, floorStatus, got)
+		return fmt.Errorf("the answers differ: Atrium's is\n%d %s\nand the floor's\n%d %s", status, want,
+			floorStatus, got)
 	}
 	return nil
 }

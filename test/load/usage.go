@@ -53,7 +53,8 @@ func (p *program) usage(ctx context.Context) (u usage, err error) {
 
 // since is what was used after before; of memory, how much more it is.
 func (u usage) since(before usage) usage {
-	return usage{allocations: u.allocations - before.allocations, cpu: u.cpu - before.cpu, resident: u.resident - before.resident, stacks: u.stacks - before.stacks}
+	return usage{allocations: u.allocations - before.allocations, cpu: u.cpu - before.cpu,
+		resident: u.resident - before.resident, stacks: u.stacks - before.stacks}
 }
 
 // calm waits until p has nothing left to do, for half a minute at most.

@@ -26,7 +26,8 @@ const (
 // after the first; on SQLite at the first, of five and a half. Both engines run at the same time, since what
 // is counted follows from the clock; how late heartbeats were says whether the machine could follow it.
 func written(ctx context.Context, m *machine) error {
-	m.section("What presence writes", "", "heartbeats", "presences", "last use of API keys", "counted for", "p50, p99 of heartbeats", "latest heartbeat", "refused")
+	m.section("What presence writes", "", "heartbeats", "presences", "last use of API keys", "counted for",
+		"p50, p99 of heartbeats", "latest heartbeat", "refused")
 	rows, errs := make([][]string, len(m.engines)), make([]error, len(m.engines))
 	var all sync.WaitGroup
 	for i, e := range m.engines {
@@ -112,8 +113,10 @@ func (m *machine) writtenOn(ctx context.Context, d database, data string) ([]str
 	}
 	slices.Sort(b.took)
 	return []string{
-		d.named(), perSecond(float64(n) / took), perSecond(float64(to["presences"]-from["presences"]) / took), perSecond(float64(to["api_keys"]-from["api_keys"]) / took),
-		fmt.Sprintf("%.0f s", took), ms(percentile(b.took, 50)) + ", " + ms(percentile(b.took, 99)), fmt.Sprintf("%.1f s late", time.Duration(b.late.Load()).Seconds()), fmt.Sprint(b.refused.Load()),
+		d.named(), perSecond(float64(n) / took), perSecond(float64(to["presences"]-from["presences"]) / took),
+		perSecond(float64(to["api_keys"]-from["api_keys"]) / took),
+		fmt.Sprintf("%.0f s", took), ms(percentile(b.took, 50)) + ", " + ms(percentile(b.took, 99)),
+		fmt.Sprintf("%.1f s late", time.Duration(b.late.Load()).Seconds()), fmt.Sprint(b.refused.Load()),
 	}, nil
 }
 
@@ -195,9 +198,12 @@ func countWrites(ctx context.Context, db *sqlx.DB) error {
 	_, err := db.ExecContext(ctx, `
 		CREATE TABLE load_writes (name TEXT PRIMARY KEY, n INTEGER NOT NULL);
 		INSERT INTO load_writes VALUES ('presences', 0), ('api_keys', 0);
-		CREATE TRIGGER load_presences AFTER UPDATE ON presences BEGIN UPDATE load_writes SET n = n + 1 WHERE name = 'presences'; END;
-		CREATE TRIGGER load_presences_new AFTER INSERT ON presences BEGIN UPDATE load_writes SET n = n + 1 WHERE name = 'presences'; END;
-		CREATE TRIGGER load_api_keys AFTER UPDATE ON api_keys BEGIN UPDATE load_writes SET n = n + 1 WHERE name = 'api_keys'; END;`)
+		CREATE TRIGGER load_presences AFTER UPDATE ON presences BEGIN UPDATE load_writes SET n = n + 1
+		WHERE name = 'presences'; END;
+		CREATE TRIGGER load_presences_new AFTER INSERT ON presences BEGIN UPDATE load_writes SET n = n + 1
+		WHERE name = 'presences'; END;
+		CREATE TRIGGER load_api_keys AFTER UPDATE ON api_keys BEGIN UPDATE load_writes SET n = n + 1
+		WHERE name = 'api_keys'; END;`)
 	return err
 }
 
@@ -205,7 +211,8 @@ func countWrites(ctx context.Context, db *sqlx.DB) error {
 func writes(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
 	query := `SELECT name, n FROM load_writes`
 	if db.DriverName() == "postgres" {
-		query = `SELECT relname AS name, n_tup_ins + n_tup_upd AS n FROM pg_stat_user_tables WHERE relname IN ('presences', 'api_keys')`
+		query = `SELECT relname AS name, n_tup_ins + n_tup_upd AS n FROM pg_stat_user_tables
+			WHERE relname IN ('presences', 'api_keys')`
 	}
 	var rows []struct {
 		Name string `db:"name"`

@@ -21,8 +21,10 @@ import (
 // faultNames are the faults that the table stages.
 var faultNames = map[stripeapi.Fault]string{
 	stripeapi.None: "slow", stripeapi.RateLimited: "429", stripeapi.Denied: "401", stripeapi.Unavailable: "503",
-	stripeapi.Dropped: "reset before", stripeapi.Failed: "500 kept, no effect", stripeapi.FailedAfter: "500 kept after effect",
-	stripeapi.Lost: "dropped after effect", stripeapi.Garbage: "garbage", stripeapi.SilentAfter: "no answer after effect",
+	stripeapi.Dropped: "reset before", stripeapi.Failed: "500 kept, no effect",
+	stripeapi.FailedAfter: "500 kept after effect",
+	stripeapi.Lost:        "dropped after effect", stripeapi.Garbage: "garbage",
+	stripeapi.SilentAfter: "no answer after effect",
 }
 
 // request is one that clients repeat.
@@ -34,21 +36,27 @@ type request struct {
 	done  error // of a repetition under another key, once the request has taken effect; nil if it succeeds again
 	live  int   // subscriptions in the end
 	paid  int   // charges in the end
+
+	prepare func(t *testing.T, s *shop) // what the workspace has before; nil if it has nothing else
+	check   func(t *testing.T, s *shop) // what must be in the end; nil if only live and paid count
 }
 
 var requests = []request{
-	{name: "subscribe", calls: 6, live: 1, paid: 1, done: billing.ErrSubscriptionExists, do: func(ctx context.Context, s *shop, key string) error {
-		_, err := s.Subscribe(ctx, s.now(), key, billing.SubscribeRequest{Plan: "basic", Quantity: 1})
-		return err
-	}},
-	{name: "upgrade", calls: 4, ready: true, live: 1, paid: 2, do: func(ctx context.Context, s *shop, key string) error {
-		plan := billing.PlanID("pro")
-		_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Plan: &plan})
-		return err
-	}},
-	{name: "cancel", calls: 2, ready: true, live: 0, paid: 1, done: billing.ErrNoSubscription, do: func(ctx context.Context, s *shop, key string) error {
-		return s.CancelSubscription(ctx, s.now(), key, nil)
-	}},
+	{name: "subscribe", calls: 7, live: 1, paid: 1, done: billing.ErrSubscriptionExists,
+		do: func(ctx context.Context, s *shop, key string) error {
+			_, err := s.Subscribe(ctx, s.now(), key, billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			return err
+		}},
+	{name: "upgrade", calls: 4, ready: true, live: 1, paid: 2,
+		do: func(ctx context.Context, s *shop, key string) error {
+			plan := billing.PlanID("pro")
+			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Plan: &plan})
+			return err
+		}},
+	{name: "cancel", calls: 2, ready: true, live: 0, paid: 1, done: billing.ErrNoSubscription,
+		do: func(ctx context.Context, s *shop, key string) error {
+			return s.CancelSubscription(ctx, s.now(), key, nil, billing.Cancellation{})
+		}},
 	{name: "setup intent", calls: 2, live: 0, paid: 0, do: func(ctx context.Context, s *shop, key string) error {
 		_, err := s.SetupIntent(ctx, s.now(), key, billing.OffSession)
 		return err
@@ -65,7 +73,7 @@ type faultCase struct {
 
 func faultCases() []faultCase {
 	var all []faultCase
-	for _, r := range requests {
+	for _, r := range slices.Concat(requests, moreRequests) {
 		for _, fault := range slices.Sorted(maps.Keys(faultNames)) {
 			for nth := range r.calls {
 				all = append(all, faultCase{r, fault, nth + 1, true}, faultCase{r, fault, nth + 1, false})
@@ -113,10 +121,11 @@ func TestEveryFaultOfEveryCall(t *testing.T) {
 		counts := &table{counts: map[string]map[string]int{}}
 		t.Cleanup(func() { t.Logf("\n%s", counts) }) // after the parallel cases
 		for _, c := range cases[:proof.Sample(12, len(cases))] {
-			t.Run(fmt.Sprintf("%s, call %d, %s, same key %v", c.request.name, c.nth, faultNames[c.fault], c.keyed), func(t *testing.T) {
-				t.Parallel() // a case mostly waits
-				c.run(t, w, counts)
-			})
+			t.Run(fmt.Sprintf("%s, call %d, %s, same key %v", c.request.name, c.nth, faultNames[c.fault], c.keyed),
+				func(t *testing.T) {
+					t.Parallel() // a case mostly waits
+					c.run(t, w, counts)
+				})
 		}
 	})
 }
@@ -124,7 +133,7 @@ func TestEveryFaultOfEveryCall(t *testing.T) {
 func (c faultCase) run(t *testing.T, w *world, counts *table) {
 	api, g := atStripe(t)
 	s := &shop{Service: w.selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
-	if c.request.live+c.request.paid > 0 {
+	if c.request.live+c.request.paid > 0 || c.request.prepare != nil {
 		if _, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession); err != nil {
 			t.Fatal(err)
 		}
@@ -135,6 +144,13 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		if _, err := s.subscribe(t, "before", "basic"); err != nil {
 			t.Fatal(err)
 		}
+		s.later(time.Minute)
+	}
+	if c.request.prepare != nil {
+		if _, err := s.Methods(t.Context(), s.now()); err != nil { // makes the card the default
+			t.Fatal(err)
+		}
+		c.request.prepare(t, s)
 		s.later(time.Minute)
 	}
 	row := c.request.name + ", " + faultNames[c.fault] + ", another key"
@@ -197,6 +213,9 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 	}
 	if n := api.Customers(); n != 1 {
 		t.Errorf("%d customers", n)
+	}
+	if c.request.check != nil {
+		c.request.check(t, s)
 	}
 	if c.request.live+c.request.paid == 0 {
 		return

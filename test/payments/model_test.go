@@ -4,16 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"runtime/debug"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
 // modelGrace is how long an unpaid subscription of the model entitles.
@@ -28,18 +34,45 @@ type period struct {
 // money is a small model of what may be paid and used. It knows nothing of how Atrium works: it sees the gateway's
 // charges and subscriptions, and what Atrium tells its callers.
 type money struct {
-	worth map[period]int64                     // the highest price that the subscription had in the period
-	since map[billing.SubscriptionID]time.Time // when a subscription became unpaid
+	worth  map[period]int64                     // the highest price that the subscription had in the period
+	since  map[billing.SubscriptionID]time.Time // when a subscription became unpaid
+	trials map[billing.SubscriptionID]time.Time // when the trial of a subscription ends
+	rests  map[billing.SubscriptionID]time.Time // the start of the period in which a subscription was paused
+	free   map[period]bool                      // periods that began while it was paused
+}
+
+func newMoney() money {
+	return money{
+		worth: map[period]int64{}, since: map[billing.SubscriptionID]time.Time{},
+		trials: map[billing.SubscriptionID]time.Time{}, rests: map[billing.SubscriptionID]time.Time{},
+		free: map[period]bool{},
+	}
+}
+
+// rest takes in whether a subscription is paused.
+func (m *money) rest(h billing.GatewaySubscription) {
+	switch began := m.rests[h.ID]; {
+	case !h.Paused:
+		delete(m.rests, h.ID)
+	case began.IsZero():
+		m.rests[h.ID] = h.PeriodStart
+	case !began.Equal(h.PeriodStart):
+		m.free[period{string(h.ID), h.PeriodStart}] = true
+	}
 }
 
 // see takes in the live subscriptions of the gateway.
 func (m *money) see(held []billing.GatewaySubscription) {
 	for _, h := range held {
-		if !h.Status.Live() {
+		if !h.TrialEnd.IsZero() {
+			m.trials[h.ID] = h.TrialEnd
+		}
+		if !h.Status.Live() || h.Status == billing.Trialing {
 			continue
 		}
-		if p := plans.ByPrice(h.PriceRef); p != nil {
-			at := period{string(h.ID), h.PeriodStart}
+		m.rest(h)
+		at := period{string(h.ID), h.PeriodStart}
+		if p := plans.ByPrice(h.PriceRef); p != nil && !m.free[at] {
 			m.worth[at] = max(m.worth[at], p.Price.Amount*int64(h.Quantity))
 		}
 		switch owed := h.Status == billing.PastDue || h.Status == billing.Unpaid; {
@@ -51,8 +84,24 @@ func (m *money) see(held []billing.GatewaySubscription) {
 	}
 }
 
+// mayCost returns the most that may be paid for a period. Nothing may be paid for the time before a trial ends. known
+// is false for a period in which the subscription was not seen. One that began while it was paused costs nothing.
+func (m *money) mayCost(at period) (amount int64, known bool) {
+	if m.free[at] {
+		return 0, true
+	}
+	if end := m.trials[billing.SubscriptionID(at.subscription)]; at.start.Before(end) {
+		return 0, true
+	}
+	amount = m.worth[at]
+	return amount, amount > 0
+}
+
 // entitled reports whether a subscription may entitle at a time.
 func (m *money) entitled(h billing.GatewaySubscription, now time.Time) bool {
+	if m.free[period{string(h.ID), h.PeriodStart}] {
+		return false
+	}
 	switch h.Status {
 	case billing.Active, billing.Trialing:
 		return true
@@ -72,40 +121,59 @@ type modelWalk struct {
 	model    money
 }
 
+// newModelWalk returns a walk on its own account at the fake Stripe. It uses no network, so that the walk can be in a
+// bubble of testing/synctest, where waiting takes no time.
 func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 	t.Helper()
-	api, g := atStripe(t)
+	api := stripeapi.NewInProcess(t, stripeKey, plans)
+	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL, Transport: api.Transport()})
 	random := rand.New(rand.NewPCG(seed, 29))
-	m := &modelWalk{gateway: g, random: random, model: money{map[period]int64{}, map[billing.SubscriptionID]time.Time{}}}
+	m := &modelWalk{gateway: g, random: random, model: newMoney()}
 	m.hazard = &hazard{random: rand.New(rand.NewPCG(seed, 31)), oneIn: 12, calm: true}
 	selling := func(g ports.Gateway) *payments.Service {
-		return payments.NewService(w.stores, nil, func(identity.OrgID) payments.Terms {
-			return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans, Grace: modelGrace}
+		return payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+			return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans,
+				Grace: modelGrace}
 		}, noQuotas)
 	}
 	m.shop = &shop{Service: selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner}
 	m.troubled = selling(mortal{g, func() bool { return random.IntN(15) == 0 }})
-	if _, err := m.SetupIntent(t.Context(), m.now(), "first", billing.OffSession); err != nil {
-		t.Fatal(err)
-	}
-	m.customer = string(m.mirror(t).ID)
-	m.addCard("4242")
+	m.begin(t, "first")
 	api.Provoke(m.hazard.trouble)
 	return m
 }
 
+// begin makes the workspace a customer with a card, as it is at first and after it was deleted at the gateway.
+func (m *modelWalk) begin(t *testing.T, key string) {
+	t.Helper()
+	if _, err := m.SetupIntent(t.Context(), m.now(), key, billing.OffSession); err != nil {
+		t.Fatal(err)
+	}
+	m.customer = string(m.mirror(t).ID)
+	m.addCard("4242")
+}
+
 // step does one random thing, with faults, as a process that may be killed.
-func (m *modelWalk) step(t *testing.T, key string) (string, error) {
+func (m *modelWalk) step(t *testing.T, key string) (what string, err error) {
+	for what = "nothing"; what == "nothing" && err == nil; {
+		what, err = m.roll(t, key)
+	}
+	return what, err
+}
+
+// roll is step, or finds that there is nothing to do.
+func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 	ctx := t.Context()
-	plan, quantity := plans[m.random.IntN(2)].ID, 1+m.random.IntN(3)
+	plan, quantity := plans[m.random.IntN(3)].ID, 1+m.random.IntN(3)
 	m.hazard.set(&hazard{storm: m.random.IntN(6) == 0})
 	defer m.hazard.set(&hazard{calm: true})
-	switch m.random.IntN(12) {
+	switch m.random.IntN(13) {
 	case 0, 1:
 		_, err := m.troubled.Subscribe(ctx, m.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: quantity})
 		return "subscribe", err
 	case 2, 3:
-		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})
+		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{Plan: &plan,
+			Quantity: &quantity})
 		return "change", err
 	case 4:
 		ends := m.random.IntN(2) == 0
@@ -115,7 +183,7 @@ func (m *modelWalk) step(t *testing.T, key string) (string, error) {
 		if m.random.IntN(3) > 0 {
 			return "nothing", nil
 		}
-		return "cancel", m.troubled.CancelSubscription(ctx, m.now(), key, nil)
+		return "cancel", m.troubled.CancelSubscription(ctx, m.now(), key, nil, billing.Cancellation{})
 	case 6:
 		open := m.api.OpenInvoices(m.customer)
 		if len(open) == 0 {
@@ -124,6 +192,9 @@ func (m *modelWalk) step(t *testing.T, key string) (string, error) {
 		_, err := m.troubled.PayInvoice(ctx, m.now(), key, billing.InvoiceID(open[m.random.IntN(len(open))]))
 		return "pay", err
 	case 7: // another card: one that works, fails, or wants authentication
+		if m.api.Deleted(m.customer) {
+			return "nothing", nil
+		}
 		card := m.api.AddCard(m.customer, []string{"4242", "0341", "3155"}[m.random.IntN(3)])
 		m.hazard.set(&hazard{calm: true})
 		_, _, err := m.SetDefault(ctx, m.now(), billing.MethodID(card))
@@ -135,13 +206,22 @@ func (m *modelWalk) step(t *testing.T, key string) (string, error) {
 		}
 		return "authenticate", err
 	case 9:
+		if m.random.IntN(8) == 0 && !m.api.Deleted(m.customer) {
+			m.api.Delete(m.customer)
+			return "delete the customer", nil
+		}
 		for _, id := range m.api.Live(m.customer) { // as someone does at the dashboard
 			if m.random.IntN(4) == 0 {
 				m.hazard.set(&hazard{calm: true})
-				return "end at the gateway", m.gateway.Cancel(ctx, key, billing.CustomerID(m.customer), billing.SubscriptionID(id))
+				return "end at the gateway", m.gateway.Cancel(ctx, key, billing.CustomerID(m.customer),
+					billing.SubscriptionID(id), billing.Cancellation{})
 			}
 		}
 		return "nothing", nil
+	case 10:
+		pause := m.random.IntN(2) == 0
+		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{Pause: &pause})
+		return "pause, or resume", err
 	default:
 		d := time.Duration(1+m.random.IntN(12*24)) * time.Hour
 		m.later(d)
@@ -158,24 +238,16 @@ func (m *modelWalk) check(t *testing.T, when string) {
 	if err := m.reconcile(t); err != nil && !billing.OutcomeUnknown(err) {
 		t.Fatalf("%s: %v", when, err)
 	}
-	held, err := m.gateway.Subscriptions(t.Context(), billing.CustomerID(m.customer))
-	if err != nil {
-		t.Fatalf("%s: %v", when, err)
-	}
+	held := m.api.Subscriptions(m.customer)
 	m.model.see(held)
-	paid := map[period]int64{}
-	for _, c := range m.api.Charges() {
-		at := period{c.Subscription, c.Period}
-		if paid[at] += c.Amount; m.model.worth[at] > 0 && paid[at] > m.model.worth[at] {
-			t.Fatalf("%s: paid %d for the period from %s, worth %d", when, paid[at], c.Period, m.model.worth[at])
-		}
-	}
+	m.checkCharges(t, when)
 	live := m.api.Live(m.customer)
 	if len(live) > 1 {
 		t.Fatalf("%s: %d live", when, len(live))
 	}
 	v, err := m.Subscription(t.Context(), m.now())
 	if errors.Is(err, billing.ErrNoSubscription) {
+		m.replaceCustomer(t, when)
 		if len(live) > 0 && m.mirror(t).Pending == nil {
 			t.Fatalf("%s: a live subscription is unknown for over a minute", when)
 		}
@@ -194,24 +266,75 @@ func (m *modelWalk) check(t *testing.T, when string) {
 	}
 }
 
-// TestMoneyMatchesAModel checks random walks against a small model of money: nothing is paid twice for one period, no
-// one is entitled beyond the grace period without paying, and no live subscription is unknown for over a minute.
+// checkCharges fails t if more was paid for a period than it may cost, or if the workspace has had two trials.
+func (m *modelWalk) checkCharges(t *testing.T, when string) {
+	t.Helper()
+	paid := map[period]int64{}
+	for _, c := range m.api.Charges() {
+		at := period{c.Subscription, c.Period}
+		paid[at] += c.Amount
+		if most, known := m.model.mayCost(at); known && paid[at] > most {
+			t.Fatalf("%s: paid %d for the period from %s, which may cost %d", when, paid[at], c.Period, most)
+		}
+	}
+	if n := len(m.model.trials); n > 1 {
+		t.Fatalf("%s: %d trials", when, n)
+	}
+}
+
+// replaceCustomer makes the workspace a customer again if it was deleted at the gateway. Atrium finds that when it
+// reads the payment methods.
+func (m *modelWalk) replaceCustomer(t *testing.T, when string) {
+	t.Helper()
+	if !m.api.Deleted(m.customer) || m.mirror(t).Pending != nil {
+		return
+	}
+	if w, err := m.Methods(t.Context(), m.now()); err != nil || len(w.Methods) > 0 {
+		t.Fatalf("%s: methods of a deleted customer: %+v, %v", when, w, err)
+	}
+	m.begin(t, fmt.Sprint("customer ", m.api.Customers()+1))
+}
+
+// TestMoneyMatchesAModel checks random walks against a small model of money: nothing is paid twice for one period or
+// for a trial, no one is entitled beyond the grace period without paying, and no live subscription is unknown for over
+// a minute. Each walk has its own database and its own time.
 func TestMoneyMatchesAModel(t *testing.T) {
 	first := proof.Seed(t)
-	onEach(t, func(t *testing.T, w *world) {
-		for i := range proof.Sample(uint64(2), 200) {
-			t.Run(fmt.Sprint("walk ", i), func(t *testing.T) {
-				t.Parallel() // a walk mostly waits
-				m := newModelWalk(t, w, first+i)
-				done := map[string]int{}
-				for step := range proof.Sample(60, 5000) {
-					var what string
-					err := survive(func() (err error) { what, err = m.step(t, fmt.Sprintf("%d %d", first+i, step)); return err })
-					done[what]++
-					m.check(t, fmt.Sprintf("walk %d, step %d, %s (%v)", i, step, what, err))
-				}
-				t.Logf("%d charges; %v", len(m.api.Charges()), done)
+	if proof.Running() { // a walk keeps little, so that collecting garbage less often costs little
+		before := debug.SetGCPercent(400)
+		t.Cleanup(func() { debug.SetGCPercent(before) })
+	}
+	for _, engine := range []struct {
+		name  string
+		walks uint64
+		url   func(t *testing.T) string
+	}{
+		{"SQLite", proof.Sample(uint64(2), 200), func(t *testing.T) string {
+			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
+		}},
+		{"PostgreSQL", proof.Sample(uint64(2), 200), func(t *testing.T) string { return migrated.Postgres(t) }},
+	} {
+		for i := range engine.walks {
+			t.Run(fmt.Sprintf("on %s, walk %d", engine.name, i), func(t *testing.T) {
+				t.Parallel()
+				url, began := engine.url(t), time.Now()
+				steps := proof.Sample(200, 5000)
+				synctest.Test(t, func(t *testing.T) { walkByTheModel(t, newWorld(t, url), first+i, steps) })
+				t.Logf("%.0f steps a second", float64(steps)/time.Since(began).Seconds())
 			})
 		}
-	})
+	}
+}
+
+func walkByTheModel(t *testing.T, w *world, seed uint64, steps int) {
+	m := newModelWalk(t, w, seed)
+	done := map[string]int{}
+	for step := range steps {
+		var what string
+		err := survive(func() (err error) { what, err = m.step(t, fmt.Sprintf("%d %d", seed, step)); return err })
+		done[what]++
+		m.check(t, fmt.Sprintf("seed %d, step %d, %s (%v)", seed, step, what, err))
+	}
+	t.Logf("%d charges, %d trials, %d periods that rested; %v", len(m.api.Charges()), len(m.model.trials),
+		len(m.model.free), done)
 }

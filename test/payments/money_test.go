@@ -21,6 +21,7 @@ type shop struct {
 	api      *stripeapi.Server
 	by       identity.Actor
 	customer string
+	subject  string        // what a request is about
 	ahead    time.Duration // of the workspace's clock
 }
 
@@ -119,7 +120,8 @@ func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
 			t.Errorf("a refusal after a lost answer: %v", err)
 		}
 		s.api.Provoke(nil)
-		if _, err := s.subscribe(t, "two", "basic"); !errors.Is(err, billing.ErrPending) && !errors.Is(err, billing.ErrSubscriptionExists) {
+		if _, err := s.subscribe(t, "two", "basic"); !errors.Is(err, billing.ErrPending) &&
+			!errors.Is(err, billing.ErrSubscriptionExists) {
 			t.Errorf("another wish: %v", err)
 		}
 		wantErr(t, s.reconcile(t), nil)
@@ -146,7 +148,7 @@ func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
 		if wantErr(t, err, nil); len(all[s.by.Workspace]) != 1 || string(all[s.by.Workspace][0]) != second {
 			t.Errorf("%v", all)
 		}
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil), nil)
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, billing.Cancellation{}), nil)
 		s.agrees(t, 0, "900 2900")
 		if c := s.mirror(t); c.Subscription != nil || len(c.Surplus) != 0 {
 			t.Errorf("%+v", c)
@@ -160,7 +162,8 @@ func TestATrialEndsPaid(t *testing.T) {
 		if wantErr(t, err, nil); v.Status != billing.Trialing || v.Action == nil {
 			t.Fatalf("%+v", v)
 		}
-		if v, err = s.Subscription(t.Context(), s.now()); err != nil || v.Action == nil || v.Action.Type != billing.ConfirmSetup {
+		if v, err = s.Subscription(t.Context(), s.now()); err != nil || v.Action == nil ||
+			v.Action.Type != billing.ConfirmSetup {
 			t.Errorf("the action is shown once: %+v, %v", v, err)
 		}
 		m := s.api.AddCard(s.customer, "4242")
@@ -192,8 +195,10 @@ func TestATrialEndsPaid(t *testing.T) {
 func TestASubscriptionThatWasMadeElsewhereIsAdopted(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		m := s.api.AddCard(s.customer, "4242")
-		wantErr(t, func() error { _, _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(m)); return err }(), nil)
-		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, billing.ErrNoSubscription) { // the mirror is fresh
+		wantErr(t, func() error { _, _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(m)); return err }(),
+			nil)
+		// the mirror is fresh
+		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, billing.ErrNoSubscription) {
 			t.Fatal(err)
 		}
 		id := s.api.Subscribe(s.customer, "price_pro")
@@ -214,7 +219,8 @@ func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 			t.Fatalf("%+v", v)
 		}
 		secret := v.Action.ClientSecret.Reveal()
-		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) { // the payer authenticates at the last moment
+		// the payer authenticates at the last moment
+		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 			if strings.HasSuffix(c.Path, "/void") {
 				s.api.Authenticate(secret)
 			}
@@ -223,7 +229,8 @@ func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 		_, err = s.subscribe(t, "two", "pro")
 		wantErr(t, err, billing.ErrSubscriptionExists)
 		s.agrees(t, 1, "900")
-		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Plan != "basic" || c.Subscription.Status != billing.Active || c.Pending != nil {
+		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Plan != "basic" ||
+			c.Subscription.Status != billing.Active || c.Pending != nil {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -241,12 +248,13 @@ func TestWhatGaveWayCannotBePaid(t *testing.T) {
 		if open := s.api.OpenInvoices(s.customer); len(open) != 1 {
 			t.Errorf("%v can be paid, want the second invoice only", open)
 		}
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil), nil)
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, billing.Cancellation{}), nil)
 		s.api.Authenticate(second.Action.ClientSecret.Reveal())
 		s.agrees(t, 0, "")
 		s.api.AddCard(s.customer, "0341")
-		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil) // the default is still charged
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil), nil)
+		// the default is still charged
+		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil)
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil, billing.Cancellation{}), nil)
 		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
 			t.Errorf("%v can be paid", open)
 		}
@@ -289,7 +297,8 @@ func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 			t.Fatal(err)
 		}
 		bad := s.addCard("0341")
-		_, err := s.Subscribe(t.Context(), s.now(), "one", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
+		_, err := s.Subscribe(t.Context(), s.now(), "one",
+			billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
 		wantErr(t, err, billing.ErrCardDeclined)
 		s.later(2 * time.Minute)
 		w, err := s.Methods(t.Context(), s.now())
@@ -308,7 +317,8 @@ func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 		_, err := s.subscribe(t, "one", "pro")
 		wantErr(t, err, nil)
 		change := func(key string, plan billing.PlanID, quantity int) error {
-			_, err := s.ChangeSubscription(t.Context(), s.now(), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})
+			_, err := s.ChangeSubscription(t.Context(), s.now(), key, nil,
+				billing.Changes{Plan: &plan, Quantity: &quantity})
 			return err
 		}
 		wantErr(t, change("down", "basic", 1), nil)
@@ -331,7 +341,8 @@ func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
 		_, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, nil)
 		good := s.addCard("4242")
-		v, err := s.Subscribe(t.Context(), s.now(), "two", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
+		v, err := s.Subscribe(t.Context(), s.now(), "two",
+			billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
 		if wantErr(t, err, nil); v.Status != billing.Active || string(v.Default) != good {
 			t.Errorf("%+v", v)
 		}

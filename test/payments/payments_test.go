@@ -54,9 +54,12 @@ func mac(text string) string {
 }
 
 var plans = billing.Plans{
-	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "trial", PriceRef: "price_trial", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, TrialDays: 14},
+	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month,
+		IntervalCount: 1},
+	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month,
+		IntervalCount: 1},
+	{ID: "trial", PriceRef: "price_trial", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month,
+		IntervalCount: 1, TrialDays: 14},
 }
 
 // world is a database with a sandbox.
@@ -78,7 +81,9 @@ func newWorld(t *testing.T, url string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, ring.For(seal.Answers), sql.OpenDB)
+	db, closeDB, err := sqlstore.Open(t.Context(),
+		sqlstore.Config{URL: secret.New(url), MaxConns: 10, Synchronous: "normal", StatementTimeout: proof.Patience},
+		ring.For(seal.Answers), sql.OpenDB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +92,13 @@ func newWorld(t *testing.T, url string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]}, books: sqlstore.NewSandboxAccounts(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
+	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]},
+		books: sqlstore.NewSandboxAccounts(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
 	for _, org := range w.orgs {
-		w.calm[org] = sandbox.New(org, w.books, time.Now, mac, func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
-			return w.receive.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC())
-		})
+		w.calm[org] = sandbox.New(org, w.books, time.Now, mac,
+			func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
+				return w.receive.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC())
+			})
 	}
 	w.receive = w.service(nil)
 	return w
@@ -99,9 +106,10 @@ func newWorld(t *testing.T, url string) *world {
 
 // service returns the payments service with the calm gateway wrapped by wrap.
 func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
-	return payments.NewService(w.stores, nil, func(org identity.OrgID) payments.Terms {
+	return payments.NewService(w.stores, nil, fixture.Digester{}, func(org identity.OrgID) payments.Terms {
 		g := w.calm[org]
-		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g, WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
+		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g,
+			WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
 		if wrap != nil {
 			t.Gateway = wrap(g)
 		}
@@ -148,7 +156,8 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 			var made atomic.Int64
 			for i := range 64 {
 				wg.Go(func() {
-					if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i), billing.OffSession); err == nil {
+					if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i),
+						billing.OffSession); err == nil {
 						made.Add(1)
 					} else if !billing.OutcomeUnknown(err) && !billing.NoEffect(err) {
 						t.Errorf("seed %d: %v", seed, err)
@@ -182,21 +191,25 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if _, _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err,
+			billing.ErrMethodNotFound) {
 			t.Errorf("another org's method: %v", err)
 		}
-		if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err, billing.ErrMethodNotFound) {
+		if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err,
+			billing.ErrMethodNotFound) {
 			t.Errorf("another org's method: %v", err)
 		}
 		body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
 		signed := billing.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
-		if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err, billing.ErrSignature) {
+		if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err,
+			billing.ErrSignature) {
 			t.Errorf("an event signed for another org: %v", err)
 		}
 		if err := w.receive.Receive(t.Context(), w.orgs[0], billing.Sandbox, body, signed, time.Now()); err != nil {
 			t.Error(err)
 		}
-		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err, billing.ErrEventNotFound) {
+		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err,
+			billing.ErrEventNotFound) {
 			t.Errorf("another org has the event: %v", err)
 		}
 	})

@@ -32,7 +32,7 @@ func atStripe(t *testing.T) (*stripeapi.Server, *stripe.Gateway) {
 
 // selling returns the payments service of an org that sells through a gateway at Stripe.
 func (w *world) selling(g ports.Gateway) *payments.Service {
-	return payments.NewService(w.stores, nil, func(identity.OrgID) payments.Terms {
+	return payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
 		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans}
 	}, noQuotas)
 }
@@ -65,7 +65,8 @@ func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		return stripeapi.None, delay
 	}
 	faults := []stripeapi.Fault{
-		stripeapi.RateLimited, stripeapi.Denied, stripeapi.Unavailable, stripeapi.Dropped, stripeapi.Failed, stripeapi.FailedAfter, stripeapi.FailedAfter, stripeapi.Lost, stripeapi.Garbage,
+		stripeapi.RateLimited, stripeapi.Denied, stripeapi.Unavailable, stripeapi.Dropped, stripeapi.Failed,
+		stripeapi.FailedAfter, stripeapi.FailedAfter, stripeapi.Lost, stripeapi.Garbage,
 	}
 	if h.impatient {
 		faults = []stripeapi.Fault{stripeapi.Silent, stripeapi.SilentAfter}
@@ -147,7 +148,8 @@ func TestManySetupIntentsMakeOneCustomerAtStripe(t *testing.T) {
 // manyAtStripe has 64 callers request a setup intent concurrently from a slow gateway with every kind of fault.
 func manyAtStripe(t *testing.T, w *world, seed int) {
 	api, g := atStripe(t)
-	h := &hazard{random: rand.New(rand.NewPCG(uint64(seed), 19)), oneIn: 3, slowest: 20 * time.Millisecond, impatient: seed%3 == 0}
+	h := &hazard{random: rand.New(rand.NewPCG(uint64(seed), 19)), oneIn: 3, slowest: 20 * time.Millisecond,
+		impatient: seed%3 == 0}
 	api.Provoke(h.trouble)
 	s, by := w.selling(g), fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
 	var all sync.WaitGroup
@@ -156,7 +158,8 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			_, err := s.SetupIntent(ctx, at(by), fmt.Sprint(seed, " ", i), billing.OffSession)
-			if err != nil && !errors.Is(err, billing.ErrGateway) && !billing.OutcomeUnknown(err) && !billing.NoEffect(err) {
+			if err != nil && !errors.Is(err, billing.ErrGateway) && !billing.OutcomeUnknown(err) &&
+				!billing.NoEffect(err) {
 				t.Error(err)
 			}
 		})
@@ -171,7 +174,8 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 		return s.Reconcile(t.Context(), identity.System(by.Org, by.Workspace, "reconcile", at(by).At))
 	}
 	err := reconcile()
-	if n == 0 && billing.OutcomeUnknown(err) { // the gateway has kept a failure that had no effect: it forgets it in a day
+	// the gateway has kept a failure that had no effect: it forgets it in a day
+	if n == 0 && billing.OutcomeUnknown(err) {
 		api.Advance(25 * time.Hour)
 		err = reconcile()
 	}

@@ -31,22 +31,33 @@ func (m mortal) SetDefault(ctx context.Context, key string, c billing.CustomerID
 	return m.Gateway.SetDefault(ctx, key, c, id)
 }
 
-func (m mortal) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+func (m mortal) Subscribe(ctx context.Context, key string, c billing.CustomerID,
+	o billing.Order) (billing.GatewaySubscription, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Subscribe(ctx, key, c, o)
 }
 
-func (m mortal) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+func (m mortal) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
+	a billing.Amendment) (billing.GatewaySubscription, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Amend(ctx, key, c, s, a)
 }
 
-func (m mortal) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+func (m mortal) Cancel(
+	ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation,
+) error {
 	defer m.mayDie()
 	m.mayDie()
-	return m.Gateway.Cancel(ctx, key, c, s)
+	return m.Gateway.Cancel(ctx, key, c, s, why)
+}
+
+func (m mortal) Pay(ctx context.Context, key string, c billing.CustomerID,
+	i billing.InvoiceID) (billing.InvoicePayment, error) {
+	defer m.mayDie()
+	m.mayDie()
+	return m.Gateway.Pay(ctx, key, c, i)
 }
 
 func (m mortal) mayDie() {
@@ -72,9 +83,9 @@ func survive(f func() error) (err error) {
 type till struct {
 	account        string
 	troubled, calm *payments.Service
-	count          func(*testing.T, billing.CustomerID) (live int, made map[string]int) // by idempotency key
-	charged        func() []string                                                      // the key of each charge; nil if the gateway does not tell
-	another        func(d time.Duration)                                                // moves the gateway's clock forward; nil if not needed
+	count          func(*testing.T, billing.CustomerID) (live int, byKey map[string]int)
+	charged        func() []string       // keys; nil: the gateway does not tell
+	another        func(d time.Duration) // moves the clock; nil: not needed
 	within         func(context.Context) (context.Context, context.CancelFunc)
 }
 
@@ -114,7 +125,8 @@ func (w *caller) walk(t *testing.T, steps int) {
 			deaths++
 		case billing.OutcomeUnknown(err):
 			unknown++
-		case err == nil, billing.NoEffect(err), errors.Is(err, billing.ErrGateway), errors.Is(err, billing.ErrPending), errors.Is(err, billing.ErrSubscriptionExists), errors.Is(err, billing.ErrNoSubscription):
+		case err == nil, billing.NoEffect(err), errors.Is(err, billing.ErrGateway), errors.Is(err, billing.ErrPending),
+			errors.Is(err, billing.ErrSubscriptionExists), errors.Is(err, billing.ErrNoSubscription):
 		default:
 			t.Fatalf("%s: %v", when, err)
 		}
@@ -138,12 +150,14 @@ func (w *caller) walk(t *testing.T, steps int) {
 		t.Fatal(end, err)
 	}
 	if w.ahead > 0 { // the caller's clock is ahead, so this reads the gateway
-		if _, err := w.till.calm.Subscription(t.Context(), w.now()); err != nil && !errors.Is(err, billing.ErrNoSubscription) {
+		if _, err := w.till.calm.Subscription(t.Context(), w.now()); err != nil &&
+			!errors.Is(err, billing.ErrNoSubscription) {
 			t.Fatal(end, err)
 		}
 	}
 	w.agree(t, true, end)
-	t.Logf("seed %d: %d steps, %d deaths, %d outcomes that were not known, %d wishes, %d days", w.seed, steps, deaths, unknown, len(w.asked)+len(w.changed), w.ahead/(24*time.Hour))
+	t.Logf("seed %d: %d steps, %d deaths, %d outcomes that were not known, %d wishes, %d days", w.seed, steps, deaths,
+		unknown, len(w.asked)+len(w.changed), w.ahead/(24*time.Hour))
 }
 
 // step does one thing.
@@ -164,9 +178,10 @@ func (w *caller) step(t *testing.T, key string) (err error) {
 		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: quantity})
 	case 2, 3:
 		w.changed[key] = true
-		_, err = w.till.troubled.ChangeSubscription(ctx, w.now(), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})
+		_, err = w.till.troubled.ChangeSubscription(ctx, w.now(), key, nil,
+			billing.Changes{Plan: &plan, Quantity: &quantity})
 	case 4:
-		err = w.till.troubled.CancelSubscription(ctx, w.now(), key, nil)
+		err = w.till.troubled.CancelSubscription(ctx, w.now(), key, nil, billing.Cancellation{})
 	default:
 		err = w.till.troubled.Reconcile(ctx, w.system())
 	}

@@ -19,10 +19,12 @@ import (
 
 	_ "github.com/lib/pq"  // to look at what is stored
 	_ "modernc.org/sqlite" // to look at what is stored
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// Patience is how long a test waits for something that should happen soon, even on a busy machine.
-const Patience = 30 * time.Second
+// Patience is how long a test waits for something that should happen soon.
+const Patience = proof.Patience
 
 // Build builds the program of the module in dir as it is released, without the race detector, and stamps it
 // with a version. It returns the path of the binary.

@@ -21,6 +21,22 @@ func Sample[N int | int64 | uint64 | time.Duration](few, all N) N {
 	return few
 }
 
+// Patience is how long a test waits for something that should happen soon, on a machine that is busy with other tests.
+// Only a test that fails waits that long.
+const Patience = 2 * time.Minute
+
+// Within fails the test if something took longer than its limit. "make test" only logs it: a busy machine is slow.
+func Within(t testing.TB, what string, took, limit time.Duration) {
+	t.Helper()
+	switch {
+	case took <= limit:
+	case Running():
+		t.Errorf("%s took %s, more than %s", what, took, limit)
+	default:
+		t.Logf("%s took %s; make prove allows %s", what, took, limit)
+	}
+}
+
 // Seed returns another seed in each run, and logs it. ATRIUM_SEED sets the seed, to repeat a run that failed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()

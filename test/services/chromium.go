@@ -15,7 +15,8 @@ func Chromium(t testing.TB) string {
 	t.Helper()
 	path, err := chromium()
 	if err != nil {
-		t.Fatalf("this test needs Chromium: %v\nInstall it (Debian: apt-get install chromium; macOS: brew install --cask chromium).", err)
+		t.Fatalf("this test needs Chromium: %v\nInstall it (Debian: apt-get install chromium; macOS: brew install "+
+			"--cask chromium).", err)
 	}
 	return path
 }
@@ -43,7 +44,9 @@ apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends chromium
 `
 
 func findChromium() (path string, ok bool) {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome",
+		"/Applications/Chromium.app/Contents/MacOS/Chromium",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, true
 		}

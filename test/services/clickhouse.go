@@ -95,9 +95,11 @@ func clickhouseBin() (string, error) {
 		return bin, nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
-		return "", errors.New("no clickhouse-server 18.16, as Debian 12 has it, in PATH, in /usr/sbin or in " + clickhouseFolder)
+		return "", errors.New("no clickhouse-server 18.16, as Debian 12 has it, in PATH, in /usr/sbin or in " +
+			clickhouseFolder)
 	}
-	if out, err := exec.Command("sh", "-ec", installClickHouse, "install", clickhouseFolder).CombinedOutput(); err != nil {
+	if out, err := exec.Command("sh", "-ec", installClickHouse, "install",
+		clickhouseFolder).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("get clickhouse-server: %w\n%s", err, out[max(0, len(out)-2000):])
 	}
 	if bin, ok := findClickHouse(); ok {
@@ -107,7 +109,8 @@ func clickhouseBin() (string, error) {
 }
 
 func findClickHouse() (bin string, ok bool) {
-	for _, name := range []string{"clickhouse-server", "/usr/sbin/clickhouse-server", clickhouseFolder + "/clickhouse-server"} {
+	for _, name := range []string{"clickhouse-server", "/usr/sbin/clickhouse-server",
+		clickhouseFolder + "/clickhouse-server"} {
 		path, err := exec.LookPath(name)
 		if err == nil && runs(path) {
 			return path, true

@@ -18,7 +18,8 @@ func TestStartClickHouse(t *testing.T) {
 		<users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
 		<quotas><default/></quotas>
 	</yandex>`
-	server, err := services.StartClickHouse("<include_from>more.xml</include_from>", users, map[string]string{"more.xml": "<yandex/>"})
+	server, err := services.StartClickHouse("<include_from>more.xml</include_from>", users,
+		map[string]string{"more.xml": "<yandex/>"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,8 @@ func TestStartClickHouse(t *testing.T) {
 		t.Errorf("max_memory_usage = %s", got)
 	}
 	ask(`CREATE TABLE t (a String) ENGINE = Log`)
-	folder := strings.TrimSuffix(ask(`SELECT metadata_path FROM system.tables WHERE name = 't'`), "/data/metadata/default/t.sql")
+	folder := strings.TrimSuffix(ask(`SELECT metadata_path FROM system.tables WHERE name = 't'`),
+		"/data/metadata/default/t.sql")
 	if _, err := os.Stat(folder + "/more.xml"); err != nil {
 		t.Errorf("the file beside the data: %v", err)
 	}

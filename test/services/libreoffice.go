@@ -27,7 +27,8 @@ func Convert(t testing.TB, name string, content []byte, format string) []byte {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// With a profile of its own it minds no other that runs.
-	convert := exec.CommandContext(ctx, program, "-env:UserInstallation=file://"+folder+"/profile", "--headless", "--norestore",
+	convert := exec.CommandContext(ctx, program, "-env:UserInstallation=file://"+folder+"/profile", "--headless",
+		"--norestore",
 		"--convert-to", format, "--outdir", filepath.Join(folder, "out"), in)
 	convert.WaitDelay = time.Second
 	if out, err := convert.CombinedOutput(); err != nil {

@@ -14,7 +14,8 @@ import (
 )
 
 func TestStartMariaDB(t *testing.T) {
-	server, err := services.StartMariaDB(map[string]string{"max_connections": "23", "init_file": "@/first"}, map[string]string{"first": "CREATE DATABASE made;\n"})
+	server, err := services.StartMariaDB(map[string]string{"max_connections": "23", "init_file": "@/first"},
+		map[string]string{"first": "CREATE DATABASE made;\n"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ func postgresServer(t testing.TB) *url.URL {
 	if server == "" {
 		started, err := running()
 		if err != nil {
-			t.Fatalf("this test needs PostgreSQL 15 or newer: %v\nInstall it (Debian: apt-get install postgresql; macOS: brew install postgresql), or set %s.", err, PostgresURL)
+			t.Fatalf("this test needs PostgreSQL 15 or newer: %v\nInstall it (Debian: apt-get install postgresql; "+
+				"macOS: brew install postgresql), or set %s.", err, PostgresURL)
 		}
 		server = started.URL
 	}
@@ -70,7 +71,8 @@ func copyOf(t testing.TB, server *url.URL, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	// FILE_COPY takes half as long as the default where fsync is off.
-	if err := execute(server.String(), `CREATE DATABASE `+name+` TEMPLATE `+template+` STRATEGY file_copy`); err != nil {
+	if err := execute(server.String(), `CREATE DATABASE `+name+` TEMPLATE `+template+
+		` STRATEGY file_copy`); err != nil {
 		t.Fatalf("create a database for the test: %v", err)
 	}
 	t.Cleanup(func() {
@@ -106,12 +108,14 @@ func makeTemplate(server *url.URL, template string, prepare func(url string) err
 		return err
 	}
 	var have bool
-	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`, template).Scan(&have); err != nil {
+	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`,
+		template).Scan(&have); err != nil {
 		return err
 	}
 	if !have {
 		draft := "draft_" + strings.ToLower(rand.Text())
-		if _, err := conn.ExecContext(ctx, `CREATE DATABASE `+draft+` TEMPLATE template0 STRATEGY file_copy`); err != nil {
+		if _, err := conn.ExecContext(ctx,
+			`CREATE DATABASE `+draft+` TEMPLATE template0 STRATEGY file_copy`); err != nil {
 			return err
 		}
 		if err := prepare(database(server, draft)); err != nil {

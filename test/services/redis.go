@@ -30,7 +30,8 @@ func Redis(t testing.TB) *RedisServer {
 	t.Helper()
 	server, err := startRedis("")
 	if err != nil {
-		t.Fatalf("this test needs Redis: %v\nInstall it (Debian: apt-get install redis-server; macOS: brew install redis).", err)
+		t.Fatalf("this test needs Redis: %v\nInstall it (Debian: apt-get install redis-server; macOS: brew install "+
+			"redis).", err)
 	}
 	r := &RedisServer{Server: server, port: server.URL[strings.LastIndexByte(server.URL, ':')+1:]}
 	t.Cleanup(func() { r.Stop() })

@@ -18,6 +18,7 @@ import (
 
 	_ "github.com/lib/pq"
 
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -67,7 +68,8 @@ func TestPostgres(t *testing.T) {
 			name, left = query(t, db, `SELECT current_database()`), db
 		})
 		defer left.Close()
-		if got := query(t, open(t, services.Postgres(t)), `SELECT count(*) FROM pg_database WHERE datname = $1`, name); got != "0" {
+		if got := query(t, open(t, services.Postgres(t)), `SELECT count(*) FROM pg_database WHERE datname = $1`,
+			name); got != "0" {
 			t.Fatalf("%s is still there", name)
 		}
 	})
@@ -262,7 +264,7 @@ func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH
 
 func gone(t *testing.T, folder string, pid int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 	defer cancel()
 	for {
 		_, err := os.Stat(folder)
@@ -271,7 +273,7 @@ func gone(t *testing.T, folder string, pid int) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("after 10 s: folder %s: %v, server alive: %v", folder, err, alive(pid))
+			t.Fatalf("folder %s: %v, server alive: %v", folder, err, alive(pid))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -291,13 +293,15 @@ func TestADumpHoldsWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, statement := range []string{`CREATE TABLE kept (a text, b bytea)`, `INSERT INTO kept VALUES ('stored in the clear', 'stored as bytes')`} {
+	for _, statement := range []string{`CREATE TABLE kept (a text, b bytea)`,
+		`INSERT INTO kept VALUES ('stored in the clear', 'stored as bytes')`} {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
 	text := services.DumpPostgres(t, url)
-	for _, want := range []string{"COPY public.kept", "stored in the clear", hex.EncodeToString([]byte("stored as bytes"))} {
+	for _, want := range []string{"COPY public.kept", "stored in the clear",
+		hex.EncodeToString([]byte("stored as bytes"))} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in the dump:\n%s", want, text)
 		}

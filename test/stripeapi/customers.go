@@ -17,6 +17,8 @@ type customer struct {
 	def             string // id of the default method
 	credit          int64  // deducted from the next invoices
 	deleted         bool
+	address         map[string]string
+	taxIDs          []*taxID
 }
 
 type method struct {
@@ -69,14 +71,18 @@ func orNull(text string) any {
 
 func (c *customer) show() map[string]any {
 	return map[string]any{
-		"id": c.id, "object": "customer", "name": orNull(c.name), "email": orNull(c.email), "metadata": c.metadata, "created": c.created.Unix(), "livemode": false,
+		"id": c.id, "object": "customer", "name": orNull(c.name), "email": orNull(c.email), "metadata": c.metadata,
+		"address": c.showAddress(),
+		"created": c.created.Unix(), "livemode": false,
 		"balance": -c.credit, "currency": "usd",
-		"invoice_settings": map[string]any{"default_payment_method": orNull(c.def), "custom_fields": nil, "footer": nil, "rendering_options": nil},
+		"invoice_settings": map[string]any{"default_payment_method": orNull(c.def), "custom_fields": nil, "footer": nil,
+			"rendering_options": nil},
 	}
 }
 
 func (s *Server) createCustomer(f form, _ *http.Request) any {
-	c := &customer{id: s.id("cus"), name: f.Get("name"), email: f.Get("email"), metadata: f.under("metadata"), created: s.now()}
+	c := &customer{id: s.id("cus"), name: f.Get("name"), email: f.Get("email"), metadata: f.under("metadata"),
+		created: s.now()}
 	s.customers = append(s.customers, c)
 	return c.show()
 }
@@ -112,11 +118,28 @@ func (s *Server) Delete(customer string) {
 	s.customer(customer).deleted = true
 }
 
+// Methods returns the default method of a customer and how many methods it has.
+func (s *Server) Methods(customer string) (def string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.customer(customer)
+	return c.def, len(c.methods)
+}
+
+// Deleted reports whether a customer was deleted.
+func (s *Server) Deleted(customer string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.customer(customer) == nil
+}
+
 func (s *Server) updateCustomer(f form, r *http.Request) any {
 	c, m := s.customer(r.PathValue("id")), f.Get("invoice_settings[default_payment_method]")
 	switch {
 	case c == nil:
 		return missing(404, "id")
+	case m == "":
+		return s.describe(c, f)
 	case c.method(m) == nil: // the method must be attached first
 		return missing(400, "invoice_settings[default_payment_method]")
 	}
@@ -133,8 +156,10 @@ func (m *method) show(c *customer) map[string]any {
 		year = m.created.Year() - 1
 	}
 	return map[string]any{
-		"id": m.id, "object": "payment_method", "type": "card", "customer": of, "created": m.created.Unix(), "livemode": false, "metadata": map[string]string{},
-		"card": map[string]any{"brand": m.brand, "last4": m.last4, "exp_month": 12, "exp_year": year, "country": "US"},
+		"id": m.id, "object": "payment_method", "type": "card", "customer": of, "created": m.created.Unix(),
+		"livemode": false, "metadata": map[string]string{},
+		"card": map[string]any{"brand": m.brand, "last4": m.last4, "exp_month": 12, "exp_year": year, "country": "US",
+			"fingerprint": "standin" + m.last4},
 	}
 }
 
@@ -143,7 +168,8 @@ func (s *Server) listMethods(f form, r *http.Request) any {
 	if c == nil {
 		return missing(404, "customer")
 	}
-	return list(f, r.URL.Path, newest(c.methods, func(*method) bool { return true }), func(m *method) map[string]any { return m.show(c) })
+	return list(f, r.URL.Path, newest(c.methods, func(*method) bool { return true }),
+		func(m *method) map[string]any { return m.show(c) })
 }
 
 func (s *Server) readMethod(_ form, r *http.Request) any {
@@ -181,7 +207,8 @@ func clientSecret(id string) string { return id + "_secret_standin" }
 
 func (i *setupIntent) show() map[string]any {
 	return map[string]any{
-		"id": i.id, "object": "setup_intent", "client_secret": clientSecret(i.id), "customer": i.customer, "status": i.status, "usage": i.usage,
+		"id": i.id, "object": "setup_intent", "client_secret": clientSecret(i.id), "customer": i.customer,
+		"status": i.status, "usage": i.usage,
 		"metadata": i.metadata, "created": i.created.Unix(), "livemode": false,
 	}
 }
@@ -195,14 +222,16 @@ func (s *Server) createSetupIntent(f form, _ *http.Request) any {
 }
 
 func (s *Server) setUp(c *customer, usage string, metadata map[string]string) *setupIntent {
-	i := &setupIntent{id: s.id("seti"), customer: c.id, usage: usage, status: "requires_payment_method", metadata: metadata, created: s.now()}
+	i := &setupIntent{id: s.id("seti"), customer: c.id, usage: usage, status: "requires_payment_method",
+		metadata: metadata, created: s.now()}
 	s.setups[i.id] = i
 	return i
 }
 
 func (s *Server) listSetupIntents(f form, r *http.Request) any {
 	all := slices.SortedFunc(maps.Values(s.setups), func(a, b *setupIntent) int { return cmp.Compare(a.id, b.id) })
-	return list(f, r.URL.Path, newest(all, func(i *setupIntent) bool { return i.customer == f.Get("customer") }), (*setupIntent).show)
+	return list(f, r.URL.Path, newest(all, func(i *setupIntent) bool { return i.customer == f.Get("customer") }),
+		(*setupIntent).show)
 }
 
 func (s *Server) cancelSetupIntent(_ form, r *http.Request) any {
@@ -219,11 +248,13 @@ func (s *Server) cancelSetupIntent(_ form, r *http.Request) any {
 
 func (i *paymentIntent) show() map[string]any {
 	out := map[string]any{
-		"id": i.id, "object": "payment_intent", "client_secret": clientSecret(i.id), "customer": i.customer, "status": i.status, "amount": i.amount, "currency": "usd",
+		"id": i.id, "object": "payment_intent", "client_secret": clientSecret(i.id), "customer": i.customer,
+		"status": i.status, "amount": i.amount, "currency": "usd",
 		"created": i.created.Unix(), "livemode": false, "last_payment_error": nil,
 	}
 	if i.decline != "" {
-		out["last_payment_error"] = map[string]any{"type": "card_error", "code": "card_declined", "decline_code": i.decline}
+		out["last_payment_error"] = map[string]any{"type": "card_error", "code": "card_declined",
+			"decline_code": i.decline}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package stripeapi
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,8 +12,13 @@ import (
 type invoice struct {
 	id, number, customer, subscription, status string
 	total, due                                 int64 // due is total without the customer's credit
+	tax                                        int64 // included in total
+	billedTo                                   map[string]any
 	start, end, created, paidAt                time.Time
 	intent                                     *paymentIntent // nil if there is nothing to pay
+	off                                        int64          // that discounts deducted
+	discounts                                  []*discount
+	lines                                      []line
 }
 
 // Charge is a successful payment.
@@ -31,25 +37,36 @@ func (i *invoice) show(expanded []string) map[string]any {
 		paid = i.due
 	}
 	out := map[string]any{
-		"id": i.id, "object": "invoice", "number": i.number, "customer": i.customer, "status": i.status, "currency": "usd", "subtotal": i.total, "total": i.total,
-		"amount_due": i.due, "starting_balance": i.due - i.total, "amount_paid": paid, "created": i.created.Unix(), "period_start": i.start.Unix(), "period_end": i.end.Unix(), "due_date": nil,
-		"hosted_invoice_url": "https://invoice.example.com/" + i.id, "invoice_pdf": "https://invoice.example.com/" + i.id + "/pdf", "total_taxes": []any{}, "livemode": false,
-		"status_transitions": map[string]any{"paid_at": unix(i.paidAt), "finalized_at": i.created.Unix(), "marked_uncollectible_at": nil, "voided_at": nil},
+		"id": i.id, "object": "invoice", "number": i.number, "customer": i.customer, "status": i.status,
+		"currency": "usd", "subtotal": i.total - i.tax, "total": i.total,
+		"amount_due": i.due, "starting_balance": i.due - i.total, "amount_paid": paid, "created": i.created.Unix(),
+		"period_start": i.start.Unix(), "period_end": i.end.Unix(), "due_date": nil,
+		"hosted_invoice_url": "https://invoice.example.com/" + i.id, "invoice_pdf": "https://invoice.example.com/" +
+			i.id + "/pdf", "total_taxes": i.showTaxes(), "livemode": false,
+		"status_transitions": map[string]any{"paid_at": unix(i.paidAt), "finalized_at": i.created.Unix(),
+			"marked_uncollectible_at": nil, "voided_at": nil},
 	}
-	if slices.Contains(expanded, "latest_invoice.confirmation_secret") || slices.Contains(expanded, "confirmation_secret") {
+	maps.Copy(out, i.billedTo)
+	out["lines"] = i.showLines()
+	i.showDiscounted(out, expanded)
+	if slices.Contains(expanded, "latest_invoice.confirmation_secret") ||
+		slices.Contains(expanded, "confirmation_secret") {
 		out["confirmation_secret"] = nil
 		if i.intent != nil {
-			out["confirmation_secret"] = map[string]any{"type": "payment_intent", "client_secret": clientSecret(i.intent.id)}
+			out["confirmation_secret"] = map[string]any{"type": "payment_intent",
+				"client_secret": clientSecret(i.intent.id)}
 		}
 	}
 	if slices.Contains(expanded, "latest_invoice.payments") {
 		data := []any{}
 		if i.intent != nil {
 			data = append(data, map[string]any{
-				"id": "inpay_" + i.id, "object": "invoice_payment", "invoice": i.id, "status": "open", "payment": map[string]any{"type": "payment_intent", "payment_intent": i.intent.id},
+				"id": "inpay_" + i.id, "object": "invoice_payment", "invoice": i.id, "status": "open",
+				"payment": map[string]any{"type": "payment_intent", "payment_intent": i.intent.id},
 			})
 		}
-		out["payments"] = map[string]any{"object": "list", "has_more": false, "url": "/v1/invoice_payments", "data": data}
+		out["payments"] = map[string]any{"object": "list", "has_more": false, "url": "/v1/invoice_payments",
+			"data": data}
 	}
 	return out
 }
@@ -57,12 +74,24 @@ func (i *invoice) show(expanded []string) map[string]any {
 // listInvoices shows the newest first. Like all lists it is empty for a customer that is not there, but
 // for the lists that are the customer's own.
 func (s *Server) listInvoices(f form, r *http.Request) any {
-	return list(f, r.URL.Path, newest(s.invoices, func(i *invoice) bool { return i.customer == f.Get("customer") }), func(i *invoice) map[string]any { return i.show(nil) })
+	return list(f, r.URL.Path, newest(s.invoices, func(i *invoice) bool {
+		return i.customer == f.Get("customer") && (f.Get("status") == "" || f.Get("status") == i.status)
+	}), func(i *invoice) map[string]any { return i.show(f.expanded()) })
 }
 
-// wouldDecline returns why the customer's default method cannot be charged, or that it requires authentication.
-func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks bool) {
-	m := c.method(c.def)
+// wantsPayer is why a card that requires authentication is declined while the payer is absent. The payment intent waits
+// for the payer (https://docs.stripe.com/billing/subscriptions/overview#requires-action).
+const wantsPayer = "authentication_required"
+
+// charged returns the method that u is charged to: its own default, or that of its customer.
+func (s *Server) charged(u *subscription) *method {
+	c := s.customer(u.customer)
+	return c.method(cmp.Or(u.def, c.def))
+}
+
+// wouldDecline returns why the method of u cannot be charged, or that it requires authentication.
+func (s *Server) wouldDecline(u *subscription, present bool) (decline string, asks bool) {
+	m := s.charged(u)
 	switch {
 	case m == nil:
 		return "missing_payment_method", false
@@ -73,7 +102,7 @@ func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks b
 	case m.last4 == "3155" && !m.authenticated && present:
 		return "", true
 	case m.last4 == "3155" && !m.authenticated:
-		return "authentication_required", false
+		return wantsPayer, false
 	}
 	return "", false
 }
@@ -82,8 +111,10 @@ func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks b
 func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 	now := s.now()
 	i := &invoice{
-		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id, status: "paid",
-		total: amount, start: u.start, end: u.end, created: now, paidAt: now,
+		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id,
+		status: "paid", tax: s.tax(u, amount), billedTo: s.customer(u.customer).billedTo(),
+		total: amount + s.tax(u, amount), start: u.start, end: u.end, created: now, paidAt: now,
+		lines: []line{u.line(amount)},
 	}
 	s.invoices, u.latest = append(s.invoices, i), i
 	s.deduct(i)
@@ -92,12 +123,11 @@ func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 	}
 	i.intent = &paymentIntent{id: s.id("pi"), customer: u.customer, amount: i.due, status: "succeeded", created: now}
 	s.payments[i.intent.id] = i.intent
-	c := s.customer(u.customer)
-	decline, asks := s.wouldDecline(c, present)
+	decline, asks := s.wouldDecline(u, present)
 	switch {
-	case asks:
+	case asks, decline == wantsPayer:
 		i.status, i.paidAt, i.intent.status = "open", time.Time{}, "requires_action"
-		m := c.method(c.def)
+		m := s.charged(u)
 		i.intent.settled = func() {
 			m.authenticated = true
 			s.collect(i)
@@ -114,7 +144,8 @@ func (s *Server) pay(i *invoice) {
 	i.status, i.paidAt = "paid", s.now()
 	if i.intent != nil {
 		i.intent.status = "succeeded"
-		s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.due, Period: i.start})
+		s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.due,
+			Period: i.start})
 	}
 }
 
@@ -178,12 +209,13 @@ func (s *Server) finalizeInvoice(_ form, r *http.Request) any {
 
 // finalize gives a draft its payment intent.
 func (s *Server) finalize(i *invoice) {
-	i.status = "open"
+	i.status, i.billedTo = "open", s.customer(i.customer).billedTo()
 	s.deduct(i)
 	if i.due == 0 {
 		return
 	}
-	i.intent = &paymentIntent{id: s.id("pi"), customer: i.customer, amount: i.due, status: "requires_payment_method", created: s.now()}
+	i.intent = &paymentIntent{id: s.id("pi"), customer: i.customer, amount: i.due, status: "requires_payment_method",
+		created: s.now()}
 	s.payments[i.intent.id] = i.intent
 }
 
@@ -199,15 +231,15 @@ func (s *Server) payInvoice(f form, r *http.Request) any {
 	case f.Get("off_session") != "false":
 		return invalid("off_session") // the one way that is modelled
 	}
-	c := s.customer(i.customer)
+	u := s.subscription(i.subscription)
 	decline, asks := "", false
 	if i.due > 0 {
-		decline, asks = s.wouldDecline(c, true)
+		decline, asks = s.wouldDecline(u, true)
 	}
 	switch {
 	case asks:
 		i.intent.status = "requires_action"
-		m := c.method(c.def)
+		m := s.charged(u)
 		i.intent.settled = func() {
 			m.authenticated = true
 			s.collect(i)
@@ -274,87 +306,6 @@ const (
 	retryEvery    = 3 * 24 * time.Hour
 	maxRetries    = 4
 )
-
-// roll processes everything that is due until now.
-func (s *Server) roll(now time.Time) {
-	for _, u := range s.subscriptions {
-		for s.step(u, now) {
-		}
-	}
-}
-
-// step performs the next scheduled change of u if it is due.
-func (s *Server) step(u *subscription, now time.Time) bool {
-	switch {
-	case u.pending != nil && !now.Before(u.pending.expires):
-		u.drop()
-	case u.status == "incomplete" && !now.Before(u.created.Add(incompleteFor)):
-		s.end(u, "incomplete_expired")
-	case (u.status == "active" || u.status == "trialing") && !now.Before(u.end):
-		s.renew(u)
-	case u.status == "past_due" && u.end.Before(u.retryAt) && !now.Before(u.end):
-		s.renew(u)
-	case u.status == "past_due" && !now.Before(u.retryAt):
-		s.retry(u)
-	case u.status == "unpaid" && !now.Before(u.end):
-		s.draft(u)
-	default:
-		return false
-	}
-	return true
-}
-
-func (s *Server) renew(u *subscription) {
-	if u.cancelAtPeriodEnd {
-		s.end(u, "canceled")
-		return
-	}
-	at := u.end
-	if u.schedule != nil {
-		u.schedule.enter(u, at)
-	}
-	if u.status == "trialing" {
-		u.anchor = at.Day()
-	}
-	u.start, u.end = at, u.plan.Interval.After(at, u.plan.IntervalCount, u.anchor)
-	was := u.status
-	u.status = "active"
-	if s.bill(u, u.amount(), false).status == "paid" {
-		return
-	}
-	if u.status = "past_due"; was != "past_due" {
-		u.retries, u.retryAt = 0, at.Add(retryEvery)
-	}
-}
-
-// draft begins a period of an unpaid subscription, whose invoice stays a draft
-// (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
-func (s *Server) draft(u *subscription) {
-	if u.cancelAtPeriodEnd {
-		s.end(u, "canceled")
-		return
-	}
-	u.start, u.end = u.end, u.plan.Interval.After(u.end, u.plan.IntervalCount, u.anchor)
-	i := &invoice{
-		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id, status: "draft",
-		total: u.amount(), start: u.start, end: u.end, created: s.now(),
-	}
-	s.invoices, u.latest = append(s.invoices, i), i
-}
-
-func (s *Server) retry(u *subscription) {
-	decline, asks := s.wouldDecline(s.customer(u.customer), false)
-	switch {
-	case decline == "" && !asks:
-		s.pay(u.latest)
-		u.status, u.retries = "active", 0
-	case u.retries+1 >= maxRetries:
-		u.status = "unpaid"
-	default:
-		u.retries++
-		u.retryAt = u.retryAt.Add(retryEvery)
-	}
-}
 
 // Charges returns all charges that were ever made.
 func (s *Server) Charges() []Charge {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -23,24 +24,31 @@ type phase struct {
 	start, end time.Time
 	plan       billing.Plan
 	quantity   int64
+	meter      *billing.Plan // whose metered price it has, too
 	metadata   map[string]string
+	discount   *discount      // that the subscription has already
+	promotion  *PromotionCode // that begins with the phase
 }
 
 func (c *schedule) show() map[string]any {
 	phases := []any{}
 	for _, p := range c.phases {
 		phases = append(phases, map[string]any{
-			"start_date": p.start.Unix(), "end_date": p.end.Unix(), "metadata": p.metadata, "proration_behavior": "none",
-			"items": []any{map[string]any{"price": p.plan.PriceRef, "quantity": p.quantity, "metadata": map[string]string{}}},
+			"start_date": p.start.Unix(), "end_date": p.end.Unix(), "metadata": p.metadata,
+			"proration_behavior": "none", "discounts": p.showDiscounts(),
+			"items": []any{map[string]any{"price": p.plan.PriceRef, "quantity": p.quantity,
+				"metadata": map[string]string{}}},
 		})
 	}
 	out := map[string]any{
-		"id": c.id, "object": "subscription_schedule", "status": c.status, "customer": c.of.customer, "created": c.created.Unix(), "metadata": c.metadata,
+		"id": c.id, "object": "subscription_schedule", "status": c.status, "customer": c.of.customer,
+		"created": c.created.Unix(), "metadata": c.metadata,
 		"end_behavior": "release", "phases": phases, "livemode": false, "subscription": nil, "current_phase": nil,
 	}
 	if c.status == "active" {
 		p := c.phases[c.current]
-		out["subscription"], out["current_phase"] = c.of.id, map[string]any{"start_date": p.start.Unix(), "end_date": p.end.Unix()}
+		out["subscription"], out["current_phase"] = c.of.id,
+			map[string]any{"start_date": p.start.Unix(), "end_date": p.end.Unix()}
 	}
 	return out
 }
@@ -64,7 +72,8 @@ func (s *Server) createSchedule(f form, _ *http.Request) any {
 	}
 	u.schedule = &schedule{
 		id: s.id("sub_sched"), status: "active", of: u, metadata: map[string]string{}, created: s.now(),
-		phases: []phase{{start: u.start, end: u.end, plan: u.plan, quantity: u.quantity, metadata: map[string]string{}}},
+		phases: []phase{{discount: u.discount, start: u.start, end: u.end, plan: u.plan, quantity: u.quantity,
+			meter: u.meter, metadata: map[string]string{}}},
 	}
 	return u.schedule.show()
 }
@@ -85,21 +94,31 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 		if plan == nil {
 			return missing(400, at+"[items][0][price]")
 		}
-		p := phase{plan: *plan, quantity: f.number(at + "[items][0][quantity]"), metadata: f.under(at + "[metadata]"), start: time.Unix(f.number(at+"[start_date]"), 0).UTC()}
+		p := phase{plan: *plan, quantity: f.number(at + "[items][0][quantity]"), metadata: f.under(at + "[metadata]"),
+			start: time.Unix(f.number(at+"[start_date]"), 0).UTC()}
 		if end := f.number(at + "[end_date]"); end != 0 {
 			p.end = time.Unix(end, 0).UTC()
 		} else {
 			count := int(f.number(at + "[duration][interval_count]"))
 			p.end = billing.Interval(f.Get(at+"[duration][interval]")).After(p.start, count, p.start.Day())
 		}
-		if n == 0 && !p.start.Equal(c.phases[c.current].start) || n > 0 && !p.start.Equal(phases[n-1].end) || !p.end.After(p.start) {
+		if n == 0 && !p.start.Equal(c.phases[c.current].start) || n > 0 && !p.start.Equal(phases[n-1].end) ||
+			!p.end.After(p.start) {
 			return invalid(at + "[start_date]")
+		}
+		var refused *refusal
+		if p.meter, refused = s.meteredItem(&subscription{}, f, at+"[items]"); refused != nil {
+			return *refused
+		}
+		if refused := s.phaseDiscount(&p, c.of, f, at); refused != nil {
+			return *refused
 		}
 		phases = append(phases, p)
 	}
 	if len(phases) == 0 {
 		return invalid("phases")
 	}
+	c.of.discount = phases[0].discount // what a phase does not name ends
 	c.phases = append(c.phases[:c.current], phases...)
 	maps.Copy(c.metadata, f.under("metadata"))
 	return c.show()
@@ -119,11 +138,16 @@ func (c *schedule) release() {
 }
 
 // enter starts the phase that begins at a time, and releases u after the last one.
-func (c *schedule) enter(u *subscription, at time.Time) {
+func (s *Server) enter(c *schedule, u *subscription, at time.Time) {
 	for n, p := range c.phases {
 		if n > c.current && p.start.Equal(at) {
 			c.current = n
 			u.plan, u.quantity = p.plan, p.quantity
+			s.measure(u, p.meter, at)
+			u.discount = p.discount
+			if p.promotion != nil {
+				u.give(&discount{*p.promotion.Discount.Begin("di_"+c.id+strconv.Itoa(n), at), p.promotion})
+			}
 			maps.Copy(u.metadata, p.metadata)
 			return
 		}

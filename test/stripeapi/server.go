@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,8 +50,11 @@ type Server struct {
 	payments      map[string]*paymentIntent
 	subscriptions []*subscription
 	invoices      []*invoice
+	checkouts     []*checkout
 	charges       []Charge
 	wrongs        []string
+	promotions    []*PromotionCode
+	usage         []meterEvent
 }
 
 var accounts atomic.Int64
@@ -58,17 +62,23 @@ var accounts atomic.Int64
 // New starts an account that sells plans, each by its PriceRef, to callers that send key.
 func New(t testing.TB, key string, plans billing.Plans) *Server {
 	t.Helper()
-	s := &Server{
-		t: t, name: strconv.FormatInt(accounts.Add(1), 36), key: key, plans: plans, ended: make(chan struct{}), answers: map[string]*kept{}, asked: map[string]int{},
-		methods: map[string]*method{}, setups: map[string]*setupIntent{}, payments: map[string]*paymentIntent{},
-	}
-	s.routes()
+	s := newServer(t, key, plans)
 	server := httptest.NewServer(s)
 	s.URL = server.URL
 	t.Cleanup(func() {
 		close(s.ended) // otherwise calls without a response keep it open
 		server.Close()
 	})
+	return s
+}
+
+func newServer(t testing.TB, key string, plans billing.Plans) *Server {
+	s := &Server{
+		t: t, name: strconv.FormatInt(accounts.Add(1), 36), key: key, plans: plans, ended: make(chan struct{}),
+		answers: map[string]*kept{}, asked: map[string]int{},
+		methods: map[string]*method{}, setups: map[string]*setupIntent{}, payments: map[string]*paymentIntent{},
+	}
+	s.routes()
 	return s
 }
 
@@ -125,7 +135,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	_, _ = io.Copy(io.Discard, r.Body)
+	if err := addBody(r); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	call := Call{r.Method, r.URL.Path, r.Header.Get("Idempotency-Key")}
 	s.mu.Lock()
 	trouble := s.trouble
@@ -174,6 +187,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
+}
+
+// addBody adds the parameters in the body of a DELETE, which net/http does not read.
+func addBody(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != http.MethodDelete {
+		return err
+	}
+	form, err := url.ParseQuery(string(body))
+	for name, values := range form {
+		r.Form[name] = append(r.Form[name], values...)
+	}
+	return err
 }
 
 func (s *Server) silence(r *http.Request) {
@@ -261,6 +287,12 @@ type refusal struct {
 	Param   string `json:"param,omitempty"`
 }
 
+// said is a refusal whose text matters.
+type said struct {
+	refusal
+	text string
+}
+
 var failed = refusal{500, "api_error", "", "", ""}
 
 // unkept reports whether no key remembers it: parameters are checked before a call begins.
@@ -274,6 +306,9 @@ func invalid(param string) refusal { return refusal{400, "invalid_request_error"
 
 func encode(out any) (status int, body []byte, replayed bool) {
 	status = http.StatusOK
+	if r, is := out.(said); is {
+		status, out = r.Status, map[string]any{"error": map[string]any{"type": r.Type, "message": r.text}}
+	}
 	if r, is := out.(refusal); is {
 		status, out = r.Status, map[string]any{"error": r}
 	}

@@ -20,12 +20,22 @@ type subscription struct {
 	start, end                 time.Time
 	trialEnd                   time.Time
 	cancelAtPeriodEnd          bool
+	cancellation               billing.Cancellation
+	paused                     bool          // pause_collection is set to void invoices
+	meter                      *billing.Plan // whose metered price it has, too; nil if it has none
+	meterItem                  string
+	meterSince                 time.Time
+	unbilled                   *line  // what was used, while the next period is billed
+	def                        string // the id of its own default method; "" if the customer's is charged
 	latest                     *invoice
+	automaticTax               bool
 	setup                      *setupIntent
 	schedule                   *schedule
 	pending                    *pendingUpdate
 	retries                    int
 	retryAt                    time.Time
+	discount                   *discount // nil if there is none
+	deducted                   int64     // from the price of the current period
 }
 
 // pendingUpdate is a change that is made when its invoice is paid
@@ -37,6 +47,7 @@ type pendingUpdate struct {
 	start, end time.Time
 	invoice    *invoice
 	expires    time.Time
+	deducted   int64
 }
 
 func (u *subscription) live() bool { return billing.Status(u.status).Live() }
@@ -50,24 +61,35 @@ func unix(t time.Time) any {
 
 func showPrice(p billing.Plan) map[string]any {
 	return map[string]any{
-		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency, "unit_amount": p.Price.Amount, "type": "recurring",
+		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency,
+		"unit_amount": p.Price.Amount, "type": "recurring",
 		"billing_scheme": "per_unit", "transform_quantity": nil,
-		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount, "usage_type": "licensed"}, "livemode": false, "metadata": map[string]string{},
+		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount,
+			"usage_type": "licensed"}, "livemode": false, "metadata": map[string]string{},
 	}
 }
 
 // show is u with what is expanded of it.
 func (u *subscription) show(expanded []string) map[string]any {
 	out := map[string]any{
-		"id": u.id, "object": "subscription", "status": u.status, "customer": u.customer, "created": u.created.Unix(), "metadata": u.metadata, "livemode": false,
-		"cancel_at_period_end": u.cancelAtPeriodEnd, "trial_end": unix(u.trialEnd), "latest_invoice": nil, "pending_setup_intent": nil, "schedule": nil,
-		"items": map[string]any{"object": "list", "has_more": false, "url": "/v1/subscription_items", "data": []any{map[string]any{
-			"id": u.item, "object": "subscription_item", "quantity": u.quantity, "price": showPrice(u.plan), "subscription": u.id,
-			"current_period_start": u.start.Unix(), "current_period_end": u.end.Unix(), "metadata": map[string]string{},
-		}}},
+		"id": u.id, "object": "subscription", "status": u.status, "customer": u.customer, "created": u.created.Unix(),
+		"metadata": u.metadata, "livemode": false,
+		"cancel_at_period_end": u.cancelAtPeriodEnd, "trial_end": unix(u.trialEnd), "latest_invoice": nil,
+		"default_payment_method": orNull(u.def),
+		"pending_setup_intent":   nil, "schedule": nil,
+		"items": map[string]any{"object": "list", "has_more": false, "url": "/v1/subscription_items",
+			"data": u.showMeter([]any{map[string]any{
+				"id": u.item, "object": "subscription_item", "quantity": u.quantity, "price": showPrice(u.plan),
+				"subscription":         u.id,
+				"current_period_start": u.start.Unix(), "current_period_end": u.end.Unix(),
+				"metadata": map[string]string{},
+			}})},
 	}
+	u.showPause(out)
+	out["discounts"] = showDiscounts(u.discounts(), u, expanded)
 	if p := u.pending; p != nil {
-		item := map[string]any{"id": u.item, "object": "subscription_item", "quantity": p.quantity, "price": showPrice(p.plan)}
+		item := map[string]any{"id": u.item, "object": "subscription_item", "quantity": p.quantity,
+			"price": showPrice(p.plan)}
 		out["pending_update"] = map[string]any{"expires_at": p.expires.Unix(), "subscription_items": []any{item}}
 	}
 	latest := u.latest
@@ -76,7 +98,8 @@ func (u *subscription) show(expanded []string) map[string]any {
 	}
 	if i := latest; i != nil {
 		out["latest_invoice"] = i.id
-		if slices.Contains(expanded, "latest_invoice.payments") || slices.Contains(expanded, "latest_invoice.confirmation_secret") {
+		if slices.Contains(expanded, "latest_invoice.payments") ||
+			slices.Contains(expanded, "latest_invoice.confirmation_secret") {
 			out["latest_invoice"] = i.show(expanded)
 		}
 	}
@@ -126,6 +149,9 @@ func (s *Server) Reprice(ref string, amount int64) {
 
 func (s *Server) readPrice(_ form, r *http.Request) any {
 	p := s.price(r.PathValue("id"))
+	if metered := s.meteredPrice(r.PathValue("id")); metered != nil {
+		return showMeteredPrice(metered)
+	}
 	if p == nil {
 		return missing(404, "price")
 	}
@@ -135,6 +161,7 @@ func (s *Server) readPrice(_ form, r *http.Request) any {
 func (s *Server) subscribe(f form, _ *http.Request) any {
 	c, plan, now := s.customer(f.Get("customer")), s.price(f.Get("items[0][price]")), s.now()
 	days := int(f.number("trial_period_days"))
+	var given *discount
 	switch {
 	case c == nil:
 		return missing(400, "customer")
@@ -142,7 +169,22 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 		return missing(400, "items[0][price]")
 	case f.Get("payment_behavior") != "allow_incomplete":
 		return invalid("payment_behavior") // the one way that is modelled
-	case c.def == "" && days == 0 && plan.Price.Amount > 0:
+	case f.Get("automatic_tax[enabled]") == "true" && !taxable(c.address):
+		return locationInvalid
+	}
+	if id := f.Get("discounts[0][promotion_code]"); id != "" {
+		var refused *refusal
+		if given, refused = s.redeem(c, id, "discounts[0][promotion_code]"); refused != nil {
+			return *refused
+		}
+	}
+	u := s.order(c, *plan, max(f.number("items[0][quantity]"), 1), f.under("metadata"), now)
+	meter, refused := s.meteredItem(u, f, "items")
+	if refused != nil {
+		return *refused
+	}
+	s.measure(u, meter, now)
+	if u.give(given); c.def == "" && days == 0 && u.cost(now) > 0 {
 		return missing(400, "") // "no attached payment source or default payment method"
 	}
 	for _, other := range s.subscriptions {
@@ -150,7 +192,8 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 			s.wrongs = append(s.wrongs, "a second subscription of "+c.id+" beside "+other.id)
 		}
 	}
-	u := s.begin(c, *plan, max(f.number("items[0][quantity]"), 1), f.under("metadata"), now)
+	u.automaticTax = f.Get("automatic_tax[enabled]") == "true"
+	s.subscriptions = append(s.subscriptions, u)
 	if days > 0 {
 		u.status, u.trialEnd = "trialing", now.AddDate(0, 0, days)
 		u.end = u.trialEnd
@@ -160,7 +203,7 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 		s.bill(u, 0, true)
 		return u.show(f.expanded())
 	}
-	if i := s.bill(u, u.amount(), true); i.status != "paid" {
+	if i := s.billPeriod(u, true, now); i.status != "paid" {
 		u.status = "incomplete"
 	}
 	return u.show(f.expanded())
@@ -171,18 +214,20 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 func (s *Server) Subscribe(customer, price string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := s.begin(s.customer(customer), *s.price(price), 1, map[string]string{}, s.now())
+	u := s.order(s.customer(customer), *s.price(price), 1, map[string]string{}, s.now())
+	s.subscriptions = append(s.subscriptions, u)
 	s.bill(u, u.amount(), true)
 	return u.id
 }
 
-func (s *Server) begin(c *customer, plan billing.Plan, quantity int64, metadata map[string]string, now time.Time) *subscription {
+// order returns a subscription that is not stored yet.
+func (s *Server) order(c *customer, plan billing.Plan, quantity int64, metadata map[string]string,
+	now time.Time) *subscription {
 	u := &subscription{
 		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", plan: plan, quantity: quantity,
 		metadata: metadata, created: now, anchor: now.Day(), start: now,
 	}
 	u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
-	s.subscriptions = append(s.subscriptions, u)
 	return u
 }
 
@@ -209,7 +254,8 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 	case !u.live():
 		return invalid("id") // one that has ended takes nothing but metadata
 	case ends != "" && u.schedule != nil:
-		return invalid("cancel_at_period_end") // "managed by the subscription schedule": https://github.com/laravel/cashier-stripe/issues/1748
+		// "managed by the subscription schedule": https://github.com/laravel/cashier-stripe/issues/1748
+		return invalid("cancel_at_period_end")
 	case u.pending != nil: // Stripe has rules for each change; Atrium voids the pending one first
 		return invalid("pending_update")
 	}
@@ -222,6 +268,17 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 	if b := f.Get("payment_behavior"); b != "error_if_incomplete" && !waits && (b != "" || f.Has("items[0][price]")) {
 		return invalid("payment_behavior")
 	}
+	if refused := s.pause(u, f, now); refused != nil {
+		return *refused
+	}
+	before, given := u.discount, (*discount)(nil)
+	if id := f.Get("discounts[0][promotion_code]"); id != "" {
+		var refused *refusal
+		if given, refused = s.redeem(s.customer(u.customer), id, "discounts[0][promotion_code]"); refused != nil {
+			return *refused
+		}
+		u.discount = given
+	}
 	if f.Has("items[0][price]") {
 		plan := s.price(f.Get("items[0][price]"))
 		switch {
@@ -230,12 +287,32 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		case f.Get("items[0][id]") != u.item, f.Get("proration_behavior") != "always_invoice":
 			return invalid("items") // without the item's id there would be a second one
 		}
-		if out, refused := s.resell(u, *plan, f.number("items[0][quantity]"), waits, now).(refusal); refused {
+		at, inPeriod := u.prorated(f, "proration_date", now)
+		if !inPeriod {
+			return invalid("proration_date")
+		}
+		meter, refused := s.meteredItem(u, f, "items")
+		if refused != nil {
+			return *refused
+		}
+		if out, refused := s.resell(u, *plan, f.number("items[0][quantity]"), waits, at, now).(refusal); refused {
+			u.discount = before
 			return out
 		}
+		s.measure(u, meter, now)
 	}
+	if given != nil {
+		given.promotion.redeemed++
+	}
+	u.explain(f)
 	if ends != "" {
 		u.cancelAtPeriodEnd, _ = strconv.ParseBool(ends)
+	}
+	if m := f.Get("default_payment_method"); m != "" {
+		if s.customer(u.customer).method(m) == nil {
+			return missing(400, "default_payment_method")
+		}
+		u.def = m
 	}
 	for name, value := range f.under("metadata") {
 		u.metadata[name] = value
@@ -244,36 +321,32 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 }
 
 // withPendingUpdate are the parameters that can go with pending_if_incomplete.
-var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavior", "items"}
+var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavior", "proration_date", "items"}
 
 // resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
 // new period. What is left over is credited. If the difference cannot be charged, nothing changes, but with
 // pending_if_incomplete the change waits for its invoice.
-func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, waits bool, now time.Time) any {
+func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, waits bool, at, now time.Time) any {
 	was := *u
-	left, whole := u.end.Sub(now), u.end.Sub(u.start)
-	u.plan, u.quantity = plan, quantity
 	if u.status == "trialing" {
+		u.plan, u.quantity = plan, quantity
 		return nil
 	}
-	amount := billing.Prorate(u.amount(), left, whole) - billing.Prorate(was.amount(), left, whole)
-	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
-		u.anchor, u.start = now.Day(), now
-		u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
-		amount = u.amount() - billing.Prorate(was.amount(), left, whole)
-	}
+	amount := u.change(plan, quantity, at, now)
 	c := s.customer(u.customer)
 	if amount <= 0 {
+		u.spend(now)
 		c.credit -= amount
 		return nil
 	}
 	decline, asks := "", false
-	if amount > c.credit {
-		decline, asks = s.wouldDecline(c, true)
+	if amount+s.tax(u, amount) > c.credit {
+		decline, asks = s.wouldDecline(u, true)
 	}
 	switch {
 	case (decline != "" || asks) && waits:
-		p := &pendingUpdate{plan: u.plan, quantity: u.quantity, anchor: u.anchor, start: u.start, end: u.end}
+		p := &pendingUpdate{plan: u.plan, quantity: u.quantity, anchor: u.anchor, start: u.start, end: u.end,
+			deducted: u.off(now)}
 		p.invoice = s.bill(u, amount, true)
 		*u = was
 		if p.expires = now.Add(incompleteFor); u.end.Before(p.expires) {
@@ -290,6 +363,7 @@ func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, wait
 		return refusal{402, "card_error", code, decline, ""}
 	}
 	s.bill(u, amount, false)
+	u.spend(now)
 	return nil
 }
 
@@ -307,12 +381,17 @@ func (u *subscription) drop() {
 func (u *subscription) apply() {
 	p := u.pending
 	u.pending, u.plan, u.quantity, u.anchor, u.start, u.end = nil, p.plan, p.quantity, p.anchor, p.start, p.end
+	u.deducted = p.deducted
 }
 
-func (s *Server) cancelSubscription(_ form, r *http.Request) any {
+func (s *Server) cancelSubscription(f form, r *http.Request) any {
 	u := s.subscription(r.PathValue("id"))
 	if u == nil || !u.live() {
 		return missing(404, "id") // of one that has ended too: https://github.com/stripe/stripe-go/issues/1887
+	}
+	u.explain(f)
+	if f.Get("invoice_now") == "true" {
+		s.billUsage(u, s.now())
 	}
 	s.end(u, "canceled")
 	return u.show(nil)

@@ -77,12 +77,14 @@ func refused(broken []found, decided []intended) (complaints []string) {
 			}
 		}
 		if !allowed {
-			complaints = append(complaints, fmt.Sprintf("%s: breaks what was released: %s: %s (%s)", document, b.Operation, b.text, b.Rule))
+			complaints = append(complaints, fmt.Sprintf("%s: breaks what was released: %s: %s (%s)", document,
+				b.Operation, b.text, b.Rule))
 		}
 	}
 	for i, d := range decided {
 		if !used[i] {
-			complaints = append(complaints, fmt.Sprintf("%s: %s at %s breaks nothing, or has no reason", intentions, d.Rule, d.Operation))
+			complaints = append(complaints, fmt.Sprintf("%s: %s at %s breaks nothing, or has no reason", intentions,
+				d.Rule, d.Operation))
 		}
 	}
 	return complaints

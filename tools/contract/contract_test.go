@@ -43,16 +43,22 @@ func TestWhatBreaksClientsIsRefused(t *testing.T) {
 		name, rule, operation string
 		after                 string
 	}{
-		{"a path that is gone", "api-path-removed-without-deprecation", "GET /api/events", without(t, now, "  /api/events:")},
+		{"a path that is gone", "api-path-removed-without-deprecation", "GET /api/events",
+			without(t, now, "  /api/events:")},
 		{"an operation that is gone", "api-removed-without-deprecation", "GET /api/me",
 			change(t, now, "  /api/me:", "    get:", "    trace:")},
-		{"a member of an answer that is gone", "response-required-property-removed", "GET /api/workspaces/{workspace_id}",
-			change(t, change(t, now, "    Workspace:\n", "name, ", ""), "    Workspace:\n", "        name:", "        title:")},
+		{"a member of an answer that is gone", "response-required-property-removed",
+			"GET /api/workspaces/{workspace_id}",
+			change(t, change(t, now, "    Workspace:\n", "name, ", ""), "    Workspace:\n", "        name:",
+				"        title:")},
 		{"a member of a request that is required now", "request-property-became-required", "POST /api/api-keys",
 			change(t, now, "    APIKeyCreate:\n", "required: [name]", "required: [name, role_ceiling]")},
 		{"a new member of a request that is required", "new-required-request-property", "POST /api/workspaces",
-			change(t, change(t, now, "    WorkspaceCreate:\n", "required: [name]", "required: [name, colour]"), "    WorkspaceCreate:\n", "      properties:\n", "      properties:\n        colour: {type: string, maxLength: 9}\n")},
-		{"a parameter that is gone", "request-parameter-removed", "GET /api/events", change(t, now, "operationId: listEvents", "name: subject", "name: about")},
+			change(t, change(t, now, "    WorkspaceCreate:\n", "required: [name]", "required: [name, colour]"),
+				"    WorkspaceCreate:\n", "      properties:\n",
+				"      properties:\n        colour: {type: string, maxLength: 9}\n")},
+		{"a parameter that is gone", "request-parameter-removed", "GET /api/events",
+			change(t, now, "operationId: listEvents", "name: subject", "name: about")},
 		{"a narrower limit", "request-property-max-length-decreased", "POST /api/workspaces",
 			change(t, now, "    WorkspaceCreate:\n", "maxLength: 120", "maxLength: 12")},
 	} {
@@ -61,7 +67,8 @@ func TestWhatBreaksClientsIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(broken, func(f found) bool { return f.Rule == tt.rule && f.Operation == tt.operation }) {
+			if !slices.ContainsFunc(broken,
+				func(f found) bool { return f.Rule == tt.rule && f.Operation == tt.operation }) {
 				t.Errorf("found %q", broken)
 			}
 			if len(refused(broken, nil)) != len(broken) {
@@ -73,8 +80,10 @@ func TestWhatBreaksClientsIsRefused(t *testing.T) {
 
 func TestWhatBreaksNobodyIsTaken(t *testing.T) {
 	now := contract(t)
-	after := change(t, now, "    WorkspaceCreate:\n", "      properties:\n", "      properties:\n        colour: {type: string, maxLength: 9}\n")
-	after = change(t, after, "    Workspace:\n", "      properties:\n", "      properties:\n        colour: {type: string}\n")
+	after := change(t, now, "    WorkspaceCreate:\n", "      properties:\n",
+		"      properties:\n        colour: {type: string, maxLength: 9}\n")
+	after = change(t, after, "    Workspace:\n", "      properties:\n",
+		"      properties:\n        colour: {type: string}\n")
 	broken, err := breaks([]byte(now), []byte(after))
 	if err != nil || len(broken) > 0 {
 		t.Errorf("found %q, %v", broken, err)

@@ -33,7 +33,8 @@ func lint(ctx context.Context, text []byte) ([]string, error) {
 	complaints := make([]string, 0, len(out.Results))
 	for _, result := range out.Results {
 		if at, ok := errors.AsType[*validation.Error](result); ok {
-			complaints = append(complaints, fmt.Sprintf("%s:%d: %s: %s: %v", document, at.GetLineNumber(), at.Severity, at.Rule, at.UnderlyingError))
+			complaints = append(complaints, fmt.Sprintf("%s:%d: %s: %s: %v", document, at.GetLineNumber(), at.Severity,
+				at.Rule, at.UnderlyingError))
 			continue
 		}
 		complaints = append(complaints, result.Error())

@@ -24,7 +24,8 @@ func released() (text []byte, complaints []string, err error) {
 	case len(files) == 0 && tag == "":
 		return nil, nil, nil
 	case len(files) != 1 || tag != "" && filepath.Base(files[0]) != tag+".yaml":
-		return nil, []string{fmt.Sprintf("%s: has %q, but must have only the contract of the last release, %s", releases, files, tag)}, nil
+		return nil, []string{fmt.Sprintf("%s: has %q, but must have only the contract of the last release, %s",
+			releases, files, tag)}, nil
 	}
 	if text, err = os.ReadFile(files[0]); err != nil || tag == "" {
 		return text, nil, err

@@ -24,7 +24,8 @@ func recognise(text string) (names []string) {
 	case has("spdx license identifier bsd 3 clause or gpl 2 0 only"): // of which we choose the first
 		add("BSD-3-Clause")
 		return names
-	case has("gnu affero general public license"), has("gnu lesser general public license"), has("gnu general public license"):
+	case has("gnu affero general public license"), has("gnu lesser general public license"),
+		has("gnu general public license"):
 		return gnu(text)
 	}
 	if has("apache license version 2 0") {
@@ -33,7 +34,8 @@ func recognise(text string) (names []string) {
 	if has("permission is hereby granted free of charge to any person obtaining a copy") {
 		add("MIT")
 	}
-	if has("permission to use copy modify and or distribute this software for any purpose with or without fee is hereby granted") {
+	if has("permission to use copy modify and or distribute this software for any purpose with or without fee is " +
+		"hereby granted") {
 		add("ISC")
 	}
 	if has("redistribution and use in source and binary forms with or without modification are permitted") {

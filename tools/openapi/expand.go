@@ -25,7 +25,8 @@ type contract struct {
 
 // expand replaces the short forms of a joined document.
 func expand(document *yaml.Node) error {
-	c := &contract{components: member(document, "components"), status: map[string]string{}, response: map[string]string{}}
+	c := &contract{components: member(document, "components"), status: map[string]string{},
+		response: map[string]string{}}
 	problems := member(document, "x-problems")
 	if c.components == nil || problems == nil || member(document, "paths") == nil {
 		return fmt.Errorf("the contract needs paths, components and x-problems")
@@ -107,6 +108,9 @@ func (o *operation) expand() error {
 	}
 	if area := member(access, "area"); area != nil && (area.Value == "public" || area.Value == "embed") {
 		return nil
+	}
+	if member(o.node, "x-scope") == nil {
+		return fmt.Errorf("x-scope is missing")
 	}
 	responses := member(o.node, "responses")
 	if responses == nil {
@@ -246,6 +250,9 @@ func (o *operation) failures() (map[string]string, error) {
 	if list == nil {
 		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
 		set(o.node, "x-codes", list)
+	}
+	if scope := member(o.node, "x-scope"); scope.Value != "any" {
+		list.Content = append(list.Content, text("scope_required"))
 	}
 	var own []*yaml.Node
 	for _, code := range list.Content {

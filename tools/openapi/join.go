@@ -47,7 +47,8 @@ func merge(into, from *yaml.Node, depth int) error {
 		switch {
 		case there == nil:
 			into.Content = append(into.Content, key, value)
-		case depth == 0 && slices.Contains(merged, key.Value) || depth == 1 && value.Kind == yaml.MappingNode && isGroup(key.Value):
+		case depth == 0 && slices.Contains(merged, key.Value) || depth == 1 && value.Kind == yaml.MappingNode &&
+			isGroup(key.Value):
 			if err := merge(there, value, depth+1); err != nil {
 				return fmt.Errorf("%s: %w", key.Value, err)
 			}
@@ -60,7 +61,8 @@ func merge(into, from *yaml.Node, depth int) error {
 
 // isGroup reports whether name is a group of components (OpenAPI 3.1, Components Object).
 func isGroup(name string) bool {
-	return slices.Contains([]string{"schemas", "responses", "parameters", "examples", "headers", "securitySchemes"}, name)
+	return slices.Contains([]string{"schemas", "responses", "parameters", "examples", "headers", "securitySchemes"},
+		name)
 }
 
 // member returns the value of a mapping's key, nil if there is none.

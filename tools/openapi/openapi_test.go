@@ -30,6 +30,7 @@ paths:
     parameters: [{$ref: '#/components/parameters/WorkspaceId'}]
     get:
       x-access: {area: workspace, needs: viewer}
+      x-scope: any
       x-codes: [thing_not_found, gateway_error]
       responses:
         '200': {description: The thing., schema: Thing, headers: [ETag]}
@@ -76,7 +77,8 @@ func TestAnOperationGetsTheResponsesThatFollowFromIt(t *testing.T) {
 	}
 	get := at(document, "paths", "/things/{id}", "get")
 	for status, want := range map[string]string{
-		"400": "BadRequest", "401": "Unauthorized", "404": "NotFound", "429": "TooManyRequests", "502": "PaymentGatewayFailed",
+		"400": "BadRequest", "401": "Unauthorized", "404": "NotFound", "429": "TooManyRequests",
+		"502": "PaymentGatewayFailed",
 	} {
 		if ref := at(get, "responses", status, "$ref"); ref != "#/components/responses/"+want {
 			t.Errorf("%s is %v, want %s", status, ref, want)
@@ -99,7 +101,8 @@ func TestAnOperationGetsTheResponsesThatFollowFromIt(t *testing.T) {
 		t.Error("an operation without an Idempotency-Key replays nothing")
 	}
 	media := at(get, "responses", "200", "content", "application/json")
-	if at(media, "schema", "$ref") != "#/components/schemas/Thing" || at(media, "examples", "Thing", "$ref") != "#/components/examples/Thing" {
+	if at(media, "schema", "$ref") != "#/components/schemas/Thing" ||
+		at(media, "examples", "Thing", "$ref") != "#/components/examples/Thing" {
 		t.Errorf("the content is %v", media)
 	}
 }
@@ -113,10 +116,12 @@ paths:
       parameters: [WorkspaceId, {name: dry, in: query}]
       requestBody: {schema: ThingCreate, examples: {one: {value: {}}}}
       x-access: {area: workspace}
+      x-scope: any
       responses: {}
     patch:
       requestBody: {patch: ThingPatch, required: false}
       x-access: {area: workspace}
+      x-scope: any
       responses: {}
 `)
 	if err != nil {
@@ -124,9 +129,11 @@ paths:
 	}
 	item := at(document, "paths", "/things/{id}")
 	for got, want := range map[string]string{
-		fmt.Sprint(at(item, "parameters")):          "[map[$ref:#/components/parameters/ThingId]]",
-		fmt.Sprint(at(item, "post", "parameters")):  "[map[$ref:#/components/parameters/WorkspaceId] map[in:query name:dry]]",
-		fmt.Sprint(at(item, "post", "requestBody")): "map[content:map[application/json:map[examples:map[one:map[value:map[]]] schema:map[$ref:#/components/schemas/ThingCreate]]] required:true]",
+		fmt.Sprint(at(item, "parameters")): "[map[$ref:#/components/parameters/ThingId]]",
+		fmt.Sprint(at(item, "post", "parameters")): "[map[$ref:#/components/parameters/WorkspaceId] map[in:query " +
+			"name:dry]]",
+		fmt.Sprint(at(item, "post", "requestBody")): "map[content:map[application/json:map[examples:map[one:map[value:map[]]] " +
+			"schema:map[$ref:#/components/schemas/ThingCreate]]] required:true]",
 		fmt.Sprint(at(item, "patch", "requestBody")): "map[content:map[application/json:map[schema:map[$ref:#/components/schemas/ThingPatch]] " +
 			"application/merge-patch+json:map[schema:map[$ref:#/components/schemas/ThingPatch]]] required:false]",
 	} {
@@ -141,15 +148,18 @@ paths:
 
 func TestMistakesInPartsAreErrors(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
-		"a schema is defined twice":      {"paths:", "openapi: 3.1.0\npaths:", "openapi is defined twice"},
-		"a code is not registered":       {"gateway_error]", "no_such_code]", "x-codes has no_such_code"},
-		"no one declares who can call":   {"x-access: {area: workspace, needs: viewer}", "x-raw: true", "x-access is missing"},
+		"a schema is defined twice": {"paths:", "openapi: 3.1.0\npaths:", "openapi is defined twice"},
+		"a code is not registered":  {"gateway_error]", "no_such_code]", "x-codes has no_such_code"},
+		"no one declares who can call": {"x-access: {area: workspace, needs: viewer}", "x-raw: true",
+			"x-access is missing"},
+		"an operation has no scope":      {"x-scope: any", "x-raw: true", "x-scope is missing"},
 		"a header is not known":          {"headers: [ETag]", "headers: [Age]", "there is no header Age"},
 		"a part is no mapping":           {things, "- a", "is not a mapping"},
 		"a response is declared by hand": {"responses:\n", "no-responses:\n", "responses is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := built(t, common, strings.Replace(things, c.from, c.to, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := built(t, common, strings.Replace(things, c.from, c.to, 1)); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("error = %v, want %q", err, c.want)
 			}
 		})
@@ -164,7 +174,8 @@ func TestJSONKeepsTheOrderAndLeavesOutWhatOnlyTheGeneratorReads(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("b: 2026-01-01\na: {x-go-name: B, c: [1, null, true]}\n"), &root); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := toJSON(root.Content[0]); err != nil || string(got) != `{"b":"2026-01-01","a":{"c":[1,null,true]}}`+"\n" {
+	if got, err := toJSON(root.Content[0]); err != nil || string(got) != `{"b":"2026-01-01","a":{"c":[1,null,true]}}`+
+		"\n" {
 		t.Errorf("JSON = %s, %v", got, err)
 	}
 }

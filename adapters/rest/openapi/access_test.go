@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Public operations read neither query nor Accept, and count no calls.
@@ -19,6 +20,22 @@ func TestPublicOperations(t *testing.T) {
 		"getProblem":   {"200", "404", "421"},
 
 		"receivePaymentEvent": {"200", "400", "404", "413", "429", "500", "503"}, // any host will do
+
+		"getSignInMethods": {"200", "421"},
+		"beginSignIn":      {"303", "400", "403", "404", "421", "429", "502"},
+		"finishSignIn":     {"303", "400", "401", "403", "421", "429", "500", "502", "503", "504"},
+		"receiveLogout":    {"200", "400", "406", "413", "415", "421", "422", "429", "500", "503", "504"},
+		"previewInvitation": {"200", "400", "403", "404", "406", "413", "415", "421", "422", "429", "500",
+			"503", "504"},
+		"joinByInvitation": {"201", "400", "403", "404", "406", "409", "413", "415", "421", "422", "429", "500", "503",
+			"504"},
+		"mailSignInLink":   {"202", "400", "403", "406", "409", "413", "415", "421", "422", "429"},
+		"reportLeakedKeys": {"204", "400", "406", "413", "415", "421", "422", "429", "500", "503", "504"},
+		"openSession": {"201", "400", "401", "403", "406", "413", "415", "421", "422", "429", "500", "503",
+			"504"},
+		"getPasskeySignInOptions": {"200", "400", "403", "406", "409", "421"},
+		"signInWithPasskey": {"201", "400", "401", "403", "406", "409", "413", "415", "421", "422", "429", "500", "503",
+			"504"},
 
 		"getEmbedScript": {"200", "304", "421", "429"},
 	}
@@ -68,10 +85,42 @@ func TestAccess(t *testing.T) {
 		if asksNobody := d["security"] != nil; asksNobody != (area == "public" || area == "embed") {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])
 		}
-		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template", "{template_id}": "chat_template", "{presence_id}": "presence"} {
+		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template",
+			"{template_id}": "chat_template", "{presence_id}": "presence"} {
 			if strings.Contains(o.Path, parameter) != (area == of) {
 				t.Errorf("the area is %s", area)
 			}
+		}
+	})
+}
+
+func TestScopes(t *testing.T) {
+	known := append(identity.AllScopes(), identity.AnyScope)
+	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
+		isOpen := o.Access.Area == "public" || o.Access.Area == "embed"
+		said, _ := d["x-scope"].(string)
+		if o.Scope != identity.Scope(said) {
+			t.Errorf("the scope is %q, want %q", o.Scope, said)
+		}
+		if isOpen != (o.Scope == "") {
+			t.Errorf("the area is %s, and the scope %q", o.Access.Area, o.Scope)
+		}
+		if !isOpen && !slices.Contains(known, o.Scope) {
+			t.Errorf("%q is not a scope", o.Scope)
+		}
+		needsOne := !isOpen && o.Scope != identity.AnyScope
+		if needsOne != slices.Contains(o.Codes, "scope_required") {
+			t.Errorf("the scope is %q, the codes %q", o.Scope, o.Codes)
+		}
+	})
+	t.Run("the document lists all of them", func(t *testing.T) {
+		schemas := document(t)["components"].(object)["schemas"].(object)
+		var listed []identity.Scope
+		for _, name := range schemas["APIKeyScope"].(object)["enum"].([]any) {
+			listed = append(listed, identity.Scope(name.(string)))
+		}
+		if !slices.Equal(listed, identity.AllScopes()) {
+			t.Errorf("it lists %q", listed)
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 
 // ErrMalformedJSON is returned for a body that is not one JSON value, or whose form Atrium does not accept. The
 // detail gives the position, and never quotes the body.
-var ErrMalformedJSON = &fault.Error{Kind: fault.Malformed, Code: "malformed_json", Detail: "The body is not valid JSON."}
+var ErrMalformedJSON = &fault.Error{Kind: fault.Malformed, Code: "malformed_json",
+	Detail: "The body is not valid JSON."}
 
 const (
 	maxDepth  = 32     // of nested objects and arrays (api.md, section 1)
@@ -43,13 +44,14 @@ func (o *Operation) CheckBody(body []byte) error {
 		return nil
 	}
 	if !utf8.Valid(body) {
-		return fault.ErrInvalid.With(fault.Field{Code: "invalid_utf8", Detail: "The body must be UTF-8."})
+		return because(ErrMalformedJSON, "The body is not UTF-8, as JSON must be (RFC 8259, section 8.1).")
 	}
 	r := reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
 	v, err := r.whole()
 	switch {
 	case errors.Is(err, errTooMany):
-		return fault.ErrInvalid.With(fault.Field{Code: "too_many_items", Detail: fmt.Sprintf("The body must hold at most %d values in all.", maxValues)})
+		return fault.ErrInvalid.With(fault.Field{Code: "too_many_items",
+			Detail: fmt.Sprintf("The body must hold at most %d values in all.", maxValues)})
 	case err != nil:
 		return malformed(err, r.decoder.InputOffset())
 	}

@@ -10,10 +10,13 @@ import (
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 //go:generate go run ../../../tools/openapi spec openapi.yaml openapi.gen.json
 //go:generate go tool oapi-codegen -config models.yaml openapi.yaml
+//go:generate go run ../../../tools/clients openapi.gen.json ../../../clients
 
 //go:embed openapi.gen.json
 var text []byte
@@ -48,6 +51,9 @@ type Operation struct {
 	Codes []string
 
 	Access Access
+
+	// Scope is the scope that an API key with scopes needs. It is empty if the operation needs no credential.
+	Scope identity.Scope
 
 	// Secret says that a member of the body is marked with x-secret.
 	Secret bool

@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
@@ -49,6 +50,7 @@ type operation struct {
 	Responses  map[string]response `json:"responses"`
 	Codes      []string            `json:"x-codes"`
 	Access     Access              `json:"x-access"`
+	Scope      identity.Scope      `json:"x-scope"`
 	Outbound   bool                `json:"x-outbound"`
 }
 
@@ -98,7 +100,8 @@ func readDocument(text []byte) (*document, error) {
 func (p pathItem) operations() iter.Seq2[string, *operation] {
 	return func(yield func(string, *operation) bool) {
 		for method, o := range map[string]*operation{
-			http.MethodGet: p.Get, http.MethodPut: p.Put, http.MethodPost: p.Post, http.MethodPatch: p.Patch, http.MethodDelete: p.Delete,
+			http.MethodGet: p.Get, http.MethodPut: p.Put, http.MethodPost: p.Post, http.MethodPatch: p.Patch,
+			http.MethodDelete: p.Delete,
 		} {
 			if o != nil && !yield(method, o) {
 				return
@@ -109,7 +112,8 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 
 // compile makes what requests are checked by.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
-	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, Outbound: declared.Outbound, query: map[string]parameter{}}
+	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, Scope: declared.Scope,
+		Outbound: declared.Outbound, query: map[string]parameter{}}
 	at := "/paths/" + schema.Token(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
@@ -133,7 +137,8 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 			return nil, errors.New("the request body has no content")
 		}
 		var err error // all media types of a body share one schema: a test holds them to it
-		if o.body, err = d.schema(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"); err != nil {
+		if o.body, err = d.schema(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) +
+			"/schema"); err != nil {
 			return nil, err
 		}
 	}

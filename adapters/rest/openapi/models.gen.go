@@ -5,6 +5,7 @@ package openapi
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/oapi-codegen/nullable"
 )
@@ -15,11 +16,53 @@ const (
 	APIKeyKindService  APIKeyKind = "service"
 )
 
+// Defines values for APIKeyScope.
+const (
+	APIKeyScopeAccountRead      APIKeyScope = "account:read"
+	APIKeyScopeAccountWrite     APIKeyScope = "account:write"
+	APIKeyScopeChatsRead        APIKeyScope = "chats:read"
+	APIKeyScopeChatsRuntime     APIKeyScope = "chats:runtime"
+	APIKeyScopeChatsWrite       APIKeyScope = "chats:write"
+	APIKeyScopeConnectionsRead  APIKeyScope = "connections:read"
+	APIKeyScopeConnectionsWrite APIKeyScope = "connections:write"
+	APIKeyScopeEventsRead       APIKeyScope = "events:read"
+	APIKeyScopeKeysRead         APIKeyScope = "keys:read"
+	APIKeyScopeKeysWrite        APIKeyScope = "keys:write"
+	APIKeyScopeMembersRead      APIKeyScope = "members:read"
+	APIKeyScopeMembersWrite     APIKeyScope = "members:write"
+	APIKeyScopePaymentsRead     APIKeyScope = "payments:read"
+	APIKeyScopePaymentsReport   APIKeyScope = "payments:report"
+	APIKeyScopePaymentsWrite    APIKeyScope = "payments:write"
+	APIKeyScopePeopleRead       APIKeyScope = "people:read"
+	APIKeyScopePeopleWrite      APIKeyScope = "people:write"
+	APIKeyScopePresenceRead     APIKeyScope = "presence:read"
+	APIKeyScopePresenceWrite    APIKeyScope = "presence:write"
+	APIKeyScopePromptsRead      APIKeyScope = "prompts:read"
+	APIKeyScopePromptsRender    APIKeyScope = "prompts:render"
+	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
+	APIKeyScopeSourcesRead      APIKeyScope = "sources:read"
+	APIKeyScopeSourcesWrite     APIKeyScope = "sources:write"
+	APIKeyScopeWorkspaceRead    APIKeyScope = "workspace:read"
+	APIKeyScopeWorkspaceWrite   APIKeyScope = "workspace:write"
+)
+
 // Defines values for APIKeyStatus.
 const (
 	APIKeyStatusActive  APIKeyStatus = "active"
 	APIKeyStatusExpired APIKeyStatus = "expired"
 	APIKeyStatusRevoked APIKeyStatus = "revoked"
+)
+
+// Defines values for CancellationFeedback.
+const (
+	CancellationFeedbackCustomerService CancellationFeedback = "customer_service"
+	CancellationFeedbackLowQuality      CancellationFeedback = "low_quality"
+	CancellationFeedbackMissingFeatures CancellationFeedback = "missing_features"
+	CancellationFeedbackOther           CancellationFeedback = "other"
+	CancellationFeedbackSwitchedService CancellationFeedback = "switched_service"
+	CancellationFeedbackTooComplex      CancellationFeedback = "too_complex"
+	CancellationFeedbackTooExpensive    CancellationFeedback = "too_expensive"
+	CancellationFeedbackUnused          CancellationFeedback = "unused"
 )
 
 // Defines values for ChatHealth.
@@ -96,6 +139,13 @@ const (
 	DeviceKindWeb     DeviceKind = "web"
 )
 
+// Defines values for DiscountDuration.
+const (
+	DiscountDurationForever   DiscountDuration = "forever"
+	DiscountDurationOnce      DiscountDuration = "once"
+	DiscountDurationRepeating DiscountDuration = "repeating"
+)
+
 // Defines values for EmbedTokenStatus.
 const (
 	EmbedTokenStatusActive   EmbedTokenStatus = "active"
@@ -127,11 +177,32 @@ const (
 	EntitlementsStatusUnpaid      EntitlementsStatus = "unpaid"
 )
 
+// Defines values for ErasureStatus.
+const (
+	ErasureStatusDone    ErasureStatus = "done"
+	ErasureStatusRunning ErasureStatus = "running"
+)
+
 // Defines values for FailureCategory.
 const (
 	FailureCategoryConfig    FailureCategory = "config"
 	FailureCategorySystem    FailureCategory = "system"
 	FailureCategoryTransient FailureCategory = "transient"
+)
+
+// Defines values for GroupPatchRole.
+const (
+	GroupPatchRoleAdmin       GroupPatchRole = "admin"
+	GroupPatchRoleLessThanNil GroupPatchRole = "<nil>"
+	GroupPatchRoleMember      GroupPatchRole = "member"
+	GroupPatchRoleViewer      GroupPatchRole = "viewer"
+)
+
+// Defines values for GroupRole.
+const (
+	GroupRoleAdmin  GroupRole = "admin"
+	GroupRoleMember GroupRole = "member"
+	GroupRoleViewer GroupRole = "viewer"
 )
 
 // Defines values for HealthStatus.
@@ -154,6 +225,11 @@ const (
 	InvoiceStatusVoid          InvoiceStatus = "void"
 )
 
+// Defines values for LogoutReceivedReceived.
+const (
+	LogoutReceivedReceivedTrue LogoutReceivedReceived = true
+)
+
 // Defines values for MemberKind.
 const (
 	MemberKindPerson  MemberKind = "person"
@@ -173,6 +249,13 @@ const (
 const (
 	PaymentGatewaySandbox PaymentGateway = "sandbox"
 	PaymentGatewayStripe  PaymentGateway = "stripe"
+)
+
+// Defines values for PersonStatus.
+const (
+	PersonStatusActive   PersonStatus = "active"
+	PersonStatusDisabled PersonStatus = "disabled"
+	PersonStatusErased   PersonStatus = "erased"
 )
 
 // Defines values for PlanInterval.
@@ -257,6 +340,15 @@ const (
 	RenderModeStrict  RenderMode = "strict"
 )
 
+// Defines values for SessionSource.
+const (
+	SessionSourceAPIKey     SessionSource = "api_key"
+	SessionSourceInvitation SessionSource = "invitation"
+	SessionSourceLink       SessionSource = "link"
+	SessionSourceOidc       SessionSource = "oidc"
+	SessionSourcePasskey    SessionSource = "passkey"
+)
+
 // Defines values for SetupIntentStatus.
 const (
 	SetupIntentStatusCanceled              SetupIntentStatus = "canceled"
@@ -278,6 +370,11 @@ const (
 	ShareRoleEditor  ShareRole = "editor"
 	ShareRoleManager ShareRole = "manager"
 	ShareRoleViewer  ShareRole = "viewer"
+)
+
+// Defines values for SignInLinkRequestedRequested.
+const (
+	SignInLinkRequestedRequestedTrue SignInLinkRequestedRequested = true
 )
 
 // Defines values for SourceBackend.
@@ -414,8 +511,10 @@ const (
 
 // APIKey defines model for APIKey.
 type APIKey struct {
-	CreatedAt Time   `json:"created_at"`
-	CreatedBy string `json:"created_by"`
+	// AllowedAddresses The networks that the key can be used from, in CIDR notation. Empty if it can be used from everywhere.
+	AllowedAddresses []string `json:"allowed_addresses"`
+	CreatedAt        Time     `json:"created_at"`
+	CreatedBy        string   `json:"created_by"`
 
 	// ExpiresAt null if the key never expires.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
@@ -429,6 +528,9 @@ type APIKey struct {
 	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind"`
 
+	// LastUsedAddress The network address of the client at `last_used_at`. null if it is not known.
+	LastUsedAddress nullable.Nullable[string] `json:"last_used_address"`
+
 	// LastUsedAt Accurate to one minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
@@ -437,8 +539,11 @@ type APIKey struct {
 
 	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`
-	Status      APIKeyStatus  `json:"status"`
-	UpdatedAt   Time          `json:"updated_at"`
+
+	// Scopes What the key can be used for, besides the limit of its ceiling. Empty if it can be used for everything.
+	Scopes    []APIKeyScope `json:"scopes"`
+	Status    APIKeyStatus  `json:"status"`
+	UpdatedAt Time          `json:"updated_at"`
 
 	// UserID Id of the user that the key authenticates.
 	UserID string `json:"user_id"`
@@ -446,7 +551,13 @@ type APIKey struct {
 
 // APIKeyCreate defines model for APIKeyCreate.
 type APIKeyCreate struct {
-	// ExpiresAt Must be in the future. If omitted, the key expires with the credential that creates it, or when the organisation's limit on lifetimes ends if that is earlier.
+	// AllowedAddresses The networks that the key can be used from: IPv4 or IPv6 addresses, or networks in CIDR notation. If
+	// omitted or empty: everywhere, or the networks of the credential that creates the key, which must contain
+	// these. The addresses are those that the server sees, behind its trusted proxies. They cannot be changed
+	// later: check that the address of the program is among them.
+	AllowedAddresses []string `json:"allowed_addresses,omitempty,omitzero"`
+
+	// ExpiresAt Must be in the future. If omitted, the key expires with the credential that creates it, or after the organisation's default or longest lifetime if that is earlier.
 	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
 
 	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
@@ -459,12 +570,18 @@ type APIKeyCreate struct {
 	// resource, and a ceiling of `viewer` would prevent that. Use `viewer` for keys that only read. A
 	// service key requires a ceiling; its user gets that role.
 	RoleCeiling WorkspaceRole `json:"role_ceiling,omitempty,omitzero"`
+
+	// Scopes What the key can be used for, besides the limit of its ceiling. If omitted or empty: everything, or the
+	// scopes of the credential that creates the key. A key cannot create one with scopes that it does not have.
+	Scopes []APIKeyScope `json:"scopes,omitempty,omitzero"`
 }
 
 // APIKeyCreated A new API key with its token. The token is shown only in this response and is not stored.
 type APIKeyCreated struct {
-	CreatedAt Time   `json:"created_at"`
-	CreatedBy string `json:"created_by"`
+	// AllowedAddresses The networks that the key can be used from, in CIDR notation. Empty if it can be used from everywhere.
+	AllowedAddresses []string `json:"allowed_addresses"`
+	CreatedAt        Time     `json:"created_at"`
+	CreatedBy        string   `json:"created_by"`
 
 	// ExpiresAt null if the key never expires.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
@@ -478,6 +595,9 @@ type APIKeyCreated struct {
 	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind"`
 
+	// LastUsedAddress The network address of the client at `last_used_at`. null if it is not known.
+	LastUsedAddress nullable.Nullable[string] `json:"last_used_address"`
+
 	// LastUsedAt Accurate to one minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
@@ -486,7 +606,10 @@ type APIKeyCreated struct {
 
 	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`
-	Status      APIKeyStatus  `json:"status"`
+
+	// Scopes What the key can be used for, besides the limit of its ceiling. Empty if it can be used for everything.
+	Scopes []APIKeyScope `json:"scopes"`
+	Status APIKeyStatus  `json:"status"`
 
 	// Token The credential to send as `Authorization: Bearer`.
 	Token     string `json:"token"`
@@ -510,6 +633,11 @@ type APIKeyRotate struct {
 	// GraceSeconds Number of seconds for which the old key keeps working.
 	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
 }
+
+// APIKeyScope An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
+// includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
+// `payments:report`. `x-scope` of an operation names the scope that it requires.
+type APIKeyScope string
 
 // APIKeyStatus defines model for APIKeyStatus.
 type APIKeyStatus string
@@ -547,6 +675,50 @@ type ActiveVersion struct {
 	ID          string `json:"id"`
 	Number      int    `json:"number"`
 }
+
+// BillingAddress defines model for BillingAddress.
+type BillingAddress struct {
+	City string `json:"city,omitempty,omitzero"`
+
+	// Country ISO 3166-1 alpha-2 code, in upper case.
+	Country    string `json:"country"`
+	Line1      string `json:"line1,omitempty,omitzero"`
+	Line2      string `json:"line2,omitempty,omitzero"`
+	PostalCode string `json:"postal_code,omitempty,omitzero"`
+
+	// State State, county, province or region.
+	State string `json:"state,omitempty,omitzero"`
+}
+
+// BillingDetails defines model for BillingDetails.
+type BillingDetails struct {
+	Address nullable.Nullable[BillingAddress] `json:"address"`
+
+	// Email `null`: the address of an owner of the workspace.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
+	Gateway PaymentGateway `json:"gateway"`
+
+	// Name `null`: the name of the workspace.
+	Name   nullable.Nullable[string] `json:"name"`
+	TaxIds []TaxID                   `json:"tax_ids"`
+}
+
+// BillingDetailsReplace defines model for BillingDetailsReplace.
+type BillingDetailsReplace struct {
+	Address *BillingAddress `json:"address,omitempty"`
+
+	// Email Where the gateway sends invoices.
+	Email string `json:"email,omitempty,omitzero"`
+
+	// Name The company or person that invoices are for.
+	Name   string  `json:"name,omitempty,omitzero"`
+	TaxIds []TaxID `json:"tax_ids,omitempty,omitzero"`
+}
+
+// CancellationFeedback Why the subscription is cancelled.
+type CancellationFeedback string
 
 // ChatHealth `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 type ChatHealth string
@@ -595,7 +767,7 @@ type ChatMember struct {
 	Status    ChatMemberStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 
-	// UserID Id of the user. While the member is invited, it is a reserved id that changes when they accept.
+	// UserID Id of the user or of the group (`grp_…`). While the member is invited, it is a reserved id that changes when they accept.
 	UserID string `json:"user_id"`
 }
 
@@ -625,7 +797,7 @@ type ChatMemberAdded struct {
 	Status    ChatMemberStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 
-	// UserID Id of the user. While the member is invited, it is a reserved id that changes when they accept.
+	// UserID Id of the user or of the group (`grp_…`). While the member is invited, it is a reserved id that changes when they accept.
 	UserID string `json:"user_id"`
 }
 
@@ -634,8 +806,10 @@ type ChatMemberCreate struct {
 	Email string `json:"email,omitempty,omitzero"`
 
 	// Role A role that a member can be given. Each role includes the permissions of the roles before it.
-	Role   ChatMemberRole `json:"role"`
-	UserID string         `json:"user_id,omitempty,omitzero"`
+	Role ChatMemberRole `json:"role"`
+
+	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
 // ChatMemberList defines model for ChatMemberList.
@@ -805,6 +979,20 @@ type ChatWorkflow struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
+// CheckoutSessionCreate defines model for CheckoutSessionCreate.
+type CheckoutSessionCreate struct {
+	// CancelURL To which the payer goes without a subscription.
+	CancelURL string `json:"cancel_url"`
+	PlanID    string `json:"plan_id"`
+	Quantity  int    `json:"quantity,omitempty,omitzero"`
+
+	// SuccessURL To which the payer goes when the subscription has started.
+	SuccessURL string `json:"success_url"`
+
+	// Trial `false` begins without a trial.
+	Trial *bool `json:"trial,omitempty"`
+}
+
 // ClaimedStatus A status that the user sets. `auto`: the devices determine the status. `invisible`: others see the user as offline.
 type ClaimedStatus string
 
@@ -960,6 +1148,24 @@ type DeviceActivity string
 
 // DeviceKind defines model for DeviceKind.
 type DeviceKind string
+
+// Discount defines model for Discount.
+type Discount struct {
+	AmountOff nullable.Nullable[Money] `json:"amount_off"`
+
+	// Duration Which invoices it reduces: one, those of `duration_in_months` months, or all.
+	Duration         DiscountDuration          `json:"duration"`
+	DurationInMonths nullable.Nullable[int]    `json:"duration_in_months"`
+	EndsAt           nullable.Nullable[Time]   `json:"ends_at"`
+	Name             nullable.Nullable[string] `json:"name"`
+
+	// PercentOff In percent, with at most two decimals. `null` if `amount_off` counts.
+	PercentOff nullable.Nullable[float64] `json:"percent_off"`
+	StartsAt   Time                       `json:"starts_at"`
+}
+
+// DiscountDuration Which invoices it reduces: one, those of `duration_in_months` months, or all.
+type DiscountDuration string
 
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
@@ -1197,6 +1403,58 @@ type Entitlements struct {
 // EntitlementsStatus The status of the subscription. `null` without one.
 type EntitlementsStatus string
 
+// Erasure defines model for Erasure.
+type Erasure struct {
+	CreatedAt Time `json:"created_at"`
+
+	// EndedAt null while the job runs.
+	EndedAt nullable.Nullable[Time] `json:"ended_at"`
+
+	// ID Examples: era_01jb4rqnx1e6mtn7c0b8z2pq4r
+	ID string `json:"id"`
+
+	// Report How many records were removed or changed. `events` and `responses` are counted when the job has ended.
+	Report ErasureReport `json:"report"`
+
+	// RequestedBy Id of the operator. null if it was requested at the command line.
+	RequestedBy nullable.Nullable[string] `json:"requested_by"`
+
+	// Status Whether the job of an erasure has ended.
+	Status ErasureStatus `json:"status"`
+
+	// UserID Id of the erased person. It stays as the person's pseudonym in the audit trail.
+	UserID string `json:"user_id"`
+}
+
+// ErasureReport How many records were removed or changed. `events` and `responses` are counted when the job has ended.
+type ErasureReport struct {
+	// APIKeys Live API keys of the person that ended.
+	APIKeys int `json:"api_keys"`
+
+	// Events Events of the audit trail that were redacted.
+	Events int `json:"events"`
+
+	// Invitations Invitations to the person's address.
+	Invitations int `json:"invitations"`
+	Memberships int `json:"memberships"`
+
+	// Others Other records, such as sign-in links and stream tickets.
+	Others int `json:"others"`
+
+	// Responses Stored responses of requests with an Idempotency-Key.
+	Responses int `json:"responses"`
+	Sessions  int `json:"sessions"`
+
+	// Shares Shares of prompt templates and memberships of chat templates.
+	Shares int `json:"shares"`
+
+	// SignIns Subjects of issuers that were linked to the person.
+	SignIns int `json:"sign_ins"`
+}
+
+// ErasureStatus Whether the job of an erasure has ended.
+type ErasureStatus string
+
 // Event A change that was made in the workspace.
 type Event struct {
 	// Actor Id of the user who made the change. null if Atrium made it.
@@ -1215,6 +1473,9 @@ type Event struct {
 	// ID Examples: evt_01jb4rqnx1e6mtn7c0b8z2pq4r
 	ID        string `json:"id"`
 	RequestID string `json:"request_id"`
+
+	// SessionID Id of the session that was used. null if none was.
+	SessionID nullable.Nullable[string] `json:"session_id"`
 
 	// Subject Id of the resource that changed.
 	Subject string `json:"subject"`
@@ -1245,6 +1506,59 @@ type FieldError struct {
 	// Examples: /variables/0/name
 	Pointer string `json:"pointer"`
 }
+
+// Group A named set of people of a workspace.
+type Group struct {
+	CreatedAt Time `json:"created_at"`
+
+	// CreatedBy Id of the user who created the group. null if Atrium did.
+	CreatedBy nullable.Nullable[string] `json:"created_by"`
+
+	// ExternalID The id of the group in the system that manages it. null if people manage it here.
+	ExternalID nullable.Nullable[string] `json:"external_id"`
+
+	// ID Can be used as `user_id` where a user is given access.
+	//
+	// Examples: grp_01jb4rqnx1fnrsd6zzyk1p1m0q
+	ID string `json:"id"`
+
+	// Name Unique in the workspace. Names are compared without regard to case.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role The least role that its people have in the workspace. null if the group gives none.
+	Role nullable.Nullable[WorkspaceRole] `json:"role"`
+
+	// Size How many people are in the group.
+	Size      int  `json:"size"`
+	UpdatedAt Time `json:"updated_at"`
+}
+
+// GroupCreate defines model for GroupCreate.
+type GroupCreate struct {
+	Name string `json:"name"`
+
+	// Role A role in the workspace that a group can give.
+	Role GroupRole `json:"role,omitempty,omitzero"`
+}
+
+// GroupList defines model for GroupList.
+type GroupList struct {
+	Data       []Group                   `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// GroupPatch defines model for GroupPatch.
+type GroupPatch struct {
+	Name *string                           `json:"name,omitempty"`
+	Role nullable.Nullable[GroupPatchRole] `json:"role,omitempty,omitzero"`
+}
+
+// GroupPatchRole defines model for GroupPatch.Role.
+type GroupPatchRole string
+
+// GroupRole A role in the workspace that a group can give.
+type GroupRole string
 
 // Health defines model for Health.
 type Health struct {
@@ -1282,11 +1596,23 @@ type Heartbeat struct {
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
+// HostedPage defines model for HostedPage.
+type HostedPage struct {
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
+	Gateway PaymentGateway `json:"gateway"`
+
+	// URL Send the payer's browser there. It is a credential; do not log it.
+	URL string `json:"url"`
+}
+
 // Invitation An invitation of the owner of an e-mail address to the workspace.
 type Invitation struct {
 	CreatedAt Time   `json:"created_at"`
 	Email     string `json:"email"`
 	ExpiresAt Time   `json:"expires_at"`
+
+	// GroupIds Ids of the groups that the person joins on accepting.
+	GroupIds []string `json:"group_ids"`
 
 	// ID Examples: inv_01jb4rqnx1f8r3w6y0b2d5g7j9
 	ID string `json:"id"`
@@ -1313,6 +1639,9 @@ type InvitationAccept struct {
 type InvitationCreate struct {
 	Email string `json:"email"`
 
+	// GroupIds Ids of groups of the workspace that the person joins on accepting. A group that no longer exists is ignored.
+	GroupIds []string `json:"group_ids,omitempty,omitzero"`
+
 	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 }
@@ -1324,6 +1653,9 @@ type InvitationCreated struct {
 	CreatedAt Time   `json:"created_at"`
 	Email     string `json:"email"`
 	ExpiresAt Time   `json:"expires_at"`
+
+	// GroupIds Ids of the groups that the person joins on accepting.
+	GroupIds []string `json:"group_ids"`
 
 	// ID Examples: inv_01jb4rqnx1f8r3w6y0b2d5g7j9
 	ID string `json:"id"`
@@ -1343,10 +1675,36 @@ type InvitationCreated struct {
 	UpdatedAt Time             `json:"updated_at"`
 }
 
+// InvitationJoin defines model for InvitationJoin.
+type InvitationJoin struct {
+	// Name The person's name.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Token The token from the invitation's `accept_url`.
+	Token string `json:"token"`
+}
+
 // InvitationList defines model for InvitationList.
 type InvitationList struct {
 	Data       []Invitation              `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// InvitationPreview defines model for InvitationPreview.
+type InvitationPreview struct {
+	// Email The invited address.
+	Email     string `json:"email"`
+	ExpiresAt Time   `json:"expires_at"`
+
+	// InviterName null if the inviter has no name.
+	InviterName nullable.Nullable[string] `json:"inviter_name"`
+
+	// Role A role in a workspace. Each role includes the roles listed before it.
+	Role WorkspaceRole `json:"role"`
+
+	// SignIn Whether the person signs in first, and then accepts. If false, `POST /api/invitations/join` accepts.
+	SignIn        bool   `json:"sign_in"`
+	WorkspaceName string `json:"workspace_name"`
 }
 
 // InvitationStatus An expired invitation cannot be accepted. It can be renewed.
@@ -1354,14 +1712,24 @@ type InvitationStatus string
 
 // Invoice defines model for Invoice.
 type Invoice struct {
-	AmountDue  Money                     `json:"amount_due"`
-	AmountPaid Money                     `json:"amount_paid"`
-	CreatedAt  Time                      `json:"created_at"`
-	DueAt      nullable.Nullable[Time]   `json:"due_at"`
-	HostedURL  nullable.Nullable[string] `json:"hosted_url"`
+	AmountDue  Money `json:"amount_due"`
+	AmountPaid Money `json:"amount_paid"`
+
+	// BillingDetails The billing details that the invoice shows. `null` if they are unknown.
+	BillingDetails nullable.Nullable[InvoiceBillingDetails] `json:"billing_details"`
+	CreatedAt      Time                                     `json:"created_at"`
+
+	// Discount What the discounts deduct from the subtotal.
+	Discount  Money                     `json:"discount"`
+	Discounts []Discount                `json:"discounts"`
+	DueAt     nullable.Nullable[Time]   `json:"due_at"`
+	HostedURL nullable.Nullable[string] `json:"hosted_url"`
 
 	// ID The id at the gateway.
-	ID          string                    `json:"id"`
+	ID string `json:"id"`
+
+	// Lines The first 10 lines. Empty if they are unknown.
+	Lines       []InvoiceLine             `json:"lines"`
 	Number      nullable.Nullable[string] `json:"number"`
 	PaidAt      nullable.Nullable[Time]   `json:"paid_at"`
 	PdfURL      nullable.Nullable[string] `json:"pdf_url"`
@@ -1375,6 +1743,24 @@ type Invoice struct {
 
 // InvoiceStatus defines model for Invoice.Status.
 type InvoiceStatus string
+
+// InvoiceBillingDetails The billing details that the invoice shows.
+type InvoiceBillingDetails struct {
+	Address nullable.Nullable[BillingAddress] `json:"address"`
+	Email   nullable.Nullable[string]         `json:"email"`
+	Name    nullable.Nullable[string]         `json:"name"`
+	TaxIds  []TaxID                           `json:"tax_ids"`
+}
+
+// InvoiceLine defines model for InvoiceLine.
+type InvoiceLine struct {
+	// Amount Before discounts and taxes.
+	Amount      Money                   `json:"amount"`
+	Description string                  `json:"description"`
+	PeriodEnd   nullable.Nullable[Time] `json:"period_end"`
+	PeriodStart nullable.Nullable[Time] `json:"period_start"`
+	Quantity    int64                   `json:"quantity"`
+}
 
 // InvoiceList defines model for InvoiceList.
 type InvoiceList struct {
@@ -1400,12 +1786,45 @@ type InvoicePayment struct {
 // Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
 type Labels = []string
 
+// LeakedKey defines model for LeakedKey.
+type LeakedKey struct {
+	// Source The kind of place, such as `commit`.
+	Source string `json:"source,omitempty,omitzero"`
+
+	// Token The complete token that was found.
+	Token string `json:"token"`
+
+	// Type What the reporter takes the token for. It is ignored.
+	Type string `json:"type,omitempty,omitzero"`
+
+	// URL Where the token was found. The audit trail shows an https URL without its query.
+	URL                  string                 `json:"url,omitempty,omitzero"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// LeakedKeys defines model for LeakedKeys.
+type LeakedKeys = []LeakedKey
+
 // Limits The rate limit of this credential.
 type Limits struct {
 	// Burst Number of requests that can be sent at once.
 	Burst             int `json:"burst"`
 	RequestsPerMinute int `json:"requests_per_minute"`
 }
+
+// LogoutReceive defines model for LogoutReceive.
+type LogoutReceive struct {
+	// LogoutToken The logout token.
+	LogoutToken string `json:"logout_token"`
+}
+
+// LogoutReceived defines model for LogoutReceived.
+type LogoutReceived struct {
+	Received LogoutReceivedReceived `json:"received"`
+}
+
+// LogoutReceivedReceived defines model for LogoutReceived.Received.
+type LogoutReceivedReceived bool
 
 // Me The caller, the workspace of the request, and the caller's role and permissions in it.
 type Me struct {
@@ -1427,7 +1846,7 @@ type Me struct {
 	// Workspace The workspace of this request. null if the caller has several and the request names none.
 	Workspace nullable.Nullable[Workspace] `json:"workspace"`
 
-	// Workspaces The workspaces that the credential gives access to.
+	// Workspaces The workspaces that the credential gives access to, newest first, at most 100. `GET /api/workspaces` lists all.
 	Workspaces []Workspace `json:"workspaces"`
 }
 
@@ -1478,6 +1897,13 @@ type MemberPatch struct {
 // MessageRole defines model for MessageRole.
 type MessageRole string
 
+// MeteredPrice defines model for MeteredPrice.
+type MeteredPrice struct {
+	// Feature As reported with `POST /api/payments/usage`.
+	Feature   string `json:"feature"`
+	UnitPrice Money  `json:"unit_price"`
+}
+
 // Money defines model for Money.
 type Money struct {
 	// Amount The amount in the smallest unit of the currency, such as cents for `usd` or yen for `jpy`.
@@ -1487,11 +1913,69 @@ type Money struct {
 	Currency string `json:"currency"`
 }
 
+// OperatorRights defines model for OperatorRights.
+type OperatorRights struct {
+	// Operator Whether the person is an operator of the organisation.
+	Operator bool `json:"operator"`
+}
+
 // Org defines model for Org.
 type Org struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Slug string `json:"slug"`
+}
+
+// Passkey A passkey of a person, without its secret, which is in the person's authenticator.
+type Passkey struct {
+	CreatedAt Time `json:"created_at"`
+
+	// Host The host name that it works on.
+	Host string `json:"host"`
+
+	// ID Examples: psk_01jb4rqnx1e6mtn7c0b8z2pq4r
+	ID string `json:"id"`
+
+	// LastUsedAt null if it was not used yet.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+	Name       string                  `json:"name"`
+	Revision   int64                   `json:"revision"`
+
+	// Synced Whether the authenticator may copy it to other devices of the person.
+	Synced    bool `json:"synced"`
+	UpdatedAt Time `json:"updated_at"`
+}
+
+// PasskeyCreate defines model for PasskeyCreate.
+type PasskeyCreate struct {
+	// Credential The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7).
+	Credential json.RawMessage `json:"credential"`
+
+	// Name What you call it, such as the device.
+	Name string `json:"name"`
+}
+
+// PasskeyList defines model for PasskeyList.
+type PasskeyList struct {
+	Data       []Passkey                 `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// PasskeyOptions defines model for PasskeyOptions.
+type PasskeyOptions struct {
+	// PublicKey Options in the JSON form of WebAuthn Level 3 (sections 5.1.8 and 5.1.9), with names in camelCase.
+	PublicKey any `json:"public_key"`
+}
+
+// PasskeyPatch defines model for PasskeyPatch.
+type PasskeyPatch struct {
+	Name string `json:"name"`
+}
+
+// PasskeyResponse defines model for PasskeyResponse.
+type PasskeyResponse struct {
+	// Credential The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7).
+	Credential json.RawMessage `json:"credential"`
 }
 
 // PaymentGateway The payment gateway. In the `sandbox`, no money moves.
@@ -1532,6 +2016,45 @@ type PaymentMethodList struct {
 	Stale bool `json:"stale"`
 }
 
+// Person defines model for Person.
+type Person struct {
+	// APIKeyCount Number of live API keys that authenticate the person.
+	APIKeyCount int  `json:"api_key_count"`
+	CreatedAt   Time `json:"created_at"`
+
+	// DisabledAt null if the account is enabled.
+	DisabledAt nullable.Nullable[Time] `json:"disabled_at"`
+
+	// Email null for an erased person, and for a person without a verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// EmailVerified Whether an issuer or an operator vouches for the address.
+	EmailVerified bool `json:"email_verified"`
+
+	// ID Examples: usr_01jb4rqnx1e5btz2s1v2j9k3mn
+	ID string `json:"id"`
+
+	// LastSeenAt Time of the latest use of a session, an API key or a token, exact to a minute. null if there was none.
+	LastSeenAt nullable.Nullable[Time] `json:"last_seen_at"`
+
+	// Name Empty if no name was given, and for an erased person.
+	Name string `json:"name"`
+
+	// Operator Whether the person is an operator of the organisation.
+	Operator bool  `json:"operator"`
+	Revision int64 `json:"revision"`
+
+	// SessionCount Number of live sessions.
+	SessionCount int `json:"session_count"`
+
+	// Status Whether the account can be used. `erased`: the person's data was erased; the account can never be used again.
+	Status    PersonStatus `json:"status"`
+	UpdatedAt Time         `json:"updated_at"`
+
+	// WorkspaceCount Number of workspaces that the person is a member of.
+	WorkspaceCount int `json:"workspace_count"`
+}
+
 // PersonDisable defines model for PersonDisable.
 type PersonDisable struct {
 	// KeepServiceKeys Whether service keys that the person created keep working.
@@ -1546,6 +2069,36 @@ type PersonEnable struct {
 	// Reason The reason, recorded in the audit trail of each workspace of the person.
 	Reason string `json:"reason,omitempty,omitzero"`
 }
+
+// PersonExport defines model for PersonExport.
+type PersonExport struct {
+	ExportedAt Time                  `json:"exported_at"`
+	Sections   []PersonExportSection `json:"sections"`
+	UserID     string                `json:"user_id"`
+}
+
+// PersonExportSection defines model for PersonExportSection.
+type PersonExportSection struct {
+	// Name What the rows are, such as `account`, `sessions` or `events`. Several sections can have one name.
+	//
+	// Examples: sessions
+	Name string `json:"name"`
+
+	// Rows The records, newest first. Their members depend on `name`.
+	Rows []map[string]interface{} `json:"rows"`
+
+	// Truncated Whether rows were left out, because there are more than 10,000 of this name.
+	Truncated bool `json:"truncated"`
+}
+
+// PersonList defines model for PersonList.
+type PersonList struct {
+	Data       []Person                  `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// PersonStatus Whether the account can be used. `erased`: the person's data was erased; the account can never be used again.
+type PersonStatus string
 
 // Plan defines model for Plan.
 type Plan struct {
@@ -1565,8 +2118,11 @@ type Plan struct {
 	// Key The same as `id`.
 	Key    string           `json:"key"`
 	Limits map[string]int64 `json:"limits"`
-	Name   string           `json:"name"`
-	Price  Money            `json:"price"`
+
+	// MeteredPrice What usage costs in addition, billed when the period ends. `null` if nothing is.
+	MeteredPrice nullable.Nullable[MeteredPrice] `json:"metered_price"`
+	Name         string                          `json:"name"`
+	Price        Money                           `json:"price"`
 
 	// TrialDays Length of the trial in days. A workspace can have only one trial.
 	TrialDays int `json:"trial_days"`
@@ -1579,6 +2135,11 @@ type PlanInterval string
 type PlanList struct {
 	Data       []Plan                    `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// PortalSessionCreate defines model for PortalSessionCreate.
+type PortalSessionCreate struct {
+	ReturnURL string `json:"return_url"`
 }
 
 // Presence The presence of a user. Optional fields are returned only to the user and to operators.
@@ -2161,6 +2722,62 @@ type SandboxConfirm struct {
 	ClientSecret string      `json:"client_secret"`
 }
 
+// Session A browser that is signed in.
+type Session struct {
+	// Address The network address that opened it.
+	Address nullable.Nullable[string] `json:"address"`
+
+	// APIKeyID Id of the API key that opened it, with which it ends. null if none did.
+	APIKeyID  nullable.Nullable[string] `json:"api_key_id"`
+	CreatedAt Time                      `json:"created_at"`
+
+	// Current Whether it is the session of this request.
+	Current bool `json:"current"`
+
+	// ExpiresAt When it ends if it is not used again.
+	ExpiresAt Time `json:"expires_at"`
+
+	// ID Examples: ses_01jb4rqnx1e6mtn7c0b8z2pq4r
+	ID string `json:"id"`
+
+	// LastSeenAt Time of the last request, exact to a minute.
+	LastSeenAt Time `json:"last_seen_at"`
+
+	// Source What opened the session.
+	Source SessionSource `json:"source"`
+
+	// UserAgent The `User-Agent` that opened it, at most 200 characters.
+	UserAgent string `json:"user_agent"`
+}
+
+// SessionList defines model for SessionList.
+type SessionList struct {
+	Data       []Session                 `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// SessionOpen defines model for SessionOpen.
+type SessionOpen struct {
+	// Token The token of a sign-in link, the code of a sign-in at a provider, or an API key.
+	Token string `json:"token"`
+}
+
+// SessionOpened defines model for SessionOpened.
+type SessionOpened struct {
+	// Proof Send it in the header `Atrium-Console` with every request. Only this response shows it.
+	Proof string `json:"proof"`
+
+	// ReturnTo The `return_to` of the sign-in at a provider. null if it had none, and for other tokens.
+	ReturnTo nullable.Nullable[string] `json:"return_to"`
+
+	// Session A browser that is signed in.
+	Session Session `json:"session"`
+	User    User    `json:"user"`
+}
+
+// SessionSource What opened the session.
+type SessionSource string
+
 // SetupIntent defines model for SetupIntent.
 type SetupIntent struct {
 	// AccountID The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if there is none.
@@ -2200,7 +2817,9 @@ type Share struct {
 	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role      ShareRole `json:"role"`
 	UpdatedAt Time      `json:"updated_at"`
-	UserID    string    `json:"user_id"`
+
+	// UserID Id of the user or of the group (`grp_…`).
+	UserID string `json:"user_id"`
 }
 
 // ShareCreate A new share. Exactly one of `user_id` and `email` is required.
@@ -2211,8 +2830,10 @@ type ShareCreate struct {
 	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
 
 	// Role The role that a share gives. Each role includes the roles listed before it.
-	Role   ShareRole `json:"role"`
-	UserID string    `json:"user_id,omitempty,omitzero"`
+	Role ShareRole `json:"role"`
+
+	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
 // ShareList defines model for ShareList.
@@ -2260,6 +2881,48 @@ type SheetTab struct {
 	// Rows Estimated number of rows, including the header. `null` if the server would have to read the whole sheet to know.
 	Rows  nullable.Nullable[int] `json:"rows"`
 	Title string                 `json:"title"`
+}
+
+// SignInLinkRequest defines model for SignInLinkRequest.
+type SignInLinkRequest struct {
+	// Email The address of the person who wants to sign in.
+	Email string `json:"email"`
+}
+
+// SignInLinkRequested defines model for SignInLinkRequested.
+type SignInLinkRequested struct {
+	Requested SignInLinkRequestedRequested `json:"requested"`
+}
+
+// SignInLinkRequestedRequested defines model for SignInLinkRequested.Requested.
+type SignInLinkRequestedRequested bool
+
+// SignInMethods defines model for SignInMethods.
+type SignInMethods struct {
+	// APIKey Whether the organisation allows personal API keys. Service keys open sessions everywhere.
+	APIKey bool `json:"api_key"`
+
+	// Mail Whether `POST /api/auth/links` mails links.
+	Mail bool `json:"mail"`
+
+	// Oidc The OpenID providers at which people sign in.
+	Oidc []SignInProvider `json:"oidc"`
+	Org  Org              `json:"org"`
+
+	// Passkeys Whether people can sign in with a passkey on this host.
+	Passkeys bool `json:"passkeys"`
+}
+
+// SignInProvider defines model for SignInProvider.
+type SignInProvider struct {
+	// Key Its name in addresses.
+	Key string `json:"key"`
+
+	// Title Its name for people.
+	Title string `json:"title"`
+
+	// URL Where a browser begins to sign in: `GET /api/auth/oidc/{provider}` at the organisation's canonical address.
+	URL string `json:"url"`
 }
 
 // Source defines model for Source.
@@ -2530,25 +3193,38 @@ type SourceWarning struct {
 // SourceWarningCode `type_differs`: the values of the column do not match the type of the field. `column_missing`: the table no longer has the column. `field_missing`: the data source type no longer has the field.
 type SourceWarningCode string
 
+// SteppedUp defines model for SteppedUp.
+type SteppedUp struct {
+	// ValidUntil Until when the session counts as confirmed.
+	ValidUntil Time `json:"valid_until"`
+}
+
 // StreamTicket defines model for StreamTicket.
 type StreamTicket struct {
 	ExpiresAt Time `json:"expires_at"`
 
-	// Ticket Send it as the `ticket` parameter of a stream. Works once.
+	// Ticket Send it as the `ticket` parameter of a stream. It opens one stream, and resumes that one.
 	Ticket string `json:"ticket"`
 }
 
 // Subscription defines model for Subscription.
 type Subscription struct {
-	Action            nullable.Nullable[SubscriptionAction] `json:"action"`
-	CancelAtPeriodEnd bool                                  `json:"cancel_at_period_end"`
-	CreatedAt         Time                                  `json:"created_at"`
+	Action              nullable.Nullable[SubscriptionAction] `json:"action"`
+	CancelAtPeriodEnd   bool                                  `json:"cancel_at_period_end"`
+	CancellationComment nullable.Nullable[string]             `json:"cancellation_comment"`
+
+	// CancellationFeedback Why it is cancelled, one of the values of the change. `null` if no one has said.
+	CancellationFeedback nullable.Nullable[string] `json:"cancellation_feedback"`
+	CreatedAt            Time                      `json:"created_at"`
 
 	// Credit The credit of the workspace, which is deducted from its next invoices. `null` if there is none.
 	Credit                 nullable.Nullable[Money]  `json:"credit"`
 	CurrentPeriodEnd       Time                      `json:"current_period_end"`
 	CurrentPeriodStart     Time                      `json:"current_period_start"`
 	DefaultPaymentMethodID nullable.Nullable[string] `json:"default_payment_method_id"`
+
+	// Discount What reduces the next invoices. `null` if there is none.
+	Discount nullable.Nullable[Discount] `json:"discount"`
 
 	// Entitled Whether the workspace can use what it has subscribed to.
 	Entitled bool `json:"entitled"`
@@ -2558,6 +3234,12 @@ type Subscription struct {
 
 	// ID The id at the gateway.
 	ID string `json:"id"`
+
+	// PaidUntil Until when a paused subscription entitles. `null` if it is not paused.
+	PaidUntil nullable.Nullable[Time] `json:"paid_until"`
+
+	// Paused Whether its periods cost nothing. This is not the status `paused`, which Stripe gives to a trial that ended without a payment method.
+	Paused bool `json:"paused"`
 
 	// PendingChange The change that takes effect at the end of the period. `null` if there is none.
 	PendingChange nullable.Nullable[SubscriptionPendingChange] `json:"pending_change"`
@@ -2595,7 +3277,13 @@ type SubscriptionCreate struct {
 	// PaymentMethodID The payment method to charge. Default: the default payment method of the workspace.
 	PaymentMethodID string `json:"payment_method_id,omitempty,omitzero"`
 	PlanID          string `json:"plan_id"`
-	Quantity        int    `json:"quantity,omitempty,omitzero"`
+
+	// PromotionCode A code for a discount. Its case does not count.
+	PromotionCode string `json:"promotion_code,omitempty,omitzero"`
+	Quantity      int    `json:"quantity,omitempty,omitzero"`
+
+	// Trial `false` begins without a trial.
+	Trial *bool `json:"trial,omitempty"`
 }
 
 // SubscriptionCreated defines model for SubscriptionCreated.
@@ -2606,9 +3294,24 @@ type SubscriptionCreated struct {
 
 // SubscriptionPatch defines model for SubscriptionPatch.
 type SubscriptionPatch struct {
-	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitempty"`
-	PlanID            *string `json:"plan_id,omitempty"`
-	Quantity          *int    `json:"quantity,omitempty"`
+	CancelAtPeriodEnd *bool `json:"cancel_at_period_end,omitempty"`
+
+	// CancellationComment Why the subscription is cancelled, in the payer's own words.
+	CancellationComment *string `json:"cancellation_comment,omitempty"`
+
+	// CancellationFeedback Why the subscription is cancelled.
+	CancellationFeedback *CancellationFeedback `json:"cancellation_feedback,omitempty"`
+
+	// Paused `true` pauses the subscription, `false` resumes it.
+	Paused *bool   `json:"paused,omitempty"`
+	PlanID *string `json:"plan_id,omitempty"`
+
+	// Preview The `signature` of a preview. The change is made at its price, or returns 409 `preview_outdated`.
+	Preview string `json:"preview,omitempty,omitzero"`
+
+	// PromotionCode A code for a discount. Its case does not count.
+	PromotionCode string `json:"promotion_code,omitempty,omitzero"`
+	Quantity      *int   `json:"quantity,omitempty"`
 }
 
 // SubscriptionPendingChange defines model for SubscriptionPendingChange.
@@ -2616,6 +3319,39 @@ type SubscriptionPendingChange struct {
 	At       Time   `json:"at"`
 	PlanID   string `json:"plan_id"`
 	Quantity int    `json:"quantity"`
+}
+
+// SubscriptionPreview defines model for SubscriptionPreview.
+type SubscriptionPreview struct {
+	// AtRenewal Whether the change waits until the end of the period.
+	AtRenewal bool  `json:"at_renewal"`
+	Credit    Money `json:"credit"`
+	DueNext   Money `json:"due_next"`
+
+	// DueNextAt When `due_next` is charged: the start of the next period. `null` if the subscription ends before.
+	DueNextAt nullable.Nullable[Time] `json:"due_next_at"`
+	DueToday  Money                   `json:"due_today"`
+	ExpiresAt Time                    `json:"expires_at"`
+
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
+	Gateway PaymentGateway `json:"gateway"`
+
+	// PlanID The plan after the change.
+	PlanID   nullable.Nullable[string] `json:"plan_id"`
+	Quantity int                       `json:"quantity"`
+
+	// Signature Send it as `preview` with the change.
+	Signature string `json:"signature"`
+}
+
+// SubscriptionPreviewRequest defines model for SubscriptionPreviewRequest.
+type SubscriptionPreviewRequest struct {
+	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitempty"`
+	PlanID            *string `json:"plan_id,omitempty"`
+
+	// PromotionCode A code for a discount. Its case does not count.
+	PromotionCode string `json:"promotion_code,omitempty,omitzero"`
+	Quantity      *int   `json:"quantity,omitempty"`
 }
 
 // TableColumn defines model for TableColumn.
@@ -2636,9 +3372,16 @@ type TablePreview struct {
 	Suggestions []SourceSuggestion            `json:"suggestions"`
 }
 
+// TaxID defines model for TaxId.
+type TaxID struct {
+	// Type One of the types that Stripe documents, such as `eu_vat`, `gb_vat` or `us_ein`.
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
 // UsageReport defines model for UsageReport.
 type UsageReport struct {
-	// Feature A name in the `limits` of the organisation's plans that Atrium does not count.
+	// Feature A name in the `limits` of the organisation's plans that Atrium does not count, or the feature of a `metered_price`.
 	Feature string `json:"feature"`
 
 	// IdempotencyKey Identifies the report in the workspace for 35 days, so that it counts once. Printable ASCII without spaces.
@@ -2772,3 +3515,114 @@ type WorkspacePatch struct {
 
 // WorkspaceRole A role in a workspace. Each role includes the roles listed before it.
 type WorkspaceRole string
+
+// WorkspaceTransfer defines model for WorkspaceTransfer.
+type WorkspaceTransfer struct {
+	// UserID The new owner, who must be a member of the workspace.
+	UserID string `json:"user_id"`
+}
+
+// Getter for additional properties for LeakedKey. Returns the specified
+// element and whether it was found
+func (a LeakedKey) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for LeakedKey
+func (a *LeakedKey) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for LeakedKey to handle AdditionalProperties
+func (a *LeakedKey) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["source"]; found {
+		err = json.Unmarshal(raw, &a.Source)
+		if err != nil {
+			return fmt.Errorf("error reading 'source': %w", err)
+		}
+		delete(object, "source")
+	}
+
+	if raw, found := object["token"]; found {
+		err = json.Unmarshal(raw, &a.Token)
+		if err != nil {
+			return fmt.Errorf("error reading 'token': %w", err)
+		}
+		delete(object, "token")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if raw, found := object["url"]; found {
+		err = json.Unmarshal(raw, &a.URL)
+		if err != nil {
+			return fmt.Errorf("error reading 'url': %w", err)
+		}
+		delete(object, "url")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for LeakedKey to handle AdditionalProperties
+func (a LeakedKey) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["source"], err = json.Marshal(a.Source)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'source': %w", err)
+	}
+
+	object["token"], err = json.Marshal(a.Token)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'token': %w", err)
+	}
+
+	object["type"], err = json.Marshal(a.Type)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'type': %w", err)
+	}
+
+	object["url"], err = json.Marshal(a.URL)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'url': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}

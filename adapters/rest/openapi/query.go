@@ -19,11 +19,16 @@ import (
 // What can be wrong with a request before its body counts. Compare with errors.Is: the details
 // differ.
 var (
-	ErrMalformedRequest = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The request cannot be read."}
-	ErrUnknownParameter = &fault.Error{Kind: fault.Malformed, Code: "unknown_parameter", Detail: "There is no such query parameter."}
-	ErrInvalidParameter = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter", Detail: "A parameter has a value that is not allowed."}
-	ErrInvalidLimit     = &fault.Error{Kind: fault.Malformed, Code: "invalid_limit", Detail: "The limit must be a whole number from 1 to 100."}
-	ErrInvalidCursor    = &fault.Error{Kind: fault.Malformed, Code: "invalid_cursor", Detail: "The cursor is not valid for this list and its filters."}
+	ErrMalformedRequest = &fault.Error{Kind: fault.Malformed, Code: "malformed_request",
+		Detail: "The request cannot be read."}
+	ErrUnknownParameter = &fault.Error{Kind: fault.Malformed, Code: "unknown_parameter",
+		Detail: "There is no such query parameter."}
+	ErrInvalidParameter = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
+		Detail: "A parameter has a value that is not allowed."}
+	ErrInvalidLimit = &fault.Error{Kind: fault.Malformed, Code: "invalid_limit",
+		Detail: "The limit must be a whole number from 1 to 100."}
+	ErrInvalidCursor = &fault.Error{Kind: fault.Malformed, Code: "invalid_cursor",
+		Detail: "The cursor is not valid for this list and its filters."}
 )
 
 // CheckQuery checks the query of a URL, still encoded, against the operation's parameters. It
@@ -107,7 +112,8 @@ func (p *parameter) check(s string) error {
 	if p.In == "header" {
 		return because(ErrInvalidParameter, "The header "+p.Name+" has a value that it does not take"+rule+".")
 	}
-	return because(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+" has a value that it does not take"+rule+".")
+	return because(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+" has a value that it does not take"+
+		rule+".")
 }
 
 // broken words which rules of a schema one value breaks.

@@ -16,8 +16,9 @@ func TestCheckQuery(t *testing.T) {
 		want  error
 		names string // what the detail names
 	}{
-		"nothing":                       {"", nil, ""},
-		"all there is":                  {"limit=100&cursor=abc&type=prompt_template.created&actor=usr_01jb4rqnx1e5btz2s1v2j9k3mn&subject=key_01jb4rqnx1e5btz2s1v2j9k3mn&created_after=2026-01-01T00:00:00%2B01:00", nil, ""},
+		"nothing": {"", nil, ""},
+		"all there is": {
+			"limit=100&cursor=abc&type=prompt_template.created&actor=usr_01jb4rqnx1e5btz2s1v2j9k3mn&subject=key_01jb4rqnx1e5btz2s1v2j9k3mn&created_after=2026-01-01T00:00:00%2B01:00", nil, ""},
 		"the smallest limit":            {"limit=1", nil, ""},
 		"no limit at all":               {"limit=0", openapi.ErrInvalidLimit, "limit"},
 		"a limit too large":             {"limit=101", openapi.ErrInvalidLimit, "limit"},
@@ -75,14 +76,17 @@ func TestCheckHeader(t *testing.T) {
 		header http.Header
 		names  string // none: it passes
 	}{
-		"none":                          {http.Header{}, ""},
-		"all there is":                  {http.Header{"Idempotency-Key": {"a b~" + strings.Repeat("!", 251)}, "Workspace-Id": {"acme"}}, ""},
-		"what is not declared":          {http.Header{"X-Custom": {"\xff", "b"}}, ""},
-		"an empty key":                  {http.Header{"Idempotency-Key": {""}}, "Idempotency-Key"},
-		"a key too long":                {http.Header{"Idempotency-Key": {strings.Repeat("a", 256)}}, "Idempotency-Key"},
-		"a key that is no ASCII":        {http.Header{"Idempotency-Key": {"hunter2ü"}}, "Idempotency-Key"},
-		"a key with a control byte":     {http.Header{"Idempotency-Key": {"hunter2\t"}}, "Idempotency-Key"},
-		"two keys":                      {http.Header{"Idempotency-Key": {"hunter2", "b"}}, "Idempotency-Key is given more than once"},
+		"none": {http.Header{}, ""},
+		"all there is": {http.Header{"Idempotency-Key": {"a b~" + strings.Repeat("!", 251)},
+			"Workspace-Id": {"acme"}}, ""},
+		"what is not declared": {http.Header{"X-Custom": {"\xff", "b"}}, ""},
+		"an empty key":         {http.Header{"Idempotency-Key": {""}}, "Idempotency-Key"},
+		"a key too long": {http.Header{"Idempotency-Key": {strings.Repeat("a", 256)}},
+			"Idempotency-Key"},
+		"a key that is no ASCII":    {http.Header{"Idempotency-Key": {"hunter2ü"}}, "Idempotency-Key"},
+		"a key with a control byte": {http.Header{"Idempotency-Key": {"hunter2\t"}}, "Idempotency-Key"},
+		"two keys": {http.Header{"Idempotency-Key": {"hunter2", "b"}},
+			"Idempotency-Key is given more than once"},
 		"a workspace of a silly length": {http.Header{"Workspace-Id": {strings.Repeat("a", 256)}}, "Workspace-Id"},
 	}
 	create := operation(t, "POST", "/api/prompt-templates")
@@ -91,7 +95,8 @@ func TestCheckHeader(t *testing.T) {
 		if err := update.CheckHeader(http.Header{"If-Match": {`"1-a"`, `"2-b"`}}); err != nil {
 			t.Errorf("refused: %v", err)
 		}
-		if err := update.CheckHeader(http.Header{"If-Match": {`"1-a"`, strings.Repeat("a", 1025)}}); !errors.Is(err, openapi.ErrInvalidParameter) {
+		if err := update.CheckHeader(http.Header{"If-Match": {`"1-a"`, strings.Repeat("a", 1025)}}); !errors.Is(err,
+			openapi.ErrInvalidParameter) {
 			t.Errorf("error = %v", err)
 		}
 	})
@@ -104,7 +109,8 @@ func TestCheckHeader(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, openapi.ErrInvalidParameter) || !strings.Contains(err.Error(), tt.names) || strings.Contains(err.Error(), "hunter2") {
+			if !errors.Is(err, openapi.ErrInvalidParameter) || !strings.Contains(err.Error(), tt.names) ||
+				strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error = %v, want invalid_parameter that names %q", err, tt.names)
 			}
 		})
@@ -117,9 +123,11 @@ func TestACheckOfYesOrNoTakesTrueAndFalseAlone(t *testing.T) {
 		t.Error("which operations reach another system is not as declared")
 	}
 	for query, taken := range map[string]bool{
-		"dry_run=true": true, "dry_run=false": true, "dry_run=1": false, "dry_run=TRUE": false, "dry_run=": false, "dry_run=yes": false,
+		"dry_run=true": true, "dry_run=false": true, "dry_run=1": false, "dry_run=TRUE": false, "dry_run=": false,
+		"dry_run=yes": false,
 	} {
-		if err := create.CheckQuery(query); (err == nil) != taken || err != nil && !errors.Is(err, openapi.ErrInvalidParameter) {
+		if err := create.CheckQuery(query); (err == nil) != taken || err != nil &&
+			!errors.Is(err, openapi.ErrInvalidParameter) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}

@@ -101,7 +101,8 @@ func (r *reader) array() (any, error) {
 
 func (r *reader) number(literal string) any {
 	if len(literal) > maxNumber {
-		r.note(r.decoder.StackPointer(), "too_long", fmt.Sprintf("A number must be written with at most %d characters.", maxNumber))
+		r.note(r.decoder.StackPointer(), "too_long",
+			fmt.Sprintf("A number must be written with at most %d characters.", maxNumber))
 	}
 	if !strings.ContainsAny(literal, ".eE") {
 		n, err := strconv.ParseInt(literal, 10, 64)
@@ -126,6 +127,7 @@ func (r *reader) checkText(s string, at func() jsontext.Pointer) {
 
 func (r *reader) note(at jsontext.Pointer, code, detail string) {
 	if len(r.fields) < maxFields {
-		r.fields = append(r.fields, fault.Field{Pointer: schema.Pointer(slices.Collect(at.Tokens())...), Code: code, Detail: detail})
+		r.fields = append(r.fields, fault.Field{Pointer: schema.Pointer(slices.Collect(at.Tokens())...), Code: code,
+			Detail: detail})
 	}
 }

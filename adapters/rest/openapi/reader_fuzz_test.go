@@ -16,8 +16,11 @@ import (
 func FuzzReading(f *testing.F) {
 	render := operation(f, "POST", "/api/prompt-templates/{prompt_template_id}/render")
 	for _, seed := range []string{
-		`{"variables":{"a":1}}`, `{"variables":{"a":1,"a":2}}`, `{"variables":{"a":{"b":[{"c":null}]}}}`, `{"variables":{"\u0061":1,"a":2}}`, `{} {}`, "{}\n", "\ufeff{}", `{"variables":{"a":1e999}}`, `{"variables":{"a":"\ud800"}}`,
-		`{"variables":{"a":` + join(32, `[%.0d`) + `}}`, `{"variables":{"a":-0.0}}`, `{"variables":{"":0}}`, `nul`, `{"variables":{"a":"\u0000"}}`, "{\"variables\":{\"a\":\"\x80\"}}",
+		`{"variables":{"a":1}}`, `{"variables":{"a":1,"a":2}}`, `{"variables":{"a":{"b":[{"c":null}]}}}`,
+		`{"variables":{"\u0061":1,"a":2}}`, `{} {}`, "{}\n", "\ufeff{}", `{"variables":{"a":1e999}}`,
+		`{"variables":{"a":"\ud800"}}`,
+		`{"variables":{"a":` + join(32, `[%.0d`) + `}}`, `{"variables":{"a":-0.0}}`, `{"variables":{"":0}}`, `nul`,
+		`{"variables":{"a":"\u0000"}}`, "{\"variables\":{\"a\":\"\x80\"}}",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -27,7 +30,8 @@ func FuzzReading(f *testing.F) {
 		switch {
 		case err == nil && len(bytes.TrimSpace(body)) > 0 && !wellFormed:
 			t.Errorf("%q passes", body)
-		case errors.Is(err, openapi.ErrMalformedJSON) && wellFormed && !bytes.Contains(body, []byte(`\u`)): // half of a surrogate pair is no text
+		// half of a surrogate pair is no text
+		case errors.Is(err, openapi.ErrMalformedJSON) && wellFormed && !bytes.Contains(body, []byte(`\u`)):
 			t.Errorf("%q is refused: %v", body, err)
 		}
 	})

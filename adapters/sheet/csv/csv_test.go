@@ -89,12 +89,17 @@ func TestDelimitersWithinValuesAreNone(t *testing.T) {
 		content string
 		want    [][]string
 	}{
-		"commas within quotes":              {"Name;Note\n\"a, b, c\";x\n\"d, e, f\";y\n", [][]string{{"Name", "Note"}, {"a, b, c", "x"}, {"d, e, f", "y"}}},
-		"decimal commas":                    {"Price;Name\n1,5;a\n2,5;b\n3;c\n", [][]string{{"Price", "Name"}, {"1,5", "a"}, {"2,5", "b"}}},
-		"lines within quotes":               {"Name,Note\na,\"two\nlines\"\nb,c\n", [][]string{{"Name", "Note"}, {"a", "two\nlines"}, {"b", "c"}}},
-		"one column":                        {"Name\na\nb\n", [][]string{{"Name"}, {"a"}, {"b"}}},
-		"quotes where none belong":          {"Name,Size\na,5\" wide\nb,x\"y\"\n", [][]string{{"Name", "Size"}, {"a", "5\" wide"}, {"b", "x\"y\""}}},
-		"a row that is shorter, one longer": {"A,B\n1\n1,2,3\n", [][]string{{"A", "B", "Column C"}, {"1", "", ""}, {"1", "2", "3"}}},
+		"commas within quotes": {"Name;Note\n\"a, b, c\";x\n\"d, e, f\";y\n",
+			[][]string{{"Name", "Note"}, {"a, b, c", "x"}, {"d, e, f", "y"}}},
+		"decimal commas": {"Price;Name\n1,5;a\n2,5;b\n3;c\n",
+			[][]string{{"Price", "Name"}, {"1,5", "a"}, {"2,5", "b"}}},
+		"lines within quotes": {"Name,Note\na,\"two\nlines\"\nb,c\n",
+			[][]string{{"Name", "Note"}, {"a", "two\nlines"}, {"b", "c"}}},
+		"one column": {"Name\na\nb\n", [][]string{{"Name"}, {"a"}, {"b"}}},
+		"quotes where none belong": {"Name,Size\na,5\" wide\nb,x\"y\"\n",
+			[][]string{{"Name", "Size"}, {"a", "5\" wide"}, {"b", "x\"y\""}}},
+		"a row that is shorter, one longer": {"A,B\n1\n1,2,3\n",
+			[][]string{{"A", "B", "Column C"}, {"1", "", ""}, {"1", "2", "3"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := read(tt.content, source.SheetLocation{HeaderRow: 1})
@@ -122,7 +127,8 @@ func TestWhatIsNotUTF8LaterIsReplaced(t *testing.T) {
 }
 
 func TestWhatIsNoTextIsRefused(t *testing.T) {
-	for name, content := range map[string]string{"zeros among text": "a,b\x00c\n1,2,3\n", "controls": strings.Repeat("\x01\x02a", 100)} {
+	for name, content := range map[string]string{"zeros among text": "a,b\x00c\n1,2,3\n",
+		"controls": strings.Repeat("\x01\x02a", 100)} {
 		if _, err := read(content, source.SheetLocation{}); !errors.Is(err, source.ErrUnsupportedFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -139,7 +145,8 @@ func TestRowsAreCountedWhereverTheHeaderIs(t *testing.T) {
 }
 
 func TestTheOnlyTabHasAName(t *testing.T) {
-	for asked, want := range map[string]error{"": nil, "1": nil, "people": nil, "PEOPLE": nil, "Sheet2": source.ErrTabNotFound} {
+	for asked, want := range map[string]error{"": nil, "1": nil, "people": nil, "PEOPLE": nil,
+		"Sheet2": source.ErrTabNotFound} {
 		if _, err := read("Name,Age\na,1\n", source.SheetLocation{Tab: asked}); !errors.Is(err, want) {
 			t.Errorf("%q: %v", asked, err)
 		}

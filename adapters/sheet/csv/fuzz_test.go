@@ -14,8 +14,11 @@ import (
 // FuzzRead guesses how a text is encoded and what parts its values.
 func FuzzRead(f *testing.F) {
 	for _, content := range []string{
-		"Name,City\nAnn,Oslo\n", "a;b\n1;2\n3;4", "a\tb\n\"1\t2\"\n", "a|b|c\n1|2|3\n", "\xef\xbb\xbfName\nx", utf16Text("\ufeffName,City\nBj\u00f6rn,Oslo\n", false), utf16Text("Name,City\n", true), "\xff\xfe\x00", "\xff\xfea",
-		"Bj\xf6rn,Z\xfcrich\n", "\"", "\"a\n\"\"b\",c", "a,\"b\"c\n", strings.Repeat(",", 1000), strings.Repeat("a\n", 1000), "\x00\x00", "\x1a", "\r\r\r", "a,b\r1,2\r",
+		"Name,City\nAnn,Oslo\n", "a;b\n1;2\n3;4", "a\tb\n\"1\t2\"\n", "a|b|c\n1|2|3\n", "\xef\xbb\xbfName\nx",
+		utf16Text("\ufeffName,City\nBj\u00f6rn,Oslo\n", false), utf16Text("Name,City\n", true), "\xff\xfe\x00",
+		"\xff\xfea",
+		"Bj\xf6rn,Z\xfcrich\n", "\"", "\"a\n\"\"b\",c", "a,\"b\"c\n", strings.Repeat(",", 1000),
+		strings.Repeat("a\n", 1000), "\x00\x00", "\x1a", "\r\r\r", "a,b\r1,2\r",
 	} {
 		f.Add(content, 0)
 		f.Add(content, 3)
@@ -36,7 +39,8 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, row := range shown(s) {
 			for _, cell := range row {
-				if !utf8.ValidString(cell) || strings.ContainsAny(cell, "\x00\r") || utf8.RuneCountInString(cell) > column.MaxCell+10 {
+				if !utf8.ValidString(cell) || strings.ContainsAny(cell, "\x00\r") ||
+					utf8.RuneCountInString(cell) > column.MaxCell+10 {
 					t.Errorf("%q shows %q", content, cell)
 				}
 			}

@@ -67,14 +67,16 @@ func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 	case !to.Offer.GoogleAPIKey.IsZero():
 		text = append([]byte("API key "), to.Offer.GoogleAPIKey.Reveal()...)
 	default:
-		return nil, source.ErrSheetNotShared.Because("This workspace has no connection to Google Sheets. Add one of kind google_sheets, and share the sheet with its client_email.")
+		return nil, source.ErrSheetNotShared.Because("This workspace has no connection to Google Sheets. Add one of " +
+			"kind google_sheets, and share the sheet with its client_email.")
 	}
 	k := key(sha256.Sum256(text))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found, ok := a.all[k]
 	if !ok {
-		found = &account{key: k, budget: rate.NewLimiter(rate.Every(time.Minute/perMinute), burst), apiKey: to.Offer.GoogleAPIKey}
+		found = &account{key: k, budget: rate.NewLimiter(rate.Every(time.Minute/perMinute), burst),
+			apiKey: to.Offer.GoogleAPIKey}
 		if to.Google.Kind() == connection.GoogleSheets {
 			found.apiKey = secret.String{}
 			found.email, found.tokens = to.Google.Text("client_email"), a.config.tokens(to.Google)
@@ -105,8 +107,9 @@ func (c Config) tokens(credential connection.Credential) oauth2.TokenSource {
 		return keyless{}
 	}
 	config := jwt.Config{
-		Email: credential.Text("client_email"), PrivateKey: []byte(credential.Secret("private_key").Reveal()), PrivateKeyID: credential.Text("private_key_id"),
-		Scopes: []string{scope}, TokenURL: c.TokenURL,
+		Email: credential.Text("client_email"), PrivateKey: []byte(credential.Secret("private_key").Reveal()),
+		PrivateKeyID: credential.Text("private_key_id"),
+		Scopes:       []string{scope}, TokenURL: c.TokenURL,
 	}
 	// Tokens outlive the call that asks for them, so it is the client that ends what takes too long.
 	return config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, c.Client))
@@ -142,7 +145,8 @@ func (a *account) sign(r *http.Request) error {
 	switch failure(err) {
 	case "":
 	case connection.AuthFailed:
-		return source.ErrSheetNotShared.Because("Google does not accept the key of this workspace's service account. Verify its connection with a new one.")
+		return source.ErrSheetNotShared.Because("Google does not accept the key of this workspace's service account. " +
+			"Verify its connection with a new one.")
 	case connection.QuotaExceeded:
 		return source.ErrSheetRateLimited.After(time.Minute)
 	default:

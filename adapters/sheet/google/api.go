@@ -20,7 +20,8 @@ const maxAnswer = 8 << 20
 
 // The masks select the fields of a response, and so its size.
 const (
-	maskTabs   = "properties.title,sheets.properties(sheetId,title,hidden,sheetType,gridProperties(rowCount,columnCount))"
+	maskTabs = "properties.title,sheets.properties(sheetId,title,hidden,sheetType," +
+		"gridProperties(rowCount,columnCount))"
 	maskValues = "values"
 )
 
@@ -54,7 +55,8 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 			continue
 		}
 		b.tabs = append(b.tabs, source.Tab{
-			ID: strconv.FormatInt(p.SheetID, 10), Title: source.TabTitle(p.Title), Hidden: p.Hidden, Rows: p.GridProperties.RowCount, Columns: p.GridProperties.ColumnCount,
+			ID: strconv.FormatInt(p.SheetID, 10), Title: source.TabTitle(p.Title), Hidden: p.Hidden,
+			Rows: p.GridProperties.RowCount, Columns: p.GridProperties.ColumnCount,
 		})
 	}
 	return b, nil
@@ -64,7 +66,8 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, headerRow int) (column.Preview, error) {
 	var answer struct{ Values [][]string }
 	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}
-	if err := s.get(ctx, as, url.PathEscape(sheet)+"/values/"+url.PathEscape(a1(title, headerRow)), query, &answer); err != nil {
+	if err := s.get(ctx, as, url.PathEscape(sheet)+"/values/"+url.PathEscape(a1(title, headerRow)), query,
+		&answer); err != nil {
 		if errors.Is(err, errBadRequest) {
 			return column.Preview{}, source.ErrTabNotFound
 		}
@@ -86,7 +89,8 @@ func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Va
 	if wait := s.wait(as); wait > 0 {
 		return source.ErrSheetRateLimited.After(wait)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+query.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+
+		query.Encode(), nil)
 	if err != nil {
 		return source.ErrSheetFailed
 	}
@@ -140,11 +144,13 @@ func (a *account) refusal(r *http.Response, body io.Reader) error {
 	}
 	switch {
 	case reason == "SERVICE_DISABLED":
-		return source.ErrSheetNotShared.Because("The Google Sheets API is turned off in the project of this workspace's service account. Turn it on there.")
+		return source.ErrSheetNotShared.Because("The Google Sheets API is turned off in the project of this " +
+			"workspace's service account. Turn it on there.")
 	case reason == "API_KEY_INVALID":
 		return source.ErrSheetFailed // which the operator must fix
 	case r.StatusCode == http.StatusForbidden && a.email != "":
-		return source.ErrSheetNotShared.Because("Atrium may not read this sheet. Share it, for viewing, with " + a.email + ".")
+		return source.ErrSheetNotShared.Because("Atrium may not read this sheet. Share it, for viewing, with " +
+			a.email + ".")
 	case answer.Error.Status == "FAILED_PRECONDITION": // a file of another program that only lies with Google
 		return source.ErrUnsupportedFormat
 	case r.StatusCode == http.StatusBadRequest:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
@@ -85,7 +86,7 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 	for range 2 {
 		select {
 		case <-cut:
-		case <-time.After(patience / 2):
+		case <-time.After(proof.Patience):
 			t.Fatal("Google is still asked, although no caller waits")
 		}
 	}

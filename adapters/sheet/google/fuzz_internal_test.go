@@ -14,8 +14,13 @@ var sheetID = regexp.MustCompile(`^[A-Za-z0-9_-]{10,128}$`)
 func FuzzParse(f *testing.F) {
 	const good = "https://docs.google.com/spreadsheets/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms"
 	for _, location := range []string{
-		good, good + "/edit#gid=0", good + "/edit?gid=7#gid=8", good + "/export?format=csv", good + "/../../x", "https://docs.google.com/spreadsheets/u/1/d/1BxiMVs0XRA5nFMdKvBd", "https://docs.google.com@evil.example/spreadsheets/d/1BxiMVs0XRA5nFMdKvBd",
-		"https://docs.google.com:443/spreadsheets/d/1BxiMVs0XRA5nFMdKvBd", "https://DOCS.google.com/spreadsheets/d/1BxiMVs0XRA5nFMdKvBd", "http" + good[5:], "https://docs.google.com/spreadsheets/d/%2e%2e%2fabcdefghijk", "https://docs.google.com/spreadsheets/d/e/2PACX/pub", good + "#%zz",
+		good, good + "/edit#gid=0", good + "/edit?gid=7#gid=8", good + "/export?format=csv", good + "/../../x",
+		"https://docs.google.com/spreadsheets/u/1/d/1BxiMVs0XRA5nFMdKvBd",
+		"https://docs.google.com@evil.example/spreadsheets/d/1BxiMVs0XRA5nFMdKvBd",
+		"https://docs.google.com:443/spreadsheets/d/1BxiMVs0XRA5nFMdKvBd",
+		"https://DOCS.google.com/spreadsheets/d/1BxiMVs0XRA5nFMdKvBd", "http" + good[5:],
+		"https://docs.google.com/spreadsheets/d/%2e%2e%2fabcdefghijk",
+		"https://docs.google.com/spreadsheets/d/e/2PACX/pub", good + "#%zz",
 	} {
 		f.Add(location, "People")
 		f.Add(location, "it's 'quoted'!A1:Z9")
@@ -23,7 +28,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, location, title string) {
 		if p, ok := parse(location); ok {
 			u, err := url.Parse(location)
-			if err != nil || u.Scheme != "https" || u.Host != "docs.google.com" || !sheetID.MatchString(p.sheet) || strings.Trim(p.gid, "0123456789") != "" {
+			if err != nil || u.Scheme != "https" || u.Host != "docs.google.com" || !sheetID.MatchString(p.sheet) ||
+				strings.Trim(p.gid, "0123456789") != "" {
 				t.Errorf("%q reads as %+v", location, p)
 			}
 		}

@@ -28,8 +28,9 @@ func Default() Config {
 		API:      "https://sheets.googleapis.com",
 		TokenURL: "https://oauth2.googleapis.com/token",
 		Client: &http.Client{
-			Timeout:       patience,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // there is none to follow
+			Timeout: patience,
+			// there is none to follow
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
@@ -74,7 +75,9 @@ var numeric = regexp.MustCompile(`^-?\d+$`)
 
 // Preview implements ports.Sheets. A tab that is named by its id, except the first, needs two requests in sequence
 // until the tabs are known: ranges are named only by the title, which the first request returns.
-func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (s *Sheets) Preview(
+	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
+) (source.Sheet, error) {
 	if ctx.Err() != nil {
 		return source.Sheet{}, ctx.Err()
 	}

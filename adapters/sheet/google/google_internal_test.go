@@ -79,7 +79,8 @@ func TestGoogleSheets(t *testing.T) {
 
 func team() fixture.Workbook {
 	rows := func(first string) [][]string { return [][]string{{first, "Age"}, {"Ann", "7"}} }
-	return fixture.Workbook{Name: "Team", Tabs: []fixture.Tab{{Title: "People", Rows: rows("Name")}, {Title: "It's more", Rows: rows("Who")}}}
+	return fixture.Workbook{Name: "Team", Tabs: []fixture.Tab{{Title: "People", Rows: rows("Name")},
+		{Title: "It's more", Rows: rows("Who")}}}
 }
 
 // harness is a server with one sheet, and what reads it.
@@ -252,10 +253,12 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 		})
 	}
 	for name, with := range map[string]func(w http.ResponseWriter){
-		"no JSON":          func(w http.ResponseWriter) { fmt.Fprint(w, "<html>") },
-		"cut JSON":         func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": [["a"`) },
-		"another shape":    func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": {}, "sheets": 1}`) },
-		"an endless value": func(w http.ResponseWriter) { fmt.Fprintf(w, `{"values": [[%q]]}`, strings.Repeat("a", maxAnswer)) },
+		"no JSON":       func(w http.ResponseWriter) { fmt.Fprint(w, "<html>") },
+		"cut JSON":      func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": [["a"`) },
+		"another shape": func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": {}, "sheets": 1}`) },
+		"an endless value": func(w http.ResponseWriter) {
+			fmt.Fprintf(w, `{"values": [[%q]]}`, strings.Repeat("a", maxAnswer))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, _, s, of := harness(t)
@@ -280,7 +283,8 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 func TestWhoeverHasNoKeyIsToldHowToGetOne(t *testing.T) {
 	g, _, s, of := harness(t)
 	of.Google = connection.Credential{}
-	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) || !strings.Contains(err.Error(), "google_sheets") {
+	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) ||
+		!strings.Contains(err.Error(), "google_sheets") {
 		t.Errorf("err = %v", err)
 	}
 	asked(t, g)
@@ -297,7 +301,8 @@ func TestWhoeverHasNoKeyIsToldHowToGetOne(t *testing.T) {
 
 func TestAKeyDoesNotSayWhereToSignIn(t *testing.T) {
 	g := fixture.NewGoogle(t)
-	text, err := json.Marshal(map[string]string{"client_email": g.Email, "private_key": g.PrivateKey, "token_uri": "https://attacker.example/token"})
+	text, err := json.Marshal(map[string]string{"client_email": g.Email, "private_key": g.PrivateKey,
+		"token_uri": "https://attacker.example/token"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,8 +352,10 @@ func TestAProbeSignsIn(t *testing.T) {
 		answer int
 		want   connection.Code
 	}{
-		"as nobody":        {map[string]string{"client_email": "nobody@tests.iam.gserviceaccount.com"}, 0, connection.AuthFailed},
-		"without a key":    {map[string]string{"private_key": "-----BEGIN PRIVATE KEY-----\nnone"}, 0, connection.AuthFailed},
+		"as nobody": {map[string]string{"client_email": "nobody@tests.iam.gserviceaccount.com"}, 0,
+			connection.AuthFailed},
+		"without a key": {map[string]string{"private_key": "-----BEGIN PRIVATE KEY-----\nnone"}, 0,
+			connection.AuthFailed},
 		"where all is out": {nil, 503, connection.HostUnreachable},
 		"too often":        {nil, 429, connection.QuotaExceeded},
 	} {

@@ -32,11 +32,13 @@ type place struct {
 // parse reads the address that a browser shows.
 func parse(location string) (place, bool) {
 	u, err := url.Parse(location)
-	if err != nil || u.Scheme != "https" || u.Host != "docs.google.com" || u.User != nil || len(location) > source.MaxLocation {
+	if err != nil || u.Scheme != "https" || u.Host != "docs.google.com" || u.User != nil ||
+		len(location) > source.MaxLocation {
 		return place{}, false
 	}
 	m := pathForm.FindStringSubmatch(u.Path)
-	if m == nil || len(m[1]) < minSheetID || len(m[1]) > maxSheetID || strings.Contains(u.Path, "/export") || strings.Contains(u.Path, "/pub") {
+	if m == nil || len(m[1]) < minSheetID || len(m[1]) > maxSheetID || strings.Contains(u.Path, "/export") ||
+		strings.Contains(u.Path, "/pub") {
 		return place{}, false
 	}
 	p := place{sheet: m[1]}

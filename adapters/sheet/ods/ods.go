@@ -122,7 +122,8 @@ func (d *document) read() error {
 // table reads a tab.
 func (d *document) table(e xml.StartElement) error {
 	title := source.TabTitle(zipfile.Attribute(e, "name"))
-	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1, Hidden: d.hidden[zipfile.Attribute(e, "style-name")]}}
+	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1,
+		Hidden: d.hidden[zipfile.Attribute(e, "style-name")]}}
 	t.skip, t.most = column.Window(d.at.HeaderRow)
 	d.tables = append(d.tables, t)
 	rows, columns := 0, 0

@@ -39,7 +39,8 @@ func (b *workbook) format(cells []cell, put func(cell, string)) error {
 	if err != nil {
 		return err
 	}
-	f, err := excelize.OpenReader(bytes.NewReader(document), excelize.Options{UnzipSizeLimit: maxHead, UnzipXMLSizeLimit: maxHead})
+	f, err := excelize.OpenReader(bytes.NewReader(document),
+		excelize.Options{UnzipSizeLimit: maxHead, UnzipXMLSizeLimit: maxHead})
 	if err != nil {
 		return source.ErrUnsupportedFormat
 	}

@@ -100,7 +100,8 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 			if row <= skip || col > column.MaxColumns {
 				continue
 			}
-			c := cell{row: row - skip - 1, col: col - 1, kind: zipfile.Attribute(e, "t"), style: zipfile.Attribute(e, "s")}
+			c := cell{row: row - skip - 1, col: col - 1, kind: zipfile.Attribute(e, "t"),
+				style: zipfile.Attribute(e, "s")}
 			if c.value, err = value(in); err != nil {
 				return nil, extent{}, zipfile.Broken(err)
 			}

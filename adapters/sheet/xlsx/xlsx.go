@@ -110,7 +110,8 @@ func open(pack *zipfile.Package) (*workbook, error) {
 		return nil, source.ErrUnsupportedFormat
 	}
 	var parts relationships
-	if err := pack.Decode(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"), maxDirectory, &parts); err != nil {
+	if err := pack.Decode(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"), maxDirectory,
+		&parts); err != nil {
 		return nil, err
 	}
 	worksheets := map[string]string{}
@@ -162,7 +163,8 @@ func open(pack *zipfile.Package) (*workbook, error) {
 			continue
 		}
 		b.sheets = append(b.sheets, sheet{part: part, Tab: source.Tab{
-			ID: source.TabTitle(s.SheetID), Title: source.TabTitle(s.Name), Rows: -1, Columns: -1, Hidden: s.State == "hidden" || s.State == "veryHidden",
+			ID: source.TabTitle(s.SheetID), Title: source.TabTitle(s.Name), Rows: -1, Columns: -1,
+			Hidden: s.State == "hidden" || s.State == "veryHidden",
 		}})
 	}
 	return b, nil

@@ -56,7 +56,8 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 			t.Errorf("excelize shows %q, want %q", shown, c.want)
 		}
 	}
-	must(f.SetCellRichText("Sheet1", "A3", []excelize.RichTextRun{{Text: "two "}, {Text: "runs", Font: &excelize.Font{Bold: true}}}))
+	must(f.SetCellRichText("Sheet1", "A3",
+		[]excelize.RichTextRun{{Text: "two "}, {Text: "runs", Font: &excelize.Font{Bold: true}}}))
 	must(f.SetCellFormula("Sheet1", "B3", "1+1"))
 	must(f.MergeCell("Sheet1", "C3", "D3"))
 	must(f.SetCellStr("Sheet1", "C3", "merged"))

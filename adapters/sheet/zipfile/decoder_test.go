@@ -63,7 +63,8 @@ func TestReadingEndsByWorkAndDepth(t *testing.T) {
 			if !errors.Is(err, tt.want) || in.read > tt.most {
 				t.Errorf("%v after %d bytes, want %v", err, in.read, tt.want)
 			}
-			if _, again := pack.Decoder(strings.NewReader("<a/>")).Token(); errors.Is(err, source.ErrFileTooLarge) && !errors.Is(again, err) {
+			if _, again := pack.Decoder(strings.NewReader("<a/>")).Token(); errors.Is(err, source.ErrFileTooLarge) &&
+				!errors.Is(again, err) {
 				t.Errorf("another part of the same document: %v", again)
 			}
 		})
@@ -77,7 +78,8 @@ func TestAPartEndsWhereNoElementComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"<a>", strings.Repeat(" ", 3<<20), "<b>", strings.Repeat(" ", 3<<20), "</b>", strings.Repeat(" ", 8<<20)} {
+	for _, text := range []string{"<a>", strings.Repeat(" ", 3<<20), "<b>", strings.Repeat(" ", 3<<20), "</b>",
+		strings.Repeat(" ", 8<<20)} {
 		if _, err := io.WriteString(w, text); err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,5 @@
-// Package engine connects to the two databases, and knows their differences: connections to PostgreSQL with deadlines and
-// a byte budget, statements that are prepared once for each connection, and the dialects.
+// Package engine connects to the two databases, and knows their differences: connections to PostgreSQL with deadlines
+// and a byte budget, statements that are prepared once for each connection, and the dialects.
 package engine
 
 import (
@@ -21,14 +21,17 @@ type Dialect struct {
 	Name      string
 	Goose     goose.Dialect
 	Lock      string                             // suffix of a SELECT whose row is about to change
-	LockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
+	LockFree  string                             // suffix that leaves out rows that another transaction changes
 	Joinable  bool                               // several writes can be one statement
-	TryLock   string                             // locks a text until the transaction ends, unless another has it; empty: there is one writer
+	TryLock   string                             // locks a text until the transaction ends; empty: one writer
 	Retry     func(error) bool                   // the transaction lost a race and may run again
-	Duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
+	Duplicate func(err error, index string) bool // the row breaks this unique index; SQLite does not tell which
 	Migrated  string                             // counts the table of Goose: 0 if no migration was ever applied
 	Outage    func(error) bool                   // the database cannot be reached, or not now
-	EventID   string                             // the id of an event as indexes for lists have it: not that of the primary key
+	// Clock selects the time by the clock of the server, in microseconds since 1970; empty: it has none.
+	Clock string
+	// the id of an event as indexes for lists have it: not that of the primary key
+	EventID string
 }
 
 // SQLite is the dialect of SQLite.
@@ -57,6 +60,7 @@ var Postgres = Dialect{
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
 	Lock:     " FOR NO KEY UPDATE OF t",
 	LockFree: " FOR NO KEY UPDATE OF t SKIP LOCKED",
+	Clock:    `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint`,
 	TryLock:  `SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	Retry: func(err error) bool {
 		code := PostgresCode(err)
@@ -68,13 +72,15 @@ var Postgres = Dialect{
 	},
 	Outage: func(err error) bool {
 		switch code := PostgresCode(err); {
-		case len(code) == 5 && code[:2] == "08", code == "57P01", code == "57P02", code == "57P03", // connection, shutdown
+		// connection, shutdown
+		case len(code) == 5 && code[:2] == "08", code == "57P01", code == "57P02", code == "57P03",
 			code == "53300", code == "53100", code == "53200", // too many connections, disk full, out of memory
 			code == "57014": // statement_timeout
 			return true
 		}
 		var network net.Error
-		return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+		return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) ||
+			errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 	},
 }
 

@@ -39,9 +39,10 @@ var errAnswerTooLarge = errors.New("the answer is longer than its budget")
 
 // postgresConnector opens guarded connections to our own PostgreSQL.
 type postgresConnector struct {
-	config pq.Config
-	limit  time.Duration // for one operation on the network
-	budget int64         // bytes of one answer
+	config           pq.Config
+	statementTimeout string        // as PostgreSQL reads it
+	limit            time.Duration // for one operation on the network
+	budget           int64         // bytes of one answer
 }
 
 // NewPostgres returns a connector for a postgres:// URL. A statement is ended by the
@@ -54,9 +55,10 @@ type postgresConnector struct {
 func NewPostgres(rawURL string, statementTimeout time.Duration) (driver.Connector, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode special characters in a user name or password")
+		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode special " +
+			"characters in a user name or password")
 	}
-	config, err := pq.NewConfig(rawURL)
+	config, err := pq.NewConfig(NormalURL(rawURL))
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: the database URL: %w", err)
 	}
@@ -69,10 +71,14 @@ func NewPostgres(rawURL string, statementTimeout time.Duration) (driver.Connecto
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = ConnectTimeout
 	}
-	if _, set := config.Runtime["statement_timeout"]; !set {
-		config.Runtime["statement_timeout"] = strconv.FormatInt(statementTimeout.Milliseconds(), 10)
+	timeout, set := config.Runtime["statement_timeout"]
+	if !set {
+		timeout = strconv.FormatInt(statementTimeout.Milliseconds(), 10)
 	}
-	return &postgresConnector{config: config, limit: statementTimeout + margin, budget: answerBudget}, nil
+	delete(config.Runtime, "statement_timeout") // poolers refuse it as a parameter of the connection
+	return &postgresConnector{
+		config: config, statementTimeout: timeout, limit: statementTimeout + margin, budget: answerBudget,
+	}, nil
 }
 
 // Driver implements driver.Connector.
@@ -95,9 +101,14 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = opened.Close()
 		return nil, fmt.Errorf("sqlstore: lib/pq's connection (%T) has lost methods that we rely on", opened)
 	}
-	dialer.line.ends = time.Time{}
 	dialer.connected = true
-	return &postgresConn{pqConn: conn, line: dialer.line, limit: c.limit}, nil
+	guarded := &postgresConn{pqConn: conn, line: dialer.line, limit: c.limit}
+	if err := guarded.begin(ctx, c.statementTimeout); err != nil {
+		_ = guarded.Close()
+		return nil, err
+	}
+	dialer.line.ends = time.Time{}
+	return guarded, nil
 }
 
 // dialer dials for one connection, and for the requests to cancel what runs on it.
@@ -120,8 +131,9 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 		ends = t
 	}
 	dialer := net.Dialer{
-		Deadline:        ends,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3},
+		Deadline: ends,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second,
+			Count: 3},
 	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -210,8 +222,10 @@ type pqConn interface {
 // postgresConn gives each operation its deadline.
 type postgresConn struct {
 	pqConn
-	line  *guardedConn
-	limit time.Duration
+	line    *guardedConn
+	limit   time.Duration
+	backend int64  // the process ID of the backend that began the connection
+	closed  func() // called when the connection is closed; nil: nothing is
 }
 
 // arm sets the deadline of the operation that is about to start.
@@ -237,12 +251,6 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 func (c *postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	c.arm(ctx)
 	return c.pqConn.ExecContext(ctx, query, args)
-}
-
-// Ping implements driver.Pinger.
-func (c *postgresConn) Ping(ctx context.Context) error {
-	c.arm(ctx)
-	return c.pqConn.Ping(ctx)
 }
 
 // PrepareContext implements driver.ConnPrepareContext.
@@ -280,6 +288,9 @@ func (c *postgresConn) IsValid() bool { return !c.line.broken.Load() && c.pqConn
 // Close implements driver.Conn.
 func (c *postgresConn) Close() error {
 	_ = c.line.SetDeadline(time.Now().Add(Grace)) // for the farewell
+	if c.closed != nil {
+		c.closed()
+	}
 	return c.pqConn.Close()
 }
 

@@ -1,17 +1,11 @@
 package engine
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -59,19 +53,22 @@ func scan[T any](t *testing.T, row *sql.Row) (v T) {
 func TestPostgresConnections(t *testing.T) {
 	db := pool(t, connector(t, services.Postgres(t), 5*time.Second))
 	ctx := t.Context()
-	if _, err := db.ExecContext(ctx, `CREATE TABLE things (id bigint PRIMARY KEY, name text, body bytea, at timestamptz)`); err != nil {
+	if _, err := db.ExecContext(ctx, `CREATE TABLE things (id bigint PRIMARY KEY, name text, body bytea,
+		at timestamptz)`); err != nil {
 		t.Fatal(err)
 	}
 
 	t.Run("every kind of value comes back", func(t *testing.T) {
 		at := time.Date(2026, 2, 3, 4, 5, 6, 789000, time.UTC)
-		if _, err := db.ExecContext(ctx, `INSERT INTO things VALUES ($1, $2, $3, $4), ($5, NULL, NULL, NULL)`, 1, "näme", []byte{0, 1, 255}, at, 2); err != nil {
+		if _, err := db.ExecContext(ctx, `INSERT INTO things VALUES ($1, $2, $3, $4), ($5, NULL, NULL, NULL)`, 1,
+			"näme", []byte{0, 1, 255}, at, 2); err != nil {
 			t.Fatal(err)
 		}
 		var name sql.NullString
 		var body []byte
 		var got time.Time
-		if err := db.QueryRowContext(ctx, `SELECT name, body, at FROM things WHERE id = $1`, 1).Scan(&name, &body, &got); err != nil {
+		if err := db.QueryRowContext(ctx, `SELECT name, body, at FROM things WHERE id = $1`, 1).Scan(&name, &body,
+			&got); err != nil {
 			t.Fatal(err)
 		}
 		if name.String != "näme" || string(body) != "\x00\x01\xff" || !got.Equal(at) {
@@ -83,7 +80,8 @@ func TestPostgresConnections(t *testing.T) {
 	})
 
 	t.Run("a slice is bound as an array, as lib/pq does", func(t *testing.T) {
-		if got := scan[int](t, db.QueryRowContext(ctx, `SELECT count(*) FROM unnest($1::text[])`, []string{"a", "b"})); got != 2 {
+		if got := scan[int](t, db.QueryRowContext(ctx, `SELECT count(*) FROM unnest($1::text[])`,
+			[]string{"a", "b"})); got != 2 {
 			t.Fatalf("%d elements", got)
 		}
 	})
@@ -144,7 +142,8 @@ func TestPostgresConnections(t *testing.T) {
 			wg.Go(func() {
 				for i := range 20 {
 					var got int
-					if err := db.QueryRowContext(ctx, `SELECT $1::int`, worker*1000+i).Scan(&got); err != nil || got != worker*1000+i {
+					if err := db.QueryRowContext(ctx, `SELECT $1::int`, worker*1000+i).Scan(&got); err != nil ||
+						got != worker*1000+i {
 						t.Errorf("got %d, %v; want %d", got, err, worker*1000+i)
 					}
 				}
@@ -174,8 +173,12 @@ func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
 			expire()
 			return c.QueryRowContext(ctx, `SELECT 1`).Scan(new(int))
 		},
-		"a statement": func(c *sql.Conn, expire func()) error { expire(); _, err := c.ExecContext(ctx, `SELECT 1`); return err },
-		"a ping":      func(c *sql.Conn, expire func()) error { expire(); return c.PingContext(ctx) },
+		"a statement": func(c *sql.Conn, expire func()) error {
+			expire()
+			_, err := c.ExecContext(ctx, `SELECT 1`)
+			return err
+		},
+		"a ping": func(c *sql.Conn, expire func()) error { expire(); return c.PingContext(ctx) },
 		"preparing": func(c *sql.Conn, expire func()) error {
 			expire()
 			_, err := c.PrepareContext(ctx, `SELECT 1`)
@@ -238,7 +241,9 @@ func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
 			}
 			defer conn.Close()
 			expire := func() {
-				if err := conn.Raw(func(c any) error { return c.(*postgresConn).line.SetDeadline(time.Unix(1, 0)) }); err != nil {
+				if err := conn.Raw(func(c any) error {
+					return c.(*postgresConn).line.SetDeadline(time.Unix(1, 0))
+				}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -247,105 +252,6 @@ func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestPostgresURL(t *testing.T) {
-	direct := services.Postgres(t)
-	with := func(t *testing.T, extra string) *sql.DB {
-		return pool(t, connector(t, direct+extra, 1500*time.Millisecond))
-	}
-	setting := func(t *testing.T, db *sql.DB, name string) string {
-		return scan[string](t, db.QueryRowContext(t.Context(), `SELECT current_setting($1)`, name))
-	}
-
-	t.Run("the session has our settings", func(t *testing.T) {
-		db := with(t, "")
-		if got := setting(t, db, "statement_timeout"); got != "1500ms" {
-			t.Errorf("statement_timeout = %s", got)
-		}
-		if got := setting(t, db, "application_name"); got != "atrium" {
-			t.Errorf("application_name = %s", got)
-		}
-		c := connector(t, direct, time.Second)
-		if !c.config.BinaryParameters || c.config.ConnectTimeout != ConnectTimeout {
-			t.Errorf("binary_parameters = %v, connect_timeout = %v", c.config.BinaryParameters, c.config.ConnectTimeout)
-		}
-	})
-
-	t.Run("what the URL says wins", func(t *testing.T) {
-		extra := "&statement_timeout=700&application_name=other&search_path=elsewhere&binary_parameters=no&connect_timeout=7"
-		db := with(t, extra)
-		for name, want := range map[string]string{"statement_timeout": "700ms", "application_name": "other", "search_path": "elsewhere"} {
-			if got := setting(t, db, name); got != want {
-				t.Errorf("%s = %s, want %s", name, got, want)
-			}
-		}
-		c := connector(t, direct+extra, time.Second)
-		if c.config.BinaryParameters || c.config.ConnectTimeout != 7*time.Second {
-			t.Errorf("binary_parameters = %v, connect_timeout = %v", c.config.BinaryParameters, c.config.ConnectTimeout)
-		}
-	})
-
-	t.Run("a URL that is none is refused without being quoted", func(t *testing.T) {
-		for _, bad := range []string{
-			"postgres://ann:hunter2%zz@db/atrium", "postgres://ann:hunter2/x@db/atrium", "postgres://ann:hunter2#x@db/atrium", "mysql://ann:hunter2@db/atrium",
-			"host=db password=hunter2", "postgres://ann:hunter2@db/atrium?connect_timeout=soon", "postgres://ann:hunter2@db/atrium?sslmode=maybe", "",
-		} {
-			_, err := NewPostgres(bad, time.Second)
-			if err == nil || !strings.Contains(err.Error(), "database URL") || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%s: error = %v", bad, err)
-			}
-		}
-	})
-}
-
-func TestPostgresOverUnixSocket(t *testing.T) {
-	direct := services.Postgres(t)
-	changed, upstream := through(t, direct, "")
-	folder, err := os.MkdirTemp("", "pg") // t.TempDir's is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(folder)
-	gate, err := net.Listen("unix", filepath.Join(folder, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gate.Close()
-	go func() {
-		for {
-			client, err := gate.Accept()
-			if err != nil {
-				return
-			}
-			go splice(client, upstream)
-		}
-	}()
-	db := pool(t, connector(t, changed+"&host="+url.QueryEscape(folder), time.Second))
-	if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT $1::int`, 42)); got != 42 {
-		t.Fatalf("got %d", got)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	ends(t, 200*time.Millisecond, 200*time.Millisecond+Grace+busy, func() error {
-		_, err := db.ExecContext(ctx, `SELECT pg_sleep(10)`)
-		return err
-	})
-}
-
-// splice joins client and a new connection to upstream.
-func splice(client net.Conn, upstream string) {
-	defer client.Close()
-	server, err := net.Dial("tcp", upstream)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	go func() {
-		io.Copy(server, client)
-		server.Close()
-	}()
-	io.Copy(client, server)
 }
 
 // A wrapper that loses an optional interface loses speed or the context, silently.
@@ -370,9 +276,12 @@ func TestNoOptionalInterfaceIsLost(t *testing.T) {
 	conn, stmt := open(plain)
 	ourConn, ourStmt := open(connector(t, direct, time.Second))
 	for _, i := range []reflect.Type{
-		reflect.TypeFor[driver.ConnBeginTx](), reflect.TypeFor[driver.ConnPrepareContext](), reflect.TypeFor[driver.ExecerContext](),
-		reflect.TypeFor[driver.QueryerContext](), reflect.TypeFor[driver.Pinger](), reflect.TypeFor[driver.SessionResetter](),
-		reflect.TypeFor[driver.Validator](), reflect.TypeFor[driver.NamedValueChecker](), reflect.TypeFor[driver.StmtExecContext](),
+		reflect.TypeFor[driver.ConnBeginTx](), reflect.TypeFor[driver.ConnPrepareContext](),
+		reflect.TypeFor[driver.ExecerContext](),
+		reflect.TypeFor[driver.QueryerContext](), reflect.TypeFor[driver.Pinger](),
+		reflect.TypeFor[driver.SessionResetter](),
+		reflect.TypeFor[driver.Validator](), reflect.TypeFor[driver.NamedValueChecker](),
+		reflect.TypeFor[driver.StmtExecContext](),
 		reflect.TypeFor[driver.StmtQueryContext](), reflect.TypeFor[driver.ColumnConverter](),
 	} {
 		for name, pair := range map[string][2]any{"connection": {conn, ourConn}, "statement": {stmt, ourStmt}} {

@@ -64,7 +64,9 @@ func (c *preparingConn) QueryContext(ctx context.Context, query string, args []d
 }
 
 // ExecContext implements driver.ExecerContext.
-func (c *preparingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *preparingConn) ExecContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Result, error) {
 	if len(args) == 0 {
 		return c.fullConn.ExecContext(ctx, query, args)
 	}

@@ -30,7 +30,8 @@ func New(guard warehouse.Guard) *warehouse.Sessions {
 }
 
 func newAt(guard warehouse.Guard, where func(connection.Credential) servers) *warehouse.Sessions {
-	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, to ports.Target,
+		trace *warehouse.Trace) (*session, error) {
 		return open(ctx, n, to, where(to.Credential), trace)
 	})
 }

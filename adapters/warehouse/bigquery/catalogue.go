@@ -31,7 +31,8 @@ type entry struct {
 
 // list returns one page of the dataset's tables, in any order, and the token of the next page.
 func (s *session) list(limit int, page string) (tables []entry, next string, err error) {
-	query := url.Values{"maxResults": {strconv.Itoa(limit)}, "fields": {"nextPageToken,tables(tableReference/tableId,type)"}}
+	query := url.Values{"maxResults": {strconv.Itoa(limit)},
+		"fields": {"nextPageToken,tables(tableReference/tableId,type)"}}
 	if page != "" {
 		query.Set("pageToken", page)
 	}
@@ -63,7 +64,8 @@ func (s *session) CanWrite() (bool, error) {
 	if s.first == "" {
 		return false, nil
 	}
-	wanted := map[string][]string{"permissions": {"bigquery.tables.updateData", "bigquery.tables.update", "bigquery.tables.delete"}}
+	wanted := map[string][]string{"permissions": {"bigquery.tables.updateData", "bigquery.tables.update",
+		"bigquery.tables.delete"}}
 	var answer struct {
 		Permissions []string `json:"permissions"`
 	}

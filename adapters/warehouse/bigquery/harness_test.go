@@ -24,13 +24,15 @@ import (
 )
 
 // hosted has a server of the test's in Google's place.
-var hosted = contract.Hosted{Kind: connection.BigQuery, NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-	return bigquery.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
-		return egress.New(egress.Rules{
-			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
-		})
-	}, roots, func(c connection.Credential) (string, uint16) { return contract.StandIn(c.Text("project")) })
-}}
+var hosted = contract.Hosted{Kind: connection.BigQuery,
+	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+		return bigquery.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+			return egress.New(egress.Rules{
+				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
+				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+			})
+		}, roots, func(c connection.Credential) (string, uint16) { return contract.StandIn(c.Text("project")) })
+	}}
 
 func TestMain(m *testing.M) { hosted.Main(m) }
 
@@ -40,8 +42,10 @@ const reader = "reader@acme.iam.gserviceaccount.com"
 func keyFile(t *testing.T, email string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "acme", "private_key_id": contract.WarehouseCanary, "private_key": hosted.KeyPEM(t),
-		"client_email": email, "client_id": "1", "auth_uri": "https://accounts.google.com/o/oauth2/auth", "token_uri": "https://127.0.0.2:1/token",
+		"type": "service_account", "project_id": "acme", "private_key_id": contract.WarehouseCanary,
+		"private_key":  hosted.KeyPEM(t),
+		"client_email": email, "client_id": "1", "auth_uri": "https://accounts.google.com/o/oauth2/auth",
+		"token_uri":       "https://127.0.0.2:1/token",
 		"universe_domain": "example.com",
 	})
 	if err != nil {
@@ -53,7 +57,8 @@ func keyFile(t *testing.T, email string) string {
 // target is the reader's at a server of the test's, with some fields changed.
 func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
-	fields := map[string]any{"project": fmt.Sprintf("port-%d-x", port), "dataset": "shop", "service_account_key": keyFile(t, reader)}
+	fields := map[string]any{"project": fmt.Sprintf("port-%d-x", port), "dataset": "shop",
+		"service_account_key": keyFile(t, reader)}
 	return contract.HostTarget(t, connection.BigQuery, fields, changes)
 }
 
@@ -93,9 +98,11 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.BigQuery {
 	}
 	b.Datasets["shop"] = map[string]fixture.BigQueryTable{
 		"kinds": {Type: "TABLE", Schema: kindsSchema, Rows: rows}, "Kinds_2": small, "empty": small,
-		"seen": {Type: "VIEW", Schema: kindsSchema, Rows: rows}, "kept": as(func(t *fixture.BigQueryTable) { t.Type = "MATERIALIZED_VIEW" }),
+		"seen":  {Type: "VIEW", Schema: kindsSchema, Rows: rows},
+		"kept":  as(func(t *fixture.BigQueryTable) { t.Type = "MATERIALIZED_VIEW" }),
 		strange: {Type: "VIEW", Schema: `[{"name": "a col, b", "type": "STRING"}]`, Rows: `[{"f": [{"v": "here"}]}]`},
-		"wide":  {Type: "TABLE", Schema: "[" + strings.Join(wide, ", ") + "]", Rows: `[{"f": [` + strings.Join(values, ", ") + `]}]`},
+		"wide": {Type: "TABLE", Schema: "[" + strings.Join(wide, ", ") + "]",
+			Rows: `[{"f": [` + strings.Join(values, ", ") + `]}]`},
 		"afar":  as(func(t *fixture.BigQueryTable) { t.Type = "EXTERNAL" }),
 		"slow":  as(func(t *fixture.BigQueryTable) { t.Type, t.Slow = "VIEW", true }),
 		"large": as(func(t *fixture.BigQueryTable) { t.Type, t.Reads = "VIEW", 1<<40 }),
@@ -114,7 +121,8 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.BigQuery {
 	for name, fails := range map[string]struct {
 		reason string
 		status int
-	}{"off": {"accessNotConfigured", 403}, "spent": {"quotaExceeded", 403}, "unlucky": {"backendError", 503}, "confused": {"somethingNew", 418}} {
+	}{"off": {"accessNotConfigured", 403}, "spent": {"quotaExceeded", 403}, "unlucky": {"backendError", 503},
+		"confused": {"somethingNew", 418}} {
 		account(name, func(a *fixture.BigQueryAccount) { a.Fails, a.Status = fails.reason, fails.status })
 	}
 	return b
@@ -150,8 +158,10 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	return contract.WarehouseHarness{
 		Kind: connection.BigQuery, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
-			table("Kinds_2", connection.BaseTable), table(strange, connection.View), table("afar", connection.ExternalTable), table("empty", connection.BaseTable),
-			table("kept", connection.MaterializedView), table("kinds", connection.BaseTable), table("large", connection.View), table("seen", connection.View),
+			table("Kinds_2", connection.BaseTable), table(strange, connection.View),
+			table("afar", connection.ExternalTable), table("empty", connection.BaseTable),
+			table("kept", connection.MaterializedView), table("kinds", connection.BaseTable),
+			table("large", connection.View), table("seen", connection.View),
 			table("slow", connection.View), table("wide", connection.BaseTable),
 		},
 		Previews: previews(),
@@ -169,7 +179,8 @@ func previews() map[connection.TableRef]connection.Preview {
 	var wide connection.Preview
 	row := make([]*string, connection.MaxColumns)
 	for i := range connection.MaxColumns {
-		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("c%d", i), DatabaseType: "STRING", Type: connection.Text, Nullable: true})
+		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("c%d", i), DatabaseType: "STRING",
+			Type: connection.Text, Nullable: true})
 		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
 	}
 	wide.Rows = [][]*string{row}
@@ -190,10 +201,14 @@ func previews() map[connection.TableRef]connection.Preview {
 			{Name: "lines", DatabaseType: "ARRAY<STRUCT>", Type: connection.JSON},
 		},
 		Rows: [][]*string{
-			{text("1"), text("Ada"), text("12.5"), text("0.5"), text("true"), text("1815-12-10"), text("2026-01-02 03:04:05.123456 UTC"), text("2026-01-02T03:04:05"),
-				text(`{"a":1}`), text("0x00ff"), text(`["x","y"]`), text("POINT(1 2)"), text(`[{"at":"1970-01-01 00:00:00 UTC","n":"1"}]`)},
-			{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil, text("[]"), nil, text("[]")},
-			{text("9223372036854775807"), text("tab\t\"quote\""), text("-1"), text("NaN"), text("false"), text("9999-12-31"), text("0001-01-01 00:00:00 UTC"), text("0001-01-01T00:00:00"),
+			{text("1"), text("Ada"), text("12.5"), text("0.5"), text("true"), text("1815-12-10"),
+				text("2026-01-02 03:04:05.123456 UTC"), text("2026-01-02T03:04:05"),
+				text(`{"a":1}`), text("0x00ff"), text(`["x","y"]`), text("POINT(1 2)"),
+				text(`[{"at":"1970-01-01 00:00:00 UTC","n":"1"}]`)},
+			{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil,
+				text("[]"), nil, text("[]")},
+			{text("9223372036854775807"), text("tab\t\"quote\""), text("-1"), text("NaN"), text("false"),
+				text("9999-12-31"), text("0001-01-01 00:00:00 UTC"), text("0001-01-01T00:00:00"),
 				text("null"), text("0x"), text(`[""]`), text("POINT(-1 0.5)"), text(`[{"at":null,"n":null}]`)},
 		},
 	}
@@ -201,11 +216,14 @@ func previews() map[connection.TableRef]connection.Preview {
 		ref("kinds"): kinds,
 		ref("seen"):  kinds,
 		ref(strange): {
-			Columns: []connection.Column{{Name: "a col, b", DatabaseType: "STRING", Type: connection.Text, Nullable: true}},
-			Rows:    [][]*string{{text("here")}},
+			Columns: []connection.Column{{Name: "a col, b", DatabaseType: "STRING", Type: connection.Text,
+				Nullable: true}},
+			Rows: [][]*string{{text("here")}},
 		},
-		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "INT64", Type: connection.Integer, Nullable: true}}},
-		ref("wide"):  wide,
+		ref("empty"): {
+			Columns: []connection.Column{{Name: "id", DatabaseType: "INT64", Type: connection.Integer,
+				Nullable: true}}},
+		ref("wide"): wide,
 	}
 }
 
@@ -218,27 +236,39 @@ func failures() []contract.WarehouseFailure {
 	}
 	reads := as("reader", nil)
 	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
-		{Name: "an account that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
-		{Name: "an account that may have no token", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("disabled", nil)},
-		{Name: "a project whose API is off", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("off", nil)},
-		{Name: "an unknown dataset", Code: connection.DatabaseNotFound, Step: connection.Database, Target: as("reader", map[string]any{"dataset": "nothing"})},
-		{Name: "a dataset that the account may not use", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as("reader", map[string]any{"dataset": "closed"})},
-		{Name: "an account that may not run statements", Code: connection.PermissionDenied, Step: connection.Read, Target: as("idle", nil)},
-		{Name: "a view, for an account that may not run statements", Code: connection.PermissionDenied, Target: as("idle", nil), Call: preview("seen")},
+		{Name: "an account that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate,
+			Target: as("nobody", nil)},
+		{Name: "an account that may have no token", Code: connection.AuthRejected, Step: connection.Authenticate,
+			Target: as("disabled", nil)},
+		{Name: "a project whose API is off", Code: connection.AuthRejected, Step: connection.Authenticate,
+			Target: as("off", nil)},
+		{Name: "an unknown dataset", Code: connection.DatabaseNotFound, Step: connection.Database,
+			Target: as("reader", map[string]any{"dataset": "nothing"})},
+		{Name: "a dataset that the account may not use", Code: connection.DatabaseDeniedOrMissing,
+			Step: connection.Database, Target: as("reader", map[string]any{"dataset": "closed"})},
+		{Name: "an account that may not run statements", Code: connection.PermissionDenied, Step: connection.Read,
+			Target: as("idle", nil)},
+		{Name: "a view, for an account that may not run statements", Code: connection.PermissionDenied,
+			Target: as("idle", nil), Call: preview("seen")},
 		{Name: "a table that there is not", Code: connection.TableNotFound, Target: reads, Call: preview("nothing")},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: reads, Call: preview("Kinds")},
 		{Name: "a model", Code: connection.TableNotFound, Target: reads, Call: preview("guess")},
 		{Name: "a table as it was", Code: connection.TableNotFound, Target: reads, Call: preview("kinds$20260101")},
-		{Name: "a table above", Code: connection.TableNotFound, Target: reads, Call: preview("../../closed/tables/what_is_not_read")},
+		{Name: "a table above", Code: connection.TableNotFound, Target: reads,
+			Call: preview("../../closed/tables/what_is_not_read")},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("slow")},
-		{Name: "a view that reads more than a preview may cost", Code: connection.ResponseTooLarge, Target: reads, Call: preview("large")},
-		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: func(t *testing.T) ports.Target {
-			to := reads(t)
-			to.Limits.Bytes = 32 << 10
-			return to
-		}, Call: preview("wide")},
-		{Name: "a project without quota left", Code: connection.QuotaExceeded, Step: connection.Database, Target: as("spent", nil)},
-		{Name: "a service that fails", Code: connection.ServerStarting, Step: connection.Database, Target: as("unlucky", nil)},
+		{Name: "a view that reads more than a preview may cost", Code: connection.ResponseTooLarge, Target: reads,
+			Call: preview("large")},
+		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
+			Target: func(t *testing.T) ports.Target {
+				to := reads(t)
+				to.Limits.Bytes = 32 << 10
+				return to
+			}, Call: preview("wide")},
+		{Name: "a project without quota left", Code: connection.QuotaExceeded, Step: connection.Database,
+			Target: as("spent", nil)},
+		{Name: "a service that fails", Code: connection.ServerStarting, Step: connection.Database,
+			Target: as("unlucky", nil)},
 		{Name: "an unknown error", Code: connection.Internal, Step: connection.Database, Target: as("confused", nil)},
 	})
 }
@@ -249,7 +279,8 @@ func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, harness(
 
 func TestACredentialDoesNotSayWhereGoogleIs(t *testing.T) {
 	elsewhere := fixture.NewProxy(t, "127.0.0.1:1")
-	to := as("reader", map[string]any{"service_account_key": strings.ReplaceAll(keyFile(t, reader), "127.0.0.2:1", elsewhere.Addr())})(t)
+	to := as("reader", map[string]any{"service_account_key": strings.ReplaceAll(keyFile(t, reader), "127.0.0.2:1",
+		elsewhere.Addr())})(t)
 	if r := hosted.Direct(t).Probe(t.Context(), to); r.Failure() != "" || elsewhere.Accepted() != 0 {
 		t.Errorf("failure = %q, and the address in the key was asked %d times", r.Failure(), elsewhere.Accepted())
 	}

@@ -25,7 +25,8 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 			Fields []field `json:"fields"`
 		} `json:"schema"`
 	}
-	if err := s.call(http.MethodGet, s.path("tables", ref.Name), url.Values{"fields": {"type,schema"}}, nil, &table); err != nil {
+	if err := s.call(http.MethodGet, s.path("tables", ref.Name), url.Values{"fields": {"type,schema"}}, nil,
+		&table); err != nil {
 		return p, err
 	}
 	kind, ok := kinds[table.Type]
@@ -70,7 +71,8 @@ func (s *session) stored(table string, fields []field, rows int) ([]row, error) 
 		Rows []row `json:"rows"`
 	}
 	err := s.call(http.MethodGet, s.path("tables", table, "data"), url.Values{
-		"maxResults": {strconv.Itoa(rows)}, "selectedFields": {strings.Join(names, ",")}, "formatOptions.useInt64Timestamp": {"true"}, "fields": {"rows"},
+		"maxResults": {strconv.Itoa(rows)}, "selectedFields": {strings.Join(names, ",")},
+		"formatOptions.useInt64Timestamp": {"true"}, "fields": {"rows"},
 	}, nil, &answer)
 	return answer.Rows, err
 }
@@ -84,7 +86,8 @@ func (s *session) statement(table string, fields []field, rows int) string {
 			list[i] = `LEFT(` + list[i] + `, ` + strconv.Itoa(connection.MaxCell) + `)`
 		}
 	}
-	return `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.project) + `.` + quote(s.dataset) + `.` + quote(table) + ` LIMIT ` + strconv.Itoa(rows)
+	return `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.project) + `.` + quote(s.dataset) + `.` +
+		quote(table) + ` LIMIT ` + strconv.Itoa(rows)
 }
 
 // query runs a statement, or only has it checked, by jobs.query. The job ends with our patience.
@@ -94,10 +97,13 @@ func (s *session) query(sql string, dryRun bool) ([]row, error) {
 		Complete bool  `json:"jobComplete"`
 		Rows     []row `json:"rows"`
 	}
-	err := s.call(http.MethodPost, "projects/"+url.PathEscape(s.project)+"/queries", url.Values{"fields": {"jobComplete,rows"}}, map[string]any{
-		"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": connection.MaxSampleRows, "maximumBytesBilled": strconv.Itoa(maxBilled),
-		"timeoutMs": s.to.Limits.Statement.Milliseconds(), "jobTimeoutMs": limit, "formatOptions": map[string]bool{"useInt64Timestamp": true},
-	}, &answer)
+	err := s.call(http.MethodPost, "projects/"+url.PathEscape(s.project)+"/queries",
+		url.Values{"fields": {"jobComplete,rows"}}, map[string]any{
+			"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": connection.MaxSampleRows,
+			"maximumBytesBilled": strconv.Itoa(maxBilled),
+			"timeoutMs":          s.to.Limits.Statement.Milliseconds(), "jobTimeoutMs": limit,
+			"formatOptions": map[string]bool{"useInt64Timestamp": true},
+		}, &answer)
 	if err == nil && !answer.Complete && !dryRun {
 		err = connection.QueryTimeout
 	}

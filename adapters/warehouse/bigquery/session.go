@@ -38,14 +38,17 @@ type session struct {
 func (s *session) Close() { s.web.Close() }
 
 // open opens a session: it passes the steps up to and including database.
-func open(ctx context.Context, n warehouse.Network, to ports.Target, at servers, trace *warehouse.Trace) (*session, error) {
+func open(
+	ctx context.Context, n warehouse.Network, to ports.Target, at servers, trace *warehouse.Trace,
+) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
 	web, err := dial(starting, n, at.api, at, trace)
 	if err != nil {
 		return nil, unlessCanceled(ctx, err)
 	}
-	s := &session{ctx: ctx, to: to, web: web, host: at.api.host, project: to.Credential.Text("project"), dataset: to.Credential.Text("dataset")}
+	s := &session{ctx: ctx, to: to, web: web, host: at.api.host, project: to.Credential.Text("project"),
+		dataset: to.Credential.Text("dataset")}
 	if err := s.begin(n, at, trace); err != nil {
 		web.Close()
 		return nil, unlessCanceled(ctx, err)
@@ -54,8 +57,11 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, at servers,
 }
 
 // dial connects to a server of Google's. They all speak TLS: what does not is none of them.
-func dial(ctx context.Context, n warehouse.Network, a address, at servers, trace *warehouse.Trace) (*warehouse.Web, error) {
-	web, err := warehouse.OpenWeb(ctx, n, a.host, a.port, &tls.Config{ServerName: a.host, RootCAs: at.roots, MinVersion: tls.VersionTLS12}, trace)
+func dial(
+	ctx context.Context, n warehouse.Network, a address, at servers, trace *warehouse.Trace,
+) (*warehouse.Web, error) {
+	web, err := warehouse.OpenWeb(ctx, n, a.host, a.port,
+		&tls.Config{ServerName: a.host, RootCAs: at.roots, MinVersion: tls.VersionTLS12}, trace)
 	if errors.Is(err, connection.TLSUnsupported) {
 		err = connection.NotThisDatabase
 	}
@@ -71,7 +77,8 @@ func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace)
 	}
 	err = s.call(http.MethodGet, s.path(), url.Values{"fields": {"datasetReference"}}, nil, new(struct{}))
 	switch {
-	case errors.Is(err, connection.AuthFailed), errors.Is(err, connection.AuthRejected): // of the token, or the API is not for this account
+	// of the token, or the API is not for this account
+	case errors.Is(err, connection.AuthFailed), errors.Is(err, connection.AuthRejected):
 		return err
 	case errors.Is(err, connection.TableNotFound):
 		err = connection.DatabaseNotFound
@@ -95,7 +102,8 @@ func authenticate(ctx context.Context, n warehouse.Network, to ports.Target, at 
 	}
 	now := time.Now()
 	assertion, err := warehouse.SignJWT(account.Key, account.KeyID, map[string]any{
-		"iss": account.Email, "scope": scope, "aud": audience, "iat": now.Unix(), "exp": now.Add(10 * time.Minute).Unix(),
+		"iss": account.Email, "scope": scope, "aud": audience, "iat": now.Unix(),
+		"exp": now.Add(10 * time.Minute).Unix(),
 	})
 	if err != nil {
 		return "", connection.Internal
@@ -106,7 +114,8 @@ func authenticate(ctx context.Context, n warehouse.Network, to ports.Target, at 
 	}
 	defer web.Close()
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+at.token.host+"/token", strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+at.token.host+"/token",
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return "", connection.Internal
 	}

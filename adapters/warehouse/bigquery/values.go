@@ -25,8 +25,10 @@ type field struct {
 var sqlTypes = map[string]string{"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
 
 var types = map[string]connection.Type{
-	"INT64": connection.Integer, "FLOAT64": connection.Number, "NUMERIC": connection.Number, "BIGNUMERIC": connection.Number, "BOOL": connection.Boolean,
-	"DATE": connection.Date, "DATETIME": connection.DateTime, "TIMESTAMP": connection.DateTime, "JSON": connection.JSON, "STRUCT": connection.JSON,
+	"INT64": connection.Integer, "FLOAT64": connection.Number, "NUMERIC": connection.Number,
+	"BIGNUMERIC": connection.Number, "BOOL": connection.Boolean,
+	"DATE": connection.Date, "DATETIME": connection.DateTime, "TIMESTAMP": connection.DateTime, "JSON": connection.JSON,
+	"STRUCT": connection.JSON,
 }
 
 func (f field) sqlType() string {
@@ -136,7 +138,8 @@ func (f field) text(s string) string {
 	switch f.sqlType() {
 	case "TIMESTAMP":
 		if micros, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return strings.Replace(time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999Z07:00"), "Z", " UTC", 1)
+			return strings.Replace(time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999Z07:00"),
+				"Z", " UTC", 1)
 		}
 	case "BYTES":
 		if b, err := base64.StdEncoding.DecodeString(s); err == nil {

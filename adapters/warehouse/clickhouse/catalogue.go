@@ -103,7 +103,8 @@ func kindOf(engine string) connection.TableKind {
 		return connection.View
 	case "MaterializedView":
 		return connection.MaterializedView
-	case "MySQL", "PostgreSQL", "MongoDB", "SQLite", "ODBC", "JDBC", "URL", "S3", "HDFS", "AzureBlobStorage", "Hive", "DeltaLake", "Iceberg", "Hudi":
+	case "MySQL", "PostgreSQL", "MongoDB", "SQLite", "ODBC", "JDBC", "URL", "S3", "HDFS", "AzureBlobStorage", "Hive",
+		"DeltaLake", "Iceberg", "Hudi":
 		return connection.ExternalTable
 	}
 	return connection.BaseTable

@@ -13,11 +13,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	d, _ := connection.Describe(to.Credential.Kind())
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect,
+		Deadline: end, Bytes: to.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return clickhouse.New(guard) }
@@ -53,9 +55,11 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(as),
 		Never: map[connection.Code]string{
-			connection.ServerStarting:     "ClickHouse does not listen before it is ready and after it is told to stop; a scripted server stages the proxy in front of it",
-			connection.UnsupportedVersion: "18.16 is the oldest that is supported, and reads all our statements; a scripted server stages it",
-			connection.Internal:           "it means a bug of ours; a scripted server sends an unknown error",
+			connection.ServerStarting: "ClickHouse does not listen before it is ready and after it is told to " +
+				"stop; a scripted server stages the proxy in front of it",
+			connection.UnsupportedVersion: "18.16 is the oldest that is supported, and reads all our statements; a " +
+				"scripted server stages it",
+			connection.Internal: "it means a bug of ours; a scripted server sends an unknown error",
 		},
 		Sessions: func(t *testing.T) int {
 			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
@@ -92,12 +96,18 @@ func previews() map[connection.TableRef]connection.Preview {
 				{Name: "total", DatabaseType: "AggregateFunction(sum, UInt64)", Type: connection.Text},
 			},
 			Rows: [][]*string{
-				{text("1"), text("Ada"), text("12.50"), text("0.5"), text("1"), text("2015-12-10"), text("2026-01-02 03:04:05"), text("['x','y']"),
-					text("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), text("small"), text("ab"), text("(1,'q')"), text("[1,2]"), text("['a','b']"), nil},
-				{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, text("0000-00-00"), text("0000-00-00 00:00:00"), text("[]"),
-					text("00000000-0000-0000-0000-000000000000"), text("large"), text(""), text("(0,'')"), text("[]"), text("[]"), nil},
-				{text("18446744073709551615"), text("tab\t\"quote\" 's' \\ \uFFFD"), text("-1.00"), text("nan"), text("0"), text("2038-01-19"), text("2038-01-19 03:14:07"), text(`['it\'s']`),
-					text("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), text("small"), text("abcd"), text("(-1,'')"), text("[-1]"), text("['']"), nil},
+				{text("1"), text("Ada"), text("12.50"), text("0.5"), text("1"), text("2015-12-10"),
+					text("2026-01-02 03:04:05"), text("['x','y']"),
+					text("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), text("small"), text("ab"), text("(1,'q')"),
+					text("[1,2]"), text("['a','b']"), nil},
+				{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, text("0000-00-00"),
+					text("0000-00-00 00:00:00"), text("[]"),
+					text("00000000-0000-0000-0000-000000000000"), text("large"), text(""), text("(0,'')"), text("[]"),
+					text("[]"), nil},
+				{text("18446744073709551615"), text("tab\t\"quote\" 's' \\ \uFFFD"), text("-1.00"), text("nan"),
+					text("0"), text("2038-01-19"), text("2038-01-19 03:14:07"), text(`['it\'s']`),
+					text("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), text("small"), text("abcd"), text("(-1,'')"),
+					text("[-1]"), text("['']"), nil},
 			},
 		},
 		ref(strange): {
@@ -117,7 +127,8 @@ func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
 	if r := w.Probe(t.Context(), to); r.Failure() != "" || r.Server.CanWrite {
 		t.Errorf("probe: %+v", r)
 	}
-	if p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1}); err != nil || len(p.Rows) != 1 {
+	if p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1}); err != nil ||
+		len(p.Rows) != 1 {
 		t.Errorf("preview: %+v, %v", p, err)
 	}
 }
@@ -127,7 +138,7 @@ func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	s := shared(t)
 	to := s.target(t, nil)
-	to.Limits.Statement, to.Limits.Total = time.Second, 20*time.Second
+	to.Limits.Statement, to.Limits.Total = time.Second, proof.Patience
 	_, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)
@@ -140,7 +151,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 		if n == "0" {
 			return
 		}
-		if time.Since(begun) > 3*time.Second {
+		if time.Since(begun) > proof.Patience {
 			t.Fatal("the server works on")
 		}
 	}

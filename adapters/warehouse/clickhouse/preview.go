@@ -67,7 +67,8 @@ func typeOf(name string) (t connection.Type, nullable bool) {
 	nullable = bare != name
 	word, _, _ := strings.Cut(bare, "(")
 	switch {
-	case slices.Contains([]string{"Int8", "Int16", "Int32", "Int64", "Int128", "Int256", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128", "UInt256"}, word):
+	case slices.Contains([]string{"Int8", "Int16", "Int32", "Int64", "Int128", "Int256", "UInt8", "UInt16", "UInt32",
+		"UInt64", "UInt128", "UInt256"}, word):
 		return connection.Integer, nullable
 	case strings.HasPrefix(word, "Float"), strings.HasPrefix(word, "Decimal"), word == "BFloat16":
 		return connection.Number, nullable

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -31,14 +32,20 @@ type server struct {
 const sample = `
 CREATE DATABASE closed_to_all;
 CREATE DATABASE shop;
-CREATE TABLE shop.kinds (id UInt64, name String, price Nullable(Decimal(10, 2)), rate Nullable(Float64), sold Nullable(UInt8), born Date, at DateTime('UTC'),
+CREATE TABLE shop.kinds (id UInt64, name String, price Nullable(Decimal(10, 2)), rate Nullable(Float64),
+sold Nullable(UInt8), born Date, at DateTime('UTC'),
 	tags Array(String), key UUID, size Enum8('small' = 1, 'large' = 2), raw FixedString(4), pair Tuple(Int32, String),
 	lines Nested(n Int8, what String), total AggregateFunction(sum, UInt64)) ENGINE = MergeTree ORDER BY id;
-INSERT INTO shop.kinds SELECT 1, 'Ada', toDecimal32('12.5', 2), 0.5, 1, toDate('2015-12-10'), toDateTime('2026-01-02 03:04:05', 'UTC'),
-	['x', 'y'], toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), 'small', toFixedString('ab', 4), (toInt32(1), 'q'), [toInt8(1), toInt8(2)], ['a', 'b'], sumState(toUInt64(1));
-INSERT INTO shop.kinds SELECT 2, arrayStringConcat(arrayMap(i -> 'é', range(300))), NULL, NULL, NULL, toDate(0), toDateTime(0),
-	emptyArrayString(), toUUID('00000000-0000-0000-0000-000000000000'), 'large', toFixedString('', 4), (toInt32(0), ''), emptyArrayInt8(), emptyArrayString(), sumState(toUInt64(1));
-INSERT INTO shop.kinds SELECT 18446744073709551615, 'tab\t"quote" \'s\' \\ \xff', toDecimal32('-1', 2), nan, 0, toDate('2038-01-19'), toDateTime('2038-01-19 03:14:07', 'UTC'),
+INSERT INTO shop.kinds SELECT 1, 'Ada', toDecimal32('12.5', 2), 0.5, 1, toDate('2015-12-10'),
+toDateTime('2026-01-02 03:04:05', 'UTC'),
+	['x', 'y'], toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), 'small', toFixedString('ab', 4), (toInt32(1), 'q'),
+	[toInt8(1), toInt8(2)], ['a', 'b'], sumState(toUInt64(1));
+INSERT INTO shop.kinds SELECT 2, arrayStringConcat(arrayMap(i -> 'é', range(300))), NULL, NULL, NULL, toDate(0),
+toDateTime(0),
+	emptyArrayString(), toUUID('00000000-0000-0000-0000-000000000000'), 'large', toFixedString('', 4), (toInt32(0), ''),
+	emptyArrayInt8(), emptyArrayString(), sumState(toUInt64(1));
+INSERT INTO shop.kinds SELECT 18446744073709551615, 'tab\t"quote" \'s\' \\ \xff', toDecimal32('-1', 2), nan, 0,
+toDate('2038-01-19'), toDateTime('2038-01-19 03:14:07', 'UTC'),
 	['it\'s'], toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), 'small', toFixedString('abcd', 4), (toInt32(-1), ''), [toInt8(-1)], [''], sumState(toUInt64(1));
 OPTIMIZE TABLE shop.kinds FINAL;
 CREATE TABLE shop.Kinds_2 (id Int32) ENGINE = Log;
@@ -78,7 +85,8 @@ const users = `<yandex>
 </yandex>`
 
 func user(name, profile, quota, network, databases string) string {
-	u := fmt.Sprintf("<%[1]s><password>%[2]s</password><networks><ip>%[3]s</ip></networks><profile>%[4]s</profile><quota>%[5]s</quota>",
+	u := fmt.Sprintf("<%[1]s><password>%[2]s</password><networks><ip>%[3]s</ip></networks><profile>%[4]s</profile>"+
+		"<quota>%[5]s</quota>",
 		name, contract.WarehouseCanary, network, profile, quota)
 	if databases != "" {
 		u += "<allow_databases><database>" + databases + "</database></allow_databases>"
@@ -111,7 +119,8 @@ var start = sync.OnceValues(func() (*server, error) {
 			wide[i] += fmt.Sprintf(" DEFAULT arrayStringConcat(arrayMap(i -> '%d', range(300)))", i%10)
 		}
 	}
-	statements := fmt.Sprintf(sample, quoted(strange), quoted("a `col`, b?"), strings.Join(wide, ", "), strings.Repeat("0", 300))
+	statements := fmt.Sprintf(sample, quoted(strange), quoted("a `col`, b?"), strings.Join(wide, ", "),
+		strings.Repeat("0", 300))
 	for _, statement := range strings.Split(strings.TrimSpace(statements), ";\n") {
 		if _, err := s.ask(statement); err != nil {
 			return nil, fmt.Errorf("%.60s: %w", statement, err)
@@ -133,7 +142,8 @@ func open(authority *fixture.Authority, settings string) (*server, error) {
 		<openSSL><server><certificateFile>server.crt</certificateFile><privateKeyFile>server.key</privateKeyFile><verificationMode>none</verificationMode>
 			<loadDefaultCAFile>false</loadDefaultCAFile><cacheSessions>false</cacheSessions></server></openSSL>`, s.tls)
 	var err error
-	if s.Server, err = services.StartClickHouse(settings, allUsers(), map[string]string{"server.crt": certificate, "server.key": key}); err != nil {
+	if s.Server, err = services.StartClickHouse(settings, allUsers(),
+		map[string]string{"server.crt": certificate, "server.key": key}); err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(s.URL)
@@ -184,8 +194,9 @@ func shared(t *testing.T) *server {
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
 	return contract.HostTarget(t, connection.ClickHouse, map[string]any{
-		"host": "127.0.0.1", "port": s.tls, "database": "shop", "username": "reader", "password": contract.WarehouseCanary,
-		"tls": "verify_full", "tls_ca": s.authority.PEM,
+		"host": "127.0.0.1", "port": s.tls, "database": "shop", "username": "reader",
+		"password": contract.WarehouseCanary,
+		"tls":      "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
 
@@ -201,7 +212,7 @@ func (s *server) hold(t *testing.T, user string, began func() bool) {
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	for begun := time.Now(); !began(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begun) > 5*time.Second {
+		if time.Since(begun) > proof.Patience {
 			t.Fatalf("the statement of %s does not begin", user)
 		}
 	}

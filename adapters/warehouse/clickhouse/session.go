@@ -76,7 +76,8 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 	rows, err := s.ask(ctx, `SELECT version(),
 		(SELECT value FROM system.settings WHERE name = 'readonly'),
 		(SELECT toString(count()) FROM system.databases WHERE name = currentDatabase()),
-		(SELECT toString(count()) FROM system.columns WHERE database = 'system' AND table = 'tables' AND name = 'total_rows')`)
+		(SELECT toString(count()) FROM system.columns WHERE database = 'system' AND table = 'tables'
+		AND name = 'total_rows')`)
 	if err != nil {
 		err = s.atStart(err)
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
@@ -179,7 +180,8 @@ func (s *session) request(ctx context.Context, sql string) (*http.Request, error
 		values[name] = slices.Clone(v)
 	}
 	host := net.JoinHostPort(strings.TrimSuffix(c.Text(connection.FieldHost), "."), strconv.Itoa(int(c.Port())))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/?"+values.Encode(), strings.NewReader(sql))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/?"+values.Encode(),
+		strings.NewReader(sql))
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ const readable = `CAST(TABLE_NAME AS BINARY) IN (SELECT CAST(TABLE_NAME AS BINAR
 func (s *session) Read(server *connection.Server) error {
 	server.Product, server.Version = product(s.version), warehouse.Word(s.version)
 	const from = ` FROM information_schema.TABLES WHERE ` + ours
-	rows, err := s.query(`SELECT EXISTS (SELECT 1` + from + ` AND ` + readable + `) OR NOT EXISTS (SELECT 1` + from + `)`)
+	rows, err := s.query(`SELECT EXISTS (SELECT 1` + from + ` AND ` + readable + `) OR NOT EXISTS (SELECT 1` + from +
+		`)`)
 	if err != nil {
 		return err
 	}
@@ -48,11 +49,14 @@ func product(version string) string {
 func (s *session) CanWrite() (bool, error) {
 	const me = `CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - LOCATE('@', REVERSE(CURRENT_USER()))),
 		'''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`
-	const granted = ` WHERE GRANTEE = ` + me + ` AND PRIVILEGE_TYPE NOT IN ('USAGE', 'SELECT', 'SHOW VIEW', 'SHOW DATABASES', 'PROCESS', 'EXECUTE',
-		'LOCK TABLES', 'CREATE TEMPORARY TABLES', 'REFERENCES', 'REPLICATION CLIENT', 'BINLOG MONITOR', 'SLAVE MONITOR', 'SHOW_ROUTINE')`
+	const granted = ` WHERE GRANTEE = ` + me +
+		` AND PRIVILEGE_TYPE NOT IN ('USAGE', 'SELECT', 'SHOW VIEW', 'SHOW DATABASES', 'PROCESS', 'EXECUTE',
+		'LOCK TABLES', 'CREATE TEMPORARY TABLES', 'REFERENCES', 'REPLICATION CLIENT', 'BINLOG MONITOR', 'SLAVE MONITOR',
+		'SHOW_ROUTINE')`
 	rows, err := s.query(`SELECT
 		EXISTS (SELECT 1 FROM information_schema.COLUMNS
-			WHERE TABLE_SCHEMA = DATABASE() AND (FIND_IN_SET('insert', PRIVILEGES) > 0 OR FIND_IN_SET('update', PRIVILEGES) > 0))
+			WHERE TABLE_SCHEMA = DATABASE() AND (FIND_IN_SET('insert', PRIVILEGES) > 0
+			OR FIND_IN_SET('update', PRIVILEGES) > 0))
 		OR EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES` + granted + `)
 		OR EXISTS (SELECT 1 FROM information_schema.SCHEMA_PRIVILEGES` + granted + `)
 		OR EXISTS (SELECT 1 FROM information_schema.TABLE_PRIVILEGES` + granted + `)`)
@@ -72,7 +76,8 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	case c < 0:
 		after = ""
 	}
-	rows, err := s.query(`SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), IF(TABLE_TYPE = 'VIEW', -1, COALESCE(TABLE_ROWS, -1))
+	rows, err := s.query(`SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), IF(TABLE_TYPE = 'VIEW', -1,
+		COALESCE(TABLE_ROWS, -1))
 		FROM information_schema.TABLES
 		WHERE `+ours+` AND `+readable+` AND CAST(TABLE_NAME AS BINARY) > CAST(? AS BINARY)
 		ORDER BY CAST(TABLE_NAME AS BINARY) LIMIT `+strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)), after)
@@ -84,7 +89,8 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 		if !filled(row, 4) {
 			return nil, connection.NotThisDatabase
 		}
-		t := connection.Table{TableRef: connection.TableRef{Schema: s.database, Name: *row[0]}, Kind: kindOf(*row[1], *row[2])}
+		t := connection.Table{TableRef: connection.TableRef{Schema: s.database, Name: *row[0]},
+			Kind: kindOf(*row[1], *row[2])}
 		if t.RowEstimate, err = strconv.ParseInt(*row[3], 10, 64); err != nil {
 			return nil, connection.NotThisDatabase
 		}

@@ -15,9 +15,12 @@ import (
 // dangerous ones to what they must be.
 func TestNothingIsLeftToTheDriversDefaults(t *testing.T) {
 	known := []string{
-		"User", "Passwd", "Net", "Addr", "DBName", "Params", "ConnectionAttributes", "Collation", "Loc", "MaxAllowedPacket", "ServerPubKey", "TLSConfig", "TLS",
-		"Timeout", "ReadTimeout", "WriteTimeout", "Logger", "DialFunc", "AllowAllFiles", "AllowCleartextPasswords", "AllowFallbackToPlaintext",
-		"AllowNativePasswords", "AllowOldPasswords", "CheckConnLiveness", "ClientFoundRows", "ColumnsWithAlias", "InterpolateParams", "MultiStatements",
+		"User", "Passwd", "Net", "Addr", "DBName", "Params", "ConnectionAttributes", "Collation", "Loc",
+		"MaxAllowedPacket", "ServerPubKey", "TLSConfig", "TLS",
+		"Timeout", "ReadTimeout", "WriteTimeout", "Logger", "DialFunc", "AllowAllFiles", "AllowCleartextPasswords",
+		"AllowFallbackToPlaintext",
+		"AllowNativePasswords", "AllowOldPasswords", "CheckConnLiveness", "ClientFoundRows", "ColumnsWithAlias",
+		"InterpolateParams", "MultiStatements",
 		"ParseTime", "RejectReadOnly",
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[mysql.Config]()) {
@@ -25,8 +28,10 @@ func TestNothingIsLeftToTheDriversDefaults(t *testing.T) {
 			t.Errorf("the driver has a field %s that configure does not know", field.Name)
 		}
 	}
-	for mode, clear := range map[string]bool{"verify_full": true, "verify_ca": true, "require": false, "disable": false} {
-		c, err := connection.ParseCredential(connection.MySQL, []byte(`{"host":"db.example.com","database":"d?allowAllFiles=true","username":"u","tls":"`+mode+`"}`))
+	for mode, clear := range map[string]bool{"verify_full": true, "verify_ca": true, "require": false,
+		"disable": false} {
+		c, err := connection.ParseCredential(connection.MySQL,
+			[]byte(`{"host":"db.example.com","database":"d?allowAllFiles=true","username":"u","tls":"`+mode+`"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +39,8 @@ func TestNothingIsLeftToTheDriversDefaults(t *testing.T) {
 		if config.AllowCleartextPasswords != clear {
 			t.Errorf("with %s, a password may be sent in the clear: %v", mode, config.AllowCleartextPasswords)
 		}
-		if config.AllowAllFiles || config.AllowFallbackToPlaintext || config.AllowOldPasswords || config.MultiStatements {
+		if config.AllowAllFiles || config.AllowFallbackToPlaintext || config.AllowOldPasswords ||
+			config.MultiStatements {
 			t.Errorf("with %s, %+v", mode, config)
 		}
 		if config.DBName != "d?allowAllFiles=true" || config.Params != nil || config.Addr != "server:3306" {

@@ -16,5 +16,6 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	contract.WarehouseTricks(t, connection.MySQL, fixture.ConfinedWarehouse(t), "u@tcp(127.0.0.1:1)/x?allowAllFiles=true")
+	contract.WarehouseTricks(t, connection.MySQL, fixture.ConfinedWarehouse(t),
+		"u@tcp(127.0.0.1:1)/x?allowAllFiles=true")
 }

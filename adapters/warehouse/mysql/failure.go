@@ -92,7 +92,8 @@ func classifyTLS(ctx context.Context, err error, w *wire) error {
 	if warehouse.IsTimeout(err) || warehouse.IsTimeout(w.Err()) || ctx.Err() != nil {
 		return connection.ConnectTimeout
 	}
-	if code := warehouse.Classify(ctx, err); !errors.Is(code, connection.Internal) && !errors.Is(code, connection.PortClosed) {
+	if code := warehouse.Classify(ctx, err); !errors.Is(code, connection.Internal) &&
+		!errors.Is(code, connection.PortClosed) {
 		return code
 	}
 	return connection.TLSUnsupported
@@ -111,7 +112,8 @@ func classifyStart(ctx context.Context, err error, w *wire) error {
 			return connection.TLSRequired
 		}
 	}
-	for _, refused := range []error{mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword, mysql.ErrUnknownPlugin} {
+	for _, refused := range []error{mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword,
+		mysql.ErrUnknownPlugin} {
 		if errors.Is(err, refused) {
 			return connection.AuthRejected
 		}

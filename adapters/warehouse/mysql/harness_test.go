@@ -12,11 +12,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	d, _ := connection.Describe(to.Credential.Kind())
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect,
+		Deadline: end, Bytes: to.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return mysql.New(guard) }
@@ -25,8 +27,9 @@ func direct(*testing.T) ports.Warehouse { return mysql.New(guard) }
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
 	return contract.HostTarget(t, connection.MySQL, map[string]any{
-		"host": "127.0.0.1", "port": s.port, "database": "shop", "username": "reader", "password": contract.WarehouseCanary,
-		"tls": "verify_full", "tls_ca": s.authority.PEM,
+		"host": "127.0.0.1", "port": s.port, "database": "shop", "username": "reader",
+		"password": contract.WarehouseCanary,
+		"tls":      "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
 
@@ -60,14 +63,17 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(as),
 		Never: map[connection.Code]string{
-			connection.ServerStarting:     "MariaDB does not listen before it is ready and after it is told to stop; a scripted server stages it",
-			connection.TLSRequired:        "MariaDB refuses who must use TLS like any other; a scripted server stages it as MySQL does",
+			connection.ServerStarting: "MariaDB does not listen before it is ready and after it is told to stop; " +
+				"a scripted server stages it",
+			connection.TLSRequired: "MariaDB refuses who must use TLS like any other; a scripted server " +
+				"stages it as MySQL does",
 			connection.UnsupportedVersion: "MariaDB 10.11 speaks the protocol that all do; a scripted server stages it",
 			connection.Internal:           "it means a bug of ours",
 		},
 		Sessions: func(t *testing.T) int {
 			var n int
-			if err := shared(t).admin.QueryRow(`SELECT count(*) FROM information_schema.PROCESSLIST WHERE USER = 'reader'`).Scan(&n); err != nil {
+			if err := shared(t).admin.QueryRow(`SELECT count(*) FROM information_schema.PROCESSLIST
+				WHERE USER = 'reader'`).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -94,23 +100,30 @@ func previews() map[connection.TableRef]connection.Preview {
 				{Name: "old", DatabaseType: "varchar(10)", Type: connection.Text, Nullable: true},
 			},
 			Rows: [][]*string{
-				{text("1"), text("Ada"), text("12.50"), text("0.5"), text("true"), text("1815-12-10"), text("2026-01-02 03:04:05"),
+				{text("1"), text("Ada"), text("12.50"), text("0.5"), text("true"), text("1815-12-10"),
+					text("2026-01-02 03:04:05"),
 					text(`{"a": 1}`), text("0x00ff"), text("x,y"), text("5"), text("POINT(1 2)"), text("é")},
-				{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil},
-				{text("18446744073709551615"), text("tab\t\"quote\""), text("-1.00"), text("1e300"), text("false"), text("0000-00-00"), text("0000-00-00 00:00:00"),
+				{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil,
+					nil, nil, nil},
+				{text("18446744073709551615"), text("tab\t\"quote\""), text("-1.00"), text("1e300"), text("false"),
+					text("0000-00-00"), text("0000-00-00 00:00:00"),
 					text("null"), text("0x"), text(""), text("0"), text("POINT(-1 0.5)"), text("")},
 			},
 		},
 		ref(strange): {
-			Columns: []connection.Column{{Name: "a `col`, b?", DatabaseType: "text", Type: connection.Text, Nullable: true}},
-			Rows:    [][]*string{{text("here")}},
+			Columns: []connection.Column{{Name: "a `col`, b?", DatabaseType: "text", Type: connection.Text,
+				Nullable: true}},
+			Rows: [][]*string{{text("here")}},
 		},
-		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "int(11)", Type: connection.Integer, Nullable: true}}},
+		ref("empty"): {
+			Columns: []connection.Column{{Name: "id", DatabaseType: "int(11)", Type: connection.Integer,
+				Nullable: true}}},
 		ref("half"): {
 			Columns: []connection.Column{{Name: "open", DatabaseType: "text", Type: connection.Text, Nullable: true}},
 			Rows:    [][]*string{{text("o")}},
 		},
-		ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text, Nullable: true}),
+		ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
+			Nullable: true}),
 	}
 }
 
@@ -120,10 +133,11 @@ func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
 // go on working long after the call has ended.
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	to := shared(t).target(t, nil)
-	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, 20*time.Second
+	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, proof.Patience
 	begun := time.Now()
 	_, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
-	if took := time.Since(begun); !errors.Is(err, connection.QueryTimeout) || took > 10*time.Second {
-		t.Errorf("after %v, error = %v", took, err)
+	if !errors.Is(err, connection.QueryTimeout) {
+		t.Errorf("error = %v", err)
 	}
+	proof.Within(t, "the statement", time.Since(begun), 10*time.Second)
 }

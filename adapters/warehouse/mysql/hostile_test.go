@@ -26,7 +26,8 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
 			return contract.HostTarget(t, connection.MySQL, map[string]any{
-				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "disable",
+				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary,
+				"tls": "disable",
 			}, nil)
 		},
 		Scripts: slices.Concat(scripts(), refusals(), encrypted(t)),
@@ -36,7 +37,8 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 	return mysql.New(func(to ports.Target, end time.Time) warehouse.Network {
 		return egress.New(egress.Rules{
-			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end,
+			Bytes: to.Limits.Bytes, Resolve: lookup,
 		})
 	})
 }
@@ -51,8 +53,13 @@ func TestHostileServersThroughTheChild(t *testing.T) {
 	harness := hostile(t, fixture.ConfinedWarehouse)
 	harness.Scripts = append(harness.Scripts,
 		// Only the child's memory limit bounds what the driver allocates for columns before it has seen any.
-		contract.HostileScript{Name: "it claims to have a billion columns", Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
-			Serve: func(c io.ReadWriter) { in(c); answer(c, packet(1, []byte{0xfe, 0, 0, 0, 0x40, 0, 0, 0, 0})); hold(c) }},
+		contract.HostileScript{Name: "it claims to have a billion columns",
+			Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
+			Serve: func(c io.ReadWriter) {
+				in(c)
+				answer(c, packet(1, []byte{0xfe, 0, 0, 0, 0x40, 0, 0, 0, 0}))
+				hold(c)
+			}},
 		// The driver panics, and leaves a goroutine, which ends with the child.
 		contract.HostileScript{Name: "its challenge is too short", Plain: true, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
@@ -117,7 +124,8 @@ func packets(first byte, payload string) (all []byte) {
 // table begins a result of two columns.
 func table() []byte {
 	column := []byte("\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00")
-	return slices.Concat(packet(1, []byte{2}), packet(2, column), packet(3, column), packet(4, []byte{0xfe, 0, 0, 2, 0}))
+	return slices.Concat(packet(1, []byte{2}), packet(2, column), packet(3, column),
+		packet(4, []byte{0xfe, 0, 0, 2, 0}))
 }
 
 var (
@@ -146,33 +154,46 @@ func scripts() []contract.HostileScript {
 			_, _ = c.Read(make([]byte, 4096)) // nothing, as the packet has it
 			_, _ = c.Write(fine(3))
 		})},
-		{Name: "it asks for a file instead of a password", Plain: true, Codes: foreign, Serve: nothing(after(packet(2, []byte("\xfb/etc/passwd"))))},
-		{Name: "it wants the password in the clear", Plain: true, Codes: inClear, Serve: nothing(after(packet(2, []byte("\xfemysql_clear_password\x00"))))},
-		{Name: "it wants the password by the method of before 4.1", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte{0xfe})))},
-		{Name: "it wants the password by an unknown method", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte("\xfedialog\x00"))))},
-		{Name: "it wants the password under a key of its own", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
-			_, _ = c.Write(greeting(plain, "caching_sha2_password"))
-			answer(c, packet(2, []byte{1, 4}))
-			hold(c)
-		})},
+		{Name: "it asks for a file instead of a password", Plain: true, Codes: foreign,
+			Serve: nothing(after(packet(2, []byte("\xfb/etc/passwd"))))},
+		{Name: "it wants the password in the clear", Plain: true, Codes: inClear,
+			Serve: nothing(after(packet(2, []byte("\xfemysql_clear_password\x00"))))},
+		{Name: "it wants the password by the method of before 4.1", Plain: true,
+			Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte{0xfe})))},
+		{Name: "it wants the password by an unknown method", Plain: true,
+			Codes: []connection.Code{connection.AuthRejected},
+			Serve: nothing(after(packet(2, []byte("\xfedialog\x00"))))},
+		{Name: "it wants the password under a key of its own", Plain: true, Codes: inClear,
+			Serve: nothing(func(c io.ReadWriter) {
+				_, _ = c.Write(greeting(plain, "caching_sha2_password"))
+				answer(c, packet(2, []byte{1, 4}))
+				hold(c)
+			})},
 		{Name: "it hands out a key", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
 			_, _ = c.Write(greeting(plain, "sha256_password"))
 			answer(c, packet(2, []byte("\x01-----BEGIN PUBLIC KEY-----")))
 			hold(c)
 		})},
-		{Name: "it changes its mind about the way to sign in", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
-			greet(c)
-			answer(c, packet(2, []byte("\xfecaching_sha2_password\x00"+challenge+"\x00")))
-			answer(c, packet(4, []byte{1, 4}))
-			hold(c)
-		})},
-		{Name: "its greeting is cut short", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: say(packet(0, whole[4:30]))},
-		{Name: "its greeting has no end", Plain: true, Codes: foreign, Serve: say(append([]byte{0xff, 0xff, 0xff, 0}, whole[4:]...))},
+		{Name: "it changes its mind about the way to sign in", Plain: true, Codes: inClear,
+			Serve: nothing(func(c io.ReadWriter) {
+				greet(c)
+				answer(c, packet(2, []byte("\xfecaching_sha2_password\x00"+challenge+"\x00")))
+				answer(c, packet(4, []byte{1, 4}))
+				hold(c)
+			})},
+		{Name: "its greeting is cut short", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion},
+			Serve: say(packet(0, whole[4:30]))},
+		{Name: "its greeting has no end", Plain: true, Codes: foreign,
+			Serve: say(append([]byte{0xff, 0xff, 0xff, 0}, whole[4:]...))},
 		{Name: "its greeting is empty", Plain: true, Codes: foreign, Serve: say(packet(0, nil))},
-		{Name: "its greeting has a version without an end", Plain: true, Codes: foreign, Serve: say(packet(0, append([]byte{10}, strings.Repeat("8", 200)...)))},
+		{Name: "its greeting has a version without an end", Plain: true, Codes: foreign,
+			Serve: say(packet(0, append([]byte{10}, strings.Repeat("8", 200)...)))},
 		{Name: "its error has no number", Plain: true, Codes: foreign, Serve: say(packet(0, []byte{0xff}))},
-		{Name: "it speaks a protocol of the last century", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: say(packet(0, append([]byte{9}, "3.20\x00\x01\x00\x00\x0012345678\x00"...)))},
-		{Name: "it can nothing", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: say(greeting(0, native))},
+		{Name: "it speaks a protocol of the last century", Plain: true,
+			Codes: []connection.Code{connection.UnsupportedVersion},
+			Serve: say(packet(0, append([]byte{9}, "3.20\x00\x01\x00\x00\x0012345678\x00"...)))},
+		{Name: "it can nothing", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion},
+			Serve: say(greeting(0, native))},
 		{Name: "it drips its greeting", Codes: late, Serve: func(c io.ReadWriter) {
 			for _, b := range whole {
 				if _, err := c.Write([]byte{b}); err != nil {
@@ -186,17 +207,21 @@ func scripts() []contract.HostileScript {
 			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
 			contract.Reset(c)
 		}},
-		{Name: "it goes while the user signs in", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) { greet(c); _, _ = c.Read(make([]byte, 4096)) }},
+		{Name: "it goes while the user signs in", Plain: true, Codes: lost,
+			Serve: func(c io.ReadWriter) { greet(c); _, _ = c.Read(make([]byte, 4096)) }},
 		{Name: "it greets and says no more", Codes: late, Serve: say(whole)},
 		{Name: "it lets us in and says no more", Codes: late, Serve: func(c io.ReadWriter) { in(c); hold(c) }},
-		{Name: "it talks nonsense to the user", Plain: true, Codes: foreign, Serve: after(packet(2, []byte("nonsense")))},
+		{Name: "it talks nonsense to the user", Plain: true, Codes: foreign,
+			Serve: after(packet(2, []byte("nonsense")))},
 		{Name: "its packets are out of order", Plain: true, Codes: foreign, Serve: asked(packet(77, []byte{2}))},
 		{Name: "its packets are empty", Plain: true, Codes: foreign, Serve: asked(packet(1, nil))},
-		{Name: "its columns are cut short", Plain: true, Codes: foreign, Serve: asked(append(packet(1, []byte{2}), packet(2, []byte{0xfc})...))},
+		{Name: "its columns are cut short", Plain: true, Codes: foreign,
+			Serve: asked(append(packet(1, []byte{2}), packet(2, []byte{0xfc})...))},
 		{Name: "it has columns without an end", Codes: append(large, foreign...), Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, packet(1, []byte{0xfc, 0xff, 0xff}))
-			contract.Forever(c, packets(2, "\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))
+			contract.Forever(c, packets(2,
+				"\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
@@ -213,19 +238,23 @@ func scripts() []contract.HostileScript {
 			answer(c, table())
 			contract.Forever(c, packets(5, "\x01x\x01y"))
 		}},
-		{Name: "it sends an empty answer", Plain: true, Codes: foreign, Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
+		{Name: "it sends an empty answer", Plain: true, Codes: foreign,
+			Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
 		// The driver takes it for the end of the rows, and waits for what comes then.
-		{Name: "its values are longer than their packet", Codes: late, Serve: asked(append(table(), packet(5, []byte("\x20x\x20y"))...))},
+		{Name: "its values are longer than their packet", Codes: late,
+			Serve: asked(append(table(), packet(5, []byte("\x20x\x20y"))...))},
 	}
 }
 
 // refusals are errors of servers that the suite's own is not, in place of a greeting and behind it.
 func refusals() []contract.HostileScript {
 	first := func(name string, number uint16, code connection.Code) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: func(c io.ReadWriter) { _, _ = c.Write(failure(0, number)); hold(c) }}
+		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+			Serve: func(c io.ReadWriter) { _, _ = c.Write(failure(0, number)); hold(c) }}
 	}
 	then := func(name string, number uint16, code connection.Code) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: func(c io.ReadWriter) { greet(c); answer(c, failure(2, number)); hold(c) }}
+		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+			Serve: func(c io.ReadWriter) { greet(c); answer(c, failure(2, number)); hold(c) }}
 	}
 	return []contract.HostileScript{
 		first("it has no connection left", 1040, connection.TooManyConnections),
@@ -247,7 +276,8 @@ func encrypted(t *testing.T) []contract.HostileScript {
 		return func(to ports.Target) ports.Target {
 			c := to.Credential
 			to.Credential = contract.HostTarget(t, connection.MySQL, map[string]any{
-				"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": mode, "tls_ca": authority.PEM,
+				"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u",
+				"password": contract.WarehouseCanary, "tls": mode, "tls_ca": authority.PEM,
 			}, nil).Credential
 			return to
 		}
@@ -268,27 +298,37 @@ func encrypted(t *testing.T) []contract.HostileScript {
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	unsupported := []connection.Code{connection.TLSUnsupported}
 	return []contract.HostileScript{
-		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported, Serve: func(c io.ReadWriter) { greet(c); hold(c) }},
-		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: unsupported, Serve: func(c io.ReadWriter) {
-			begin(c)
-			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
-			hold(c)
-		}},
-		{Name: "it offers TLS and says no more", To: secured, Codes: late, Serve: func(c io.ReadWriter) { begin(c); hold(c) }},
+		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported,
+			Serve: func(c io.ReadWriter) { greet(c); hold(c) }},
+		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: unsupported,
+			Serve: func(c io.ReadWriter) {
+				begin(c)
+				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+				hold(c)
+			}},
+		{Name: "it offers TLS and says no more", To: secured, Codes: late,
+			Serve: func(c io.ReadWriter) { begin(c); hold(c) }},
 		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: unsupported, Serve: begin},
-		{Name: "it has TLS of another authority", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUntrusted},
+		{Name: "it has TLS of another authority", Plain: true, To: secured,
+			Codes: []connection.Code{connection.TLSUntrusted},
 			Serve: over(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
-		{Name: "it has TLS for another name", Plain: true, To: secured, Codes: []connection.Code{connection.TLSNameMismatch},
+		{Name: "it has TLS for another name", Plain: true, To: secured,
+			Codes: []connection.Code{connection.TLSNameMismatch},
 			Serve: over(authority.ServerTLS(t, "db.example.com"), hold)},
 		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: unsupported, Serve: over(old, hold)},
-		{Name: "it wants the password in the clear, below TLS that is not verified", Plain: true, To: as("require"), Codes: []connection.Code{connection.AuthRejected},
-			Serve: over(serverTLS, func(c io.ReadWriter) { answer(c, packet(3, []byte("\xfemysql_clear_password\x00"))); hold(c) })},
-		{Name: "it asks for a file below TLS", Plain: true, To: secured, Codes: foreign, Serve: over(serverTLS, func(c io.ReadWriter) {
-			answer(c, fine(3))
-			answer(c, packet(1, []byte("\xfb/etc/passwd")))
-			_, _ = c.Read(make([]byte, 4096))
-			_, _ = c.Write(fine(3))
-		})},
+		{Name: "it wants the password in the clear, below TLS that is not verified", Plain: true, To: as("require"),
+			Codes: []connection.Code{connection.AuthRejected},
+			Serve: over(serverTLS, func(c io.ReadWriter) {
+				answer(c, packet(3, []byte("\xfemysql_clear_password\x00")))
+				hold(c)
+			})},
+		{Name: "it asks for a file below TLS", Plain: true, To: secured, Codes: foreign,
+			Serve: over(serverTLS, func(c io.ReadWriter) {
+				answer(c, fine(3))
+				answer(c, packet(1, []byte("\xfb/etc/passwd")))
+				_, _ = c.Read(make([]byte, 4096))
+				_, _ = c.Write(fine(3))
+			})},
 	}
 }
 

@@ -55,7 +55,8 @@ type column struct {
 // columns lists the columns that the user may read.
 func (s *session) columns(table string) ([]column, error) {
 	rows, err := s.query(`SELECT COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE FROM information_schema.COLUMNS
-		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY) AND FIND_IN_SET('select', PRIVILEGES) > 0
+		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)
+		AND FIND_IN_SET('select', PRIVILEGES) > 0
 		ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxColumns), table, table)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,8 @@ func (c column) cell() string {
 		return `CONCAT('0x', LOWER(HEX(LEFT(` + name + `, ` + strconv.Itoa(shown) + `))))`
 	case "bit":
 		return as(name + ` + 0`)
-	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+		"geometrycollection", "geomcollection":
 		return as(`ST_AsText(` + name + `)`)
 	}
 	if c.Type == connection.Boolean {

@@ -41,12 +41,15 @@ CREATE DATABASE closed_to_all;
 CREATE DATABASE shop;
 SET SESSION sql_mode = '';
 SET SESSION time_zone = '+00:00';
-CREATE TABLE shop.kinds (id bigint unsigned PRIMARY KEY, name varchar(300) NOT NULL, price numeric(10,2), rate double, sold boolean,
-	born date, at timestamp NULL, doc json, raw blob, tags set('x', 'y'), flags bit(4), spot point, old varchar(10) CHARACTER SET latin1);
+CREATE TABLE shop.kinds (id bigint unsigned PRIMARY KEY, name varchar(300) NOT NULL, price numeric(10,2), rate double,
+sold boolean,
+	born date, at timestamp NULL, doc json, raw blob, tags set('x', 'y'), flags bit(4), spot point, old varchar(10)
+	CHARACTER SET latin1);
 INSERT INTO shop.kinds VALUES
 	(1, 'Ada', 12.50, 0.5, true, '1815-12-10', '2026-01-02 03:04:05', '{"a": 1}', x'00ff', 'x,y', 5, POINT(1, 2), 'é'),
 	(2, repeat('é', 300), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-	(18446744073709551615, 'tab\t"quote"', -1, 1e300, false, '0000-00-00', '0000-00-00', 'null', '', '', 0, POINT(-1, 0.5), '');
+	(18446744073709551615, 'tab\t"quote"', -1, 1e300, false, '0000-00-00', '0000-00-00', 'null', '', '', 0, POINT(-1,
+	0.5), '');
 CREATE TABLE shop.Kinds_2 (id integer);
 CREATE TABLE shop.empty (id integer);
 CREATE TABLE shop.%[2]s (%[3]s text);
@@ -91,7 +94,8 @@ var start = sync.OnceValues(func() (*server, error) {
 		wide[i] = fmt.Sprintf("c%d text DEFAULT (repeat('%d', 300))", i, i%10)
 	}
 	s.admin.SetMaxOpenConns(1) // which holds the settings of the sample
-	statements := fmt.Sprintf(sample, contract.WarehouseCanary, quoted(strange), quoted("a `col`, b?"), strings.Join(wide, ", "))
+	statements := fmt.Sprintf(sample, contract.WarehouseCanary, quoted(strange), quoted("a `col`, b?"),
+		strings.Join(wide, ", "))
 	for _, statement := range strings.Split(strings.TrimSpace(statements), ";\n") {
 		if _, err := s.admin.Exec(statement); err != nil {
 			return nil, fmt.Errorf("%.60s: %w", statement, err)

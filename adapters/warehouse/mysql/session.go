@@ -59,7 +59,8 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 }
 
 // start passes the steps tls, authenticate and database on an open connection.
-func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *tls.Config, to ports.Target, trace *warehouse.Trace) (err error) {
+func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *tls.Config, to ports.Target,
+	trace *warehouse.Trace) (err error) {
 	if encryption == nil {
 		trace.Skipped(connection.TLS)
 	}
@@ -168,7 +169,8 @@ func (s *session) prepare(limit time.Duration) error {
 		timeout = `max_statement_time = ` + strconv.FormatFloat(max(0.001, limit.Seconds()), 'f', 3, 64)
 	}
 	lock := strconv.Itoa(max(1, int(limit.Seconds()))) // seconds, for tables that are being altered
-	if err := s.run(`SET SESSION sql_mode = '', time_zone = '+00:00', lock_wait_timeout = ` + lock + `, ` + timeout); err != nil {
+	if err := s.run(`SET SESSION sql_mode = '', time_zone = '+00:00', lock_wait_timeout = ` + lock + `, ` +
+		timeout); err != nil {
 		return err
 	}
 	return s.run(`START TRANSACTION READ ONLY`)

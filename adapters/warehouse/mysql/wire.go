@@ -167,7 +167,8 @@ func (g *guard) check(b []byte) error {
 		case body[0] == ok, body[0] == failed:
 			g.done, g.packets = true, nil
 			return nil
-		case body[0] == more && !bytes.Equal(body, []byte{more, fast}): // it wants more than a scramble, or hands out a key
+		// it wants more than a scramble, or hands out a key
+		case body[0] == more && !bytes.Equal(body, []byte{more, fast}):
 			g.refused = connection.TLSRequired
 			return g.refused
 		}

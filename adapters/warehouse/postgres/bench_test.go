@@ -85,7 +85,8 @@ func compare(b *testing.B, s *server, port uint16) {
 	confined := fixture.ConfinedWarehouse(b)
 	bare := func(sql string) func(context.Context) {
 		return func(ctx context.Context) {
-			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require", port, contract.WarehouseCanary)
+			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require",
+				port, contract.WarehouseCanary)
 			c, err := pgconn.Connect(ctx, address)
 			if err != nil {
 				b.Fatal(err)
@@ -122,7 +123,8 @@ func compare(b *testing.B, s *server, port uint16) {
 		{name: "probe", to: "bare", do: probe(direct(t))},
 		{name: "child", to: "bare", do: probe(confined)},
 		{name: "child-at-once", to: "bare", do: probe(confined)},
-		{name: "bare-preview", do: bare(`SELECT left(id::text, 256), left(name::text, 256), left(price::text, 256) FROM shop.kinds LIMIT 3`)},
+		{name: "bare-preview", do: bare(`SELECT left(id::text, 256), left(name::text, 256), left(price::text, 256)
+			FROM shop.kinds LIMIT 3`)},
 		{name: "preview", to: "bare-preview", do: preview(direct(t))},
 		{name: "child-preview", to: "bare-preview", do: preview(confined)},
 	}

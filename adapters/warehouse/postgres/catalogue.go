@@ -35,7 +35,8 @@ const who = `SELECT version(), current_setting('server_version')`
 
 var (
 	// readsAny is whether the user can read a table, if there are any.
-	readsAny = `SELECT EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + readable + `) OR NOT EXISTS (SELECT 1 FROM ` + ours + `)`
+	readsAny = `SELECT EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + readable + `) OR NOT EXISTS (SELECT 1 FROM ` +
+		ours + `)`
 
 	// writesAny is whether the user may change data or make tables. A superuser may all; so may
 	// members of pg_write_all_data, as the privileges on tables show.
@@ -96,7 +97,8 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 		return nil, nil // no name follows what cannot be one
 	}
 	rows, err := s.ask(statement{`SELECT t.schema, t.name, t.relkind::text,
-			CASE WHEN t.relkind IN ('v', 'f') OR t.reltuples < 0 OR t.reltuples = 0 AND t.relpages = 0 THEN -1 ELSE t.reltuples::bigint END
+			CASE WHEN t.relkind IN ('v', 'f') OR t.reltuples < 0 OR t.reltuples = 0
+			AND t.relpages = 0 THEN -1 ELSE t.reltuples::bigint END
 		FROM ` + ours + ` WHERE (t.schema, t.name) > ($1::text, $2::text) AND ` + readable + `
 		ORDER BY t.schema, t.name LIMIT $3::int`,
 		[]string{q.After.Schema, q.After.Name, strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables))}})()
@@ -111,7 +113,8 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 		if len(row) != 4 {
 			return nil, connection.NotThisDatabase
 		}
-		t := connection.Table{TableRef: connection.TableRef{Schema: string(row[0]), Name: string(row[1])}, Kind: kinds[string(row[2])]}
+		t := connection.Table{TableRef: connection.TableRef{Schema: string(row[0]), Name: string(row[1])},
+			Kind: kinds[string(row[2])]}
 		if t.Kind == "" {
 			t.Kind = connection.BaseTable
 		}

@@ -16,12 +16,14 @@ import (
 // TestNothingComesFromTheEnvironment compares the configuration in a clean environment with that in one that
 // sets all variables that pgx reads.
 func TestNothingComesFromTheEnvironment(t *testing.T) {
-	c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host":"db.example.com","database":"d","username":"u"}`))
+	c, err := connection.ParseCredential(connection.Postgres,
+		[]byte(`{"host":"db.example.com","database":"d","username":"u"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	configured := func() *pgconn.Config {
-		config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none sslmode=disable")
+		config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none " +
+			"sslmode=disable")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,10 +42,14 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 		}
 	}
 	for name, value := range map[string]string{
-		"HOME": home, "PGHOST": "127.0.0.2,127.0.0.3", "PGPORT": "1", "PGDATABASE": "theirs", "PGUSER": "theirs", "PGPASSWORD": "theirs",
-		"PGPASSFILE": filepath.Join(home, ".pgpass"), "PGSERVICE": "ours", "PGSERVICEFILE": filepath.Join(home, ".pg_service.conf"),
-		"PGSSLMODE": "prefer", "PGOPTIONS": "-c x=y", "PGAPPNAME": "theirs", "PGCONNECT_TIMEOUT": "1", "PGTARGETSESSIONATTRS": "read-write", "PGTZ": "theirs",
-		"PGMINPROTOCOLVERSION": "3.2", "PGMAXPROTOCOLVERSION": "3.2", "PGCHANNELBINDING": "require", "PGREQUIREAUTH": "none", "PGSSLNEGOTIATION": "direct",
+		"HOME": home, "PGHOST": "127.0.0.2,127.0.0.3", "PGPORT": "1", "PGDATABASE": "theirs", "PGUSER": "theirs",
+		"PGPASSWORD": "theirs",
+		"PGPASSFILE": filepath.Join(home, ".pgpass"), "PGSERVICE": "ours",
+		"PGSERVICEFILE": filepath.Join(home, ".pg_service.conf"),
+		"PGSSLMODE":     "prefer", "PGOPTIONS": "-c x=y", "PGAPPNAME": "theirs", "PGCONNECT_TIMEOUT": "1",
+		"PGTARGETSESSIONATTRS": "read-write", "PGTZ": "theirs",
+		"PGMINPROTOCOLVERSION": "3.2", "PGMAXPROTOCOLVERSION": "3.2", "PGCHANNELBINDING": "require",
+		"PGREQUIREAUTH": "none", "PGSSLNEGOTIATION": "direct",
 		"PGSSLCERTMODE": "require", "PGKRBSRVNAME": "theirs",
 	} {
 		t.Setenv(name, value)
@@ -53,9 +59,12 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 	// DialFunc, LookupFunc and BuildFrontend depend on the connection, and connect sets them.
 	elsewhere := []string{"DialFunc", "LookupFunc", "BuildFrontend"}
 	known := []string{
-		"Host", "Port", "Database", "User", "Password", "TLSConfig", "ConnectTimeout", "DialFunc", "LookupFunc", "BuildFrontend", "MaxProtocolMessageBodyLen",
-		"BuildContextWatcherHandler", "RuntimeParams", "KerberosSrvName", "KerberosSpn", "Fallbacks", "SSLNegotiation", "SSLCertMode", "AfterNetConnect",
-		"ValidateConnect", "AfterConnect", "OnNotice", "OnNotification", "OnPgError", "OAuthTokenProvider", "MinProtocolVersion", "MaxProtocolVersion",
+		"Host", "Port", "Database", "User", "Password", "TLSConfig", "ConnectTimeout", "DialFunc", "LookupFunc",
+		"BuildFrontend", "MaxProtocolMessageBodyLen",
+		"BuildContextWatcherHandler", "RuntimeParams", "KerberosSrvName", "KerberosSpn", "Fallbacks", "SSLNegotiation",
+		"SSLCertMode", "AfterNetConnect",
+		"ValidateConnect", "AfterConnect", "OnNotice", "OnNotification", "OnPgError", "OAuthTokenProvider",
+		"MinProtocolVersion", "MaxProtocolVersion",
 		"ChannelBinding", "RequireAuth",
 	}
 	a, b := reflect.ValueOf(*clean), reflect.ValueOf(*hostile)
@@ -77,7 +86,8 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 			t.Errorf("%s depends on the environment", field.Name)
 		}
 	}
-	if hostile.Password != "" || hostile.Fallbacks != nil || hostile.ValidateConnect != nil || hostile.Database != "d" || hostile.User != "u" {
+	if hostile.Password != "" || hostile.Fallbacks != nil || hostile.ValidateConnect != nil ||
+		hostile.Database != "d" || hostile.User != "u" {
 		t.Error("the credential's fields are not all that is used")
 	}
 }

@@ -16,5 +16,6 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	contract.WarehouseTricks(t, connection.Postgres, fixture.ConfinedWarehouse(t), "u host=127.0.0.1 hostaddr=127.0.0.1 service=x")
+	contract.WarehouseTricks(t, connection.Postgres, fixture.ConfinedWarehouse(t),
+		"u host=127.0.0.1 hostaddr=127.0.0.1 service=x")
 }

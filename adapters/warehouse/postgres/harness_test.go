@@ -18,7 +18,8 @@ import (
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	d, _ := connection.Describe(to.Credential.Kind())
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect,
+		Deadline: end, Bytes: to.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return postgres.New(guard) }
@@ -27,8 +28,9 @@ func direct(*testing.T) ports.Warehouse { return postgres.New(guard) }
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
 	return contract.HostTarget(t, connection.Postgres, map[string]any{
-		"host": "127.0.0.1", "port": s.port, "database": "postgres", "username": "reader", "password": contract.WarehouseCanary,
-		"tls": "verify_full", "tls_ca": s.authority.PEM,
+		"host": "127.0.0.1", "port": s.port, "database": "postgres", "username": "reader",
+		"password": contract.WarehouseCanary,
+		"tls":      "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
 
@@ -77,71 +79,98 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 					{Name: "code", DatabaseType: "character varying(10)", Type: connection.Text, Nullable: true},
 				},
 				Rows: [][]*string{
-					{text("1"), text("Ada"), text("12.50"), text("0.5"), text("true"), text("1815-12-10"), text("2026-01-02 03:04:05+00"),
+					{text("1"), text("Ada"), text("12.50"), text("0.5"), text("true"), text("1815-12-10"),
+						text("2026-01-02 03:04:05+00"),
 						text(`{"a": 1}`), text(`\x00ff`), text("{x,y}"), text("7"), text("a")},
-					{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil},
-					{text("3"), text("tab\t\"quote\""), text("-1.00"), text("1e+300"), text("false"), text("0044-03-15 BC"), text("infinity"),
+					{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil,
+						nil, nil, nil},
+					{text("3"), text("tab\t\"quote\""), text("-1.00"), text("1e+300"), text("false"),
+						text("0044-03-15 BC"), text("infinity"),
 						text("null"), text(`\x`), text("{}"), text("0"), text("")},
 				},
 			},
 			ref(strange): {
-				Columns: []connection.Column{{Name: `a "col", b`, DatabaseType: "text", Type: connection.Text, Nullable: true}},
-				Rows:    [][]*string{{text("here")}},
+				Columns: []connection.Column{{Name: `a "col", b`, DatabaseType: "text", Type: connection.Text,
+					Nullable: true}},
+				Rows: [][]*string{{text("here")}},
 			},
-			ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "integer", Type: connection.Integer, Nullable: true}}},
+			ref("empty"): {
+				Columns: []connection.Column{{Name: "id", DatabaseType: "integer", Type: connection.Integer,
+					Nullable: true}}},
 			ref("half"): {
-				Columns: []connection.Column{{Name: "open", DatabaseType: "text", Type: connection.Text, Nullable: true}},
-				Rows:    [][]*string{{text("o")}},
+				Columns: []connection.Column{{Name: "open", DatabaseType: "text", Type: connection.Text,
+					Nullable: true}},
+				Rows: [][]*string{{text("o")}},
 			},
-			ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text, Nullable: true}),
+			ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
+				Nullable: true}),
 		},
 		Failures: slices.Concat(contract.HostFailures(as), contract.WireFailures(as), []contract.WarehouseFailure{
-			{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-				return shared(t).target(t, map[string]any{"port": small(t).port})
-			}},
+			{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS,
+				Target: func(t *testing.T) ports.Target {
+					return shared(t).target(t, map[string]any{"port": small(t).port})
+				}},
 			{Name: "a user who must use TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
-			{Name: "a user who is rejected by a rule", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as(map[string]any{"username": "rejected"})},
-			{Name: "a user who is rejected by a rule without TLS", Code: connection.AuthRejected, Step: connection.Authenticate,
+			{Name: "a user who is rejected by a rule", Code: connection.AuthRejected, Step: connection.Authenticate,
+				Target: as(map[string]any{"username": "rejected"})},
+			{Name: "a user who is rejected by a rule without TLS", Code: connection.AuthRejected,
+				Step:   connection.Authenticate,
 				Target: as(map[string]any{"username": "rejected", "tls": "disable"})},
-			{Name: "a server that wants the password in the clear", Code: connection.TLSRequired, Step: connection.Authenticate,
+			{Name: "a server that wants the password in the clear", Code: connection.TLSRequired,
+				Step:   connection.Authenticate,
 				Target: as(map[string]any{"username": "cleartext", "tls": "disable"})},
-			{Name: "an unknown database", Code: connection.DatabaseNotFound, Step: connection.Database, Target: as(map[string]any{"database": "nothing"})},
-			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read, Target: as(map[string]any{"username": "stranger"})},
-			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil), Call: contract.Previewing(ref("what_is_not_read"))},
-			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil), Call: contract.Previewing(ref("Kinds"))},
-			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil), Call: contract.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
-			{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil), Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-				_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
-				var n int
-				if s, failed := start(); failed != nil || s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
-					return fmt.Errorf("%d rows were written, %v", n, err)
-				}
-				return err
-			}},
-			{Name: "a user without connections left", Code: connection.TooManyConnections, Step: connection.Authenticate,
+			{Name: "an unknown database", Code: connection.DatabaseNotFound, Step: connection.Database,
+				Target: as(map[string]any{"database": "nothing"})},
+			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read,
+				Target: as(map[string]any{"username": "stranger"})},
+			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil),
+				Call: contract.Previewing(ref("what_is_not_read"))},
+			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil),
+				Call: contract.Previewing(ref("Kinds"))},
+			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
+				Call: contract.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
+			{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil),
+				Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+					_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
+					var n int
+					if s, failed := start(); failed != nil ||
+						s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
+						return fmt.Errorf("%d rows were written, %v", n, err)
+					}
+					return err
+				}},
+			{Name: "a user without connections left", Code: connection.TooManyConnections,
+				Step:   connection.Authenticate,
 				Target: as(map[string]any{"username": "crowded"})},
-			{Name: "a full server", Code: connection.TooManyConnections, Step: connection.Authenticate, Target: fullServer},
-			{Name: "a server that is shutting down", Code: connection.ServerStarting, Step: connection.Authenticate, Target: endingServer},
-			{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: func(t *testing.T) ports.Target {
-				to := shared(t).target(t, nil)
-				to.Limits.Statement = 50 * time.Millisecond
-				return to
-			}, Call: contract.Previewing(ref("slow"))},
-			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: func(t *testing.T) ports.Target {
-				to := shared(t).target(t, nil)
-				to.Limits.Bytes = 16 << 10
-				return to
-			}, Call: contract.Previewing(ref("wide"))},
-			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil), Call: contract.Previewing(ref("costly"))},
+			{Name: "a full server", Code: connection.TooManyConnections, Step: connection.Authenticate,
+				Target: fullServer},
+			{Name: "a server that is shutting down", Code: connection.ServerStarting, Step: connection.Authenticate,
+				Target: endingServer},
+			{Name: "a view that takes too long", Code: connection.QueryTimeout,
+				Target: func(t *testing.T) ports.Target {
+					to := shared(t).target(t, nil)
+					to.Limits.Statement = 50 * time.Millisecond
+					return to
+				}, Call: contract.Previewing(ref("slow"))},
+			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
+				Target: func(t *testing.T) ports.Target {
+					to := shared(t).target(t, nil)
+					to.Limits.Bytes = 16 << 10
+					return to
+				}, Call: contract.Previewing(ref("wide"))},
+			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil),
+				Call: contract.Previewing(ref("costly"))},
 		}),
 		Never: map[connection.Code]string{
-			connection.UnsupportedVersion: "PostgreSQL 15 speaks the protocol's version 3.0; a scripted server stages it",
-			connection.Internal:           "it means a bug of ours",
+			connection.UnsupportedVersion: "PostgreSQL 15 speaks the protocol's version 3.0; a scripted server " +
+				"stages it",
+			connection.Internal: "it means a bug of ours",
 		},
 		Sessions: func(t *testing.T) int {
 			var n int
-			if err := shared(t).admin.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader'`).Scan(&n); err != nil {
+			if err := shared(t).admin.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader'`).Scan(
+				&n); err != nil {
 				t.Fatal(err)
 			}
 			return n

@@ -38,7 +38,8 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 	return postgres.New(func(to ports.Target, end time.Time) warehouse.Network {
 		return egress.New(egress.Rules{
-			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end,
+			Bytes: to.Limits.Bytes, Resolve: lookup,
 		})
 	})
 }
@@ -73,7 +74,8 @@ func encode(messages ...pgproto3.BackendMessage) (all []byte) {
 
 // welcome lets anybody in.
 func welcome() []byte {
-	return encode(&pgproto3.AuthenticationOk{}, &pgproto3.ParameterStatus{Name: "server_version", Value: "15"}, &pgproto3.ReadyForQuery{TxStatus: 'I'})
+	return encode(&pgproto3.AuthenticationOk{}, &pgproto3.ParameterStatus{Name: "server_version", Value: "15"},
+		&pgproto3.ReadyForQuery{TxStatus: 'I'})
 }
 
 // say reads the client's first message and answers.
@@ -94,12 +96,14 @@ func scripts(t *testing.T) []contract.HostileScript {
 	secured := func(to ports.Target) ports.Target {
 		c := to.Credential
 		to.Credential = contract.HostTarget(t, connection.Postgres, map[string]any{
-			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full", "tls_ca": authority.PEM,
+			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full",
+			"tls_ca": authority.PEM,
 		}, nil).Credential
 		return to
 	}
 	described := encode(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
-		{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1}, {Name: []byte("v"), DataTypeOID: 25, DataTypeSize: -1},
+		{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1},
+		{Name: []byte("v"), DataTypeOID: 25, DataTypeSize: -1},
 	}})
 	large := []connection.Code{connection.ResponseTooLarge}
 	foreign := []connection.Code{connection.NotThisDatabase}
@@ -112,22 +116,30 @@ func scripts(t *testing.T) []contract.HostileScript {
 			b := make([]byte, 4096)
 			n, _ := c.Read(b)
 			_, nonce, _ := strings.Cut(string(b[:n]), "r=")
-			_, _ = c.Write(encode(&pgproto3.AuthenticationSASLContinue{Data: []byte("r=" + nonce + "x,s=c2FsdA==,i=" + iterations)}))
+			_, _ = c.Write(encode(&pgproto3.AuthenticationSASLContinue{
+				Data: []byte("r=" + nonce + "x,s=c2FsdA==,i=" + iterations)}))
 			hold(c)
 		}
 	}
 	return []contract.HostileScript{
-		{Name: "it claims an error of 2 GB", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, message('E', 1<<31-1, nil)); contract.Forever(c, make([]byte, 4096)) }},
-		{Name: "it claims a negative length", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, []byte{'E', 0xff, 0xff, 0xff, 0xff}); hold(c) }},
+		{Name: "it claims an error of 2 GB", Plain: true, Codes: foreign,
+			Serve: func(c io.ReadWriter) {
+				say(c, message('E', 1<<31-1, nil))
+				contract.Forever(c, make([]byte, 4096))
+			}},
+		{Name: "it claims a negative length", Plain: true, Codes: foreign,
+			Serve: func(c io.ReadWriter) { say(c, []byte{'E', 0xff, 0xff, 0xff, 0xff}); hold(c) }},
 		{Name: "it asks for 2^31 rounds of SCRAM", Plain: true, Codes: refused, Serve: scram("2147483647")},
-		{Name: "it asks for a password in the clear", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: func(c io.ReadWriter) {
-			say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
-			hold(c)
-		}},
-		{Name: "it asks for a way to sign in that there is not", Plain: true, Codes: refused, Serve: func(c io.ReadWriter) {
-			say(c, encode(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"PLAIN"}}))
-			hold(c)
-		}},
+		{Name: "it asks for a password in the clear", Plain: true, Codes: []connection.Code{connection.AuthRejected},
+			Serve: func(c io.ReadWriter) {
+				say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
+				hold(c)
+			}},
+		{Name: "it asks for a way to sign in that there is not", Plain: true, Codes: refused,
+			Serve: func(c io.ReadWriter) {
+				say(c, encode(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"PLAIN"}}))
+				hold(c)
+			}},
 		{Name: "it asks for our password over TLS", Codes: late, To: secured, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
 			contract.OverTLS(serverTLS, func(c io.ReadWriter) {
@@ -153,12 +165,15 @@ func scripts(t *testing.T) []contract.HostileScript {
 			say(c, encode(&pgproto3.AuthenticationOk{}))
 			contract.Forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
 		}},
-		{Name: "it gives notice for ever", Codes: append(large, connection.ConnectTimeout), Serve: func(c io.ReadWriter) {
-			say(c, encode(&pgproto3.AuthenticationOk{}))
-			contract.Forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
-		}},
-		{Name: "it lets us in and says no more", Codes: late, Serve: func(c io.ReadWriter) { say(c, encode(&pgproto3.AuthenticationOk{})); hold(c) }},
-		{Name: "it says no more after the welcome", Codes: late, Serve: func(c io.ReadWriter) { say(c, welcome()); hold(c) }},
+		{Name: "it gives notice for ever", Codes: append(large, connection.ConnectTimeout),
+			Serve: func(c io.ReadWriter) {
+				say(c, encode(&pgproto3.AuthenticationOk{}))
+				contract.Forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
+			}},
+		{Name: "it lets us in and says no more", Codes: late,
+			Serve: func(c io.ReadWriter) { say(c, encode(&pgproto3.AuthenticationOk{})); hold(c) }},
+		{Name: "it says no more after the welcome", Codes: late,
+			Serve: func(c io.ReadWriter) { say(c, welcome()); hold(c) }},
 		{Name: "it resets in the middle of the greeting", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
 			say(c, welcome()[:12])
 			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
@@ -169,57 +184,73 @@ func scripts(t *testing.T) []contract.HostileScript {
 			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
-			begun(c, append(described, message('D', 100<<20, binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))...))
+			begun(c, append(described, message('D', 100<<20,
+				binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))...))
 			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, described)
-			contract.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}), 256))
+			contract.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}),
+				256))
 		}},
 		{Name: "it sends an empty answer", Codes: foreign, Serve: func(c io.ReadWriter) {
-			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})...))
+			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")},
+				&pgproto3.ReadyForQuery{TxStatus: 'T'})...))
 			hold(c)
 		}},
-		{Name: "it answers only the first of our statements", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
-			begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
-				&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})))
-			hold(c)
-		}},
-		{Name: "it fails after the first of our statements", Plain: true, Codes: []connection.Code{connection.QueryTimeout}, Serve: func(c io.ReadWriter) {
-			begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
-				&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ErrorResponse{Severity: "ERROR", Code: "57014"}, &pgproto3.ReadyForQuery{TxStatus: 'E'})))
-			hold(c)
-		}},
-		{Name: "it says that it speaks another version", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: func(c io.ReadWriter) {
-			say(c, encode(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "0A000", Message: "unsupported frontend protocol"}))
-			hold(c)
-		}},
-		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
-			say(c, []byte{'S'})
-			say(c, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
-			hold(c)
-		}},
-		{Name: "it offers TLS and says no more", To: secured, Codes: late, Serve: func(c io.ReadWriter) { say(c, []byte{'S'}); hold(c) }},
-		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) { say(c, []byte{'S'}) }},
-		{Name: "it offers TLS and words behind it", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
-			say(c, append([]byte{'S'}, welcome()...))
-			hold(c)
-		}},
-		{Name: "it has TLS of another authority", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUntrusted}, Serve: func(c io.ReadWriter) {
-			say(c, []byte{'S'})
-			contract.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)(c)
-		}},
-		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
-			old := serverTLS.Clone()
-			old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
-			say(c, []byte{'S'})
-			contract.OverTLS(old, hold)(c)
-		}},
-		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign, Serve: func(c io.ReadWriter) {
-			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
-			hold(c)
-		}},
-		{Name: "it has no TLS", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) { say(c, []byte{'N'}); hold(c) }},
+		{Name: "it answers only the first of our statements", Plain: true, Codes: foreign,
+			Serve: func(c io.ReadWriter) {
+				begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
+					&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})))
+				hold(c)
+			}},
+		{Name: "it fails after the first of our statements", Plain: true,
+			Codes: []connection.Code{connection.QueryTimeout}, Serve: func(c io.ReadWriter) {
+				begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
+					&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")},
+					&pgproto3.ErrorResponse{Severity: "ERROR", Code: "57014"}, &pgproto3.ReadyForQuery{TxStatus: 'E'})))
+				hold(c)
+			}},
+		{Name: "it says that it speaks another version", Plain: true,
+			Codes: []connection.Code{connection.UnsupportedVersion}, Serve: func(c io.ReadWriter) {
+				say(c, encode(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "0A000",
+					Message: "unsupported frontend protocol"}))
+				hold(c)
+			}},
+		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured,
+			Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
+				say(c, []byte{'S'})
+				say(c, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+				hold(c)
+			}},
+		{Name: "it offers TLS and says no more", To: secured, Codes: late,
+			Serve: func(c io.ReadWriter) { say(c, []byte{'S'}); hold(c) }},
+		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
+			Serve: func(c io.ReadWriter) { say(c, []byte{'S'}) }},
+		{Name: "it offers TLS and words behind it", Plain: true, To: secured,
+			Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
+				say(c, append([]byte{'S'}, welcome()...))
+				hold(c)
+			}},
+		{Name: "it has TLS of another authority", Plain: true, To: secured,
+			Codes: []connection.Code{connection.TLSUntrusted}, Serve: func(c io.ReadWriter) {
+				say(c, []byte{'S'})
+				contract.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)(c)
+			}},
+		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
+			Serve: func(c io.ReadWriter) {
+				old := serverTLS.Clone()
+				old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+				say(c, []byte{'S'})
+				contract.OverTLS(old, hold)(c)
+			}},
+		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign,
+			Serve: func(c io.ReadWriter) {
+				_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
+				hold(c)
+			}},
+		{Name: "it has no TLS", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
+			Serve: func(c io.ReadWriter) { say(c, []byte{'N'}); hold(c) }},
 		{Name: "it drips TLS", To: secured, Codes: late, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
 			for _, b := range append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 0x4000)...) {

@@ -47,10 +47,12 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 	if !isText(ref.Schema) || !isText(ref.Name) {
 		return nil, connection.TableNotFound
 	}
-	rows, err := s.ask(statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(b.typname, y.typname)::text, NOT a.attnotnull
+	rows, err := s.ask(statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
+		coalesce(b.typname, y.typname)::text, NOT a.attnotnull
 		FROM (SELECT t.oid, ` + readable + ` AS readable FROM (` + selectOurs + ` AND n.nspname = $1::text::name AND c.relname = $2::text::name OFFSET 0) t
 			WHERE t.schema = $1::text AND t.name = $2::text OFFSET 0) t
-		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+		AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
 		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxColumns), []string{ref.Schema, ref.Name}})()
 	if err != nil {
@@ -70,7 +72,8 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 			return nil, nil
 		}
 		columns = append(columns, connection.Column{
-			Name: string(row[1]), DatabaseType: string(row[2]), Type: typeOf(string(row[3])), Nullable: string(row[4]) == "t",
+			Name: string(row[1]), DatabaseType: string(row[2]), Type: typeOf(string(row[3])),
+			Nullable: string(row[4]) == "t",
 		})
 	}
 	return columns, nil

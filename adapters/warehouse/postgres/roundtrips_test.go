@@ -66,7 +66,8 @@ func TestRoundTrips(t *testing.T) {
 		}
 		return trips.Load()
 	}
-	config, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require", s.port, contract.WarehouseCanary))
+	config, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres "+
+		"sslmode=require", s.port, contract.WarehouseCanary))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,9 @@ func TestRoundTrips(t *testing.T) {
 		_, err = c.Exec(t.Context(), "SELECT 1").ReadAll()
 		return err
 	})
-	w := postgres.New(func(to ports.Target, end time.Time) warehouse.Network { return counting{guard(to, end), &trips} })
+	w := postgres.New(func(to ports.Target, end time.Time) warehouse.Network {
+		return counting{guard(to, end), &trips}
+	})
 	for name, tt := range map[string]struct {
 		more int64
 		call func() error

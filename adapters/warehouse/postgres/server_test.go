@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -54,7 +55,8 @@ ALTER ROLE reader SET temp_file_limit = '64kB';
 ALTER ROLE reader SET work_mem = '64kB';
 CREATE SCHEMA shop;
 CREATE DOMAIN shop.grade AS integer;
-CREATE TABLE shop.kinds (id bigint PRIMARY KEY, name text NOT NULL, price numeric(10,2), rate double precision, sold boolean,
+CREATE TABLE shop.kinds (id bigint PRIMARY KEY, name text NOT NULL, price numeric(10,2), rate double precision,
+sold boolean,
 	born date, at timestamptz, doc jsonb, raw bytea, tags text[], grade shop.grade, code varchar(10));
 INSERT INTO shop.kinds VALUES
 	(1, 'Ada', 12.50, 0.5, true, '1815-12-10', '2026-01-02 03:04:05+00', '{"a": 1}', '\x00ff', '{x,y}', 7, 'a'),
@@ -73,11 +75,13 @@ INSERT INTO shop.half VALUES ('o', 'c');
 CREATE VIEW shop.slow AS SELECT pg_sleep(30)::text AS never;
 CREATE VIEW shop.costly AS SELECT i FROM generate_series(1, 200000) AS i ORDER BY i DESC;
 CREATE TABLE shop.written (id integer);
-CREATE FUNCTION shop.note() RETURNS integer LANGUAGE sql VOLATILE SECURITY DEFINER AS 'INSERT INTO shop.written VALUES (1) RETURNING id';
+CREATE FUNCTION shop.note() RETURNS integer LANGUAGE sql VOLATILE SECURITY DEFINER AS
+'INSERT INTO shop.written VALUES (1) RETURNING id';
 CREATE VIEW shop.writing AS SELECT shop.note() AS id;
 GRANT SELECT ON shop.writing TO reader;
 GRANT USAGE ON SCHEMA shop TO reader, writer, stranger, only_tls, cleartext;
-GRANT SELECT ON shop.kinds, shop.empty, shop."a ""strange"" name; DROP TABLE shop.kinds", shop.seen, shop.stored, shop.parts, shop.slow, shop.costly, shop.wide TO reader, writer;
+GRANT SELECT ON shop.kinds, shop.empty, shop."a ""strange"" name; DROP TABLE shop.kinds", shop.seen, shop.stored,
+shop.parts, shop.slow, shop.costly, shop.wide TO reader, writer;
 GRANT SELECT ON shop.kinds TO only_tls, cleartext;
 GRANT SELECT (open) ON shop.half TO reader;
 GRANT INSERT ON shop.empty TO writer;
@@ -106,7 +110,8 @@ func startServer() (*server, error) {
 		wide[i] = fmt.Sprintf("c%d text DEFAULT repeat('%d', 300)", i, i%10)
 	}
 	statements := strings.Replace(fmt.Sprintf(sample, contract.WarehouseCanary), "CREATE VIEW shop.seen",
-		"CREATE TABLE shop.wide ("+strings.Join(wide, ", ")+"); INSERT INTO shop.wide DEFAULT VALUES; CREATE VIEW shop.seen", 1)
+		"CREATE TABLE shop.wide ("+strings.Join(wide, ", ")+"); INSERT INTO shop.wide DEFAULT VALUES; CREATE VIEW "+
+			"shop.seen", 1)
 	for _, statement := range strings.Split(statements, ";\n") {
 		if _, err := s.admin.Exec(statement); err != nil {
 			return nil, fmt.Errorf("%.60s: %w", statement, err)
@@ -139,7 +144,8 @@ func port(address string) uint16 {
 // small starts a server without TLS with four connections, three of them the superuser's.
 func small(t *testing.T) *server {
 	t.Helper()
-	started, err := services.StartPostgresWith(map[string]string{"max_connections": "4", "superuser_reserved_connections": "3"}, nil)
+	started, err := services.StartPostgresWith(map[string]string{"max_connections": "4",
+		"superuser_reserved_connections": "3"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +201,7 @@ func endingServer(t *testing.T) ports.Target {
 	to := s.target(t, map[string]any{"tls": "disable"})
 	// It takes note of the signal a moment later.
 	for begun := time.Now(); direct(t).Probe(t.Context(), to).Failure() != connection.ServerStarting; {
-		if time.Since(begun) > 5*time.Second {
+		if time.Since(begun) > proof.Patience {
 			t.Fatal("the server does not stop")
 		}
 	}

@@ -44,7 +44,8 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
 			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}
-		if errors.Is(err, connection.AuthRejected) && to.Credential.TLSMode() == connection.Disable && wantsTLS(starting, n, to) {
+		if errors.Is(err, connection.AuthRejected) && to.Credential.TLSMode() == connection.Disable &&
+			wantsTLS(starting, n, to) {
 			err = connection.TLSRequired
 		}
 		return nil, unlessCanceled(ctx, err)

@@ -20,7 +20,8 @@ func (s *session) Read(server *connection.Server) error {
 }
 
 // reading are the privileges that let nothing be changed.
-var reading = []string{"USAGE", "SELECT", "REFERENCES", "MONITOR", "OPERATE", "READ", "REFERENCE_USAGE", "IMPORTED PRIVILEGES"}
+var reading = []string{"USAGE", "SELECT", "REFERENCES", "MONITOR", "OPERATE", "READ", "REFERENCE_USAGE",
+	"IMPORTED PRIVILEGES"}
 
 // CanWrite reports whether the role itself was granted more than reading. Of roles within it the command
 // tells no more than that they are there.
@@ -56,9 +57,11 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	if !isText(q.After.Schema) || !isText(q.After.Name) {
 		return nil, nil
 	}
-	rows, err := s.query(`SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TO_VARCHAR(COALESCE(ROW_COUNT, -1)) FROM `+s.catalogue("TABLES")+`
+	rows, err := s.query(`SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TO_VARCHAR(COALESCE(ROW_COUNT, -1)) FROM `+
+		s.catalogue("TABLES")+`
 		WHERE TABLE_SCHEMA <> 'INFORMATION_SCHEMA' AND (TABLE_SCHEMA > ? OR TABLE_SCHEMA = ? AND TABLE_NAME > ?)
-		ORDER BY TABLE_SCHEMA, TABLE_NAME LIMIT `+strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)), q.After.Schema, q.After.Schema, q.After.Name)
+		ORDER BY TABLE_SCHEMA, TABLE_NAME
+		LIMIT `+strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)), q.After.Schema, q.After.Schema, q.After.Name)
 	if err != nil {
 		return nil, err
 	}

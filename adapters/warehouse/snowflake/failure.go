@@ -40,11 +40,12 @@ var states = map[string]connection.Code{
 
 // statuses maps the statuses of responses with an unknown code.
 var statuses = map[int]connection.Code{
-	http.StatusAccepted:           connection.QueryTimeout, // it works on; its own limit ends it
-	http.StatusUnauthorized:       connection.AuthFailed,
-	http.StatusForbidden:          connection.AuthRejected,
-	http.StatusRequestTimeout:     connection.QueryTimeout,
-	http.StatusTooManyRequests:    connection.TooManyConnections, // statements at a time, which the API has in their place
+	http.StatusAccepted:       connection.QueryTimeout, // it works on; its own limit ends it
+	http.StatusUnauthorized:   connection.AuthFailed,
+	http.StatusForbidden:      connection.AuthRejected,
+	http.StatusRequestTimeout: connection.QueryTimeout,
+	// statements at a time, which the API has in their place
+	http.StatusTooManyRequests:    connection.TooManyConnections,
 	http.StatusServiceUnavailable: connection.ServerStarting,
 	http.StatusGatewayTimeout:     connection.QueryTimeout,
 }

@@ -26,13 +26,15 @@ import (
 )
 
 // hosted has a server of the test's in Snowflake's place.
-var hosted = contract.Hosted{Kind: connection.Snowflake, NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-	return snowflake.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
-		return egress.New(egress.Rules{
-			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
-		})
-	}, roots, contract.StandIn)
-}}
+var hosted = contract.Hosted{Kind: connection.Snowflake,
+	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+		return snowflake.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+			return egress.New(egress.Rules{
+				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
+				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+			})
+		}, roots, contract.StandIn)
+	}}
 
 func TestMain(m *testing.M) { hosted.Main(m) }
 
@@ -41,7 +43,8 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	// The suite's canary is in a header of the PEM. Such headers are free text of the author.
 	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+contract.WarehouseCanary+"\n\n", 1)
-	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL", "username": "reader", "private_key": pem}
+	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL",
+		"username": "reader", "private_key": pem}
 	return contract.HostTarget(t, connection.Snowflake, fields, changes)
 }
 
@@ -57,18 +60,28 @@ var kinds = []struct {
 	shown  connection.Column
 	values [3]*string
 }{
-	{[5]string{"ID", "NUMBER", "NO", "38", "0"}, connection.Column{Name: "ID", DatabaseType: "NUMBER(38,0)", Type: connection.Integer}, [3]*string{text("1"), text("2"), text("3")}},
+	{[5]string{"ID", "NUMBER", "NO", "38", "0"}, connection.Column{Name: "ID", DatabaseType: "NUMBER(38,0)",
+		Type: connection.Integer}, [3]*string{text("1"), text("2"), text("3")}},
 	{[5]string{"NAME", "TEXT", "NO"}, connection.Column{Name: "NAME", DatabaseType: "TEXT", Type: connection.Text},
 		[3]*string{text("Ada"), text(strings.Repeat("é", connection.MaxCell)), text("tab\t\"quote\"")}},
-	{[5]string{"PRICE", "NUMBER", "YES", "10", "2"}, connection.Column{Name: "PRICE", DatabaseType: "NUMBER(10,2)", Type: connection.Number, Nullable: true}, [3]*string{text("12.50"), nil, text("-1.00")}},
-	{[5]string{"RATE", "FLOAT", "YES"}, connection.Column{Name: "RATE", DatabaseType: "FLOAT", Type: connection.Number, Nullable: true}, [3]*string{text("0.5"), nil, text("NaN")}},
-	{[5]string{"SOLD", "BOOLEAN", "YES"}, connection.Column{Name: "SOLD", DatabaseType: "BOOLEAN", Type: connection.Boolean, Nullable: true}, [3]*string{text("true"), nil, text("false")}},
-	{[5]string{"BORN", "DATE", "YES"}, connection.Column{Name: "BORN", DatabaseType: "DATE", Type: connection.Date, Nullable: true}, [3]*string{text("1815-12-10"), nil, text("9999-12-31")}},
-	{[5]string{"AT", "TIMESTAMP_TZ", "YES"}, connection.Column{Name: "AT", DatabaseType: "TIMESTAMP_TZ", Type: connection.DateTime, Nullable: true}, [3]*string{text("2026-01-02 03:04:05.000 +00:00"), nil, nil}},
-	{[5]string{"THERE", "TIMESTAMP_NTZ", "YES"}, connection.Column{Name: "THERE", DatabaseType: "TIMESTAMP_NTZ", Type: connection.DateTime, Nullable: true}, [3]*string{text("2026-01-02 03:04:05.000"), nil, nil}},
-	{[5]string{"DOC", "VARIANT", "YES"}, connection.Column{Name: "DOC", DatabaseType: "VARIANT", Type: connection.JSON, Nullable: true}, [3]*string{text(`{"a":1}`), nil, text("null")}},
-	{[5]string{"RAW", "BINARY", "YES"}, connection.Column{Name: "RAW", DatabaseType: "BINARY", Type: connection.Text, Nullable: true}, [3]*string{text("0x00ff"), nil, text("0x")}},
-	{[5]string{"SPOT", "GEOGRAPHY", "YES"}, connection.Column{Name: "SPOT", DatabaseType: "GEOGRAPHY", Type: connection.Text, Nullable: true}, [3]*string{text("POINT(1 2)"), nil, nil}},
+	{[5]string{"PRICE", "NUMBER", "YES", "10", "2"}, connection.Column{Name: "PRICE", DatabaseType: "NUMBER(10,2)",
+		Type: connection.Number, Nullable: true}, [3]*string{text("12.50"), nil, text("-1.00")}},
+	{[5]string{"RATE", "FLOAT", "YES"}, connection.Column{Name: "RATE", DatabaseType: "FLOAT", Type: connection.Number,
+		Nullable: true}, [3]*string{text("0.5"), nil, text("NaN")}},
+	{[5]string{"SOLD", "BOOLEAN", "YES"}, connection.Column{Name: "SOLD", DatabaseType: "BOOLEAN",
+		Type: connection.Boolean, Nullable: true}, [3]*string{text("true"), nil, text("false")}},
+	{[5]string{"BORN", "DATE", "YES"}, connection.Column{Name: "BORN", DatabaseType: "DATE", Type: connection.Date,
+		Nullable: true}, [3]*string{text("1815-12-10"), nil, text("9999-12-31")}},
+	{[5]string{"AT", "TIMESTAMP_TZ", "YES"}, connection.Column{Name: "AT", DatabaseType: "TIMESTAMP_TZ",
+		Type: connection.DateTime, Nullable: true}, [3]*string{text("2026-01-02 03:04:05.000 +00:00"), nil, nil}},
+	{[5]string{"THERE", "TIMESTAMP_NTZ", "YES"}, connection.Column{Name: "THERE", DatabaseType: "TIMESTAMP_NTZ",
+		Type: connection.DateTime, Nullable: true}, [3]*string{text("2026-01-02 03:04:05.000"), nil, nil}},
+	{[5]string{"DOC", "VARIANT", "YES"}, connection.Column{Name: "DOC", DatabaseType: "VARIANT", Type: connection.JSON,
+		Nullable: true}, [3]*string{text(`{"a":1}`), nil, text("null")}},
+	{[5]string{"RAW", "BINARY", "YES"}, connection.Column{Name: "RAW", DatabaseType: "BINARY", Type: connection.Text,
+		Nullable: true}, [3]*string{text("0x00ff"), nil, text("0x")}},
+	{[5]string{"SPOT", "GEOGRAPHY", "YES"}, connection.Column{Name: "SPOT", DatabaseType: "GEOGRAPHY",
+		Type: connection.Text, Nullable: true}, [3]*string{text("POINT(1 2)"), nil, nil}},
 }
 
 // newServer holds the suite's sample.
@@ -77,14 +90,16 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 	s := fixture.NewSnowflake(t, authority.ServerTLS(t, "127.0.0.1"))
 	n := func(i int) *int { return &i }
 	id := [][5]string{{"ID", "NUMBER", "YES", "38", "0"}}
-	all := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "KINDS", Type: "BASE TABLE", Rows: n(3), Values: make([][]*string, 3)}
+	all := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "KINDS", Type: "BASE TABLE", Rows: n(3),
+		Values: make([][]*string, 3)}
 	for _, k := range kinds {
 		all.Columns = append(all.Columns, k.column)
 		for i := range all.Values {
 			all.Values[i] = append(all.Values[i], k.values[i])
 		}
 	}
-	wide := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "WIDE", Type: "BASE TABLE", Rows: n(1), Values: make([][]*string, 1)}
+	wide := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "WIDE", Type: "BASE TABLE", Rows: n(1),
+		Values: make([][]*string, 1)}
 	for i := range connection.MaxColumns + 50 {
 		wide.Columns = append(wide.Columns, [5]string{fmt.Sprintf("C%d", i), "TEXT", "YES"})
 		wide.Values[0] = append(wide.Values[0], text(strings.Repeat(strconv.Itoa(i%10), 300)))
@@ -94,7 +109,8 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 	}
 	s.Databases["SHOP"] = []fixture.SnowflakeTable{
 		wide, all,
-		{Schema: "PUBLIC", Name: strange, Type: "BASE TABLE", Rows: n(1), Columns: [][5]string{{`a "col", b?`, "TEXT", "YES"}}, Values: [][]*string{{text("here")}}},
+		{Schema: "PUBLIC", Name: strange, Type: "BASE TABLE", Rows: n(1),
+			Columns: [][5]string{{`a "col", b?`, "TEXT", "YES"}}, Values: [][]*string{{text("here")}}},
 		{Schema: "PUBLIC", Name: "EMPTY", Type: "BASE TABLE", Rows: n(0), Columns: id},
 		{Schema: "PUBLIC", Name: "KEPT", Type: "MATERIALIZED VIEW", Rows: n(3), Columns: id},
 		{Schema: "PUBLIC", Name: "AFAR", Type: "EXTERNAL TABLE", Columns: id},
@@ -103,7 +119,8 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 	}
 	s.Databases["CLOSED"] = nil
 	user := func(name string, change func(*fixture.SnowflakeUser)) {
-		u := &fixture.SnowflakeUser{Key: &hosted.Key.PublicKey, Databases: []string{"SHOP"}, Grants: []string{"USAGE", "SELECT"}}
+		u := &fixture.SnowflakeUser{Key: &hosted.Key.PublicKey, Databases: []string{"SHOP"},
+			Grants: []string{"USAGE", "SELECT"}}
 		change(u)
 		s.Users[name] = u
 	}
@@ -111,8 +128,10 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 	user("WRITER", func(u *fixture.SnowflakeUser) { u.Grants = append(u.Grants, "INSERT") })
 	user("SHY", func(u *fixture.SnowflakeUser) { u.Grants = nil })
 	for name, f := range map[string]fixture.SnowflakeUser{
-		"LOCKED": {Status: 401, Code: "390102"}, "FAR": {Status: 403, Code: "390422"}, "CROWDED": {Status: 429, Code: "390508"}, "EARLY": {Status: 503, Code: "390506"},
-		"SPENT": {Status: 422, Code: "090073", State: "57P03"}, "NEW": {Status: 422, Code: "001003", State: "42000"}, "CONFUSED": {Status: 418},
+		"LOCKED": {Status: 401, Code: "390102"}, "FAR": {Status: 403, Code: "390422"},
+		"CROWDED": {Status: 429, Code: "390508"}, "EARLY": {Status: 503, Code: "390506"},
+		"SPENT": {Status: 422, Code: "090073", State: "57P03"}, "NEW": {Status: 422, Code: "001003", State: "42000"},
+		"CONFUSED":  {Status: 418},
 		"ELSEWHERE": {Status: 422, Code: "390201", State: "08004"},
 	} {
 		user(name, func(u *fixture.SnowflakeUser) { u.Status, u.Code, u.State = f.Status, f.Code, f.State })
@@ -151,9 +170,12 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Kind: connection.Snowflake, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "OTHER", Name: "KINDS"}, Kind: connection.View, RowEstimate: -1},
-			table("AFAR", connection.ExternalTable, -1), table("CLOSED", connection.View, -1), table("EMPTY", connection.BaseTable, 0),
-			table("KEPT", connection.MaterializedView, 3), table("KINDS", connection.BaseTable, 3), table("LEADS_NOWHERE", connection.View, -1),
-			table("SLOW", connection.View, -1), table("UNSELECTED", connection.View, -1), table("WIDE", connection.BaseTable, 1), table(strange, connection.BaseTable, 1),
+			table("AFAR", connection.ExternalTable, -1), table("CLOSED", connection.View, -1),
+			table("EMPTY", connection.BaseTable, 0),
+			table("KEPT", connection.MaterializedView, 3), table("KINDS", connection.BaseTable, 3),
+			table("LEADS_NOWHERE", connection.View, -1),
+			table("SLOW", connection.View, -1), table("UNSELECTED", connection.View, -1),
+			table("WIDE", connection.BaseTable, 1), table(strange, connection.BaseTable, 1),
 		},
 		Previews: previews(),
 		Failures: failures(),
@@ -174,17 +196,20 @@ func previews() map[connection.TableRef]connection.Preview {
 		}
 	}
 	for i := range connection.MaxColumns {
-		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("C%d", i), DatabaseType: "TEXT", Type: connection.Text, Nullable: true})
+		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("C%d", i), DatabaseType: "TEXT",
+			Type: connection.Text, Nullable: true})
 		wide.Rows[0] = append(wide.Rows[0], text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell)))
 	}
 	return map[connection.TableRef]connection.Preview{
 		ref("KINDS"): all,
 		ref("WIDE"):  wide,
 		ref(strange): {
-			Columns: []connection.Column{{Name: `a "col", b?`, DatabaseType: "TEXT", Type: connection.Text, Nullable: true}},
-			Rows:    [][]*string{{text("here")}},
+			Columns: []connection.Column{{Name: `a "col", b?`, DatabaseType: "TEXT", Type: connection.Text,
+				Nullable: true}},
+			Rows: [][]*string{{text("here")}},
 		},
-		ref("EMPTY"): {Columns: []connection.Column{{Name: "ID", DatabaseType: "NUMBER(38,0)", Type: connection.Integer, Nullable: true}}},
+		ref("EMPTY"): {Columns: []connection.Column{{Name: "ID", DatabaseType: "NUMBER(38,0)", Type: connection.Integer,
+			Nullable: true}}},
 	}
 }
 
@@ -197,39 +222,59 @@ func failures() []contract.WarehouseFailure {
 	}
 	reads := as("reader", nil)
 	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
-		{Name: "an account that there is not", Code: connection.NotThisDatabase, Step: connection.Authenticate, Target: func(t *testing.T) ports.Target {
-			s := newServer(t, hosted.Authority)
-			s.Config.Handler = http.NotFoundHandler()
-			return target(t, portOf(s.Server), nil)
-		}},
-		{Name: "a user that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
-		{Name: "a user who is locked", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("locked", nil)},
-		{Name: "a user who may not come from here", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("far", nil)},
-		{Name: "a role that is not the user's", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("reader", map[string]any{"role": "NOT MINE"})},
-		{Name: "an unknown database", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as("reader", map[string]any{"database": "NOTHING"})},
-		{Name: "an unknown database, as some answers have it", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as("elsewhere", nil)},
-		{Name: "a database that the role may not use", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as("reader", map[string]any{"database": "CLOSED"})},
-		{Name: "an unknown warehouse", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as("reader", map[string]any{"warehouse": "NOTHING"})},
-		{Name: "a table that the role may see and not read", Code: connection.PermissionDenied, Target: reads, Call: preview("UNSELECTED")},
-		{Name: "a view that the role may not read", Code: connection.PermissionDenied, Target: reads, Call: preview("CLOSED")},
-		{Name: "a view of a dropped table", Code: connection.PermissionDenied, Target: reads, Call: preview("LEADS_NOWHERE")},
+		{Name: "an account that there is not", Code: connection.NotThisDatabase, Step: connection.Authenticate,
+			Target: func(t *testing.T) ports.Target {
+				s := newServer(t, hosted.Authority)
+				s.Config.Handler = http.NotFoundHandler()
+				return target(t, portOf(s.Server), nil)
+			}},
+		{Name: "a user that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate,
+			Target: as("nobody", nil)},
+		{Name: "a user who is locked", Code: connection.AuthRejected, Step: connection.Authenticate,
+			Target: as("locked", nil)},
+		{Name: "a user who may not come from here", Code: connection.AuthRejected, Step: connection.Authenticate,
+			Target: as("far", nil)},
+		{Name: "a role that is not the user's", Code: connection.AuthRejected, Step: connection.Authenticate,
+			Target: as("reader", map[string]any{"role": "NOT MINE"})},
+		{Name: "an unknown database", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database,
+			Target: as("reader", map[string]any{"database": "NOTHING"})},
+		{Name: "an unknown database, as some answers have it", Code: connection.DatabaseDeniedOrMissing,
+			Step: connection.Database, Target: as("elsewhere", nil)},
+		{Name: "a database that the role may not use", Code: connection.DatabaseDeniedOrMissing,
+			Step: connection.Database, Target: as("reader", map[string]any{"database": "CLOSED"})},
+		{Name: "an unknown warehouse", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database,
+			Target: as("reader", map[string]any{"warehouse": "NOTHING"})},
+		{Name: "a table that the role may see and not read", Code: connection.PermissionDenied, Target: reads,
+			Call: preview("UNSELECTED")},
+		{Name: "a view that the role may not read", Code: connection.PermissionDenied, Target: reads,
+			Call: preview("CLOSED")},
+		{Name: "a view of a dropped table", Code: connection.PermissionDenied, Target: reads,
+			Call: preview("LEADS_NOWHERE")},
 		{Name: "a table that there is not", Code: connection.TableNotFound, Target: reads, Call: preview("NOTHING")},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: reads, Call: preview("kinds")},
-		{Name: "a table of the catalogue", Code: connection.TableNotFound, Target: reads, Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: connection.TableRef{Schema: "INFORMATION_SCHEMA", Name: "TABLES"}, Rows: 1})
-			return err
-		}},
+		{Name: "a table of the catalogue", Code: connection.TableNotFound, Target: reads,
+			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+				_, err := w.Preview(ctx, to, connection.PreviewQuery{
+					Table: connection.TableRef{Schema: "INFORMATION_SCHEMA", Name: "TABLES"}, Rows: 1})
+				return err
+			}},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("SLOW")},
-		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: func(t *testing.T) ports.Target {
-			to := reads(t)
-			to.Limits.Bytes = 32 << 10
-			return to
-		}, Call: preview("WIDE")},
-		{Name: "a resource monitor that is spent", Code: connection.QuotaExceeded, Step: connection.Authenticate, Target: as("spent", nil)},
-		{Name: "an account with too much to do", Code: connection.TooManyConnections, Step: connection.Authenticate, Target: as("crowded", nil)},
-		{Name: "a service that is not ready", Code: connection.ServerStarting, Step: connection.Authenticate, Target: as("early", nil)},
-		{Name: "a server that does not read our statements", Code: connection.UnsupportedVersion, Step: connection.Authenticate, Target: as("new", nil)},
-		{Name: "an unknown error", Code: connection.Internal, Step: connection.Authenticate, Target: as("confused", nil)},
+		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
+			Target: func(t *testing.T) ports.Target {
+				to := reads(t)
+				to.Limits.Bytes = 32 << 10
+				return to
+			}, Call: preview("WIDE")},
+		{Name: "a resource monitor that is spent", Code: connection.QuotaExceeded, Step: connection.Authenticate,
+			Target: as("spent", nil)},
+		{Name: "an account with too much to do", Code: connection.TooManyConnections, Step: connection.Authenticate,
+			Target: as("crowded", nil)},
+		{Name: "a service that is not ready", Code: connection.ServerStarting, Step: connection.Authenticate,
+			Target: as("early", nil)},
+		{Name: "a server that does not read our statements", Code: connection.UnsupportedVersion,
+			Step: connection.Authenticate, Target: as("new", nil)},
+		{Name: "an unknown error", Code: connection.Internal, Step: connection.Authenticate,
+			Target: as("confused", nil)},
 	})
 }
 
@@ -259,14 +304,17 @@ func TestAccountsAreAtSnowflakesHosts(t *testing.T) {
 		}
 		claims, _ := fixture.VerifyJWT(token, func(map[string]any) *rsa.PublicKey { return &hosted.Key.PublicKey })
 		issuer, _ := claims["iss"].(string)
-		if claims["sub"] != want.issuer || !strings.HasPrefix(issuer, want.issuer+".SHA256:") || !fixture.Lasting(claims) {
+		if claims["sub"] != want.issuer || !strings.HasPrefix(issuer, want.issuer+".SHA256:") ||
+			!fixture.Lasting(claims) {
 			t.Errorf("%s: claims %v", account, claims)
 		}
 	}
 	for _, account := range []string{
-		"evil.example.com/", "evil.example.com#", "evil.example.com?", "evil.example.com:443", "a@evil.example.com", "a b", "..", ".a", "a.", "a..b", "-a", "a-", "a\n", "", "ａ", "a%2f", `a\b`,
+		"evil.example.com/", "evil.example.com#", "evil.example.com?", "evil.example.com:443", "a@evil.example.com",
+		"a b", "..", ".a", "a.", "a..b", "-a", "a-", "a\n", "", "ａ", "a%2f", `a\b`,
 	} {
-		text, err := json.Marshal(map[string]string{"account": account, "database": "D", "warehouse": "W", "username": "U", "private_key": hosted.KeyPEM(t)})
+		text, err := json.Marshal(map[string]string{"account": account, "database": "D", "warehouse": "W",
+			"username": "U", "private_key": hosted.KeyPEM(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,11 +13,13 @@ import (
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
 	over := hosted.OverTLS(t)
 	rows := func(n int, data string) string {
-		return contract.HTTPResponse("200 OK", "", fmt.Sprintf(`{"resultSetMetaData": {"numRows": %d}, "data": %s}`, n, data))
+		return contract.HTTPResponse("200 OK", "",
+			fmt.Sprintf(`{"resultSetMetaData": {"numRows": %d}, "data": %s}`, n, data))
 	}
 	welcome := rows(1, `[["9.1", "SHOP", "SMALL", "R"]]`)
 	says := func(name string, code connection.Code, answers ...string) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: over(contract.HTTPSays(answers...))}
+		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+			Serve: over(contract.HTTPSays(answers...))}
 	}
 	return contract.HostileHarness{
 		Open: open, Target: targetAt,
@@ -26,9 +28,12 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 			says("it has too few columns", connection.NotThisDatabase, rows(1, `[["9.1"]]`)),
 			says("it has no version", connection.NotThisDatabase, rows(1, `[[null, "SHOP", "SMALL", "R"]]`)),
 			says("it keeps rows back", connection.ResponseTooLarge, rows(2, `[["9.1", "SHOP", "SMALL", "R"]]`)),
-			says("it works on for ever", connection.ConnectTimeout, contract.HTTPResponse("202 Accepted", "", `{"code": "333334", "statementStatusUrl": "https://127.0.0.2:1/"}`)),
+			says("it works on for ever", connection.ConnectTimeout,
+				contract.HTTPResponse("202 Accepted", "",
+					`{"code": "333334", "statementStatusUrl": "https://127.0.0.2:1/"}`)),
 			says("its grants are cut short", connection.NotThisDatabase, welcome, rows(0, `[]`), rows(1, `[[]]`)),
-			says("it redirects the second statement", connection.NotThisDatabase, welcome, "HTTP/1.1 308 Permanent Redirect\r\nLocation: https://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n"),
+			says("it redirects the second statement", connection.NotThisDatabase, welcome,
+				"HTTP/1.1 308 Permanent Redirect\r\nLocation: https://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n"),
 		}),
 	}
 }

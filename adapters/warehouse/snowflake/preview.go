@@ -12,7 +12,8 @@ import (
 // Preview reads the columns of a table that the catalogue confirms, and some of its rows.
 func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
-	if ref.Schema == "" || ref.Schema == "INFORMATION_SCHEMA" || ref.Name == "" || !isText(ref.Schema) || !isText(ref.Name) {
+	if ref.Schema == "" || ref.Schema == "INFORMATION_SCHEMA" || ref.Name == "" || !isText(ref.Schema) ||
+		!isText(ref.Name) {
 		return p, connection.TableNotFound
 	}
 	var err error
@@ -29,7 +30,8 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	for i, c := range p.Columns {
 		list[i] = cell(c)
 	}
-	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` + quote(ref.Schema) + `.` + quote(ref.Name) +
+	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` +
+		quote(ref.Schema) + `.` + quote(ref.Name) +
 		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
 	if errors.Is(err, connection.TableNotFound) {
 		err = connection.PermissionDenied // it is there; what may not be read is said to be missing
@@ -43,7 +45,8 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 
 // columns lists a table's columns in their order; none if there is no such table.
 func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) {
-	rows, err := s.query(`SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, TO_VARCHAR(NUMERIC_PRECISION), TO_VARCHAR(NUMERIC_SCALE)
+	rows, err := s.query(`SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, TO_VARCHAR(NUMERIC_PRECISION),
+		TO_VARCHAR(NUMERIC_SCALE)
 		FROM `+s.catalogue("COLUMNS")+` WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxColumns), ref.Schema, ref.Name)
 	if err != nil {
 		return nil, err

@@ -36,11 +36,14 @@ type session struct {
 func (s *session) Close() { s.web.Close() }
 
 // open opens a session: it passes the steps up to and including database.
-func (p place) open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+func (p place) open(
+	ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace,
+) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
 	at := p.server(to.Credential.Text("account"))
-	web, err := warehouse.OpenWeb(starting, n, at.host, at.port, &tls.Config{ServerName: at.host, RootCAs: p.roots, MinVersion: tls.VersionTLS12}, trace)
+	web, err := warehouse.OpenWeb(starting, n, at.host, at.port,
+		&tls.Config{ServerName: at.host, RootCAs: p.roots, MinVersion: tls.VersionTLS12}, trace)
 	if err != nil {
 		if errors.Is(err, connection.TLSUnsupported) { // all of Snowflake's servers have it
 			err = connection.NotThisDatabase
@@ -60,7 +63,8 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 	if s.token, err = sign(s.to.Credential, time.Now()); err != nil {
 		return connection.Internal
 	}
-	rows, err := s.within(s.to.Limits.Connect, `SELECT CURRENT_VERSION(), CURRENT_DATABASE(), CURRENT_WAREHOUSE(), CURRENT_ROLE()`)
+	rows, err := s.within(s.to.Limits.Connect,
+		`SELECT CURRENT_VERSION(), CURRENT_DATABASE(), CURRENT_WAREHOUSE(), CURRENT_ROLE()`)
 	switch {
 	case errors.Is(err, connection.QueryTimeout):
 		return connection.ConnectTimeout
@@ -102,7 +106,8 @@ func sign(c connection.Credential, now time.Time) (string, error) {
 	account, _, _ := strings.Cut(c.Text("account"), ".") // without the region that is behind a locator
 	subject := strings.ToUpper(account + "." + c.Text(connection.FieldUsername))
 	return warehouse.SignJWT(key, "", map[string]any{
-		"iss": subject + ".SHA256:" + base64.StdEncoding.EncodeToString(sum[:]), "sub": subject, "iat": now.Unix(), "exp": now.Add(10 * time.Minute).Unix(),
+		"iss": subject + ".SHA256:" + base64.StdEncoding.EncodeToString(sum[:]), "sub": subject, "iat": now.Unix(),
+		"exp": now.Add(10 * time.Minute).Unix(),
 	})
 }
 
@@ -137,7 +142,8 @@ func (s *session) within(limit time.Duration, sql string, args ...string) ([][]*
 	defer cancel()
 	c := s.to.Credential
 	order := statement{
-		SQL: sql, Timeout: max(1, int(limit.Seconds())), Database: s.database, Warehouse: c.Text("warehouse"), Role: c.Text("role"),
+		SQL: sql, Timeout: max(1, int(limit.Seconds())), Database: s.database, Warehouse: c.Text("warehouse"),
+		Role:     c.Text("role"),
 		Bindings: map[string]binding{}, Parameters: map[string]string{"timezone": "UTC", "query_tag": "atrium"},
 	}
 	for i, a := range args {
@@ -147,7 +153,8 @@ func (s *session) within(limit time.Duration, sql string, args ...string) ([][]*
 	if err != nil {
 		return nil, connection.Internal
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+s.host+"/api/v2/statements", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+s.host+"/api/v2/statements",
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, connection.Internal
 	}

@@ -52,7 +52,8 @@ func preview(ctx context.Context, db *sql.Conn, ref connection.TableRef, rows in
 	}
 	var found int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_list
-		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name = ?`, ref.Name).Scan(&found); err != nil {
+		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+		AND name = ?`, ref.Name).Scan(&found); err != nil {
 		return p, classify(ctx, err)
 	}
 	if found != 1 {
@@ -79,7 +80,8 @@ func cell(c connection.Column) string {
 	if c.Type == connection.Boolean {
 		other = `CASE ` + name + ` WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE ` + other + ` END`
 	}
-	return `CASE typeof(` + name + `) WHEN 'blob' THEN hex(substr(` + name + `, 1, ` + most + ` / 2)) ELSE ` + other + ` END`
+	return `CASE typeof(` + name + `) WHEN 'blob' THEN hex(substr(` + name + `, 1, ` + most + ` / 2)) ELSE ` +
+		other + ` END`
 }
 
 func read(ctx context.Context, db *sql.Conn, query string, width int) (all [][]*string, err error) {
@@ -110,7 +112,8 @@ func read(ctx context.Context, db *sql.Conn, query string, width int) (all [][]*
 
 // columns lists a table's columns, generated ones included.
 func columns(ctx context.Context, db *sql.Conn, table string) (found []connection.Column, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 LIMIT ?`,
+	rows, err := db.QueryContext(ctx, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_xinfo(?, 'main')
+		WHERE hidden <> 1 LIMIT ?`,
 		table, connection.MaxColumns)
 	if err != nil {
 		return nil, classify(ctx, err)

@@ -35,7 +35,8 @@ func New(folder string) *Warehouse { return &Warehouse{folder: folder} }
 // Probe implements ports.Warehouse.
 func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := warehouse.NewTrace()
-	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS, connection.Authenticate} {
+	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS,
+		connection.Authenticate} {
 		trace.Skipped(step)
 	}
 	return trace.Report(w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
@@ -55,7 +56,9 @@ func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Repor
 }
 
 // Tables implements ports.Warehouse.
-func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (found []connection.Table, err error) {
+func (w *Warehouse) Tables(
+	ctx context.Context, to ports.Target, q connection.TableQuery,
+) (found []connection.Table, err error) {
 	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		found, err = tables(ctx, db, q)
 		return err
@@ -64,7 +67,9 @@ func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.Ta
 }
 
 // Preview implements ports.Warehouse. SQLite keeps no row counts, so that the estimate is unknown.
-func (w *Warehouse) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (p connection.Preview, err error) {
+func (w *Warehouse) Preview(
+	ctx context.Context, to ports.Target, q connection.PreviewQuery,
+) (p connection.Preview, err error) {
 	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
 		defer cancel()
@@ -75,7 +80,8 @@ func (w *Warehouse) Preview(ctx context.Context, to ports.Target, q connection.P
 }
 
 // withFile runs fn on the file that the credential names.
-func (w *Warehouse) withFile(ctx context.Context, to ports.Target, fn func(context.Context, *sql.Conn) error) (err error) {
+func (w *Warehouse) withFile(ctx context.Context, to ports.Target,
+	fn func(context.Context, *sql.Conn) error) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -98,7 +104,8 @@ func (w *Warehouse) withFile(ctx context.Context, to ports.Target, fn func(conte
 	}
 	defer func() { _ = mounted.Close() }() // fails only while a database is open, and it is not
 	db, err := sql.Open("sqlite", "file:"+url.PathEscape(only.name)+"?vfs="+name+"&mode=ro&immutable=1"+
-		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_pragma=mmap_size(0)")
+		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)"+
+		"&_pragma=temp_store(2)&_pragma=mmap_size(0)")
 	if err != nil {
 		return connection.Internal
 	}

@@ -30,7 +30,9 @@ const childMode = "probe-worker"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childMode {
 		os.Exit(confine.Serve(map[string]confine.Job{
-			warehouse.JobName: {Do: warehouse.Job(map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}), Needs: warehouse.Needs(os.Args[2])},
+			warehouse.JobName: {
+				Do:    warehouse.Job(map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}),
+				Needs: warehouse.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()
@@ -44,7 +46,8 @@ func TestMain(m *testing.M) {
 var program string
 
 const sample = `
-CREATE TABLE kinds (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price NUMERIC(10,2), rate REAL, sold BOOLEAN, born DATE, at DATETIME, doc JSON, raw BLOB, anything,
+CREATE TABLE kinds (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price NUMERIC(10,2), rate REAL, sold BOOLEAN, born DATE,
+at DATETIME, doc JSON, raw BLOB, anything,
 	twice GENERATED ALWAYS AS (id * 2));
 INSERT INTO kinds VALUES (1, 'Ada', 12.5, 0.5, 1, '1815-12-10', '2026-01-02 03:04:05', '{"a": 1}', x'00ff', 7),
 	(2, '%[1]s', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
@@ -71,7 +74,8 @@ func folder(t *testing.T) string {
 	for i := range columns {
 		columns[i] = fmt.Sprintf("c%d TEXT", i)
 	}
-	create(t, filepath.Join(in, "sample.db"), fmt.Sprintf(sample, strings.Repeat("é", 300), strings.Join(columns, ", ")))
+	create(t, filepath.Join(in, "sample.db"),
+		fmt.Sprintf(sample, strings.Repeat("é", 300), strings.Join(columns, ", ")))
 	create(t, filepath.Join(dir, "outside.db"), `CREATE TABLE secrets (id INTEGER)`)
 	must(t, os.WriteFile(filepath.Join(in, "text.db"), []byte(strings.Repeat("this is no database. ", 100)), 0o600))
 	must(t, os.Symlink(filepath.Join(dir, "outside.db"), filepath.Join(in, "link.db")))
@@ -103,7 +107,8 @@ func target(file string) func(*testing.T) ports.Target {
 		must(t, err)
 		c, err := connection.ParseCredential(connection.SQLite, text)
 		must(t, err)
-		return ports.Target{Credential: c, Limits: ports.Limits{Connect: time.Second, Statement: 500 * time.Millisecond, Total: 2 * time.Second, Bytes: 1 << 20}}
+		return ports.Target{Credential: c, Limits: ports.Limits{Connect: time.Second, Statement: 500 * time.Millisecond,
+			Total: 2 * time.Second, Bytes: 1 << 20}}
 	}
 }
 
@@ -126,24 +131,29 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	row := make([]*string, connection.MaxColumns)
 	row[0] = text("0")
 	for i := range connection.MaxColumns {
-		wide.Columns = append(wide.Columns, connection.Column{Name: "c" + strconv.Itoa(i), DatabaseType: "TEXT", Type: connection.Text, Nullable: true})
+		wide.Columns = append(wide.Columns, connection.Column{Name: "c" + strconv.Itoa(i), DatabaseType: "TEXT",
+			Type: connection.Text, Nullable: true})
 	}
 	wide.Rows = [][]*string{row}
 	none := "there is no server and no network"
 	never := map[connection.Code]string{connection.Internal: "it means a bug of ours"}
 	for _, code := range []connection.Code{
-		connection.NetworkNotAllowed, connection.DNSFailed, connection.PortClosed, connection.HostUnreachable, connection.ConnectTimeout,
-		connection.TLSUnsupported, connection.TLSRequired, connection.TLSUntrusted, connection.TLSNameMismatch, connection.AuthFailed,
-		connection.AuthRejected, connection.DatabaseDeniedOrMissing, connection.TooManyConnections, connection.ServerStarting,
-		connection.QuotaExceeded, connection.UnsupportedVersion, connection.PermissionDenied,
+		connection.NetworkNotAllowed, connection.DNSFailed, connection.PortClosed, connection.HostUnreachable,
+		connection.ConnectTimeout,
+		connection.TLSUnsupported, connection.TLSRequired, connection.TLSUntrusted, connection.TLSNameMismatch,
+		connection.AuthFailed,
+		connection.AuthRejected, connection.DatabaseDeniedOrMissing, connection.TooManyConnections,
+		connection.ServerStarting, connection.QuotaExceeded, connection.UnsupportedVersion, connection.PermissionDenied,
 	} {
 		never[code] = none
 	}
 	return contract.WarehouseHarness{
 		Kind: connection.SQLite, Open: open, Reader: target("sample.db"),
 		Tables: []connection.Table{
-			table(strange, connection.BaseTable), table("broken", connection.View), table("empty", connection.BaseTable), table("huge", connection.BaseTable),
-			table("kinds", connection.BaseTable), table("seen", connection.View), table("slow", connection.View), table("wide", connection.BaseTable),
+			table(strange, connection.BaseTable), table("broken", connection.View),
+			table("empty", connection.BaseTable), table("huge", connection.BaseTable),
+			table("kinds", connection.BaseTable), table("seen", connection.View), table("slow", connection.View),
+			table("wide", connection.BaseTable),
 		},
 		Previews: map[connection.TableRef]connection.Preview{
 			ref("kinds"): {
@@ -161,29 +171,44 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 					{Name: "twice", DatabaseType: "", Type: connection.Text, Nullable: true},
 				},
 				Rows: [][]*string{
-					{text("1"), text("Ada"), text("12.5"), text("0.5"), text("true"), text("1815-12-10"), text("2026-01-02 03:04:05"), text(`{"a": 1}`), text("00FF"), text("7"), text("2")},
-					{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil, text("4")},
-					{text("3"), text("tab\t\"quote\""), text("-1"), text("1.0e+300"), text("false"), text("no date"), text(""), text("null"), text(""), text("x"), text("6")},
+					{text("1"), text("Ada"), text("12.5"), text("0.5"), text("true"), text("1815-12-10"),
+						text("2026-01-02 03:04:05"), text(`{"a": 1}`), text("00FF"), text("7"), text("2")},
+					{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil,
+						nil, text("4")},
+					{text("3"), text("tab\t\"quote\""), text("-1"), text("1.0e+300"), text("false"), text("no date"),
+						text(""), text("null"), text(""), text("x"), text("6")},
 				},
 			},
 			ref(strange): {
-				Columns: []connection.Column{{Name: `a "col", b`, DatabaseType: "TEXT", Type: connection.Text, Nullable: true}},
-				Rows:    [][]*string{{text("here")}},
+				Columns: []connection.Column{{Name: `a "col", b`, DatabaseType: "TEXT", Type: connection.Text,
+					Nullable: true}},
+				Rows: [][]*string{{text("here")}},
 			},
-			ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "INTEGER", Type: connection.Integer, Nullable: true}}},
-			ref("wide"):  wide,
+			ref("empty"): {
+				Columns: []connection.Column{{Name: "id", DatabaseType: "INTEGER", Type: connection.Integer,
+					Nullable: true}}},
+			ref("wide"): wide,
 		},
 		Failures: []contract.WarehouseFailure{
-			{Name: "a file that is not there", Code: connection.DatabaseNotFound, Step: connection.Database, Target: target("nothing.db")},
-			{Name: "a link to a file outside", Code: connection.DatabaseNotFound, Step: connection.Database, Target: target("link.db")},
-			{Name: "a folder", Code: connection.DatabaseNotFound, Step: connection.Database, Target: target("folder.db")},
+			{Name: "a file that is not there", Code: connection.DatabaseNotFound, Step: connection.Database,
+				Target: target("nothing.db")},
+			{Name: "a link to a file outside", Code: connection.DatabaseNotFound, Step: connection.Database,
+				Target: target("link.db")},
+			{Name: "a folder", Code: connection.DatabaseNotFound, Step: connection.Database,
+				Target: target("folder.db")},
 			{Name: "a pipe", Code: connection.DatabaseNotFound, Step: connection.Database, Target: target("pipe.db")},
-			{Name: "a file that is no database", Code: connection.NotThisDatabase, Step: connection.Database, Target: target("text.db")},
-			{Name: "a table that is not there", Code: connection.TableNotFound, Target: target("sample.db"), Call: preview("nothing")},
-			{Name: "a table of the system", Code: connection.TableNotFound, Target: target("sample.db"), Call: preview("sqlite_schema")},
-			{Name: "a view of a column that is not there", Code: connection.TableNotFound, Target: target("sample.db"), Call: preview("broken")},
-			{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: target("sample.db"), Call: preview("slow")},
-			{Name: "a value that is larger than allowed", Code: connection.ResponseTooLarge, Target: target("sample.db"), Call: preview("huge")},
+			{Name: "a file that is no database", Code: connection.NotThisDatabase, Step: connection.Database,
+				Target: target("text.db")},
+			{Name: "a table that is not there", Code: connection.TableNotFound, Target: target("sample.db"),
+				Call: preview("nothing")},
+			{Name: "a table of the system", Code: connection.TableNotFound, Target: target("sample.db"),
+				Call: preview("sqlite_schema")},
+			{Name: "a view of a column that is not there", Code: connection.TableNotFound, Target: target("sample.db"),
+				Call: preview("broken")},
+			{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: target("sample.db"),
+				Call: preview("slow")},
+			{Name: "a value that is larger than allowed", Code: connection.ResponseTooLarge,
+				Target: target("sample.db"), Call: preview("huge")},
 		},
 		Never: never,
 	}
@@ -206,7 +231,8 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 
 func TestAFileInWALModeIsReadWithoutATouch(t *testing.T) {
 	in := folder(t)
-	create(t, filepath.Join(in, "wal.db"), `PRAGMA journal_mode = WAL; CREATE TABLE kept (id INTEGER); INSERT INTO kept VALUES (1)`)
+	create(t, filepath.Join(in, "wal.db"),
+		`PRAGMA journal_mode = WAL; CREATE TABLE kept (id INTEGER); INSERT INTO kept VALUES (1)`)
 	before := listing(t, in)
 	found, err := sqlite.New(in).Tables(t.Context(), target("wal.db")(t), connection.TableQuery{Limit: 10})
 	must(t, err)
@@ -235,8 +261,10 @@ func TestNoViewReachesAnotherFile(t *testing.T) {
 	in := folder(t)
 	outside := filepath.Join(filepath.Dir(in), "outside.db")
 	for _, statement := range []string{
-		"ATTACH '" + outside + "' AS other", "ATTACH 'file:" + outside + "?vfs=unix' AS other", "VACUUM INTO '" + in + "/copy.db'",
-		"SELECT load_extension('x')", "CREATE TABLE t (id INTEGER)", "INSERT INTO kinds (id, name) VALUES (9, 'x')", "PRAGMA journal_mode = DELETE; DELETE FROM kinds",
+		"ATTACH '" + outside + "' AS other", "ATTACH 'file:" + outside + "?vfs=unix' AS other",
+		"VACUUM INTO '" + in + "/copy.db'",
+		"SELECT load_extension('x')", "CREATE TABLE t (id INTEGER)", "INSERT INTO kinds (id, name) VALUES (9, 'x')",
+		"PRAGMA journal_mode = DELETE; DELETE FROM kinds",
 	} {
 		if err := sqlite.New(in).Exec(t.Context(), target("sample.db")(t), statement); err == nil {
 			t.Errorf("%s: it was done", statement)

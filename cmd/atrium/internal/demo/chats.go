@@ -21,7 +21,8 @@ func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Servi
 	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err
 	}
-	resolved, err := texts.Resolve(ctx, by, []prompts.Wanted{{Name: samplePrompts[0].draft.Name, Ref: prompt.Ref{Label: "production"}}})
+	resolved, err := texts.Resolve(ctx, by,
+		[]prompts.Wanted{{Name: samplePrompts[0].draft.Name, Ref: prompt.Ref{Label: "production"}}})
 	if err != nil {
 		return err
 	}
@@ -31,14 +32,16 @@ func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Servi
 		}
 		by.At = by.At.Add(time.Millisecond)
 		t, err := service.Create(ctx, by, d)
-		if errors.Is(err, chat.ErrUnknownItem) || errors.Is(err, chat.ErrInvalidConfig) { // the registry is not the default one
+		// the registry is not the default one
+		if errors.Is(err, chat.ErrUnknownItem) || errors.Is(err, chat.ErrInvalidConfig) {
 			d.Agents, d.Tools, d.Capabilities = nil, nil, nil
 			t, err = service.Create(ctx, by, d)
 		}
 		if err != nil {
 			return err
 		}
-		if _, _, _, err := service.AttachWorkflow(ctx, by, t.ID, "hand-over"); err != nil && !errors.Is(err, chat.ErrUnknownWorkflow) {
+		if _, _, _, err := service.AttachWorkflow(ctx, by, t.ID, "hand-over"); err != nil &&
+			!errors.Is(err, chat.ErrUnknownWorkflow) {
 			return err
 		}
 	}
@@ -49,9 +52,12 @@ var sampleChats = []chat.Draft{
 	{
 		Content: chat.Content{
 			Name: "Customer support", Description: "Answers customers on the website from the help centre's articles.",
-			Instructions: "You answer support tickets. Be brief and friendly. If you do not know, say that a colleague will reply.",
-			Agents:       []chat.Selected{{ID: "assistant", Config: json.RawMessage(`{"tone":"friendly","max_turns":30}`)}},
-			Tools:        []chat.Selected{{ID: "knowledge-search", Config: json.RawMessage(`{"max_results":5}`)}, {ID: "create-ticket", Config: json.RawMessage(`{"queue":"web"}`)}},
+			Instructions: "You answer support tickets. Be brief and friendly. If you do not know, say that a " +
+				"colleague will reply.",
+			Agents: []chat.Selected{
+				{ID: "assistant", Config: json.RawMessage(`{"tone":"friendly","max_turns":30}`)}},
+			Tools: []chat.Selected{{ID: "knowledge-search", Config: json.RawMessage(`{"max_results":5}`)},
+				{ID: "create-ticket", Config: json.RawMessage(`{"queue":"web"}`)}},
 			Capabilities: []string{"citations"},
 			Model:        &prompt.ModelConfig{Provider: "openai", ModelName: "gpt-5-mini", Temperature: float(0.2)},
 			Greeting:     "Hello! How can we help?",
@@ -63,8 +69,10 @@ var sampleChats = []chat.Draft{
 		Content: chat.Content{
 			Name: "Research desk", Description: "A private draft: reads up on a question and cites what it read.",
 			Instructions: "Answer only from sources, and cite each. Say what you could not find out.",
-			Agents:       []chat.Selected{{ID: "researcher"}}, Tools: []chat.Selected{{ID: "knowledge-search"}, {ID: "web-search"}}, Capabilities: []string{"citations"},
-			Starters: []string{"What do our customers say about delivery times?"},
+			Agents:       []chat.Selected{{ID: "researcher"}},
+			Tools:        []chat.Selected{{ID: "knowledge-search"}, {ID: "web-search"}},
+			Capabilities: []string{"citations"},
+			Starters:     []string{"What do our customers say about delivery times?"},
 		},
 	},
 }

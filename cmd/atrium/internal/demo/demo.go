@@ -23,9 +23,9 @@ type samplePrompt struct {
 	reason   string
 }
 
-// Seed fills the workspace of the person with an e-mail address with prompts, chats and a connection to a sample warehouse, and creates
-// sample workbooks. If the workspace has prompts already, or the person does not exist, it adds nothing and
-// returns the reason.
+// Seed fills the workspace of the person with an e-mail address with prompts, chats and a connection to a sample
+// warehouse, and creates sample workbooks. If the workspace has prompts already, or the person does not exist, it adds
+// nothing and returns the reason.
 func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string) (why string, err error) {
 	owner, memberships, err := app.Services.Accounts.Find(ctx, by, email)
 	if errors.Is(err, account.ErrUserNotFound) || err == nil && len(memberships) == 0 {
@@ -69,7 +69,8 @@ func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Acto
 				return err
 			}
 		}
-		if _, err := service.ActivateVersion(ctx, by, t.ID, prompt.Ref{Number: d.active}, nil, nil, d.reason); err != nil {
+		if _, err := service.ActivateVersion(ctx, by, t.ID, prompt.Ref{Number: d.active}, nil, nil,
+			d.reason); err != nil {
 			return err
 		}
 	}
@@ -79,8 +80,10 @@ func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Acto
 var samplePrompts = []samplePrompt{
 	{
 		draft: prompt.Draft{
-			Name: "support/answer-ticket", Type: prompt.Chat, Visibility: access.Workspace, Tags: []string{"support", "production"},
-			Description: "Answers customers' tickets from the help centre's articles, and says so if they do not contain the answer.",
+			Name: "support/answer-ticket", Type: prompt.Chat, Visibility: access.Workspace,
+			Tags: []string{"support", "production"},
+			Description: "Answers customers' tickets from the help centre's articles, and says so if they do not " +
+				"contain the answer.",
 		},
 		versions: []prompt.VersionDraft{
 			{CommitMessage: "First version", Content: prompt.Content{Messages: []prompt.Message{
@@ -91,7 +94,9 @@ var samplePrompts = []samplePrompt{
 				CommitMessage: "Answer from articles only; cite them", Labels: []string{"production"},
 				Content: prompt.Content{
 					Messages: []prompt.Message{
-						{Role: "system", Content: "You answer support tickets for {{company}}.\n\nUse these articles and nothing else:\n{{#articles}}\n[{{id}}] {{title}}\n{{body}}\n{{/articles}}\n\nCite an article as [id]. If they do not hold the answer, say that a colleague will reply."},
+						{Role: "system", Content: "You answer support tickets for {{company}}.\n\nUse these articles " +
+							"and nothing else:\n{{#articles}}\n[{{id}}] {{title}}\n{{body}}\n{{/articles}}\n\nCite " +
+							"an article as [id]. If they do not hold the answer, say that a colleague will reply."},
 						{Placeholder: "history"},
 						{Role: "user", Content: "{{ticket}}"},
 					},
@@ -104,7 +109,8 @@ var samplePrompts = []samplePrompt{
 				},
 			},
 			{CommitMessage: "Try a warmer tone", Content: prompt.Content{Messages: []prompt.Message{
-				{Role: "system", Content: "You answer support tickets for {{company}} the way a patient colleague would. Use only these articles:\n{{#articles}}\n[{{id}}] {{title}}\n{{body}}\n{{/articles}}"},
+				{Role: "system", Content: "You answer support tickets for {{company}} the way a patient colleague " +
+					"would. Use only these articles:\n{{#articles}}\n[{{id}}] {{title}}\n{{body}}\n{{/articles}}"},
 				{Placeholder: "history"},
 				{Role: "user", Content: "{{ticket}}"},
 			}}},
@@ -117,22 +123,30 @@ var samplePrompts = []samplePrompt{
 			Description: "Turns a call's transcript into a summary, open questions and next steps.",
 		},
 		versions: []prompt.VersionDraft{
-			{CommitMessage: "First version", Content: prompt.Content{Text: "Summarise this sales call in {{language}}:\n\n{{transcript}}\n"}},
-			{CommitMessage: "Structure the answer", Content: prompt.Content{Text: "Summarise this sales call with {{customer}} in {{language}}.\n\n## Summary\nAt most five sentences.\n\n## Open questions\nOne line each, with who asked.\n\n## Next steps\nWho does what by when.\n\nTranscript:\n{{transcript}}\n"}},
+			{CommitMessage: "First version",
+				Content: prompt.Content{Text: "Summarise this sales call in {{language}}:\n\n{{transcript}}\n"}},
+			{CommitMessage: "Structure the answer",
+				Content: prompt.Content{Text: "Summarise this sales call with {{customer}} in {{language}}.\n\n## " +
+					"Summary\nAt most five sentences.\n\n## Open questions\nOne line each, with who asked.\n\n## " +
+					"Next steps\nWho does what by when.\n\nTranscript:\n{{transcript}}\n"}},
 		},
 		active: 2, reason: "The account team asked for next steps",
 	},
 	{
 		draft: prompt.Draft{
-			Name: "data/classify-feedback", Type: prompt.Text, Visibility: access.Workspace, Protected: true, Tags: []string{"production"},
-			Description: "Sorts a piece of feedback into one topic and a sentiment. Protected: only a manager can activate a version.",
+			Name: "data/classify-feedback", Type: prompt.Text, Visibility: access.Workspace, Protected: true,
+			Tags: []string{"production"},
+			Description: "Sorts a piece of feedback into one topic and a sentiment. Protected: only a manager can " +
+				"activate a version.",
 		},
 		versions: []prompt.VersionDraft{{
 			CommitMessage: "First version", Labels: []string{"production"},
 			Content: prompt.Content{
-				Text: "Classify the feedback.\n\nTopics: {{#topics}}{{.}}; {{/topics}}\n\nFeedback: {{feedback}}\n\nAnswer as JSON with topic and sentiment.\n",
+				Text: "Classify the feedback.\n\nTopics: {{#topics}}{{.}}; {{/topics}}\n\nFeedback: " +
+					"{{feedback}}\n\nAnswer as JSON with topic and sentiment.\n",
 				Variables: []prompt.Variable{
-					{Name: "feedback", Type: "string", Required: true, Description: "What the customer wrote", Sensitive: true},
+					{Name: "feedback", Type: "string", Required: true, Description: "What the customer wrote",
+						Sensitive: true},
 					{Name: "topics", Type: "array", Default: []byte(`["price","quality","delivery","support"]`)},
 				},
 				ResponseFormat: []byte(`{"type":"json_object"}`),
@@ -143,10 +157,14 @@ var samplePrompts = []samplePrompt{
 	},
 	{
 		draft: prompt.Draft{
-			Name: "internal/review-release-notes", Type: prompt.Text, Description: "A private draft: only its owner and admins see it.",
+			Name: "internal/review-release-notes", Type: prompt.Text,
+			Description: "A private draft: only its owner and admins see it.",
 		},
-		versions: []prompt.VersionDraft{{CommitMessage: "First version", Content: prompt.Content{Text: "Rewrite these release notes for people who are not engineers:\n\n{{notes}}\n"}}},
-		active:   1, reason: "Used by the newsletter",
+		versions: []prompt.VersionDraft{
+			{CommitMessage: "First version",
+				Content: prompt.Content{Text: "Rewrite these release notes for people who are not " +
+					"engineers:\n\n{{notes}}\n"}}},
+		active: 1, reason: "Used by the newsletter",
 	},
 }
 

@@ -81,9 +81,12 @@ func fillTraders(f *excelize.File, tab string) error {
 		{"Our traders, as of spring"},
 		{"Trader", nil, "Contact", nil, nil, "Address", nil, "Turnover", nil},
 		{"No.", "Name", "Name", "E-mail", "Phone", "City", "Country", "Q1", nil},
-		{1001, "Pens & Co", "Chien-Shiung Wu", "wu@example.com", "+86 21 5555 0101", "Shanghai", "China", 12500.5, "pays late"},
-		{1002, "Inkwell Ltd", "Maryam Mirzakhani", "maryam@example.com", "+98 21 5555 0102", "Tehran", "Iran", 8300, nil},
-		{1003, "Paper Mill", "Katherine Johnson", "katherine@example.com", "+1 304 555 0103", "White Sulphur Springs", "USA", 410.25, nil},
+		{1001, "Pens & Co", "Chien-Shiung Wu", "wu@example.com", "+86 21 5555 0101", "Shanghai", "China", 12500.5,
+			"pays late"},
+		{1002, "Inkwell Ltd", "Maryam Mirzakhani", "maryam@example.com", "+98 21 5555 0102", "Tehran",
+			"Iran", 8300, nil},
+		{1003, "Paper Mill", "Katherine Johnson", "katherine@example.com", "+1 304 555 0103", "White Sulphur Springs",
+			"USA", 410.25, nil},
 	}); err != nil {
 		return err
 	}

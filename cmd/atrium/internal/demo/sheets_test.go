@@ -26,15 +26,19 @@ func TestTheSampleWorkbooksAreSuggestedRight(t *testing.T) {
 	}{
 		signups: {
 			1, []string{"First Name", "Last Name", "E-mail Address", "Company", "Country", "Signed up", "Newsletter"},
-			map[string]string{"email": "E-mail Address", "first_name": "First Name", "last_name": "Last Name", "company": "Company", "country": "Country", "created_at": "Signed up"},
+			map[string]string{"email": "E-mail Address", "first_name": "First Name", "last_name": "Last Name",
+				"company": "Company", "country": "Country", "created_at": "Signed up"},
 		},
 		traders: {
 			3, []string{"No.", "Name", "Name (2)", "E-mail", "Phone", "City", "Country", "Q1", "Column I"},
-			map[string]string{"email": "E-mail", "phone": "Phone", "city": "City", "country": "Country", "full_name": "Name"},
+			map[string]string{"email": "E-mail", "phone": "Phone", "city": "City", "country": "Country",
+				"full_name": "Name"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := documents.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: source.FileScheme + name}, Offer: ports.SheetOffer{Files: true}})
+			s, err := documents.Preview(t.Context(), "",
+				ports.SheetTarget{Location: source.SheetLocation{URL: source.FileScheme + name},
+					Offer: ports.SheetOffer{Files: true}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,8 @@ func seedShop(ctx context.Context, app *node.Core, by identity.Actor) error {
 	if err := makeShop(ctx, node.WarehousesFolder(app.Config)); err != nil {
 		return err
 	}
-	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.SQLite, Name: "Demo shop", Credential: []byte(`{"file":"` + shopFile + `"}`)})
+	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.SQLite, Name: "Demo shop",
+		Credential: []byte(`{"file":"` + shopFile + `"}`)})
 	if errors.Is(err, connection.ErrKindNotOffered) {
 		return nil
 	}

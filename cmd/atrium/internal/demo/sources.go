@@ -21,7 +21,9 @@ func seedSources(ctx context.Context, app *node.Core, by identity.Actor) error {
 	if err != nil || len(there.Items) > 0 {
 		return err
 	}
-	drafts := []source.Draft{{Type: "contacts", Name: "Sign-ups", Location: source.Location{Sheet: source.SheetLocation{URL: source.FileScheme + signups}}}}
+	drafts := []source.Draft{
+		{Type: "contacts", Name: "Sign-ups",
+			Location: source.Location{Sheet: source.SheetLocation{URL: source.FileScheme + signups}}}}
 	connections, _, err := app.Services.Connections.List(ctx, by)
 	if err != nil {
 		return err
@@ -30,8 +32,10 @@ func seedSources(ctx context.Context, app *node.Core, by identity.Actor) error {
 		if c.Kind == connection.SQLite && c.Status == connection.Active {
 			drafts = append(drafts, source.Draft{
 				Type: "contacts", Name: "Customers of the demo shop",
-				Location: source.Location{Connection: c.ID, Table: connection.TableRef{Schema: "main", Name: "customers"}},
-				Mapping:  []source.Pair{{Field: "email", Column: "email"}, {Field: "full_name", Column: "name"}, {Field: "country", Column: "country"}, {Field: "created_at", Column: "since"}},
+				Location: source.Location{Connection: c.ID,
+					Table: connection.TableRef{Schema: "main", Name: "customers"}},
+				Mapping: []source.Pair{{Field: "email", Column: "email"}, {Field: "full_name", Column: "name"},
+					{Field: "country", Column: "country"}, {Field: "created_at", Column: "since"}},
 			})
 			break
 		}
@@ -50,7 +54,8 @@ func seedSource(ctx context.Context, service *sources.Service, by identity.Actor
 	if err == nil {
 		_, err = service.Attach(ctx, by, d, reading)
 	}
-	if _, refused := errors.AsType[*fault.Error](err); refused { // the org offers no files, or the system cannot confine children
+	// the org offers no files, or the system cannot confine children
+	if _, refused := errors.AsType[*fault.Error](err); refused {
 		return nil
 	}
 	return err

@@ -29,7 +29,8 @@ type Finding struct {
 // Diagnose runs the checks in order, as far as the results allow, and changes nothing: it reports what a start would
 // do. createPerson is the command that creates a person, for hints.
 func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Finding {
-	findings := []Finding{Passed("configuration", "%d org(s)", len(c.Orgs)), checkEntry(c), checkData(c), checkChildren(c)}
+	findings := []Finding{Passed("configuration", "%d org(s)", len(c.Orgs)), checkEntry(c), checkData(c),
+		checkChildren(c)}
 	ring, err := seal.Open(c.Keyring)
 	noKeys := errors.Is(err, seal.ErrNoKeyFile)
 	if err != nil && !noKeys {
@@ -53,7 +54,8 @@ func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Find
 	case db == nil:
 		findings = append(findings, Passed("database", "none yet: serve makes it"))
 	case pending > 0:
-		findings = append(findings, Passed("database", "%s, %d migration(s) pending: serve and migrate apply them", db.Engine(), pending))
+		findings = append(findings, Passed("database", "%s, %d migration(s) pending: serve and migrate apply them",
+			db.Engine(), pending))
 	default:
 		findings = append(findings, Passed("database", "%s, schema up to date", db.Engine()))
 	}
@@ -69,7 +71,11 @@ func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Find
 	if db == nil {
 		return findings
 	}
-	return append(findings, checkPeople(ctx, db, createPerson), checkRules(ctx, c, db), checkJobs(ctx, db))
+	if db.Engine() == "postgres" {
+		findings = append(findings, checkConnections(ctx, c, db))
+	}
+	return append(findings, checkClock(ctx, db), checkPeople(ctx, db, createPerson), checkRules(ctx, c, db),
+		checkJobs(ctx, db))
 }
 
 // checkKeyring checks that a keyring opens the secrets of the database. The keyring is nil if there is no key file.
@@ -95,6 +101,41 @@ func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db 
 	return Passed("keyring", "%d key(s); opens what the database holds", len(ring.Keys()))
 }
 
+// checkConnections compares what the nodes may open with what PostgreSQL allows.
+func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding {
+	found, err := db.ServerLimits(ctx)
+	if err != nil {
+		return Failed("connections", err)
+	}
+	limit, name := found.Allowed()
+	each, nodes := c.Database.PerNode(), max(1, found.Nodes)
+	note := fmt.Sprintf("PostgreSQL allows %d (%s); each node opens at most %d, which is room for %d node(s), and %d "+
+		"run now", limit, name, each, limit/each, found.Nodes)
+	if nodes*each > limit {
+		return Finding{Check: "connections", OK: true, Warning: true,
+			Note: note + ": lower database.max_conns, or raise " +
+				"the limit; until then requests wait for connections that their node has"}
+	}
+	return Passed("connections", "%s", note)
+}
+
+// checkClock compares the clock of this machine with that of the database.
+func checkClock(ctx context.Context, db *sqlstore.DB) Finding {
+	offset, known, err := node.ClockOffset(ctx, db)
+	switch {
+	case err != nil:
+		return Failed("clock", err)
+	case db.Engine() == "sqlite":
+		return Passed("clock", "SQLite uses the clock of this machine")
+	case !known:
+		return Finding{Check: "clock", OK: true, Warning: true, Note: "the database took too long to tell its time"}
+	case node.ClockIsWrong(offset):
+		return Finding{Check: "clock", OK: true, Warning: true, Note: fmt.Sprintf(
+			"this machine's clock is ahead of the database's by %s: check NTP on both", offset.Round(time.Millisecond))}
+	}
+	return Passed("clock", "differs from the database's by %s", offset.Abs().Round(time.Millisecond))
+}
+
 func checkPeople(ctx context.Context, db *sqlstore.DB, createPerson string) Finding {
 	empty, err := db.Empty(ctx)
 	switch {
@@ -116,7 +157,8 @@ func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
 	}
 	note := fmt.Sprintf("%d queued, %d running", b.Queued, b.Running)
 	if !b.Due.IsZero() {
-		note += fmt.Sprintf(", the first has been due for %s: serve or work runs them", now.Sub(b.Due).Round(time.Second))
+		note += fmt.Sprintf(", the first has been due for %s: serve or work runs them",
+			now.Sub(b.Due).Round(time.Second))
 	}
 	if b.Failed > 0 {
 		note += fmt.Sprintf("; %d failed permanently within a week, last %s of %s (%s) at %s",
@@ -131,7 +173,8 @@ func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding 
 	if err != nil {
 		return Failed("claim rules", err)
 	}
-	missing, err := node.MissingWorkspaces(ctx, c.Directory(func(slug string) identity.OrgID { return ids[slug] }), db.Stores().Workspaces)
+	missing, err := node.MissingWorkspaces(ctx, c.Directory(func(slug string) identity.OrgID { return ids[slug] }),
+		db.Stores().Workspaces)
 	if err != nil {
 		return Failed("claim rules", err)
 	}
@@ -151,7 +194,7 @@ func Failed(check string, err error) Finding {
 	return Finding{Check: check, Note: strings.TrimPrefix(err.Error(), check+": ")}
 }
 
-// checkData checks that only its owner can read the data directory.
+// checkData checks that only its owner can read the data directory, and that its disk takes data.
 func checkData(c configs.Config) Finding {
 	info, err := os.Stat(c.Data)
 	switch {
@@ -161,6 +204,9 @@ func checkData(c configs.Config) Finding {
 		return Failed("data directory", err)
 	case info.Mode().Perm()&0o077 != 0:
 		return Failed("data directory", fmt.Errorf("%s can be read by others: chmod 700 %s", c.Data, c.Data))
+	}
+	if err := c.Database.CheckDisk(); err != nil {
+		return Failed("data directory", err)
 	}
 	return Passed("data directory", "%s", c.Data)
 }
@@ -174,5 +220,6 @@ func checkChildren(c configs.Config) Finding {
 	case c.Children.Confine == configs.Strict:
 		return Failed("children", node.NotConfined(missing))
 	}
-	return Finding{Check: "children", OK: true, Warning: true, Note: "this system lacks: " + strings.Join(missing, "; ")}
+	return Finding{Check: "children", OK: true, Warning: true,
+		Note: "this system lacks: " + strings.Join(missing, "; ")}
 }

@@ -13,15 +13,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// abandonedSubscriptions reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
-// and the gateway may still charge them.
+// abandonedSubscriptions reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway
+// about them, and the gateway may still charge them.
 func abandonedSubscriptions(
 	ctx context.Context, app *node.Core, org identity.OrgID, account string,
 ) ([]Finding, error) {
 	counts, err := app.DB.Stores().Payments.Elsewhere(ctx, org, account)
 	var findings []Finding
 	for _, left := range slices.Sorted(maps.Keys(counts)) {
-		f := Passed("subscriptions", "%d lived at the account %s when the org left it: end them there, if the account still charges", counts[left], left)
+		f := Passed("subscriptions", "%d lived at the account %s when the org left it: end them there, if the "+
+			"account still charges", counts[left], left)
 		f.Warning = left != sandbox.Account
 		findings = append(findings, f)
 	}
@@ -54,7 +55,8 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 		return nil, err
 	}
 	for _, ws := range paused {
-		f := Passed("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends the pause", ws)
+		f := Passed("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends "+
+			"the pause", ws)
 		f.Warning = true
 		findings = append(findings, f)
 	}
@@ -63,7 +65,8 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 		return nil, err
 	}
 	for _, ws := range slices.Sorted(maps.Keys(duplicates)) {
-		f := Passed("subscriptions", "%s has more than one subscription, and each is charged; the surplus ones are: %v", ws, duplicates[ws])
+		f := Passed("subscriptions", "%s has more than one subscription, and each is charged; the surplus ones are: %v",
+			ws, duplicates[ws])
 		f.Warning = true
 		findings = append(findings, f)
 	}
@@ -81,7 +84,8 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 			}
 			for _, e := range different {
 				differ++
-				findings = append(findings, Finding{Check: "mirror", OK: true, Warning: true, Note: fmt.Sprintf("%s: %s %s %v", ws, e.Type, e.Subject, e.Data)})
+				findings = append(findings, Finding{Check: "mirror", OK: true, Warning: true,
+					Note: fmt.Sprintf("%s: %s %s %v", ws, e.Type, e.Subject, e.Data)})
 			}
 		}
 		if q.After = some.Next; q.After == "" {

@@ -31,7 +31,8 @@ func checkEntry(c configs.Config) Finding {
 		}
 		for _, both := range overlappingIssuers(org.Issuers) {
 			warning = true
-			said = append(said, fmt.Sprintf("%s and %s may vouch for the same addresses: either can sign in as a person of the other", both[0], both[1]))
+			said = append(said, fmt.Sprintf("%s and %s may vouch for the same addresses: either can sign in as a "+
+				"person of the other", both[0], both[1]))
 		}
 		notes = append(notes, org.Slug+": "+strings.Join(said, ", "))
 	}
@@ -54,7 +55,8 @@ func overlappingIssuers(issuers []identity.Issuer) (pairs [][2]string) {
 	for n, a := range issuers {
 		for _, b := range issuers[n+1:] {
 			shared := len(a.EmailDomains) == 0 || len(b.EmailDomains) == 0 ||
-				slices.ContainsFunc(a.EmailDomains, func(domain string) bool { return slices.Contains(b.EmailDomains, domain) })
+				slices.ContainsFunc(a.EmailDomains,
+					func(domain string) bool { return slices.Contains(b.EmailDomains, domain) })
 			if a.TrustEmail && b.TrustEmail && shared {
 				pairs = append(pairs, [2]string{a.URL, b.URL})
 			}
@@ -63,7 +65,8 @@ func overlappingIssuers(issuers []identity.Issuer) (pairs [][2]string) {
 	return pairs
 }
 
-// describeLogin describes the account and roles that a token gives its bearer. It returns an error if the token is refused.
+// describeLogin describes the account and roles that a token gives its bearer. It returns an error if the token is
+// refused.
 func describeLogin(org *identity.Org, c *account.Claims) (string, error) {
 	if missing := c.Missing(org); len(missing) > 0 {
 		var names []string

@@ -9,15 +9,14 @@ import (
 // flushWithin is how long the end of the process may wait for data that is written late.
 const flushWithin = 2 * time.Second
 
-// Background runs the loops of a server, and with jobs also queued jobs, until ctx ends. It returns when all of them
-// have stored what they hold in memory.
-func (n *Node) Background(ctx context.Context, jobs bool) {
+// Background runs the loops of a server until ctx ends. It returns when all of them have stored what they hold in
+// memory.
+func (n *Node) Background(ctx context.Context) {
 	var running sync.WaitGroup
-	if jobs {
-		running.Go(func() { n.work(ctx) })
-	}
 	running.Go(func() { n.runPresences(ctx) })
+	running.Go(func() { n.runClock(ctx) })
 	running.Go(func() { n.runKeyUsage(ctx) })
+	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.External.Gateways.runPrices(ctx) })
 	running.Go(func() { n.linkEvents(ctx) })
 	running.Wait()
@@ -28,7 +27,7 @@ func (n *Node) Work(ctx context.Context) {
 	var linking sync.WaitGroup
 	defer linking.Wait()
 	linking.Go(func() { n.linkEvents(ctx) })
-	n.work(ctx)
+	n.Jobs(ctx)
 }
 
 // runPresences ends expired presences, until ctx ends. Then it stores the heartbeats that are not stored yet, for
@@ -46,6 +45,15 @@ func (n *Node) runKeyUsage(ctx context.Context) {
 	}
 	n.Services.KeyUsage.Run(ctx, report)
 	flush(ctx, n.Services.KeyUsage.Flush, report)
+}
+
+// runSessionUsage stores when sessions were used, until ctx ends.
+func (n *Node) runSessionUsage(ctx context.Context) {
+	report := func(err error) {
+		n.Log.Warn("the last uses of sessions were not stored; retrying", "error", err)
+	}
+	n.Services.SessionUsage.Run(ctx, report)
+	flush(ctx, n.Services.SessionUsage.Flush, report)
 }
 
 // linkEventsEvery is the interval at which new events are linked into the chain of their workspace.

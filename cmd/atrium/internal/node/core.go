@@ -51,6 +51,14 @@ func NewKeyring(c configs.Config) (OpenedKeyring, error) {
 	return OpenedKeyring{Keyring: ring, isNew: true}, err
 }
 
+// CreateFolder creates the data directory, if there is none.
+func CreateFolder(c configs.Config) error {
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}
+
 // CreateKeyFile creates the key file and its folder.
 func CreateKeyFile(c configs.Config) error {
 	if err := os.MkdirAll(filepath.Dir(c.Keyring.KeyFile), 0o700); err != nil {
@@ -68,8 +76,10 @@ func NewDatabase(
 			_ = os.Remove(c.Keyring.KeyFile)
 		}
 	}()
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("data directory: %w", err)
+	if c.Database.File() != "" {
+		if err := CreateFolder(c); err != nil {
+			return nil, nil, err
+		}
 	}
 	if db, closeAll, err = sqlstore.Open(ctx, c.Database, ring.For(seal.Answers), OpenPool); err != nil {
 		return nil, nil, err
@@ -98,7 +108,8 @@ func NewDatabase(
 
 // KeyFileMissing returns the error of a deployment whose key file is missing.
 func KeyFileMissing(c configs.Config) error {
-	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it "+
+		"back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
 }
 
 // lostKeyring returns an error that lists the data that cannot be recovered without its keyring.

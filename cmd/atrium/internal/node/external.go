@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/webauthn"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
@@ -64,7 +65,10 @@ func NewExternal(
 			Notes:       notes,
 			Digester:    envelope,
 			Credentials: envelope,
-			Passes:      chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)},
+			Passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions),
+				Tickets: ring.For(seal.EmbedTickets)},
+			Challenges:     ring.For(seal.Challenges),
+			Authenticators: webauthn.Verifier{},
 
 			Mails: accounts.InvitationMailer{
 				Mailer: mailer,
@@ -123,8 +127,8 @@ func tenantOf(db *sqlstore.DB) confine.TenantOf {
 	}
 }
 
-// newSandboxedReaders returns the adapters for warehouses and sheets. Warehouses and files are read in child processes of this
-// program, Google's services in this process. If the system cannot confine children, warehouses and files are
+// newSandboxedReaders returns the adapters for warehouses and sheets. Warehouses and files are read in child processes
+// of this program, Google's services in this process. If the system cannot confine children, warehouses and files are
 // unavailable; the rest of Atrium works.
 func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxedReaders, closeAll func(), err error) {
 	program, err := os.Executable()
@@ -172,7 +176,8 @@ func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {
 	return sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle))
 }
 
-// connectionOffer returns the kinds and networks that an org lets its workspaces connect to, by the current configuration.
+// connectionOffer returns the kinds and networks that an org lets its workspaces connect to, by the current
+// configuration.
 func (o *Orgs) connectionOffer(id identity.OrgID) connections.Offer {
 	org, ok := o.Directory().ByID(id)
 	if !ok {

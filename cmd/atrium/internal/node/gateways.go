@@ -42,7 +42,8 @@ func newGateways(
 ) (*Gateways, error) {
 	g := &Gateways{accounts: sqlstore.NewSandboxAccounts(db), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.
-		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
+		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text),
+			[]byte("sandbox 2"))
 	}}
 	return g, g.load(ctx, c, o)
 }
@@ -106,7 +107,8 @@ func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 		}
 		for _, p := range t.Plans {
 			if p.Unavailable {
-				unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway was not asked, does not sell its price, or sells it for another amount or interval",
+				unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway was not "+
+					"asked, does not sell its price, or sells it for another amount or interval",
 					p.ID, g.slugs[org]))
 			}
 		}
@@ -150,7 +152,8 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 		Reads: new(payments.Reads),
 	}
 	t.Plans, t.Grace = p.Terms()
-	t.MailedNotices = p.MailedNotices
+	t.MailedNotices, t.AutomaticTax, t.Trials = p.MailedNotices, p.AutomaticTax, p.Trials
+	t.Returns = billing.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == billing.Sandbox}
 	switch t.Kind {
 	case billing.Sandbox:
 		s := sandbox.New(org, g.accounts, time.Now, g.mac, g.deliver)

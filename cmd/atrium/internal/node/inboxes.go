@@ -15,14 +15,20 @@ type inboxes struct {
 
 func newInboxes(app *Core) *inboxes {
 	return &inboxes{
-		app:  app,
-		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "How long the oldest unprocessed event of a payment gateway has waited, in seconds.", []string{"org"}, nil),
-		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be processed.", []string{"org"}, nil),
-		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway failed too often; atrium payments events replay retries them.", []string{"org"}, nil),
+		app: app,
+		lag: prometheus.NewDesc("atrium_payment_event_lag_seconds",
+			"How long the oldest unprocessed event of a payment gateway has waited, in seconds.", []string{"org"}, nil),
+		wait: prometheus.NewDesc("atrium_payment_events_waiting",
+			"How many events of a payment gateway wait to be processed.", []string{"org"}, nil),
+		dead: prometheus.NewDesc("atrium_payment_events_dead",
+			"How many events of a payment gateway failed too often; atrium payments events replay retries them.",
+			[]string{"org"}, nil),
 		surplus: prometheus.NewDesc("atrium_payment_duplicate_subscriptions",
-			"How many live subscriptions exist at the gateway in addition to the one that their workspace should have.", []string{"org"}, nil),
+			"How many live subscriptions exist at the gateway in addition to the one that their workspace should have.",
+			[]string{"org"}, nil),
 		paused: prometheus.NewDesc("atrium_payments_paused_workspaces",
-			"How many workspaces have paused payments because too many cards were declined; atrium payments resume ends a pause.", []string{"org"}, nil),
+			"How many workspaces have paused payments because too many cards were declined; atrium payments resume "+
+				"ends a pause.", []string{"org"}, nil),
 	}
 }
 

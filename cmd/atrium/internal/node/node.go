@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -77,11 +78,21 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 		return err
 	}
 	defer closeAll(api, metrics)
+	if serving {
+		unlock, err := lockDatabase(c)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	stopTracing, err := startTracing(ctx, p.Version)
 	if err != nil {
 		return err
 	}
 	defer stopTracing()
+	if err := CreateFolder(c); err != nil {
+		return err
+	}
 	app, closeCore, err := p.Open(ctx, c, log)
 	if err != nil {
 		return err
@@ -93,16 +104,17 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 		go serveMetrics(metrics, c, n.Registry, log)
 	}
 	app.warn(ctx, log)
-	running, cancel := context.WithCancel(ctx)
+	reloading, cancel := context.WithCancel(context.WithoutCancel(ctx)) // SIGHUP must not end a server that drains
 	defer cancel()
-	go reloadOnHangup(running, p.Load, app, log)
-	return f(running, n)
+	go reloadOnHangup(reloading, p.Load, app, log)
+	return f(ctx, n)
 }
 
 // newRegistry returns the metrics of a node, except those of requests, which the API adds.
 func newRegistry(app *Core, version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for name, pool := range app.DB.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
@@ -111,7 +123,7 @@ func newRegistry(app *Core, version string) *prometheus.Registry {
 		ConstLabels: prometheus.Labels{"version": version, "engine": app.DB.Engine()},
 	})
 	info.Set(1)
-	registry.MustRegister(info, newInboxes(app))
+	registry.MustRegister(info, newInboxes(app), newVitals(app))
 	registry.MustRegister(app.External.Children...)
 	return registry
 }
@@ -119,7 +131,9 @@ func newRegistry(app *Core, version string) *prometheus.Registry {
 // listen opens the listeners of the API and, where one is configured, of the metrics.
 func listen(ctx context.Context, c configs.Config, serving bool) (api, metrics net.Listener, err error) {
 	if serving {
-		if api, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Server.Addr); err != nil {
+		config := net.ListenConfig{}
+		config.SetMultipathTCP(false) // the kernel cannot filter its packets: see RefuseNewcomers
+		if api, err = config.Listen(ctx, "tcp", c.Server.Addr); err != nil {
 			return nil, nil, fmt.Errorf("server.addr: %w", err)
 		}
 	}
@@ -145,7 +159,8 @@ func closeAll(listeners ...net.Listener) {
 func serveMetrics(l net.Listener, c configs.Config, registry *prometheus.Registry, log *slog.Logger) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: c.Server.ReadHeaderTimeout, WriteTimeout: c.Server.WriteTimeout}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: c.Server.ReadHeaderTimeout,
+		WriteTimeout: c.Server.WriteTimeout}
 	log.Info("serving metrics", "addr", l.Addr().String())
 	_ = srv.Serve(l) // ends with the process
 }
@@ -176,7 +191,8 @@ func reloadOnHangup(ctx context.Context, load func() (configs.Config, error), ap
 		}
 		for _, org := range before {
 			if _, there := app.Orgs.Directory().BySlug(org.Slug); !there {
-				log.Warn("an org is no longer configured: its people, keys and data cannot be reached until it is configured again", "org", org.Slug)
+				log.Warn("an org is no longer configured: its people, keys and data cannot be reached until it is "+
+					"configured again", "org", org.Slug)
 			}
 		}
 		log.Info("the configuration was reloaded", "orgs", len(c.Orgs))
@@ -202,8 +218,14 @@ func (c *Core) warn(ctx context.Context, log *slog.Logger) {
 // sweep removes expired records, once an hour.
 func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 	for tick := time.NewTicker(time.Hour); ; {
+		if err := app.DB.IndexPeople(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
+			log.Warn("people of an earlier release cannot be found by name yet", "error", err)
+		}
 		if err := app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention); err != nil && ctx.Err() == nil {
 			log.Warn("old records were not removed", "error", err)
+		}
+		if err := app.DB.ReleaseSpace(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("unused space of the database was not released", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -49,23 +49,35 @@ func (o *Orgs) load(ctx context.Context, c configs.Config) error {
 	return nil
 }
 
-// MissingWorkspaces describes the claim rules whose workspace does not exist. They have no effect until it is
+// MissingWorkspaces describes the rules about claims and domains whose workspace does not exist. They have no effect
+// until it is
 // created.
 func MissingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
 	var missing []string
 	for _, org := range d.All() {
-		for i, r := range org.ClaimRules {
-			if r.Workspace == "" {
-				continue
-			}
-			w, err := workspaces.Find(ctx, org.ID, r.Workspace)
+		named := func(rule, slug string) error {
+			w, err := workspaces.Find(ctx, org.ID, slug)
 			switch {
+			case slug == "":
 			case errors.Is(err, identity.ErrWorkspaceNotFound):
-				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which does not exist: the rule has no effect", i, org.Slug, r.Workspace))
+				missing = append(missing, fmt.Sprintf("%s of the org %s names the workspace %s, which "+
+					"does not exist: the rule has no effect", rule, org.Slug, slug))
 			case err != nil:
-				return nil, err
+				return err
 			case !w.DeletedAt.IsZero():
-				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which was deleted", i, org.Slug, r.Workspace))
+				missing = append(missing, fmt.Sprintf("%s of the org %s names the workspace %s, which was deleted",
+					rule, org.Slug, slug))
+			}
+			return nil
+		}
+		for i, r := range org.ClaimRules {
+			if err := named(fmt.Sprintf("claim_rules[%d]", i), r.Workspace); err != nil {
+				return nil, err
+			}
+		}
+		for i, c := range org.Captures {
+			if err := named(fmt.Sprintf("email_domains[%d]", i), c.Workspace); err != nil {
+				return nil, err
 			}
 		}
 	}

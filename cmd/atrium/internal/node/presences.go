@@ -10,7 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// steady returns a monotonic clock that begins at start, and ignores later changes of the system clock.
+// steady returns a monotonic clock that begins at start, and ignores later changes of the system clock. runClock
+// corrects what is left of them.
 func steady(start time.Time) func() time.Time {
 	return func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
 }

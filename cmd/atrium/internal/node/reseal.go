@@ -22,7 +22,8 @@ func resealQuietly(ctx context.Context, app *Core, log *slog.Logger) {
 	case err != nil && ctx.Err() == nil:
 		log.Warn("credentials were not sealed under the primary key", "error", err)
 	case done.Changed > 0 || done.Unopened > 0:
-		log.Info("credentials were sealed under the primary key", "changed", done.Changed, "unopened", done.Unopened, "of", done.Credentials)
+		log.Info("credentials were sealed under the primary key", "changed", done.Changed, "unopened", done.Unopened,
+			"of", done.Credentials)
 	}
 }
 
@@ -34,7 +35,8 @@ func resealAtStart(ctx context.Context, app *Core, log *slog.Logger) {
 	if wait <= 0 {
 		return
 	}
-	log.Info("until keys are derived, nodes of v0.1.0 can run beside this one; stop them before", "at", time.Now().Add(wait).UTC().Format(time.RFC3339))
+	log.Info("until keys are derived, nodes of v0.1.0 can run beside this one; stop them before", "at",
+		time.Now().Add(wait).UTC().Format(time.RFC3339))
 	select {
 	case <-ctx.Done():
 	case <-time.After(wait):

@@ -3,8 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"time"
 
@@ -14,8 +12,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
-
-	"github.com/atrium-hq/atrium/configs"
 )
 
 // Tracing reports whether the environment names a collector, in the variables that OpenTelemetry
@@ -33,7 +29,8 @@ func startTracing(ctx context.Context, version string) (stop func(), err error) 
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("atrium"), semconv.ServiceVersion(version)), resource.WithFromEnv(), resource.WithHost())
+	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("atrium"),
+		semconv.ServiceVersion(version)), resource.WithFromEnv(), resource.WithHost())
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
@@ -45,13 +42,4 @@ func startTracing(ctx context.Context, version string) (stop func(), err error) 
 		defer cancel()
 		_ = provider.Shutdown(ctx) // spans that the collector does not accept in time are lost
 	}, nil
-}
-
-// NewLog returns a log in the configured format.
-func NewLog(w io.Writer, c configs.Log) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.Level}
-	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
-	}
-	return slog.New(slog.NewTextHandler(w, options))
 }

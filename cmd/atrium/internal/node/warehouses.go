@@ -35,12 +35,14 @@ func guard(to ports.Target, end time.Time) warehouse.Network {
 	if d, ok := connection.Describe(to.Credential.Kind()); ok {
 		port = d.AllowsPort
 	}
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end,
+		Bytes: to.Limits.Bytes})
 }
 
 // SheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers
 // and redirects to the size of the file.
 func SheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
 	const around = 1 << 20
-	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})
+	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end,
+		Bytes: l.Bytes + l.Bytes/16 + around})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/worker"
 	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -17,6 +18,12 @@ import (
 // jobTable maps each kind of job to its use case.
 func jobTable(s application.Services) worker.Table {
 	return worker.Table{
+		account.EraseJob: {
+			Policy: job.Policy{Limit: 10 * time.Minute, Attempts: 1000}, // until it succeeds
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Accounts.CompleteErasure(ctx, by, identity.UserID(subject))
+			},
+		},
 		connection.CheckJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
@@ -36,12 +43,28 @@ func jobTable(s application.Services) worker.Table {
 			},
 		},
 		billing.ReconcileJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: 40}, // more than a day: after that the outcome is looked up, not retried
-			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Reconcile(ctx, by) },
+			// more than a day: after that the outcome is looked up, not retried
+			Policy: job.Policy{Limit: time.Minute, Attempts: 40},
+			Do: func(ctx context.Context, by identity.Actor, _ string) error {
+				return s.Payments.Reconcile(ctx, by)
+			},
 		},
 		billing.AuditJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Audit(ctx, by) },
+		},
+		billing.DetailsJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 20},
+			Do: func(ctx context.Context, by identity.Actor, _ string) error {
+				return s.Payments.FollowDetails(ctx, by)
+			},
+		},
+		billing.UsageJob: {
+			// more than a day: after that an event is sent no more
+			Policy: job.Policy{Limit: time.Minute, Attempts: 40},
+			Do: func(ctx context.Context, by identity.Actor, _ string) error {
+				return s.Payments.SendUsage(ctx, by)
+			},
 		},
 		billing.NoticeJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
@@ -52,10 +75,11 @@ func jobTable(s application.Services) worker.Table {
 	}
 }
 
-// work runs background jobs until ctx ends. Running jobs then have as long to finish as requests.
-func (n *Node) work(ctx context.Context) {
+// Jobs runs queued jobs until ctx ends. Running jobs then have as long to finish as requests.
+func (n *Node) Jobs(ctx context.Context) {
 	go sweep(ctx, n.Core, n.Log)
 	go resealAtStart(ctx, n.Core, n.Log)
 	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
-	worker.New(config, sqlstore.NewJobQueue(n.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx, n.Config.Server.ShutdownTimeout)
+	worker.New(config, sqlstore.NewJobQueue(n.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
+		n.Config.Server.ShutdownTimeout)
 }

@@ -1,0 +1,85 @@
+package confine_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+func TestChildrenDieWithTheirParent(t *testing.T) {
+	cmd := exec.Command(os.Args[0], parentMode)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for begun := time.Now(); len(children) == 0; time.Sleep(time.Millisecond) {
+		if children = childrenOf(t, cmd.Process.Pid); time.Since(begun) > proof.Patience {
+			t.Fatal("there is no child")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for _, pid := range children {
+		dead(t, pid)
+	}
+}
+
+func dead(t *testing.T, pid int) {
+	t.Helper()
+	for begun := time.Now(); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > proof.Patience {
+			t.Fatalf("%d is alive", pid)
+		}
+	}
+}
+
+// alive reports whether a process runs. A zombie does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
+
+func childrenOf(t *testing.T, pid int) []int {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == strconv.Itoa(pid) && fields[0] != "Z" {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			children = append(children, child)
+		}
+	}
+	return children
+}

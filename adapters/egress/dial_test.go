@@ -1,0 +1,167 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+func TestDial(t *testing.T) {
+	t.Run("networks other than tcp are refused", func(t *testing.T) {
+		for _, network := range []string{"unix", "udp", "tcp4", "ip", ""} {
+			if _, err := New(rules()).DialContext(t.Context(), network, "127.0.0.1:1"); !errors.Is(err,
+				connection.NetworkNotAllowed) {
+				t.Errorf("%s: %v", network, err)
+			}
+		}
+	})
+	t.Run("ports are numbers", func(t *testing.T) {
+		for _, address := range []string{"127.0.0.1:http", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+			"127.0.0.1", "/tmp/x"} {
+			if _, err := New(rules()).DialContext(t.Context(), "tcp", address); !errors.Is(err,
+				connection.NetworkNotAllowed) {
+				t.Errorf("%s: %v", address, err)
+			}
+		}
+	})
+	t.Run("the next address is tried when one does not accept", func(t *testing.T) {
+		port, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
+		closed := freed(t)
+		c, err := New(rules()).Dial(t.Context(),
+			[]netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closed),
+				netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		for begun := time.Now(); accepted.Load() != 1; time.Sleep(time.Millisecond) {
+			if time.Since(begun) > proof.Patience {
+				t.Fatal("no connection came")
+			}
+		}
+	})
+	t.Run("a context that has ended ends it", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		port, _ := listen(t, "127.0.0.1:0", func(net.Conn) {})
+		if _, err := New(rules()).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			t.Error("it connected")
+		}
+	})
+}
+
+func freed(t *testing.T) uint16 {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort().Port()
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	flood := func(c net.Conn) {
+		for b := make([]byte, 4096); ; {
+			if _, err := c.Write(b); err != nil {
+				return
+			}
+		}
+	}
+	t.Run("to their bytes, all together", func(t *testing.T) {
+		port, _ := listen(t, "127.0.0.1:0", flood)
+		r := rules()
+		r.Bytes = 10_000
+		d := New(r)
+		read := int64(0)
+		var err error
+		for range 2 {
+			var c net.Conn
+			if c, err = d.DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err != nil {
+				t.Fatal(err)
+			}
+			var n int64
+			n, err = io.CopyN(io.Discard, c, 6000)
+			read += n
+			c.Close()
+		}
+		if !errors.Is(err, connection.ResponseTooLarge) || read > 10_000 {
+			t.Errorf("%d bytes, %v", read, err)
+		}
+	})
+	t.Run("but may use all of them", func(t *testing.T) {
+		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write(make([]byte, 10_000)) })
+		r := rules()
+		r.Bytes = 10_000
+		c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if n, err := io.Copy(io.Discard, c); n != 10_000 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	})
+	t.Run("to their end, even if later deadlines are set", func(t *testing.T) {
+		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		for name, set := range map[string]func(net.Conn) error{
+			"none":          func(net.Conn) error { return nil },
+			"a later one":   func(c net.Conn) error { return c.SetDeadline(time.Now().Add(time.Hour)) },
+			"none any more": func(c net.Conn) error { return c.SetReadDeadline(time.Time{}) },
+		} {
+			r := rules()
+			r.Deadline = time.Now().Add(100 * time.Millisecond)
+			c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := set(c); err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			if _, err := c.Read(make([]byte, 1)); err == nil {
+				t.Errorf("%s: it went on", name)
+			}
+			proof.Within(t, "the read", time.Since(begun), 2*time.Second)
+			c.Close()
+		}
+	})
+}
+
+// TestNoTrickOpensASocket throws ten thousand hosts at the dialer, with a DNS that answers every name
+// by a forbidden address.
+func TestNoTrickOpensASocket(t *testing.T) {
+	r := rand.New(rand.NewPCG(20260101, 5))
+	port, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
+	hit := 0
+	for i := range 10_000 {
+		d := New(Rules{
+			Port: anyPort, Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience), Bytes: 1 << 10,
+			Resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{contract.ForbiddenAddress(r),
+					netip.AddrFrom16(contract.ForbiddenAddress(r).As16())}, nil
+			},
+		})
+		d.dialed = func(a netip.AddrPort) { hit++ }
+		host := contract.HostTrick(r, port)
+		if _, err := d.Lookup(t.Context(), host, port); !errors.Is(err, connection.NetworkNotAllowed) {
+			t.Errorf("%d: Lookup of %q: %v", i, host, err)
+		}
+		if c, err := d.DialContext(t.Context(), "tcp", net.JoinHostPort(host, fmt.Sprint(port))); err == nil {
+			t.Errorf("%d: %q was reached", i, host)
+			c.Close()
+		}
+	}
+	if hit != 0 || accepted.Load() != 0 {
+		t.Errorf("%d addresses passed the hook, %d connections were accepted", hit, accepted.Load())
+	}
+}

@@ -1,0 +1,108 @@
+package oidc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const (
+	logoutEvent  = "http://schemas.openid.net/event/backchannel-logout"
+	logoutMaxAge = 5 * time.Minute // of a logout token, whatever its end (exp) is
+	maxTokenID   = 255             // bytes of a logout token's jti
+)
+
+// logoutTypes are the accepted values of typ of a logout token.
+var logoutTypes = []string{"", "jwt", "logout+jwt"}
+
+// Logout implements ports.OpenIDClient.
+func (c *Client) Logout(
+	ctx context.Context, issuers []identity.Issuer, token string, now time.Time,
+) (*account.Logout, error) {
+	l, err := c.logout(ctx, issuers, token, now)
+	if errors.Is(err, identity.ErrUnauthenticated) {
+		err = account.ErrLogoutToken
+	}
+	return l, err
+}
+
+func (c *Client) logout(
+	ctx context.Context, issuers []identity.Issuer, text string, now time.Time,
+) (*account.Logout, error) {
+	if len(text) > maxToken {
+		return nil, refused("it is larger than %d KiB", maxToken>>10)
+	}
+	t, err := parse(text, logoutTypes, readLogout)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(issuers, func(i identity.Issuer) bool { return i.Client != nil && i.URL == t.claims.Issuer })
+	if i < 0 {
+		return nil, refused("its issuer (iss) has no client here")
+	}
+	meant := identity.Issuer{URL: issuers[i].URL, Audiences: []string{issuers[i].Client.ID}}
+	if _, err := t.claims.acceptedBy(meant, now); err != nil {
+		return nil, err
+	}
+	l, err := t.claims.logout()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.verifier.verifySignature(ctx, meant.URL, t, now); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// readLogout extracts the claims that decide whether a logout token is accepted. Unlike other tokens it may have no
+// subject and no end.
+func readLogout(raw map[string]any) (claims, error) {
+	c := claims{Claims: account.Claims{Raw: raw}}
+	var exp, iat bool
+	c.ExpiresAt, exp = date(raw, "exp")
+	c.IssuedAt, iat = date(raw, "iat")
+	c.Issuer, _ = raw["iss"].(string)
+	c.audiences = audiences(raw["aud"])
+	c.party, _ = raw["azp"].(string)
+	if !exp || !iat || c.IssuedAt.IsZero() || c.Issuer == "" {
+		return c, refused("it does not say who issued it, or when")
+	}
+	if oldest := c.IssuedAt.Add(logoutMaxAge); c.ExpiresAt.IsZero() || c.ExpiresAt.After(oldest) {
+		c.ExpiresAt = oldest
+	}
+	return c, nil
+}
+
+// logout returns what the claims of a logout token say.
+func (c claims) logout() (*account.Logout, error) {
+	events, _ := c.Raw["events"].(map[string]any)
+	_, isLogout := events[logoutEvent].(map[string]any)
+	id, _ := c.Raw["jti"].(string)
+	l := &account.Logout{TokenID: id, ProviderSession: account.ProviderSession{Issuer: c.Issuer}}
+	_, hasNonce := c.Raw["nonce"]
+	switch {
+	case !isLogout:
+		return nil, refused("its events name no logout")
+	case hasNonce:
+		return nil, refused("it has a nonce, which only ID tokens have")
+	case id == "" || len(id) > maxTokenID:
+		return nil, refused("its id (jti) is missing, or too long")
+	}
+	for name, into := range map[string]*string{"sub": &l.Subject, "sid": &l.ID} {
+		v, given := c.Raw[name]
+		if !given {
+			continue
+		}
+		if *into, _ = v.(string); !validSubject(*into) {
+			return nil, refused("its %s is not valid", name)
+		}
+	}
+	if l.Subject == "" && l.ID == "" {
+		return nil, refused("it names neither a subject (sub) nor a session (sid)")
+	}
+	return l, nil
+}

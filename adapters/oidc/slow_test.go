@@ -1,0 +1,143 @@
+package oidc_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestSlowIssuer(t *testing.T) {
+	t.Run("a caller waits no longer than its context", func(t *testing.T) {
+		issuer := fixture.NewIssuer(t, "ES256")
+		token := issuer.Token(issuer.Claims(app, noon))
+		synctest.Test(t, func(t *testing.T) {
+			issuer.Answer(fixture.Silent)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			_, err := directly(issuer).Verify(ctx, issuers(issuer), token, noon)
+			unavailable(t, err)
+			if took := time.Since(began); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("it took %v: %v", took, err)
+			}
+			time.Sleep(5 * time.Second) // the fetch goes on without the caller
+		})
+	})
+
+	t.Run("nor longer than five seconds", func(t *testing.T) {
+		issuer := fixture.NewIssuer(t, "ES256")
+		token := issuer.Token(issuer.Claims(app, noon))
+		synctest.Test(t, func(t *testing.T) {
+			issuer.Answer(fixture.Silent)
+			began := time.Now()
+			_, err := directly(issuer).Verify(t.Context(), issuers(issuer), token, noon)
+			unavailable(t, err)
+			if took := time.Since(began); took != 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	})
+
+	t.Run("one that gave up does not spoil it for the others", func(t *testing.T) {
+		issuer := fixture.NewIssuer(t, "ES256")
+		token := issuer.Token(issuer.Claims(app, noon))
+		synctest.Test(t, func(t *testing.T) {
+			issuer.Answer(func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(2 * time.Second)
+				issuer.Answer(nil)
+				issuer.ServeHTTP(w, r)
+			})
+			verifier := directly(issuer)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, err := verifier.Verify(ctx, issuers(issuer), token, noon)
+				unavailable(t, err)
+			})
+			synctest.Wait()
+			both.Go(func() {
+				got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
+				accepted(t, got, err)
+			})
+			both.Wait()
+			if n := issuer.Requests(fixture.KeysPath); n != 1 {
+				t.Errorf("the keys were fetched %d times", n)
+			}
+		})
+	})
+
+	t.Run("a token with a known key does not wait for unknown ones", func(t *testing.T) {
+		issuer := fixture.NewIssuer(t, "ES256")
+		token := issuer.Token(issuer.Claims(app, noon))
+		unknown := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-2"}, issuer.Claims(app, noon),
+			issuer.Key().Private)
+		synctest.Test(t, func(t *testing.T) {
+			verifier := directly(issuer)
+			got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
+			accepted(t, got, err)
+			issuer.Answer(fixture.Silent)
+			var waiting sync.WaitGroup
+			waiting.Go(func() {
+				got, err := verifier.Verify(t.Context(), issuers(issuer), unknown, noon.Add(2*time.Minute))
+				refused(t, got, err)
+			})
+			synctest.Wait()
+			began := time.Now()
+			got, err = verifier.Verify(t.Context(), issuers(issuer), token, noon.Add(2*time.Minute))
+			accepted(t, got, err)
+			if took := time.Since(began); took != 0 {
+				t.Errorf("it waited for %v", took)
+			}
+			waiting.Wait()
+		})
+	})
+
+	t.Run("in a long outage only those wait who came before its first sign", func(t *testing.T) {
+		issuer := fixture.NewIssuer(t, "ES256")
+		token := issuer.Token(issuer.Claims(app, noon))
+		synctest.Test(t, func(t *testing.T) {
+			verifier := directly(issuer)
+			got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
+			accepted(t, got, err)
+			issuer.Answer(fixture.Silent)
+			for minute := 5; minute < 60; minute++ {
+				began := time.Now()
+				got, err := verifier.Verify(t.Context(), issuers(issuer), token,
+					noon.Add(time.Duration(minute)*time.Minute))
+				accepted(t, got, err)
+				want := time.Duration(0)
+				if minute == 5 {
+					want = 5 * time.Second
+				}
+				if took := time.Since(began); took != want {
+					t.Errorf("in minute %d it waited for %v", minute, took)
+				}
+				time.Sleep(time.Minute)
+			}
+			if n := issuer.Requests(fixture.DiscoveryPath); n != 56 {
+				t.Errorf("the issuer was asked %d times, not once a minute", n)
+			}
+		})
+	})
+}
+
+func TestHugeAnswersTakeNoMemory(t *testing.T) {
+	issuer := fixture.NewIssuer(t, "ES256")
+	issuer.Answer(fixture.Huge)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := newVerifier().Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
+	runtime.ReadMemStats(&after)
+	unavailable(t, err)
+	if grew := after.TotalAlloc - before.TotalAlloc; grew > 16<<20 {
+		t.Errorf("%d MiB were allocated", grew>>20)
+	}
+}

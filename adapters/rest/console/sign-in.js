@@ -1,0 +1,238 @@
+// The pages /console/sign-in and /console/join. Texts of the server are only ever set as text.
+'use strict'
+const $ = (id) => document.getElementById(id)
+const page = document.body.dataset.page
+const PROOF = 'atrium_proof', INVITATION = 'atrium_invitation'
+
+// What the sign-in at a provider can end with. Any other code has only its page.
+const FAILURES = {
+  sign_in_state_invalid: 'This sign-in was not begun in this browser, or took more than 10 minutes. Sign in again.',
+  sign_in_refused: 'The provider refused the sign-in, or you cancelled it.',
+  provider_failed: 'The provider does not respond as it should. Try again later.',
+  sign_up_closed: 'You have no account here. Ask an administrator to invite your e-mail address.',
+  required_claim_missing: 'Your account at the provider lacks a claim that this organisation requires.',
+  unauthenticated: 'Your account is disabled.',
+  rate_limited: 'Too many attempts. Wait a minute, then try again.',
+}
+
+// call sends a request to the API, and throws its problem.
+async function call(method, path, body) {
+  const headers = { Accept: 'application/json' }
+  const proof = localStorage.getItem(PROOF)
+  if (proof) headers['Atrium-Console'] = proof
+  if (body) headers['Content-Type'] = 'application/json'
+  let response
+  try {
+    response = await fetch(new URL('../api/' + path, location.href), { method, headers, body: body && JSON.stringify(body) })
+  } catch {
+    throw { code: '', detail: 'The server cannot be reached. Check your connection, then try again.' }
+  }
+  const answer = response.status === 204 ? {} : await response.json().catch(() => ({}))
+  if (!response.ok) throw { code: answer.code || '', detail: answer.detail || 'The server responded with an error.' }
+  return answer
+}
+
+function say(text, code) {
+  $('status').textContent = text
+  $('more').hidden = !/^[a-z_]{1,60}$/.test(code || '')
+  if (!$('more').hidden) $('problem').href = new URL('../problems/' + code, location.href)
+}
+
+function title(text) {
+  $('heading').textContent = text
+  document.title = text + ' · Atrium'
+}
+
+function show(...ids) {
+  for (const id of ['link', 'ways', 'join', 'accept', 'signed-in']) $(id).hidden = !ids.includes(id)
+}
+
+// act runs what a button does, once at a time, and shows what went wrong.
+function act(button, run) {
+  return async (event) => {
+    event.preventDefault()
+    button.disabled = true
+    say('')
+    try {
+      await run()
+    } catch (problem) {
+      say(problem.detail || 'Something went wrong on this page.', problem.code)
+    }
+    button.disabled = false
+  }
+}
+
+function keep(opened) {
+  localStorage.setItem(PROOF, opened.proof)
+}
+
+// open swaps a token for a session.
+async function open(token) {
+  const opened = await call('POST', 'auth/sessions', { token })
+  keep(opened)
+  if (opened.return_to) {
+    const next = new URL('..' + opened.return_to, location.href)
+    if (next.origin === location.origin && next.pathname.startsWith(new URL('./', location.href).pathname) &&
+      next.pathname !== location.pathname) {
+      location.assign(next)
+      return
+    }
+  }
+  if (page === 'sign-in' && sessionStorage.getItem(INVITATION)) {
+    location.assign('join')
+    return
+  }
+  await start()
+}
+
+// me returns the signed-in person, or null.
+async function me() {
+  if (!localStorage.getItem(PROOF)) return null
+  try {
+    return await call('GET', 'me')
+  } catch (problem) {
+    if (problem.code !== 'unauthenticated') throw problem
+    localStorage.removeItem(PROOF)
+    say('Your session has ended. Sign in again.')
+    return null
+  }
+}
+
+// offer shows the ways to sign in.
+async function offer() {
+  const methods = await call('GET', 'auth/methods')
+  if (page === 'sign-in') title('Sign in to ' + methods.org.name)
+  $('providers').replaceChildren(...methods.oidc.map((provider) => {
+    const link = document.createElement('a'), item = document.createElement('li')
+    const to = new URL(provider.url)
+    if (page === 'join') to.searchParams.set('return_to', '/console/join')
+    link.href = to.href
+    link.className = 'button'
+    link.textContent = 'Sign in with ' + provider.title
+    item.append(link)
+    return item
+  }))
+  $('by-mail').hidden = !methods.mail
+  show('ways')
+}
+
+function signedIn(who) {
+  $('who').textContent = who.user.name || who.user.email || who.user.id
+  $('workspaces').replaceChildren(...(who.workspaces || []).map((workspace) => {
+    const item = document.createElement('li')
+    item.textContent = workspace.name
+    return item
+  }))
+}
+
+async function startSignIn() {
+  const who = await me()
+  if (!who) return offer()
+  title('You are signed in')
+  signedIn(who)
+  show('signed-in')
+}
+
+async function startJoin() {
+  const token = sessionStorage.getItem(INVITATION)
+  if (!token) {
+    say('This page needs the link of an invitation. Open it again.')
+    show()
+    return
+  }
+  const invitation = await call('POST', 'invitations/preview', { token })
+  title('Join ' + invitation.workspace_name)
+  $('about').textContent = (invitation.inviter_name || 'A member') + ' invites ' + invitation.email + ' as ' +
+    invitation.role + '.'
+  $('about').hidden = false
+  if (!invitation.sign_in) {
+    show('join')
+    return
+  }
+  const who = await me()
+  if (!who) {
+    say('Sign in to accept the invitation.')
+    return offer()
+  }
+  signedIn(who)
+  show('accept', 'signed-in')
+}
+
+async function joined(name) {
+  sessionStorage.removeItem(INVITATION)
+  title('You joined ' + name)
+  $('about').hidden = true
+  const who = await me()
+  if (who) signedIn(who)
+  show('signed-in')
+}
+
+const start = page === 'join' ? startJoin : startSignIn
+
+$('by-key').addEventListener('submit', act($('by-key').querySelector('button'), async () => {
+  const key = $('key').value.trim()
+  $('key').value = ''
+  await open(key)
+}))
+$('by-mail').addEventListener('submit', act($('by-mail').querySelector('button'), async () => {
+  await call('POST', 'auth/links', { email: $('email').value.trim() })
+  say('If a person has this address, a link is on its way. It works for 15 minutes.')
+}))
+$('join').addEventListener('submit', act($('join').querySelector('button'), async () => {
+  const name = $('name').value.trim(), token = sessionStorage.getItem(INVITATION)
+  const workspace = $('heading').textContent.replace(/^Join /, '')
+  keep(await call('POST', 'invitations/join', name ? { token, name } : { token }))
+  await joined(workspace)
+}))
+$('accept-now').addEventListener('click', act($('accept-now'), async () => {
+  const accepted = await call('POST', 'invitations/accept', { token: sessionStorage.getItem(INVITATION) })
+  await joined(accepted.name || $('heading').textContent.replace(/^Join /, ''))
+}))
+for (const [id, path] of [['sign-out', 'auth/session'], ['sign-out-all', 'me/sessions']]) {
+  $(id).addEventListener('click', act($(id), async () => {
+    await call('DELETE', path)
+    localStorage.removeItem(PROOF)
+    await start()
+    say('You are signed out.')
+    $('heading').focus()
+  }))
+}
+
+// begin reads the fragment, and removes it from the address and the history.
+async function begin() {
+  const given = new URLSearchParams(location.hash.slice(1))
+  const token = given.get('token'), code = given.get('code'), error = given.get('error')
+  if (location.hash) history.replaceState(null, '', location.pathname)
+  if (page === 'join') {
+    if (token) sessionStorage.setItem(INVITATION, token)
+    return start()
+  }
+  if (token) { // programs that scan mails follow links, too: a person clicks
+    $('use-link').addEventListener('click', act($('use-link'), async () => {
+      try {
+        await open(token)
+      } catch (problem) {
+        await offer()
+        throw problem
+      }
+    }))
+    const methods = await call('GET', 'auth/methods')
+    title('Sign in to ' + methods.org.name)
+    show('link')
+    return
+  }
+  if (code) {
+    try {
+      return await open(code)
+    } catch (problem) {
+      await offer()
+      throw problem
+    }
+  }
+  await start()
+  if (error) say(FAILURES[error] || 'The sign-in did not succeed.', error)
+}
+
+// Another link, in the same tab.
+addEventListener('hashchange', () => { if (location.hash) location.reload() })
+begin().catch((problem) => say(problem.detail || 'Something went wrong on this page.', problem.code))

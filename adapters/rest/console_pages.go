@@ -1,0 +1,59 @@
+package rest
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+)
+
+// The pages where people sign in and join. They hold nothing of an org: their script asks the API.
+var (
+	//go:embed console/sign-in.js console/sign-in.css
+	consoleFiles embed.FS
+
+	//go:embed console/page.html
+	consoleHTML     string
+	consoleTemplate = template.Must(template.New("console").Parse(consoleHTML))
+)
+
+const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+	"trusted-types 'none'"
+
+// registerConsole serves the pages. They are for people, and not part of the contract.
+func (a *API) registerConsole() error {
+	for name, title := range map[string]string{"sign-in": "Sign in", "join": "Join a workspace"} {
+		var html bytes.Buffer
+		if err := consoleTemplate.Execute(&html, struct{ Name, Title string }{name, title}); err != nil {
+			return err
+		}
+		a.registerConsoleFile("/console/"+name, func() (*asset, error) {
+			return newAsset(html.Bytes(), "text/html; charset=utf-8", "no-store")
+		})
+	}
+	for _, name := range []string{"sign-in.js", "sign-in.css"} {
+		a.registerConsoleFile("/console/"+name, func() (*asset, error) {
+			return openAsset(consoleFiles, "console/"+name, "no-cache")
+		})
+	}
+	for _, path := range []string{"/console", "/console/"} {
+		register(a.router, http.MethodGet, path, withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, signInAddress(observation(r).org), http.StatusSeeOther)
+		}))
+	}
+	return nil
+}
+
+func (a *API) registerConsoleFile(path string, load func() (*asset, error)) {
+	serve := a.asset(path, load)
+	register(a.router, http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", consolePolicy)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		serve.ServeHTTP(w, r)
+	}))
+}

@@ -1,0 +1,137 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+func (a *API) groupOperations() []operation {
+	const group = "/api/groups/{group_id}"
+	return []operation{
+		{http.MethodGet, "/api/groups", query(a.listGroups)},
+		{http.MethodPost, "/api/groups", command(a.createGroup)},
+		{http.MethodGet, group, query(a.getGroup)},
+		{http.MethodPatch, group, command(a.updateGroup)},
+		{http.MethodDelete, group, command(a.deleteGroup)},
+		{http.MethodGet, group + "/members", query(a.listGroupMembers)},
+		{http.MethodPut, group + "/members/{user_id}", command(a.addGroupMember)},
+		{http.MethodDelete, group + "/members/{user_id}", command(a.removeGroupMember)},
+	}
+}
+
+func groupID(r *request) identity.UserID {
+	return pathID[identity.UserID](r, "group_id", identity.GroupPrefix)
+}
+
+// granteeID returns the id in the path of a user or a group.
+func granteeID(r *request) identity.UserID {
+	if s := mux.Vars(r.Request)["user_id"]; id.Valid(identity.GroupPrefix, s) {
+		return identity.UserID(s)
+	}
+	return memberID(r)
+}
+
+func (a *API) listGroups(r *request) (reply, error) {
+	return listing(r, toGroup, func(q page.Query) (account.GroupPage, error) {
+		return r.Groups.List(r.Context(), r.by, q)
+	})
+}
+
+func (a *API) createGroup(r *request) (reply, error) {
+	in, err := decode[openapi.GroupCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	g, err := r.Groups.Create(r.Context(), r.by, account.GroupDraft{
+		Name: in.Name,
+		Role: identity.ParseRole(string(in.Role)),
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return created("/api/groups/"+string(g.ID), toGroup(g)).withRevision(g.Revision), nil
+}
+
+func (a *API) getGroup(r *request) (reply, error) {
+	g, err := r.Groups.Get(r.Context(), r.by, groupID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toGroup(g)).withRevision(g.Revision), nil
+}
+
+func (a *API) updateGroup(r *request) (reply, error) {
+	in, err := decode[openapi.GroupPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	changes := account.GroupChanges{Name: in.Name}
+	if name := orZero(in.Role); name != nil {
+		changes.Role = new(identity.ParseRole(string(*name))) // the name of no role takes it away
+	}
+	g, err := r.Groups.Change(r.Context(), r.by, groupID(r), r.match, changes)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toGroup(g)).withRevision(g.Revision), nil
+}
+
+func (a *API) deleteGroup(r *request) (reply, error) {
+	return noContent, r.Groups.Delete(r.Context(), r.by, groupID(r), r.match)
+}
+
+func (a *API) listGroupMembers(r *request) (reply, error) {
+	return listing(r, toMember, func(q page.Query) (account.MemberPage, error) {
+		return r.Groups.People(r.Context(), r.by, groupID(r), q)
+	})
+}
+
+func (a *API) addGroupMember(r *request) (reply, error) {
+	_, err := r.Groups.Edit(r.Context(), r.by, groupID(r), nil, []identity.UserID{memberID(r)}, nil)
+	return noContent, err
+}
+
+func (a *API) removeGroupMember(r *request) (reply, error) {
+	_, err := r.Groups.Edit(r.Context(), r.by, groupID(r), r.match, nil, []identity.UserID{memberID(r)})
+	return noContent, err
+}
+
+func toGroup(g *account.Group) openapi.Group {
+	return openapi.Group{
+		ID:         string(g.ID),
+		Name:       g.Name,
+		Role:       openapi.OrNull(openapi.WorkspaceRole(g.Role.String())),
+		ExternalID: openapi.OrNull(g.External),
+		Size:       g.Size,
+		CreatedBy:  openapi.OrNull(string(g.CreatedBy)),
+		Revision:   g.Revision,
+		CreatedAt:  openapi.Time(g.CreatedAt),
+		UpdatedAt:  openapi.Time(g.UpdatedAt),
+	}
+}
+
+// toGroupIDs returns the ids of groups. A malformed one identifies none.
+func toGroupIDs(texts []string) []identity.UserID {
+	ids := make([]identity.UserID, len(texts))
+	for i, text := range texts {
+		if id.Valid(identity.GroupPrefix, text) {
+			ids[i] = identity.UserID(text)
+		}
+	}
+	return ids
+}
+
+func fromGroupIDs(ids []identity.UserID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return texts
+}

@@ -1,0 +1,59 @@
+package rest
+
+import (
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+// previewInvitation shows an invitation to the bearer of its token.
+func (r *request) previewInvitation() (reply, error) {
+	if err := r.limitSignIn(r.api.now()); err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.InvitationAccept](r)
+	if err != nil {
+		return reply{}, err
+	}
+	org := observation(r.Request).org
+	p, err := r.Accounts.PreviewInvitation(r.Context(), org.ID, in.Token)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.InvitationPreview{
+		WorkspaceName: p.Workspace,
+		InviterName:   openapi.OrNull(p.Inviter),
+		Email:         p.Email,
+		Role:          openapi.WorkspaceRole(p.Role.String()),
+		ExpiresAt:     openapi.Time(p.ExpiresAt),
+		SignIn:        len(org.Issuers) > 0 || p.Account,
+	}), nil
+}
+
+// joinByInvitation makes the account of a person who was invited, and opens a session.
+func (r *request) joinByInvitation() (reply, error) {
+	at, org := r.api.now(), observation(r.Request).org
+	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
+		return reply{}, err
+	}
+	if err := r.limitSignIn(at); err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.InvitationJoin](r)
+	if err != nil {
+		return reply{}, err
+	}
+	by := r.signingIn(at)
+	opened, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
+	if err != nil {
+		return reply{}, err
+	}
+	return r.opened(opened, by, "")
+}
+
+// mayAccept returns account.ErrSignInMissing for a key in an org without issuers, whose people accept by a session.
+func (r *request) mayAccept() error {
+	if len(observation(r.Request).org.Issuers) == 0 && r.by.Session == "" {
+		return account.ErrSignInMissing
+	}
+	return nil
+}

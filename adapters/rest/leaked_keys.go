@@ -1,0 +1,116 @@
+package rest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const leakedPath = "/api/keys/leaked"
+
+// LeakedKeys says who can report leaked API keys.
+type LeakedKeys struct {
+	// PublicKeys verify reports. Without any, reports need no signature: everyone who has a complete token can
+	// end it anyway.
+	PublicKeys []ReportKey
+}
+
+// ReportKey is a public key of a service that reports leaked API keys.
+type ReportKey struct {
+	ID  string // as the service names it
+	PEM string // PKIX, ECDSA
+}
+
+// Parse returns the key of k.
+func (k ReportKey) Parse() (*ecdsa.PublicKey, error) {
+	block, _ := pem.Decode([]byte(k.PEM))
+	if block == nil {
+		return nil, errors.New("is not PEM")
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("is not a public key")
+	}
+	public, isECDSA := key.(*ecdsa.PublicKey)
+	if !isECDSA {
+		return nil, errors.New("is not a key for ECDSA")
+	}
+	return public, nil
+}
+
+var errReportSignature = &fault.Error{
+	Kind: fault.Malformed, Code: "report_signature_invalid",
+	Detail: "The signature of the report is missing, or was not made for this body by a key that is configured here.",
+}
+
+// verify returns errReportSignature unless one of the public keys signed body, as GitHub signs reports of its secret
+// scanning: ECDSA with SHA-256, ASN.1, in base64.
+func (l LeakedKeys) verify(h http.Header, body []byte) error {
+	if len(l.PublicKeys) == 0 {
+		return nil
+	}
+	signature, err := base64.StdEncoding.DecodeString(h.Get("Github-Public-Key-Signature"))
+	if err != nil {
+		return errReportSignature
+	}
+	digest := sha256.Sum256(body)
+	for _, k := range l.PublicKeys {
+		if k.ID != h.Get("Github-Public-Key-Identifier") {
+			continue
+		}
+		if key, err := k.Parse(); err == nil && ecdsa.VerifyASN1(key, digest[:], signature) {
+			return nil
+		}
+	}
+	return errReportSignature
+}
+
+// reportLeakedKeys ends API keys that were found in public. The mails to their people are sent after the response.
+func (r *request) reportLeakedKeys() (reply, error) {
+	at := now()
+	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
+		return reply{}, r.api.refuse("sign_in_rate", errRateLimited)
+	}
+	if err := r.api.config.LeakedKeys.verify(r.Header, r.body); err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.LeakedKeys](r)
+	if err != nil {
+		return reply{}, err
+	}
+	by := r.signingIn(at)
+	mails, err := r.Accounts.EndLeaked(r.Context(), by, mapSlice(in, toLeak))
+	r.alert(mails)
+	return noContent, err
+}
+
+func toLeak(k *openapi.LeakedKey) account.Leak {
+	return account.Leak{Token: k.Token, URL: k.URL, Source: k.Source}
+}
+
+// alert sends mails in the background, so that the time of the response does not tell how many there are.
+func (r *request) alert(mails []ports.Mail) {
+	if len(mails) == 0 {
+		return
+	}
+	ctx := context.WithoutCancel(r.Context())
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
+		defer cancel()
+		if err := r.Accounts.Alert(ctx, mails); err != nil {
+			r.api.Log.WarnContext(
+				ctx, "the owner of a leaked key was not told", "request_id", observation(r.Request).id, "error", err,
+			)
+		}
+	}()
+}

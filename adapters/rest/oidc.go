@@ -1,0 +1,289 @@
+package rest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	providerPath = "/api/auth/oidc/"
+	callbackPath = providerPath + "callback"
+)
+
+// RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
+func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
+
+func (a *API) providerOperations() []publicOperation {
+	const begin, logout = providerPath + "{provider}", providerPath + "logout"
+	return []publicOperation{
+		{http.MethodGet, callbackPath, a.handleBrowser(callbackPath, (*request).finishSignIn)},
+		{http.MethodGet, begin, a.handleBrowser(begin, (*request).beginSignIn)},
+		{http.MethodPost, logout, a.handleSignIn(logout, (*request).receiveLogout)},
+	}
+}
+
+// handleBrowser is handleSignIn for addresses that people open in a browser. run returns where the browser goes next.
+// A browser gets a problem on the page for signing in, which knows its code only.
+func (a *API) handleBrowser(path string, run func(*request) (location string, err error)) http.Handler {
+	op, _ := a.Contract.Operation(http.MethodGet, path) // route finds out if there is none
+	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
+		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
+		defer cancel()
+		r := &request{Request: hr.WithContext(ctx), Services: a.Services, api: a, op: op, answer: w.Header()}
+		location, err := run(r)
+		if err != nil {
+			f := publicError(err)
+			if !strings.Contains(hr.Header.Get("Accept"), "text/html") {
+				a.problem(w, r.Request, err)
+				return
+			}
+			a.setProblemHeaders(w, r.Request, f, err)
+			observation(hr).code = f.Code
+			location = signInAddress(observation(hr).org) + "#error=" + f.Code
+		}
+		write(w, r.Request, ports.Answer{Status: http.StatusSeeOther, Header: map[string]string{
+			"Location": location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		}})
+	})
+}
+
+// beginSignIn sends a browser to a provider.
+func (r *request) beginSignIn() (string, error) {
+	at, org := now(), observation(r.Request).org
+	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
+		return "", err
+	}
+	if err := r.countSignIn(at); err != nil {
+		return "", err
+	}
+	if err := r.op.CheckQuery(r.URL.RawQuery); err != nil {
+		return "", err
+	}
+	issuer, ok := org.Provider(mux.Vars(r.Request)["provider"])
+	if !ok {
+		return "", account.ErrProviderNotFound
+	}
+	f := flow{
+		Issuer: issuer.URL, State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(),
+		Browser: account.NewBrowserSecret().Reveal(), ReturnTo: r.URL.Query().Get("return_to"),
+		Until: at.Add(account.SignInWithin),
+	}
+	address, err := r.api.OpenID.Begin(r.Context(), issuer, ports.AuthorizationRequest{
+		RedirectURI: RedirectURI(org), State: f.State, Nonce: f.Nonce, Verifier: f.Verifier,
+	})
+	if err != nil {
+		return "", err
+	}
+	return address, r.setFlow(org, f, account.SignInWithin)
+}
+
+// finishSignIn signs a person in who comes back from a provider, and sends the browser to the page that opens the
+// session. Providers may send other parameters, too.
+func (r *request) finishSignIn() (string, error) {
+	at, org := now(), observation(r.Request).org
+	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
+		return "", err
+	}
+	if err := r.countSignIn(at); err != nil {
+		return "", err
+	}
+	f, given := r.flow(org, at), callbackParameters(r.URL.RawQuery)
+	issuer, ok := org.Issuer(f.Issuer)
+	if f.State == "" || subtle.ConstantTimeCompare([]byte(given["state"]), []byte(f.State)) != 1 ||
+		!ok || issuer.Client == nil {
+		return "", account.ErrSignInState
+	}
+	if given["error"] != "" {
+		return "", account.ErrSignInRefused
+	}
+	if given["code"] == "" {
+		return "", account.ErrSignInState
+	}
+	claims, err := r.api.OpenID.Finish(r.Context(), issuer, ports.AuthorizationResponse{
+		RedirectURI: RedirectURI(org), Code: given["code"], Issuer: given["iss"], Nonce: f.Nonce, Verifier: f.Verifier,
+	}, at)
+	if err != nil {
+		return "", err
+	}
+	by := r.signingIn(at)
+	p, err := r.api.signIn(r.Context(), by, org, claims)
+	if err != nil {
+		return "", err
+	}
+	browser, _ := account.ParseBrowserSecret(f.Browser)
+	code, err := r.Sessions.CodeFor(r.Context(), by, &p.User, claims.ProviderSession(), browser.Hash())
+	if err != nil {
+		return "", err
+	}
+	// What is left of the sign-in is the browser that may use the code.
+	left := flow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: at.Add(account.CodeLife)}
+	return signInAddress(org) + "#code=" + code.Reveal(), r.setFlow(org, left, account.CodeLife)
+}
+
+// countSignIn counts an attempt against the caller's address.
+func (r *request) countSignIn(at time.Time) error {
+	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
+		return r.api.refuse("sign_in_rate", errRateLimited)
+	}
+	return nil
+}
+
+const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
+
+// callbackParameters returns the parameters of a provider's response that Atrium uses. One that is too long, or that
+// is given twice, counts as absent.
+func callbackParameters(query string) map[string]string {
+	all, _ := url.ParseQuery(query) // without those that cannot be parsed
+	given := map[string]string{}
+	for _, name := range []string{"state", "code", "iss", "error"} {
+		if values := all[name]; len(values) == 1 && len(values[0]) <= maxCallbackParameter {
+			given[name] = values[0]
+		}
+		if len(all[name]) > 1 {
+			return map[string]string{}
+		}
+	}
+	return given
+}
+
+// flow is a sign-in at a provider, in a cookie of the browser that began it. When the provider has signed the person
+// in, only the last three members are left.
+type flow struct {
+	Issuer   string    `json:"i,omitempty"`
+	State    string    `json:"s,omitempty"`
+	Nonce    string    `json:"n,omitempty"`
+	Verifier string    `json:"v,omitempty"`
+	Browser  string    `json:"b"`
+	ReturnTo string    `json:"r,omitempty"`
+	Until    time.Time `json:"u"`
+}
+
+// flowCookie returns the name of the cookie of a sign-in, beside that of a session.
+func (r *request) flowCookie(org *identity.Org) (name string, secure bool, err error) {
+	name, secure, err = r.api.sessionCookie(r.Request, org)
+	return strings.Replace(name, "session", "sign_in", 1), secure, err
+}
+
+// setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
+// comes
+// back from the provider, so it is not SameSite=Strict.
+func (r *request) setFlow(org *identity.Org, f flow, lasts time.Duration) error {
+	name, secure, err := r.flowCookie(org)
+	if err != nil {
+		return err
+	}
+	c := http.Cookie{ //nolint:gosec // G124: not Secure only for plain http on a loopback address (sessionCookie)
+		Name: name, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(lasts.Seconds()),
+	}
+	if lasts <= 0 {
+		c.MaxAge = -1
+	} else {
+		plain, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		sealed, err := r.api.SignIns.Seal(plain, []byte(org.ID))
+		if err != nil {
+			return err
+		}
+		c.Value = base64.RawURLEncoding.EncodeToString(sealed)
+	}
+	r.answer.Add("Set-Cookie", c.String())
+	return nil
+}
+
+// flow returns the sign-in in the browser; zero if there is none that has not ended.
+func (r *request) flow(org *identity.Org, at time.Time) (f flow) {
+	name, _, err := r.flowCookie(org)
+	if err != nil {
+		return flow{}
+	}
+	c, err := r.Cookie(name)
+	if err != nil {
+		return flow{}
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil {
+		return flow{}
+	}
+	plain, err := r.api.SignIns.Open(sealed, []byte(org.ID))
+	if err != nil || json.Unmarshal(plain, &f) != nil || !at.Before(f.Until) {
+		return flow{}
+	}
+	return f
+}
+
+// openByCode swaps the code of a sign-in at a provider for a session.
+func (r *request) openByCode(org *identity.Org, code string, at time.Time) (reply, error) {
+	f, by := r.flow(org, at), r.signingIn(at)
+	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
+	if err != nil {
+		return reply{}, err
+	}
+	if err := r.setFlow(org, flow{}, 0); err != nil {
+		return reply{}, err
+	}
+	return r.opened(opened, by, f.ReturnTo)
+}
+
+// receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
+// caller's address: a provider may sign out many people.
+func (r *request) receiveLogout() (reply, error) {
+	at, obs := now(), observation(r.Request)
+	if r.api.unauthenticated.exhausted(r.answer, obs.address, at) {
+		return reply{}, r.api.refuse("address_rate", errRateLimited)
+	}
+	in, err := decode[openapi.LogoutReceive](r)
+	if err != nil {
+		return reply{}, err
+	}
+	l, err := r.api.OpenID.Logout(r.Context(), obs.org.Issuers, in.LogoutToken, at)
+	if err == nil {
+		err = r.Sessions.EndAtProvider(r.Context(), r.signingIn(at), l)
+	}
+	if err != nil {
+		if publicError(err) == account.ErrLogoutToken {
+			err = r.api.countUnauthenticated(r.answer, obs, err)
+		}
+		return reply{}, err
+	}
+	out := ok(openapi.LogoutReceived{Received: true})
+	out.reveals = "logout" // so that it is not stored
+	return out, nil
+}
+
+func (a *API) providers(org *identity.Org) []openapi.SignInProvider {
+	all := []openapi.SignInProvider{}
+	for _, i := range org.Issuers {
+		if c := i.Client; c != nil {
+			all = append(all, openapi.SignInProvider{
+				Key: c.Name, Title: c.Title, URL: org.BaseURL + providerPath + c.Name,
+			})
+		}
+	}
+	return all
+}
+
+// signInAddress returns the address of the page for signing in, below the path of the org's canonical address.
+func signInAddress(org *identity.Org) string {
+	path := ""
+	if u, err := url.Parse(org.BaseURL); err == nil {
+		path = u.Path
+	}
+	return path + "/console/sign-in"
+}

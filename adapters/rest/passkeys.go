@@ -1,0 +1,192 @@
+package rest
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+const (
+	passkeySignIn        = "/api/auth/passkeys" //nolint:gosec // a path, no password
+	passkeySignInOptions = passkeySignIn + "/challenge"
+)
+
+func (a *API) passkeyOperations() []operation {
+	const stepUp, mine = "/api/auth/step-up", "/api/me/passkeys"
+	return []operation{
+		{http.MethodPost, stepUp + "/challenge", query(a.optionsToStepUp)},
+		{http.MethodPost, stepUp, command(a.stepUp)},
+		{http.MethodPost, mine + "/challenge", query(a.optionsToAddPasskey)},
+		{http.MethodGet, mine, query(a.listPasskeys)},
+		{http.MethodPost, mine, command(a.addPasskey)},
+		{http.MethodGet, mine + "/{passkey_id}", query(a.getPasskey)},
+		{http.MethodPatch, mine + "/{passkey_id}", command(a.renamePasskey)},
+		{http.MethodDelete, mine + "/{passkey_id}", command(a.removePasskey)},
+	}
+}
+
+// relyingParty returns what passkeys are bound to in a request: the host that the browser reached.
+// account.ErrPasskeysUnavailable for an IP address, which browsers refuse. errHTTPSRequired as for cookies.
+func (a *API) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
+	_, secure, err := a.sessionCookie(r, org)
+	if err != nil {
+		return account.RelyingParty{}, err
+	}
+	host := strings.ToLower(a.host(r))
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, ""
+	}
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return account.RelyingParty{}, account.ErrPasskeysUnavailable
+	}
+	scheme, implied := "http://", "80"
+	if secure {
+		scheme, implied = "https://", "443"
+	}
+	if port != "" && port != implied {
+		host = name + ":" + port
+	} else {
+		host = name
+	}
+	return account.RelyingParty{Host: name, Name: org.Name, Origin: scheme + host}, nil
+}
+
+// ownRelyingParty returns the relying party for a caller who may use passkeys.
+func (r *request) ownRelyingParty() (account.RelyingParty, error) {
+	if err := account.MayUsePasskeys(r.by); err != nil {
+		return account.RelyingParty{}, err
+	}
+	return r.api.relyingParty(r.Request, observation(r.Request).org)
+}
+
+func (r *request) optionsToSignIn() (reply, error) {
+	org := observation(r.Request).org
+	rp, err := r.api.relyingParty(r.Request, org)
+	if err != nil {
+		return reply{}, err
+	}
+	options, err := r.Passkeys.OptionsToSignIn(org, rp, now())
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toRequestOptions(rp, options)), nil
+}
+
+// signInWithPasskey opens a session. What refuses every response comes first, so that no challenge is used up.
+func (r *request) signInWithPasskey() (reply, error) {
+	at, org := now(), observation(r.Request).org
+	rp, err := r.api.relyingParty(r.Request, org)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := r.limitSignIn(at); err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.PasskeyResponse](r)
+	if err != nil {
+		return reply{}, err
+	}
+	by := r.signingIn(at)
+	opened, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
+	if err != nil {
+		return reply{}, err
+	}
+	return r.opened(opened, by, "")
+}
+
+func (a *API) optionsToStepUp(r *request) (reply, error) {
+	rp, err := r.ownRelyingParty()
+	if err != nil {
+		return reply{}, err
+	}
+	options, err := r.Passkeys.OptionsToStepUp(r.Context(), r.by, rp)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toRequestOptions(rp, options)), nil
+}
+
+func (a *API) stepUp(r *request) (reply, error) {
+	rp, err := r.ownRelyingParty()
+	if err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.PasskeyResponse](r)
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := r.Passkeys.StepUp(r.Context(), r.by, rp, in.Credential)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
+}
+
+func (a *API) optionsToAddPasskey(r *request) (reply, error) {
+	rp, err := r.ownRelyingParty()
+	if err != nil {
+		return reply{}, err
+	}
+	options, err := r.Passkeys.OptionsToAdd(r.Context(), r.by, rp)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toCreationOptions(rp, &r.person.User, options)), nil
+}
+
+func (a *API) addPasskey(r *request) (reply, error) {
+	rp, err := r.ownRelyingParty()
+	if err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.PasskeyCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	k, err := r.Passkeys.Add(r.Context(), r.by, rp, in.Name, in.Credential)
+	if err != nil {
+		return reply{}, err
+	}
+	return created("/api/me/passkeys/"+string(k.ID), toPasskey(k)).withRevision(k.Revision), nil
+}
+
+func passkeyID(r *request) account.PasskeyID {
+	return pathID[account.PasskeyID](r, "passkey_id", account.PasskeyPrefix)
+}
+
+func (a *API) listPasskeys(r *request) (reply, error) {
+	return listing(r, toPasskey, func(q page.Query) (account.PasskeyPage, error) {
+		return r.Passkeys.List(r.Context(), r.by, q)
+	})
+}
+
+func (a *API) getPasskey(r *request) (reply, error) {
+	k, err := r.Passkeys.Get(r.Context(), r.by, passkeyID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toPasskey(k)).withRevision(k.Revision), nil
+}
+
+func (a *API) renamePasskey(r *request) (reply, error) {
+	in, err := decode[openapi.PasskeyPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	k, err := r.Passkeys.Rename(r.Context(), r.by, passkeyID(r), r.match, in.Name)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toPasskey(k)).withRevision(k.Revision), nil
+}
+
+func (a *API) removePasskey(r *request) (reply, error) {
+	return noContent, r.Passkeys.Remove(r.Context(), r.by, passkeyID(r), r.match)
+}

@@ -1,0 +1,81 @@
+package rest
+
+import (
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func (a *API) getBillingDetails(r *request) (reply, error) {
+	d, err := r.Payments.Details(r.Context(), r.by)
+	return detailsReply(d, err)
+}
+
+func (a *API) replaceBillingDetails(r *request) (reply, error) {
+	in, err := decode[openapi.BillingDetailsReplace](r)
+	if err != nil {
+		return reply{}, err
+	}
+	d := billing.Details{Name: in.Name, Email: in.Email}
+	if to := in.Address; to != nil {
+		d.Address = billing.Address{
+			Line1:      to.Line1,
+			Line2:      to.Line2,
+			City:       to.City,
+			PostalCode: to.PostalCode,
+			State:      to.State,
+			Country:    to.Country,
+		}
+	}
+	for _, id := range in.TaxIds {
+		d.TaxIDs = append(d.TaxIDs, billing.TaxID{Type: id.Type, Value: id.Value})
+	}
+	stored, err := r.Payments.ChangeDetails(r.Context(), r.by, d)
+	return detailsReply(stored, err)
+}
+
+func detailsReply(d *payments.BillingDetails, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.BillingDetails{
+		Name:    openapi.OrNull(d.Name),
+		Email:   openapi.OrNull(d.Email),
+		Address: toAddress(d.Address),
+		TaxIds:  toTaxIDs(d.TaxIDs),
+		Gateway: openapi.PaymentGateway(d.Gateway),
+	}), nil
+}
+
+func toAddress(a billing.Address) nullable.Nullable[openapi.BillingAddress] {
+	if a == (billing.Address{}) {
+		return nullable.NewNullNullable[openapi.BillingAddress]()
+	}
+	return nullable.NewNullableWithValue(openapi.BillingAddress{
+		Line1:      a.Line1,
+		Line2:      a.Line2,
+		City:       a.City,
+		PostalCode: a.PostalCode,
+		State:      a.State,
+		Country:    a.Country,
+	})
+}
+
+func toTaxIDs(ids []billing.TaxID) []openapi.TaxID {
+	return mapSlice(ids, func(id *billing.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} })
+}
+
+// toBilledTo returns the billing details that an invoice shows.
+func toBilledTo(d *billing.Details) nullable.Nullable[openapi.InvoiceBillingDetails] {
+	if d == nil {
+		return nullable.NewNullNullable[openapi.InvoiceBillingDetails]()
+	}
+	return nullable.NewNullableWithValue(openapi.InvoiceBillingDetails{
+		Name:    openapi.OrNull(d.Name),
+		Email:   openapi.OrNull(d.Email),
+		Address: toAddress(d.Address),
+		TaxIds:  toTaxIDs(d.TaxIDs),
+	})
+}

@@ -1,0 +1,24 @@
+package rest
+
+import (
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func toDiscount(d *billing.Discount) openapi.Discount {
+	out := openapi.Discount{
+		Name:             openapi.OrNull(d.Name),
+		PercentOff:       openapi.OrNull(float64(d.Percent) / 100),
+		AmountOff:        nullable.NewNullNullable[openapi.Money](),
+		Duration:         openapi.DiscountDuration(d.Duration),
+		DurationInMonths: openapi.OrNull(d.Months),
+		StartsAt:         openapi.Time(d.Start),
+		EndsAt:           orNullTime(d.End),
+	}
+	if d.Percent == 0 {
+		out.AmountOff = nullable.NewNullableWithValue(toMoney(d.Amount))
+	}
+	return out
+}

@@ -1,0 +1,211 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+	"golang.org/x/text/currency"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func (a *API) createPortalSession(r *request) (command, error) {
+	in, err := decode[openapi.PortalSessionCreate](r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Payments.Portal(r.Context(), r.by, in.ReturnURL)
+	return hostedReply(r, p, err)
+}
+
+func (a *API) createCheckoutSession(r *request) (command, error) {
+	in, err := decode[openapi.CheckoutSessionCreate](r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Payments.Checkout(r.Context(), r.by, payments.CheckoutRequest{
+		Plan:       billing.PlanID(in.PlanID),
+		Quantity:   max(in.Quantity, 1),
+		NoTrial:    in.Trial != nil && !*in.Trial,
+		SuccessURL: in.SuccessURL,
+		CancelURL:  in.CancelURL,
+	})
+	return hostedReply(r, p, err)
+}
+
+func hostedReply(r *request, p *payments.HostedPage, err error) (command, error) {
+	if err != nil {
+		return nil, err
+	}
+	address := p.URL
+	if strings.HasPrefix(address, "/") {
+		address = observation(r.Request).org.BaseURL + address
+	}
+	out := ok(openapi.HostedPage{URL: address, Gateway: openapi.PaymentGateway(p.Gateway)})
+	out.status, out.reveals = http.StatusCreated, string(r.by.Workspace)
+	return respond(out), nil
+}
+
+//go:embed embed/sandbox.html
+var sandboxHTML string
+
+var sandboxTemplate = template.Must(template.New("sandbox").Parse(sandboxHTML))
+
+// sandboxView is what sandbox.html shows.
+type sandboxView struct {
+	Nonce   string
+	Page    *billing.SandboxPage
+	Gone    bool   // there is no page
+	Refusal string // why the last form was refused
+	Price   string
+	Every   string
+	Ends    string
+	Year    int
+}
+
+const (
+	sandboxPage    = "/sandbox/pages/{customer}/{secret}"
+	maxSandboxForm = 4 << 10
+)
+
+// registerSandboxPages serves the pages of the sandbox. They are for people, and not part of the contract. The secret
+// in the path is the credential.
+func (a *API) registerSandboxPages() {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		register(a.router, method, sandboxPage, withRoute(sandboxPage, a.serveSandboxPage))
+	}
+}
+
+func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+	defer cancel()
+	link := billing.SandboxLink{
+		Customer: billing.CustomerID(mux.Vars(r)["customer"]), Secret: secret.New(mux.Vars(r)["secret"]),
+	}
+	org := observation(r).org.ID
+	page, err := a.Services.Payments.SandboxPage(ctx, org, link)
+	var refused error
+	if err == nil && r.Method == http.MethodPost {
+		if refused = a.submitSandboxPage(ctx, w, r, link, &page); refused == nil && !page.Portal {
+			a.redirectPayer(w, r, page.Success)
+			return
+		}
+	}
+	if errors.Is(err, billing.ErrPageNotFound) {
+		err = a.countUnauthenticated(w.Header(), observation(r), err)
+	}
+	a.writeSandboxPage(w, r, page, errors.Join(err, refused))
+}
+
+// submitSandboxPage does what the form of a page says.
+func (a *API) submitSandboxPage(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, link billing.SandboxLink, page **billing.SandboxPage,
+) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxSandboxForm)
+	if err := r.ParseForm(); err != nil {
+		return errBodyUnreadable
+	}
+	var now *billing.SandboxPage
+	var err error
+	if action := r.PostForm.Get("action"); (*page).Portal {
+		now, err = a.Services.Payments.EndFromPortal(ctx, observation(r).org.ID, link, action == "end")
+	} else {
+		month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
+		year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))
+		now, err = a.Services.Payments.CompleteCheckout(ctx, observation(r).org.ID, link, billing.Card{
+			Number: secret.New(r.PostForm.Get("number")), ExpMonth: month, ExpYear: year,
+		})
+	}
+	if err == nil {
+		*page = now
+	}
+	return err
+}
+
+func (a *API) redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
+	write(w, r, ports.Answer{
+		Status: http.StatusSeeOther,
+		Header: map[string]string{
+			"Location": address, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		},
+	})
+}
+
+func (a *API) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *billing.SandboxPage, err error) {
+	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.now().Year() + 3, Gone: p == nil}
+	status, targets := http.StatusOK, "'self'"
+	if err != nil {
+		f := publicError(err)
+		a.setProblemHeaders(w, r, f, err)
+		status, view.Refusal = statuses[f.Kind], f.Detail
+	}
+	if p != nil {
+		view.Price, view.Every = formatMoney(p.Plan.Price), formatInterval(p.Plan)
+		if s := p.Subscription; s != nil {
+			view.Ends = s.PeriodEnd.Format(time.DateOnly)
+		}
+		// Browsers apply the policy to the redirect, too.
+		if u, err := url.Parse(p.Success); err == nil && u.Host != "" {
+			targets += " " + u.Scheme + "://" + u.Host
+		}
+	}
+	var page bytes.Buffer
+	if err := sandboxTemplate.Execute(&page, view); err != nil {
+		a.problem(w, r, err)
+		return
+	}
+	write(w, r, ports.Answer{
+		Status: status,
+		Body:   page.Bytes(),
+		Header: pageHeaders("style-src 'nonce-" + view.Nonce + "'; form-action " + targets +
+			"; frame-ancestors 'none'"),
+	})
+}
+
+// pageHeaders returns the headers of a page whose address is a credential: no cache keeps it, no other site learns its
+// address, and it loads only what the policy allows.
+func pageHeaders(policy string) map[string]string {
+	return map[string]string{
+		"Content-Type":            "text/html; charset=utf-8",
+		"Cache-Control":           "no-store",
+		"Referrer-Policy":         "no-referrer",
+		"Content-Security-Policy": "default-src 'none'; base-uri 'none'; " + policy,
+	}
+}
+
+// formatMoney returns an amount as people read it, such as 29.00 USD.
+func formatMoney(m billing.Money) string {
+	unit, err := currency.ParseISO(m.Currency)
+	if err != nil {
+		return fmt.Sprintf("%d %s", m.Amount, strings.ToUpper(m.Currency))
+	}
+	scale, _ := currency.Standard.Rounding(unit)
+	digits := fmt.Sprintf("%0*d", scale+1, m.Amount)
+	whole, part := digits[:len(digits)-scale], digits[len(digits)-scale:]
+	if scale > 0 {
+		whole += "." + part
+	}
+	return whole + " " + unit.String()
+}
+
+func formatInterval(p billing.Plan) string {
+	if p.IntervalCount > 1 {
+		return fmt.Sprintf("every %d %ss", p.IntervalCount, p.Interval)
+	}
+	return "every " + string(p.Interval)
+}

@@ -1,0 +1,34 @@
+package rest
+
+import (
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func (a *API) previewSubscriptionChange(r *request) (reply, error) {
+	in, err := decode[openapi.SubscriptionPreviewRequest](r)
+	if err != nil {
+		return reply{}, err
+	}
+	p, err := r.Payments.PreviewChange(r.Context(), r.by, billing.Changes{
+		Plan:              (*billing.PlanID)(in.PlanID),
+		Quantity:          in.Quantity,
+		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
+		Code:              in.PromotionCode,
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.SubscriptionPreview{
+		PlanID:    openapi.OrNull(string(p.Plan)),
+		Quantity:  p.Quantity,
+		AtRenewal: p.AtRenewal,
+		DueToday:  toMoney(p.Today),
+		DueNext:   toMoney(p.Next),
+		DueNextAt: orNullTime(p.NextAt),
+		Credit:    toMoney(p.Credit),
+		Signature: p.Signature,
+		ExpiresAt: openapi.Time(p.ExpiresAt()),
+		Gateway:   openapi.PaymentGateway(p.Gateway),
+	}), nil
+}

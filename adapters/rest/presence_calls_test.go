@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// calls counts the calls of a store of presences that an open stream could cause.
+type calls struct {
+	ports.Presences
+	h *streamEnv
+}
+
+func (c calls) count() {
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	c.h.called++
+}
+
+func (c calls) Due(
+	ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int,
+) ([]presence.DueEntry, error) {
+	c.count()
+	return c.Presences.Due(ctx, org, by, after, limit)
+}
+
+func (c calls) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
+	c.count()
+	return c.Presences.Counts(ctx, org)
+}
+
+func (c calls) Workspaces(ctx context.Context, org identity.OrgID,
+	users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+	c.count()
+	return c.Presences.Workspaces(ctx, org, users)
+}
+
+func (c calls) Update(ctx context.Context, org identity.OrgID, users []identity.UserID,
+	change func(*presence.Record) error) ([]*presence.Record, error) {
+	c.count()
+	return c.Presences.Update(ctx, org, users, change)
+}
+
+func (c calls) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
+	limit int) ([]presence.Record, error) {
+	c.count()
+	return c.Presences.Changes(ctx, org, above, users, limit)
+}
+
+// during returns how often the callers of streams were resolved in 35 s, and how often the store of presences was
+// called.
+func (h *streamEnv) during() (resolved, called int) {
+	count := func() (int, int) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.resolved, h.called
+	}
+	resolvedBefore, calledBefore := count()
+	time.Sleep(35 * time.Second) // more than an open stream may take to report its user
+	resolved, called = count()
+	return resolved - resolvedBefore, called - calledBefore
+}

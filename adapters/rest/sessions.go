@@ -1,0 +1,230 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+func (a *API) sessionOperations() []operation {
+	return []operation{
+		{http.MethodDelete, "/api/auth/session", command(a.endOwnSession)},
+		{http.MethodGet, "/api/me/sessions", query(a.listSessions)},
+		{http.MethodDelete, "/api/me/sessions", command(a.endSessions)},
+		{http.MethodGet, "/api/me/sessions/{session_id}", query(a.getSession)},
+		{http.MethodDelete, "/api/me/sessions/{session_id}", command(a.endSession)},
+		{http.MethodGet, "/api/people/{user_id}/sessions", query(a.listPersonSessions)},
+		{http.MethodDelete, "/api/people/{user_id}/sessions", command(a.endPersonSessions)},
+	}
+}
+
+func (a *API) signInOperations() []publicOperation {
+	const methods, open, links = "/api/auth/methods", "/api/auth/sessions", "/api/auth/links"
+	const preview, join = "/api/invitations/preview", "/api/invitations/join"
+	return []publicOperation{
+		{http.MethodGet, methods, withRoute(methods, a.getSignInMethods)},
+		{http.MethodPost, open, a.handleSignIn(open, (*request).openSession)},
+		{http.MethodPost, preview, a.handleSignIn(preview, (*request).previewInvitation)},
+		{http.MethodPost, join, a.handleSignIn(join, (*request).joinByInvitation)},
+		{http.MethodPost, links, a.handleSignIn(links, (*request).mailSignInLink)},
+		{http.MethodPost, leakedPath, a.handleSignIn(leakedPath, (*request).reportLeakedKeys)},
+		{http.MethodPost, passkeySignInOptions, a.handleSignIn(passkeySignInOptions, (*request).optionsToSignIn)},
+		{http.MethodPost, passkeySignIn, a.handleSignIn(passkeySignIn, (*request).signInWithPasskey)},
+	}
+}
+
+func (a *API) getSignInMethods(w http.ResponseWriter, r *http.Request) {
+	org := observation(r).org
+	_, err := a.relyingParty(r, org)
+	a.send(w, r, ok(openapi.SignInMethods{
+		Org:      openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
+		APIKey:   !org.Keys.NoPersonal,
+		Mail:     a.Services.Sessions.MailsLinks(),
+		Passkeys: err == nil && len(org.Issuers) == 0,
+		Oidc:     a.providers(org),
+	}))
+}
+
+// handleSignIn is handle for operations whose caller has no credential yet.
+func (a *API) handleSignIn(path string, run query) http.Handler {
+	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
+	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
+		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
+		defer cancel()
+		r := &request{Request: hr.WithContext(ctx), Services: a.Services, api: a, op: op, answer: w.Header()}
+		err := r.parse(w)
+		var out reply
+		if err == nil {
+			out, err = run(r)
+		}
+		if err != nil {
+			a.problem(w, r.Request, err)
+			return
+		}
+		a.send(w, r.Request, out)
+	})
+}
+
+// openSession swaps a token for a session. What refuses every token comes first, so that a link is not used up.
+func (r *request) openSession() (reply, error) {
+	obs, at := observation(r.Request), r.api.now()
+	if _, _, err := r.api.sessionCookie(r.Request, obs.org); err != nil {
+		return reply{}, err
+	}
+	if err := r.limitSignIn(at); err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.SessionOpen](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if _, isCode := account.ParseSignInCode(in.Token); isCode {
+		return r.openByCode(obs.org, in.Token, at)
+	}
+	by := r.signingIn(at)
+	opened, err := r.Sessions.Open(r.Context(), by, obs.org, in.Token, r.UserAgent())
+	if err != nil {
+		return reply{}, err
+	}
+	return r.opened(opened, by, "")
+}
+
+// opened responds with a new session, whose browser by was. returnTo is where the person began to sign in.
+func (r *request) opened(opened accounts.OpenedSession, by identity.Actor, returnTo string) (reply, error) {
+	s, cookie, org := opened.Session, opened.Secrets.Cookie.Reveal(), observation(r.Request).org
+	if err := r.api.setCookie(r.answer, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
+		return reply{}, err
+	}
+	r.api.knownTokens.remember(cookie, by.At)
+	by.Session, by.Key = s.ID, s.Key // as its requests will have them
+	r.by = by
+	out := created("/api/me/sessions/"+string(s.ID), openapi.SessionOpened{
+		Session:  r.session(s),
+		Proof:    opened.Secrets.Proof.Reveal(),
+		User:     r.user(&opened.User),
+		ReturnTo: openapi.OrNull(returnTo),
+	})
+	out.reveals = string(s.ID)
+	return out, nil
+}
+
+// limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
+func (r *request) limitSignIn(at time.Time) error {
+	if !r.api.sameOrigin(r.Request) {
+		return errCrossOrigin
+	}
+	return r.countSignIn(at)
+}
+
+// signingIn is the system in the request of somebody who has no credential yet.
+func (r *request) signingIn(at time.Time) identity.Actor {
+	obs := observation(r.Request)
+	by := identity.System(obs.org.ID, "", "sign-in", at)
+	by.Request = identity.Request{ID: obs.id, Address: obs.address}
+	return by
+}
+
+const (
+	mailingsAtOnce = 16               // links that are mailed at the same time on a node
+	mailingWithin  = 20 * time.Second // how long that may take
+)
+
+// errMailing is returned if too many links are being mailed.
+var errMailing = errRateLimited.Because("Too many links are being mailed. Try again soon.")
+
+// mailSignInLink mails a link after it has responded, so that the time does not tell whether somebody has the address.
+func (r *request) mailSignInLink() (reply, error) {
+	at, org := r.api.now(), observation(r.Request).org
+	if err := r.limitSignIn(at); err != nil {
+		return reply{}, err
+	}
+	in, err := decode[openapi.SignInLinkRequest](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if !r.Sessions.MailsLinks() {
+		return reply{}, account.ErrMailNotConfigured
+	}
+	select {
+	case r.api.mailings <- struct{}{}:
+	default:
+		r.answer.Set("Retry-After", "1")
+		return reply{}, r.api.refuse("sign_in_mails", errMailing)
+	}
+	by, ctx := r.signingIn(at), context.WithoutCancel(r.Context())
+	go func() {
+		defer func() { <-r.api.mailings }()
+		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
+		defer cancel()
+		err := r.Sessions.MailLink(ctx, by, org, in.Email)
+		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+			r.api.Log.WarnContext(ctx, "a sign-in link was not mailed", "request_id", by.Request.ID, "error", err)
+		}
+	}()
+	return reply{status: http.StatusAccepted, body: openapi.SignInLinkRequested{Requested: true}}, nil
+}
+
+func (a *API) endOwnSession(r *request) (reply, error) {
+	if err := r.Sessions.EndOwn(r.Context(), r.by); err != nil {
+		return reply{}, err
+	}
+	return noContent, a.setCookie(r.answer, r.Request, observation(r.Request).org, "", 0)
+}
+
+func (a *API) listSessions(r *request) (reply, error) {
+	return listing(r, r.session, func(q page.Query) (account.SessionPage, error) {
+		return r.Sessions.List(r.Context(), r.by, q)
+	})
+}
+
+func sessionID(r *request) identity.SessionID {
+	return pathID[identity.SessionID](r, "session_id", identity.SessionPrefix)
+}
+
+func (a *API) getSession(r *request) (reply, error) {
+	s, err := r.Sessions.Get(r.Context(), r.by, sessionID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(r.session(s)), nil
+}
+
+func (a *API) endSession(r *request) (reply, error) {
+	return noContent, r.Sessions.End(r.Context(), r.by, sessionID(r))
+}
+
+func (a *API) endSessions(r *request) (reply, error) {
+	return noContent, r.Sessions.EndAll(r.Context(), r.by)
+}
+
+func (a *API) listPersonSessions(r *request) (reply, error) {
+	return listing(r, r.session, func(q page.Query) (account.SessionPage, error) {
+		return r.Sessions.ListOf(r.Context(), r.by, memberID(r), q)
+	})
+}
+
+func (a *API) endPersonSessions(r *request) (reply, error) {
+	_, err := r.Sessions.EndOf(r.Context(), r.by, memberID(r), "")
+	return noContent, err
+}
+
+func (r *request) session(s *account.Session) openapi.Session {
+	return openapi.Session{
+		ID:         string(s.ID),
+		Current:    s.ID == r.by.Session,
+		Source:     openapi.SessionSource(s.Source),
+		APIKeyID:   openapi.OrNull(string(s.Key)),
+		UserAgent:  s.Agent,
+		Address:    openapi.OrNull(s.Address),
+		CreatedAt:  openapi.Time(s.CreatedAt),
+		LastSeenAt: openapi.Time(s.LastSeenAt),
+		ExpiresAt:  openapi.Time(s.EndsAt()),
+	}
+}

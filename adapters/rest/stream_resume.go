@@ -1,0 +1,79 @@
+package rest
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// eventID is the id of an event of a stream: KEY.SEQ, or KEY.SEQ.RECEIPT for a stream that a ticket opened.
+type eventID struct {
+	key     string // of the caller and the query: with any other, a reader starts from the beginning
+	seq     int64  // the reader knows everything up to this; negative if the id is malformed
+	receipt string // shows that the reader has received the stream that a ticket opened; empty without a ticket
+}
+
+func parseEventID(s string) eventID {
+	key, rest, _ := strings.Cut(s, ".")
+	number, receipt, _ := strings.Cut(rest, ".")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		seq = -1
+	}
+	return eventID{key, seq, receipt}
+}
+
+func (e eventID) String() string {
+	s := e.key + "." + strconv.FormatInt(e.seq, 10)
+	if e.receipt != "" {
+		s += "." + e.receipt
+	}
+	return s
+}
+
+// lastEventID returns the id of the last event that the reader has seen; empty for none. EventSource sends it in a
+// header when it reconnects. A client that opens a new EventSource sends it in the query.
+func (s *stream) lastEventID() string {
+	if last := s.Header.Get("Last-Event-ID"); last != "" {
+		return last
+	}
+	return s.URL.Query().Get("last_event_id")
+}
+
+// resumePoint reads the Seq up to which the reader knows everything. known reports whether the last event belongs to
+// the same caller and the same query.
+func (s *stream) resumePoint() (above int64, resumes, known bool) {
+	last := s.lastEventID()
+	if last == "" {
+		return 0, false, false
+	}
+	id := parseEventID(last)
+	if known = id.key == s.key && id.seq >= 0; !known {
+		return 0, true, false
+	}
+	return id.seq, true, true
+}
+
+// streamKey identifies a caller and a query: event ids are valid only for the same key.
+func streamKey(by identity.Actor, users string) string {
+	h := sha256.Sum256(
+		[]byte(strings.Join([]string{string(by.Org), string(by.User), strconv.FormatBool(by.Operator), users}, "\x00")),
+	)
+	return base64.RawURLEncoding.EncodeToString(h[:9])
+}
+
+// receiptOf returns what the ids of a stream's events contain if a ticket opened it. URLs end up in logs, so a ticket
+// opens no second stream. Its own stream it can resume: only its reader knows the receipt.
+func (a *API) receiptOf(org identity.OrgID, ticket, users string) string {
+	sum := a.Digester.Digest("stream receipt", []byte(org), []byte(ticket), []byte(users))
+	return base64.RawURLEncoding.EncodeToString(sum[:15])
+}
+
+// hasReceived reports whether the request shows the receipt of the stream.
+func (s *stream) hasReceived() bool {
+	return subtle.ConstantTimeCompare([]byte(parseEventID(s.lastEventID()).receipt), []byte(s.receipt)) == 1
+}

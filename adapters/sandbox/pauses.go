@@ -1,0 +1,40 @@
+package sandbox
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// pause pauses a subscription, or resumes it. In a period that was not paid, to resume starts another period, which is
+// charged.
+func (b *account) pause(s *subscription, a billing.Amendment, now time.Time) error {
+	if *a.Pause {
+		s.Paused, s.PaidUntil, s.Next = true, s.PeriodEnd, nil
+		return nil
+	}
+	if restarts := !a.PaidUntil.IsZero() && !s.PeriodStart.Before(a.PaidUntil); restarts {
+		got := b.charge(b.due(b.taxed(s, s.cost(now))), true, now)
+		if got.asks {
+			got.decline = wantsPayer
+		}
+		if !got.paid {
+			b.emit("payment_intent.payment_failed", "payment_intent",
+				"pi_"+name(string(b.ID), itoa(b.EventCount)), now)
+			return &billing.DeclinedError{DeclineCode: got.decline}
+		}
+		s.Anchor, s.PeriodStart = now.Day(), now
+		s.PeriodEnd = s.next(now)
+		b.billPeriod(s, true, now)
+	}
+	s.Paused, s.PaidUntil = false, time.Time{}
+	return nil
+}
+
+// skip begins a period of a paused subscription, whose invoice is void.
+func (b *account) skip(s *subscription, at time.Time) {
+	s.unbilled = nil
+	s.PeriodStart, s.PeriodEnd = at, s.next(at)
+	b.write(s, s.price(), billing.Void, at)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
+}

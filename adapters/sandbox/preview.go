@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Preview implements ports.GatewayPreviews. It makes the change, and the renewal after it, on a copy of the account
+// that is thrown away.
+func (g *Gateway) Preview(
+	ctx context.Context, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment,
+) (billing.Preview, error) {
+	b, err := g.read(ctx, c, "preview")
+	if err != nil {
+		return billing.Preview{}, err
+	}
+	now, err := g.now(ctx)
+	if err != nil {
+		return billing.Preview{}, err
+	}
+	s := b.subscription(id)
+	if s == nil || !s.Status.Live() {
+		return billing.Preview{}, errNoSuchSubscription
+	}
+	return b.preview(s, a, now)
+}
+
+// preview computes a preview. It leaves b changed.
+func (b *account) preview(s *subscription, a billing.Amendment, now time.Time) (billing.Preview, error) {
+	works := &method{ID: "pm_preview", ExpMonth: 12, ExpYear: 9999}
+	b.Methods, b.Default = append(b.Methods, works), works.ID
+	p := billing.Preview{At: a.ProrateAt}
+	before := len(b.Invoices)
+	if err := b.amend(s, a, now); err != nil {
+		return p, err
+	}
+	currency := s.Plan.Price.Currency
+	p.Today = billing.Money{Amount: b.dueSince(before), Currency: currency}
+	p.Credit = billing.Money{Amount: b.Credit, Currency: currency}
+	p.Next = billing.Money{Currency: currency}
+	if s.CancelAtPeriodEnd || s.Paused {
+		return p, nil
+	}
+	before, p.NextAt = len(b.Invoices), s.PeriodEnd
+	b.renew(s, s.PeriodEnd)
+	p.Next.Amount = b.dueSince(before)
+	return p, nil
+}
+
+// dueSince returns the amount that is due by the invoices from the nth on.
+func (b *account) dueSince(n int) (sum int64) {
+	for _, i := range b.Invoices[n:] {
+		if i.Status != billing.Void {
+			sum += i.AmountDue
+		}
+	}
+	return sum
+}

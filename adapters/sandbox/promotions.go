@@ -1,0 +1,133 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// promotion is a promotion code of the sandbox.
+type promotion struct {
+	billing.Discount
+	unusable  bool // expired, used up, or another customer's
+	firstTime bool // only for customers who have not paid an invoice
+}
+
+// promotions are the promotion codes of each org's sandbox, in upper case.
+var promotions = map[string]promotion{
+	"TENOFF": {Discount: billing.Discount{Name: "10 % off", Percent: 1000, Duration: billing.DiscountForever}},
+	"HALF3": {Discount: billing.Discount{Name: "Half price for 3 months", Percent: 5000,
+		Duration: billing.DiscountRepeating, Months: 3}},
+	"FREE1": {Discount: billing.Discount{Name: "First invoice free", Percent: 10000, Duration: billing.DiscountOnce}},
+	"FIVEOFF": {Discount: billing.Discount{Name: "5 USD off", Amount: billing.Money{Amount: 500, Currency: "usd"},
+		Duration: billing.DiscountOnce}},
+	"WELCOME": {Discount: billing.Discount{Name: "Welcome", Percent: 2000, Duration: billing.DiscountForever},
+		firstTime: true},
+	"EXPIRED": {unusable: true}, "USEDUP": {unusable: true}, "FOREIGN": {unusable: true},
+}
+
+// Promotion implements ports.GatewayPromotions.
+func (g *Gateway) Promotion(
+	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
+) (billing.Promotion, error) {
+	b, err := g.read(ctx, c, "promotion")
+	if err != nil {
+		return billing.Promotion{}, err
+	}
+	return b.promotion(code, of)
+}
+
+// promotion returns the promotion of a code that the customer can use for a sale.
+func (b *account) promotion(code string, of billing.Sale) (billing.Promotion, error) {
+	code = strings.ToUpper(code)
+	p, known := promotions[code]
+	foreign := p.Amount.Amount > 0 && p.Amount.Currency != of.Plan.Price.Currency
+	if !known || p.unusable || foreign || p.firstTime && b.hasPaid() {
+		return billing.Promotion{}, billing.ErrPromotionInvalid
+	}
+	return billing.Promotion{ID: billing.PromotionID("promo_sandbox_" + code), Code: code, Discount: p.Discount}, nil
+}
+
+func (b *account) hasPaid() bool {
+	return slices.ContainsFunc(b.Invoices, func(i *invoice) bool { return i.AmountPaid > 0 })
+}
+
+// redeem gives s the discount of a promotion, from now on. It keeps its discount if p is nil.
+func (s *subscription) redeem(p *billing.Promotion, now time.Time) {
+	if p != nil {
+		s.Discount, s.Code = p.Discount.Begin("di_"+name(string(s.ID), p.Code, now.String()), now), p.Code
+	}
+}
+
+// cost returns the price of a period that begins at a time, less the discount.
+func (s *subscription) cost(at time.Time) int64 { return s.price() - s.off(at) }
+
+// off returns what the discount deducts from the price of a period that begins at a time.
+func (s *subscription) off(at time.Time) int64 {
+	if s.Discount == nil || s.Discount.Ended(at) {
+		return 0
+	}
+	return s.Discount.Off(s.price())
+}
+
+// bought returns what the current period cost: the base of what is credited when it is changed.
+func (s *subscription) bought() int64 { return s.price() - s.Off }
+
+// spend notes what the discount deducts from the current period, and ends a discount for one invoice.
+func (s *subscription) spend(at time.Time) {
+	if s.Discount != nil && s.Discount.Ended(at) {
+		s.Discount = nil
+	}
+	if s.Off = s.off(at); s.Off > 0 {
+		s.endOnce()
+	}
+}
+
+// endOnce ends a discount for one invoice.
+func (s *subscription) endOnce() {
+	if s.Discount != nil && s.Discount.Duration == billing.DiscountOnce {
+		s.Discount = nil
+	}
+}
+
+// discounted shows on the invoice of a period what the discount deducts.
+func (b *account) discounted(s *subscription, i *invoice, at time.Time) {
+	i.Lines = []billing.InvoiceLine{s.line(s.price())}
+	if s.unbilled != nil {
+		i.Lines = append(i.Lines, *s.unbilled)
+	}
+	if off := s.off(at) + s.usageOff(at); off > 0 {
+		i.Subtotal, i.Discount, i.Discounts = i.Subtotal+off, off, []billing.Discount{*s.Discount}
+	}
+	s.spend(at)
+	s.unbilled = nil
+}
+
+// billPeriod writes the invoice of a period that begins at a time.
+func (b *account) billPeriod(s *subscription, paid bool, at time.Time) {
+	b.discounted(s, b.bill(s, s.cost(at)+s.usageCost(at), paid, at), at)
+}
+
+// promote gives s the discount of a promotion, nil for none, that can still be used.
+func (b *account) promote(s *subscription, p *billing.Promotion, now time.Time) error {
+	if p == nil {
+		return nil
+	}
+	if _, err := b.promotion(p.Code, billing.Sale{Plan: s.Plan, Quantity: s.Quantity}); err != nil {
+		return err
+	}
+	s.redeem(p, now)
+	return nil
+}
+
+// subscribing names an order, so that a key cannot be used for another one.
+func subscribing(o billing.Order) string {
+	name := "subscribe " + string(o.Plan.ID) + " " + itoa(o.Quantity)
+	if o.Promotion != nil {
+		name += " " + string(o.Promotion.ID)
+	}
+	return name
+}

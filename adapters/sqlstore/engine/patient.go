@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// triesAgain is how long a pool makes do with its connections after the server refused another one.
+	triesAgain = 2 * time.Second
+
+	// firstPause is the pause between two attempts to get the first connection of a pool.
+	firstPause = 50 * time.Millisecond
+)
+
+// Patient connects for one pool. While the server accepts no more connections, statements wait for a connection that
+// the pool has already; without it they would fail.
+type Patient struct {
+	driver.Connector
+	wait time.Duration // for the first connection of the pool
+	max  int
+	pool atomic.Pointer[sql.DB]
+	open atomic.Int64 // connections
+}
+
+// NewPatient returns a connector for a pool of at most max connections. A pool that has none yet tries for wait to get
+// one.
+func NewPatient(c driver.Connector, maxConns int, wait time.Duration) *Patient {
+	return &Patient{Connector: c, max: maxConns, wait: wait}
+}
+
+// Limit sets the limits of the pool, which p connects for.
+func (p *Patient) Limit(pool *sql.DB) {
+	pool.SetMaxOpenConns(p.max)
+	pool.SetMaxIdleConns(p.max)
+	p.pool.Store(pool)
+}
+
+// Connect implements driver.Connector. If the server accepts no more connections, and the pool has some, it returns
+// driver.ErrBadConn: database/sql then tries again, and waits, because the pool may not grow at that time.
+func (p *Patient) Connect(ctx context.Context) (driver.Conn, error) {
+	for ends := time.Now().Add(p.wait); ; {
+		opened, err := p.Connector.Connect(ctx)
+		if err == nil {
+			return p.count(opened)
+		}
+		if PostgresCode(err) != tooManyConnections {
+			return nil, err
+		}
+		if n := p.open.Load(); n > 0 {
+			p.makeDo(int(n))
+			return nil, fmt.Errorf("%w: %w", driver.ErrBadConn, err)
+		}
+		if !time.Now().Before(ends) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(firstPause):
+		}
+	}
+}
+
+// tooManyConnections is the SQLSTATE of a server, a database or a role that has as many connections as it may have.
+const tooManyConnections = "53300"
+
+// IsFull reports whether err says that the server accepts no more connections.
+func IsFull(err error) bool { return PostgresCode(err) == tooManyConnections }
+
+// count counts a connection until it is closed.
+func (p *Patient) count(opened driver.Conn) (driver.Conn, error) {
+	conn, ok := opened.(*postgresConn)
+	if !ok {
+		_ = opened.Close()
+		return nil, fmt.Errorf("sqlstore: a connection of the kind %T cannot be counted", opened)
+	}
+	p.open.Add(1)
+	conn.closed = func() { p.open.Add(-1) }
+	return conn, nil
+}
+
+// makeDo keeps the pool at n connections for a while.
+func (p *Patient) makeDo(n int) {
+	pool := p.pool.Load()
+	if pool == nil {
+		return
+	}
+	pool.SetMaxOpenConns(n)
+	time.AfterFunc(triesAgain, func() { p.Limit(pool) })
+}
+
+// MakesDo reports whether the pool has fewer connections than it wants, because the server refused one.
+func (p *Patient) MakesDo() bool {
+	pool := p.pool.Load()
+	return pool != nil && pool.Stats().MaxOpenConnections < p.max
+}

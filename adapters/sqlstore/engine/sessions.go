@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/lib/pq"
+)
+
+// ErrPooledByTransaction says that a pooler gives the transactions of one connection to different backends. Prepared
+// statements, LISTEN and locks of sessions do not work there: a statement could run with another caller's text.
+var ErrPooledByTransaction = errors.New(
+	"the pooler that database.url leads to pools by transaction, and Atrium needs " +
+		"connections of its own: set pool_mode = session in PgBouncer, or let database.url lead to PostgreSQL itself")
+
+// CheckSessions returns ErrPooledByTransaction if two connections of c share a backend, or if one of them changes its
+// backend. A pooler reuses the backend that was released last, so that the first comparison usually finds it.
+func CheckSessions(ctx context.Context, c driver.Connector) error {
+	var conns [2]*postgresConn
+	for i := range conns {
+		opened, err := c.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = opened.Close() }()
+		conn, ok := opened.(*postgresConn)
+		if !ok {
+			return fmt.Errorf("sqlstore: a connection of the kind %T cannot be checked", opened)
+		}
+		conns[i] = conn
+	}
+	if conns[0].backend == conns[1].backend {
+		return ErrPooledByTransaction
+	}
+	const rounds = 3 // in case others use the same pool
+	for range rounds {
+		for _, conn := range conns {
+			if err := conn.Ping(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin sets what PostgreSQL would accept as a parameter of the connection and poolers refuse, and remembers the
+// backend.
+func (c *postgresConn) begin(ctx context.Context, statementTimeout string) (err error) {
+	c.backend, err = c.readBackend(ctx, `SELECT pg_backend_pid(), set_config('statement_timeout', `+
+		pq.QuoteLiteral(statementTimeout)+`, false)`)
+	return err
+}
+
+// Ping implements driver.Pinger. It returns ErrPooledByTransaction if the connection has another backend than at first.
+func (c *postgresConn) Ping(ctx context.Context) error {
+	backend, err := c.readBackend(ctx, `SELECT pg_backend_pid()`)
+	if err == nil && backend != c.backend {
+		return ErrPooledByTransaction
+	}
+	return err
+}
+
+// readBackend returns the first column of a query that returns one row: the number of the backend that runs it.
+func (c *postgresConn) readBackend(ctx context.Context, query string) (pid int64, err error) {
+	rows, err := c.QueryContext(ctx, query, nil)
+	if err != nil {
+		return 0, err
+	}
+	row := make([]driver.Value, len(rows.Columns()))
+	if err = rows.Next(row); err == nil {
+		pid, _ = row[0].(int64)
+		if err = rows.Next(row); errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	return pid, errors.Join(err, rows.Close())
+}

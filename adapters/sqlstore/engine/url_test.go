@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+func TestNormalURL(t *testing.T) {
+	for raw, want := range map[string]string{
+		"postgres://u:p%40@h1:5433,h2:5434/db":     "postgres://u:p%40@h1,h2/db?port=5433%2C5434",
+		"postgres://h1,h2:5434/db?sslmode=disable": "postgres://h1,h2/db?port=5432%2C5434&sslmode=disable",
+		"postgres://h1:5433/db":                    "postgres://h1:5433/db",
+		"postgres://h1,h2/db?port=1,2":             "postgres://h1,h2/db?port=1,2",
+		"mysql://%zz":                              "mysql://%zz",
+	} {
+		if got := NormalURL(raw); got != want {
+			t.Errorf("%s becomes %s, want %s", raw, got, want)
+		}
+	}
+}
+
+func TestPostgresConnectsToTheHostThatListens(t *testing.T) {
+	u, err := url.Parse(services.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = "127.0.0.1:1," + u.Host
+	db := pool(t, connector(t, u.String(), 5*time.Second))
+	if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT 1`)); got != 1 {
+		t.Errorf("got %d", got)
+	}
+}

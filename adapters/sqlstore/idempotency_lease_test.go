@@ -1,0 +1,48 @@
+package sqlstore_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestARunningRequestKeepsItsIdempotencyKey lets a request run until its reservation was renewed.
+func TestARunningRequestKeepsItsIdempotencyKey(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db, rows := open(t, url, keyring(t)), raw(t, url)
+		until := func() (us int64) {
+			t.Helper()
+			if err := rows.QueryRowContext(t.Context(), `SELECT until FROM idempotency_keys`).Scan(&us); err != nil {
+				t.Fatal(err)
+			}
+			return us
+		}
+		key := ports.IdempotencyKey{Org: "org_1", Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
+		requests := sqlstore.RenewingEvery(sqlstore.NewIdempotency(db), 20*time.Millisecond)
+		before := func(ctx context.Context) error {
+			first := until()
+			if want := fixture.At.Add(8 * time.Second).UnixMicro(); first < want {
+				t.Errorf("it is reserved until %d, want at least %d", first, want)
+			}
+			for late := time.Now().Add(30 * time.Second); until() == first; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(late) {
+					t.Fatal("the reservation was not renewed")
+				}
+			}
+			return nil
+		}
+		if _, _, err := requests.Once(t.Context(), key, before, func(ports.Stores) (ports.Answer, error) {
+			return ports.Answer{Status: 204}, nil
+		}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := until(); got != 0 {
+			t.Errorf("the request has ended, and its key is reserved until %d", got)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Passkeys stores the passkeys of people, and the challenges that were used.
+type Passkeys struct{ db *DB }
+
+var _ ports.Passkeys = (*Passkeys)(nil)
+
+//nolint:gosec // names of columns, no passwords
+const passkeyColumns = `t.id, t.org_id, t.user_id, t.host, t.credential_id, t.public_key, t.sign_count, t.synced,
+	t.name, t.revision, t.created_at, t.updated_at, t.last_used_at`
+
+type passkeyRow struct {
+	ID         account.PasskeyID `db:"id"`
+	Org        identity.OrgID    `db:"org_id"`
+	User       identity.UserID   `db:"user_id"`
+	Host       string            `db:"host"`
+	Credential []byte            `db:"credential_id"`
+	PublicKey  []byte            `db:"public_key"`
+	SignCount  uint32            `db:"sign_count"`
+	Synced     bool              `db:"synced"`
+	Name       string            `db:"name"`
+	Revision   int64             `db:"revision"`
+	CreatedAt  int64             `db:"created_at"`
+	UpdatedAt  int64             `db:"updated_at"`
+	LastUsedAt int64             `db:"last_used_at"`
+}
+
+func (r *passkeyRow) passkey() account.Passkey {
+	return account.Passkey{
+		ID: r.ID, Org: r.Org, User: r.User, Host: r.Host, Credential: r.Credential, PublicKey: r.PublicKey,
+		SignCount: r.SignCount, Synced: r.Synced, Name: r.Name, Revision: r.Revision,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), LastUsedAt: fromMicros(r.LastUsedAt),
+	}
+}
+
+// Update implements ports.Passkeys. The lock on the user makes concurrent calls wait.
+func (s *Passkeys) Update(
+	ctx context.Context, by identity.Actor, user identity.UserID,
+	change func(*account.Person, []*account.Passkey) (*account.Passkey, error),
+) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		u, memberships, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.dialect.Lock, by.Org, user)
+		if err != nil {
+			return err
+		}
+		var rows []passkeyRow
+		if err := tx.list(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t
+			WHERE t.org_id = ? AND t.user_id = ? ORDER BY t.id`, by.Org, user); err != nil {
+			return err
+		}
+		have, before := make([]*account.Passkey, len(rows)), make([]account.Passkey, len(rows))
+		for i := range rows {
+			one := rows[i].passkey()
+			have[i], before[i] = &one, one
+		}
+		added, err := change(&account.Person{User: *u, Memberships: memberships}, have)
+		if err != nil {
+			return err
+		}
+		for i, k := range have {
+			if err := tx.savePasskey(ctx, k, &before[i]); err != nil {
+				return err
+			}
+		}
+		if added == nil {
+			return nil
+		}
+		return tx.addPasskey(ctx, added)
+	})
+}
+
+// savePasskey writes a passkey that changed or was removed.
+func (db *DB) savePasskey(ctx context.Context, k, before *account.Passkey) (err error) {
+	switch {
+	case !k.RemovedAt.IsZero():
+		_, err = db.exec(ctx, `DELETE FROM passkeys WHERE id = ? AND org_id = ?`, k.ID, k.Org)
+	case k.Revision != before.Revision || k.SignCount != before.SignCount || !k.LastUsedAt.Equal(before.LastUsedAt):
+		_, err = db.exec(ctx, `UPDATE passkeys SET name = ?, sign_count = ?, revision = ?, updated_at = ?,
+			last_used_at = ? WHERE id = ? AND org_id = ?`, k.Name, k.SignCount, k.Revision, micros(k.UpdatedAt),
+			micros(k.LastUsedAt), k.ID, k.Org)
+	}
+	if err != nil {
+		return err
+	}
+	return db.record(ctx, k.Recorded())
+}
+
+func (db *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
+	added, err := db.exec(ctx, `
+		INSERT INTO passkeys (id, org_id, user_id, host, credential_id, public_key, sign_count, synced, name, revision,
+			created_at, updated_at, last_used_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, credential_id) DO NOTHING`,
+		k.ID, k.Org, k.User, k.Host, k.Credential, k.PublicKey, k.SignCount, k.Synced, k.Name, k.Revision,
+		micros(k.CreatedAt), micros(k.UpdatedAt), micros(k.LastUsedAt))
+	if err == nil && added == 0 {
+		err = account.ErrPasskeyExists
+	}
+	if err != nil {
+		return err
+	}
+	return db.record(ctx, k.Recorded())
+}
+
+// List implements ports.Passkeys.
+func (s *Passkeys) List(
+	ctx context.Context, org identity.OrgID, user identity.UserID, q page.Query,
+) (account.PasskeyPage, error) {
+	where := newConditions(`t.org_id = ? AND t.user_id = ?`, org, user)
+	where.within(`t.id`, q.After, "")
+	var rows []passkeyRow
+	if err := s.db.list(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t WHERE `+where.sql()+
+		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return account.PasskeyPage{}, err
+	}
+	passkeys := make([]account.Passkey, len(rows))
+	for i := range rows {
+		passkeys[i] = rows[i].passkey()
+	}
+	return page.Cut(passkeys, q.Limit, func(k account.Passkey) string { return string(k.ID) }), nil
+}
+
+// Find implements ports.Passkeys.
+func (s *Passkeys) Find(
+	ctx context.Context, org identity.OrgID, host string, credential []byte,
+) (*account.Passkey, error) {
+	var row passkeyRow
+	found, err := s.db.forCredentials().get(ctx, &row, `SELECT `+passkeyColumns+` FROM passkeys t
+		WHERE t.org_id = ? AND t.credential_id = ? AND t.host = ?`, org, credential, host)
+	if err == nil && !found {
+		err = account.ErrPasskeyInvalid
+	}
+	if err != nil {
+		return nil, err
+	}
+	k := row.passkey()
+	return &k, nil
+}
+
+// UseChallenge implements ports.Passkeys.
+func (s *Passkeys) UseChallenge(ctx context.Context, org identity.OrgID, h account.Hash, expires time.Time) error {
+	used, err := s.db.exec(ctx, `INSERT INTO passkey_challenges (hash, org_id, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (hash) DO NOTHING`, h[:], org, micros(expires))
+	if err == nil && used == 0 {
+		err = account.ErrPasskeyInvalid
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// TestPgBouncer connects through PgBouncer with its default settings.
+func TestPgBouncer(t *testing.T) {
+	t.Run("a database works through a pooler by session", func(t *testing.T) {
+		url := services.PgBouncer(t, services.Postgres(t), "session").URL
+		if got := statementTimeout(t, url); got != "30s" {
+			t.Errorf("statement_timeout is %s", got)
+		}
+		contract.PresenceSignals(t, func() ports.PresenceSignals {
+			return sqlstore.NewPresenceSignals(open(t, url, keyring(t)), sqlstore.Config{URL: secret.New(url)})
+		})
+	})
+	for _, mode := range []string{"transaction", "statement"} {
+		t.Run("a pooler by "+mode+" is refused", func(t *testing.T) {
+			pooler := services.PgBouncer(t, services.Postgres(t), mode)
+			c := sqlstore.Config{URL: secret.New(pooler.URL), MaxConns: 4, StatementTimeout: 30 * time.Second}
+			if _, _, err := sqlstore.Open(t.Context(), c, keyring(t), sql.OpenDB); !errors.Is(err,
+				engine.ErrPooledByTransaction) {
+				t.Errorf("Open: %v", err)
+			}
+			if _, _, err := sqlstore.Inspect(t.Context(), c, sql.OpenDB); !errors.Is(err,
+				engine.ErrPooledByTransaction) {
+				t.Errorf("Inspect: %v", err)
+			}
+		})
+	}
+	t.Run("a database is not ready if its pooler begins to pool by transaction", func(t *testing.T) {
+		pooler := services.PgBouncer(t, services.Postgres(t), "session")
+		db := open(t, pooler.URL, keyring(t))
+		if err := db.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := pooler.Restart("transaction"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // requests that take turns on the backends
+			go func() {
+				for t.Context().Err() == nil {
+					_, _ = db.Empty(t.Context())
+				}
+			}()
+		}
+		for late := time.Now().Add(proof.Patience); ; time.Sleep(time.Millisecond) {
+			err := db.Ready(t.Context())
+			if errors.Is(err, engine.ErrPooledByTransaction) {
+				return
+			}
+			if time.Now().After(late) {
+				t.Fatalf("Ready = %v", err)
+			}
+		}
+	})
+}
+
+// statementTimeout returns the setting on a connection of a pool.
+func statementTimeout(t *testing.T, url string) (setting string) {
+	t.Helper()
+	connector, err := engine.NewPostgres(url, 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), `SHOW statement_timeout`).Scan(&setting); err != nil {
+		t.Fatal(err)
+	}
+	return setting
+}

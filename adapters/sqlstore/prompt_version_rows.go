@@ -1,0 +1,144 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+const labelsColumn = `COALESCE((SELECT string_agg(l.label, ',') FROM prompt_labels l WHERE l.version_id = v.id), '')`
+
+func columns(pattern string, names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = strings.ReplaceAll(pattern, "%", n)
+	}
+	return strings.Join(out, ", ")
+}
+
+type versionRow struct {
+	versionSummaryRow
+	Text           string `db:"text"`
+	Messages       string `db:"messages"`
+	Tools          string `db:"tools"`
+	ResponseFormat string `db:"response_format"`
+}
+
+type versionSummaryRow struct {
+	versionInfoRow
+	Format      prompt.Format `db:"format"`
+	Variables   string        `db:"variables"`
+	ModelConfig string        `db:"model_config"`
+}
+
+// versionInfoColumns are the columns of a version except its content; zero values if a join found none.
+const versionInfoColumns = `COALESCE(v.id, '') AS "v.id", COALESCE(v.template_id, '') AS "v.template_id",
+	COALESCE(v.number, 0) AS "v.number",
+	COALESCE(v.content_hash, '') AS "v.content_hash",
+	` + labelsColumn + ` AS "v.labels", COALESCE(v.commit_message, '') AS "v.commit_message",
+	COALESCE(v.frozen, FALSE) AS "v.frozen", COALESCE(v.first_activated_at, 0) AS "v.first_activated_at",
+	COALESCE(v.revision, 0) AS "v.revision",
+	COALESCE(v.created_by, '') AS "v.created_by", COALESCE(v.created_at, 0) AS "v.created_at",
+	COALESCE(v.updated_at, 0) AS "v.updated_at"`
+
+type versionInfoRow struct {
+	ID               prompt.VersionID `db:"id"`
+	Template         prompt.ID        `db:"template_id"`
+	Number           int              `db:"number"`
+	ContentHash      string           `db:"content_hash"`
+	Labels           string           `db:"labels"`
+	CommitMessage    string           `db:"commit_message"`
+	Frozen           bool             `db:"frozen"`
+	FirstActivatedAt int64            `db:"first_activated_at"`
+	Revision         int64            `db:"revision"`
+	CreatedBy        identity.UserID  `db:"created_by"`
+	CreatedAt        int64            `db:"created_at"`
+	UpdatedAt        int64            `db:"updated_at"`
+}
+
+func (r *versionInfoRow) info() prompt.VersionInfo {
+	return prompt.VersionInfo{
+		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels),
+		CommitMessage: r.CommitMessage, Frozen: r.Frozen,
+		FirstActivatedAt: fromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+	}
+}
+
+func (r *versionSummaryRow) summary() (prompt.VersionSummary, error) {
+	v := prompt.VersionSummary{VersionInfo: r.info(), Format: r.Format}
+	return v, errors.Join(fromJSON(r.Variables, &v.Variables), fromJSON(r.ModelConfig, &v.Model))
+}
+
+func (r *versionRow) version() (*prompt.Version, error) {
+	s, err := r.summary()
+	v := &prompt.Version{VersionInfo: s.VersionInfo, Content: prompt.Content{
+		Text: r.Text, Format: s.Format, Variables: s.Variables, Model: s.Model,
+	}}
+	if r.Tools != "" {
+		v.Content.Tools = json.RawMessage(r.Tools)
+	}
+	if r.ResponseFormat != "" {
+		v.Content.ResponseFormat = json.RawMessage(r.ResponseFormat)
+	}
+	return v, errors.Join(err, fromJSON(r.Messages, &v.Content.Messages))
+}
+
+// size is about how many bytes the row takes.
+func (r *versionRow) size() int {
+	return r.versionSummaryRow.size() + len(r.Text) + len(r.Messages) + len(r.Tools) + len(r.ResponseFormat)
+}
+
+func (r *versionSummaryRow) size() int {
+	return 512 + len(r.Variables) + len(r.ModelConfig) + len(r.CommitMessage)
+}
+
+// labelList reads labelsColumn.
+func labelList(column string) []string {
+	if column == "" {
+		return nil
+	}
+	labels := strings.Split(column, ",")
+	slices.Sort(labels)
+	return labels
+}
+
+// fromJSON decodes text that jsonText wrote. Numbers in free-form JSON keep every digit.
+func fromJSON(text string, dst any) error {
+	if text == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d.Decode(dst)
+}
+
+// contentArgs are the values of a version's content, in the order of contentColumns.
+func contentArgs(c prompt.Content) ([]any, error) {
+	messages, err := jsonText(c.Messages, len(c.Messages) == 0)
+	if err != nil {
+		return nil, err
+	}
+	variables, err := jsonText(c.Variables, len(c.Variables) == 0)
+	if err != nil {
+		return nil, err
+	}
+	model, err := jsonText(c.Model, c.Model == nil)
+	if err != nil {
+		return nil, err
+	}
+	return []any{c.Text, messages, c.Format, variables, model, string(c.Tools), string(c.ResponseFormat)}, nil
+}
+
+// jsonText encodes v, and an empty value as an empty text.
+func jsonText(v any, empty bool) (string, error) {
+	if empty {
+		return "", nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}

@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// ProviderSessions stores what sign-ins at OpenID providers opened.
+type ProviderSessions struct{ db *DB }
+
+var _ ports.ProviderSessions = (*ProviderSessions)(nil)
+
+// End implements ports.ProviderSessions.
+func (s *ProviderSessions) End(
+	ctx context.Context, by identity.Actor, from account.ProviderSession,
+	change func(*account.Person, []*account.Session) error,
+) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		opened := newConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
+		opened.when(from.Subject != "", `t.subject = ?`, from.Subject)
+		opened.when(from.ID != "", `t.provider_session = ?`, from.ID)
+		if _, err := tx.exec(ctx, `DELETE FROM sign_in_links AS t WHERE `+opened.sql(), opened.args()...); err != nil {
+			return err
+		}
+		opened.when(true, `t.ended_at = 0`)
+		var users []identity.UserID
+		if err := tx.list(ctx, &users, `SELECT DISTINCT t.user_id FROM sessions t WHERE `+opened.sql()+
+			` ORDER BY t.user_id`, opened.args()...); err != nil {
+			return err
+		}
+		for _, user := range users {
+			where := liveSessions(by.Org, user, by.At)
+			where.when(true, opened.sql(), opened.args()...)
+			if _, err := tx.changeSessions(ctx, by.Org, user, where,
+				func(p *account.Person, live []*account.Session) (*account.Session, error) {
+					return nil, change(p, live)
+				}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Receive implements ports.ProviderSessions.
+func (s *ProviderSessions) Receive(
+	ctx context.Context, org identity.OrgID, token account.Hash, until time.Time,
+) error {
+	noted, err := s.db.exec(ctx, `INSERT INTO logout_tokens (org_id, hash, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (org_id, hash) DO NOTHING`, org, token[:], micros(until))
+	if err == nil && noted == 0 {
+		err = account.ErrLogoutToken
+	}
+	return err
+}
+
+// Captures stores who joined a workspace because of the domain of their address.
+type Captures struct{ db *DB }
+
+var _ ports.Captures = (*Captures)(nil)
+
+// Capture implements ports.Captures.
+func (s *Captures) Capture(
+	ctx context.Context, by identity.Actor, slug string, user identity.UserID, change func(*account.Workspace) error,
+) (captured bool, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		captured = false
+		w, err := tx.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+tx.dialect.Lock, by.Org, slug)
+		if errors.Is(err, identity.ErrWorkspaceNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		noted, err := tx.exec(ctx, `INSERT INTO captured_members (workspace_id, user_id, created_at) VALUES (?, ?, ?)
+			ON CONFLICT (workspace_id, user_id) DO NOTHING`, w.ID, user, micros(by.At))
+		if err != nil || noted == 0 {
+			return err
+		}
+		if err := tx.loadMembers(ctx, w, user); err != nil {
+			return err
+		}
+		if err := change(w); err != nil {
+			return err
+		}
+		captured = true
+		return tx.saveWorkspace(ctx, w)
+	})
+	return captured && err == nil, err
+}
+
+// sweepSessions ends the sessions that have reached their end, so that the trail has it. What a node has not yet
+// written of their use is at most a minute old.
+func (db *DB) sweepSessions(ctx context.Context, now time.Time) error {
+	idle := now.Add(-account.SessionIdle - 5*time.Minute)
+	const over = `t.ended_at = 0 AND (t.expires_at <= ? OR t.last_seen_at <= ?)`
+	for {
+		var owners []struct {
+			Org  identity.OrgID  `db:"org_id"`
+			User identity.UserID `db:"user_id"`
+		}
+		if err := db.list(ctx, &owners, `SELECT DISTINCT t.org_id, t.user_id FROM sessions t WHERE `+over+` LIMIT ?`,
+			micros(now), micros(idle), sweptUsers); err != nil || len(owners) == 0 {
+			return err
+		}
+		for _, o := range owners {
+			by := identity.System(o.Org, "", "sweep", now)
+			where := newConditions(`t.user_id = ? AND `+over, o.User, micros(now), micros(idle))
+			if err := db.inTx(ctx, func(tx *DB) error {
+				_, err := tx.changeSessions(ctx, o.Org, o.User, where,
+					func(p *account.Person, over []*account.Session) (*account.Session, error) {
+						return nil, p.EndSessionsBecause(by, account.EndedByTime, over)
+					})
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sweptUsers is how many users' sessions sweepSessions ends before it looks again.
+const sweptUsers = 100

@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/hmac"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// redactedAtOnce is how many rows are read for one transaction of a redaction.
+const redactedAtOnce = 500
+
+// CompleteErasure implements ports.Erasures. Each step is repeatable.
+func (s *Erasures) CompleteErasure(
+	ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
+) error {
+	e, err := s.Erasure(ctx, org, id)
+	if err != nil || !e.EndedAt.IsZero() {
+		return err
+	}
+	r := event.NewRedactor(e.User, e.Terms)
+	if e.Report.Events, err = s.db.redactEvents(ctx, org, r); err != nil {
+		return err
+	}
+	if e.Report.Responses, err = s.db.eraseResponses(ctx, org, r); err != nil {
+		return err
+	}
+	if err := s.db.endErasure(ctx, e, now); err != nil {
+		return err
+	}
+	return s.db.eraseFreePages(ctx)
+}
+
+// redactEvents redacts the events of an org, in the order of their ids, and returns how many it changed.
+func (db *DB) redactEvents(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
+	for after, more := "", true; more; {
+		var last string
+		var n int
+		if err = db.inTx(ctx, func(tx *DB) error {
+			last, n, more, err = tx.redactSome(ctx, org, r, after)
+			return err
+		}); err != nil {
+			return changed, err
+		}
+		after, changed = last, changed+n
+	}
+	return changed, nil
+}
+
+type redactedRow struct {
+	eventRow
+	Signature []byte `db:"signature"`
+	Redaction []byte `db:"redaction"`
+}
+
+func (db *DB) redactSome(
+	ctx context.Context, org identity.OrgID, r *event.Redactor, after string,
+) (last string, changed int, more bool, err error) {
+	var rows []redactedRow
+	if err := db.list(ctx, &rows, `
+		SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
+			address, signature, redaction
+		FROM events WHERE id > ? ORDER BY id LIMIT ?`, after, redactedAtOnce); err != nil {
+		return "", 0, false, err
+	}
+	for i := range rows {
+		last = rows[i].ID
+		if rows[i].Org != org {
+			continue
+		}
+		done, err := db.redact(ctx, r, &rows[i])
+		if err != nil {
+			return "", 0, false, err
+		}
+		if done {
+			changed++
+		}
+	}
+	return last, changed, len(rows) == redactedAtOnce, nil
+}
+
+// redact redacts one event. An event that someone else has changed gets no new signature: it stays a break.
+func (db *DB) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (changed bool, err error) {
+	e := row.event()
+	data, changed, err := r.Redact(&e, row.Data)
+	if err != nil || !changed {
+		return false, err
+	}
+	redaction := row.Redaction
+	if d := db.digester(); d != nil && len(row.Signature) > 0 {
+		before := row.event()
+		stored, want := row.Signature, event.Sign(d, &before, row.Data)
+		if len(redaction) > 0 {
+			stored, want = redaction, event.SignRedaction(d, &before, row.Data, row.Signature)
+		}
+		if hmac.Equal(stored, want) {
+			redaction = event.SignRedaction(d, &e, data, row.Signature)
+		}
+	}
+	_, err = db.exec(ctx, `UPDATE events SET data = ?, address = ?, request_id = ?, redaction = ? WHERE id = ?`,
+		string(data), e.Request.Address, e.Request.ID, redaction, e.ID)
+	return true, err
+}
+
+// eraseResponses removes the stored responses that name the person. A repeated request with the same Idempotency-Key
+// is told that its response was erased.
+func (db *DB) eraseResponses(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
+	for after := []byte{}; ; {
+		var rows []struct {
+			Scope []byte `db:"scope"`
+			Body  []byte `db:"body"`
+		}
+		if err := db.list(ctx, &rows, `SELECT scope, body FROM idempotency_keys WHERE scope > ? AND org_id = ?
+			AND reveals = '' AND until = 0 ORDER BY scope LIMIT ?`, after, org, redactedAtOnce); err != nil {
+			return changed, err
+		}
+		for _, row := range rows {
+			after = row.Scope
+			if !r.Names(string(row.Body)) {
+				continue
+			}
+			changed++
+			if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ? WHERE scope = ? AND org_id = ?`,
+				[]byte{}, []byte{}, row.Scope, org); err != nil {
+				return changed, err
+			}
+		}
+		if len(rows) < redactedAtOnce {
+			return changed, nil
+		}
+	}
+}
+
+// eraseFreePages rewrites a SQLite database up to maxRewrite bytes, so that no unused page holds what was deleted, and
+// empties its log. PostgreSQL's autovacuum frees what was deleted.
+func (db *DB) eraseFreePages(ctx context.Context) error {
+	if db.dialect.Name != engine.SQLite.Name {
+		return nil
+	}
+	size, err := db.Size(ctx)
+	if err != nil || size > maxRewrite {
+		return err
+	}
+	for _, statement := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
+		_, err := db.writer.ExecContext(ctx, statement)
+		if err != nil && !db.dialect.Outage(err) { // while another process uses it, the next erasure tries again
+			return db.wrapErr(ctx, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Sessions stores the sessions of browsers, and the links that open them.
+type Sessions struct{ db *DB }
+
+var _ ports.Sessions = (*Sessions)(nil)
+
+var sessionNames = []string{
+	"id", "org_id", "user_id", "cookie_hash", "proof_hash", "source", "key_id", "workspace_id", "agent", "address",
+	"created_at", "last_seen_at", "expires_at", "ended_at", "confirmed_at", "issuer", "subject", "provider_session",
+}
+
+var sessionColumns = columns(`t.%`, sessionNames)
+
+type sessionRow struct {
+	ID          identity.SessionID    `db:"id"`
+	Org         identity.OrgID        `db:"org_id"`
+	User        identity.UserID       `db:"user_id"`
+	Cookie      []byte                `db:"cookie_hash"`
+	Proof       []byte                `db:"proof_hash"`
+	Source      account.SessionSource `db:"source"`
+	Key         identity.KeyID        `db:"key_id"`
+	Workspace   identity.WorkspaceID  `db:"workspace_id"`
+	Agent       string                `db:"agent"`
+	Address     string                `db:"address"`
+	CreatedAt   int64                 `db:"created_at"`
+	LastSeenAt  int64                 `db:"last_seen_at"`
+	ExpiresAt   int64                 `db:"expires_at"`
+	EndedAt     int64                 `db:"ended_at"`
+	ConfirmedAt int64                 `db:"confirmed_at"`
+	Issuer      string                `db:"issuer"`
+	Subject     string                `db:"subject"`
+	Provider    string                `db:"provider_session"`
+}
+
+func (r *sessionRow) session() account.Session {
+	s := account.Session{
+		ID: r.ID, Org: r.Org, User: r.User, Source: r.Source, Key: r.Key, Workspace: r.Workspace, Agent: r.Agent,
+		Address: r.Address, CreatedAt: fromMicros(r.CreatedAt), LastSeenAt: fromMicros(r.LastSeenAt),
+		ExpiresAt: fromMicros(r.ExpiresAt), EndedAt: fromMicros(r.EndedAt), ConfirmedAt: fromMicros(r.ConfirmedAt),
+		From: account.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
+	}
+	copy(s.Cookie[:], r.Cookie)
+	copy(s.Proof[:], r.Proof)
+	return s
+}
+
+// liveSessions returns the condition that a session of t is live at a time, as account.Session.Live decides it.
+func liveSessions(org identity.OrgID, user identity.UserID, now time.Time) *conditions {
+	return newConditions(
+		`t.org_id = ? AND t.user_id = ? AND t.ended_at = 0 AND t.expires_at > ? AND t.last_seen_at > ?`,
+		org, user, micros(now), micros(now.Add(-account.SessionIdle)),
+	)
+}
+
+// Update implements ports.Sessions. The lock on the user makes concurrent calls wait.
+func (s *Sessions) Update(
+	ctx context.Context, by identity.Actor, user identity.UserID,
+	change func(*account.Person, []*account.Session) (*account.Session, error),
+) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		opened, err := tx.changeSessions(ctx, by.Org, user, liveSessions(by.Org, user, by.At), change)
+		if err != nil || opened == nil {
+			return err
+		}
+		return tx.addSession(ctx, opened)
+	})
+}
+
+// changeSessions locks a user, calls change with the sessions that meet a condition, oldest first, and saves those that
+// change ended or confirmed. It returns the session that change opened, which is not stored yet.
+func (db *DB) changeSessions(
+	ctx context.Context, org identity.OrgID, user identity.UserID, where *conditions,
+	change func(*account.Person, []*account.Session) (*account.Session, error),
+) (*account.Session, error) {
+	u, memberships, err := db.user(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.Lock, org, user)
+	if err != nil {
+		return nil, err
+	}
+	var rows []sessionRow
+	if err := db.list(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.sql()+
+		` ORDER BY t.id`, where.args()...); err != nil {
+		return nil, err
+	}
+	live := make([]*account.Session, len(rows))
+	for i := range rows {
+		one := rows[i].session()
+		live[i] = &one
+	}
+	opened, err := change(&account.Person{User: *u, Memberships: memberships}, live)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range live {
+		if err := db.saveSession(ctx, one); err != nil {
+			return nil, err
+		}
+	}
+	return opened, nil
+}
+
+// saveSession writes a session that ended or was confirmed.
+func (db *DB) saveSession(ctx context.Context, s *account.Session) error {
+	if len(s.Recorded()) == 0 {
+		return nil
+	}
+	if _, err := db.exec(ctx, `UPDATE sessions SET ended_at = ?, confirmed_at = ? WHERE id = ? AND org_id = ?`,
+		micros(s.EndedAt), micros(s.ConfirmedAt), s.ID, s.Org); err != nil {
+		return err
+	}
+	db.forget()
+	return db.record(ctx, s.Recorded())
+}
+
+func (db *DB) addSession(ctx context.Context, s *account.Session) error {
+	if _, err := db.exec(ctx, `
+		INSERT INTO sessions (id, org_id, user_id, cookie_hash, proof_hash, source, key_id, workspace_id, agent,
+			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+		s.ID, s.Org, s.User, s.Cookie[:], s.Proof[:], s.Source, s.Key, s.Workspace, s.Agent, s.Address,
+		micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt), s.From.Issuer, s.From.Subject,
+		s.From.ID); err != nil {
+		return err
+	}
+	return db.record(ctx, s.Recorded())
+}
+
+// List implements ports.Sessions.
+func (s *Sessions) List(
+	ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query,
+) (account.SessionPage, error) {
+	where := liveSessions(org, user, now)
+	where.when(key != "", `t.key_id = ?`, key)
+	where.within(`t.id`, q.After, "")
+	var rows []sessionRow
+	if err := s.db.list(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.sql()+
+		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return account.SessionPage{}, err
+	}
+	sessions := make([]account.Session, len(rows))
+	for i := range rows {
+		sessions[i] = rows[i].session()
+	}
+	return page.Cut(sessions, q.Limit, func(s account.Session) string { return string(s.ID) }), nil
+}
+
+// Used implements ports.Sessions. The cache of callers stays, as in Keys.Used.
+func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error {
+	return recordUses(ctx, s.db, uses, func(id identity.SessionID, at time.Time) (string, []any) {
+		return `UPDATE sessions SET last_seen_at = ? WHERE id = ? AND org_id = ? AND last_seen_at < ?`,
+			[]any{micros(at), id, org, micros(at.Add(-time.Minute))}
+	})
+}

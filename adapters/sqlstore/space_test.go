@@ -1,0 +1,65 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestSQLiteGivesSpaceBack(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "atrium.db")
+	db, rows := open(t, url, keyring(t)), raw(t, url)
+	size := func() int64 {
+		t.Helper()
+		n, err := db.Size(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, statement := range []string{
+		`CREATE TABLE filler (x TEXT)`, `INSERT INTO filler VALUES ('` + strings.Repeat("x", 20<<20) + `')`,
+	} {
+		if _, err := rows.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := size()
+	if _, err := rows.ExecContext(t.Context(), `DELETE FROM filler`); err != nil {
+		t.Fatal(err)
+	}
+	if kept := size(); kept < full {
+		t.Fatalf("%d bytes before anything was released, %d full", kept, full)
+	}
+	if err := db.ReleaseSpace(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := size(); left > full-(18<<20) {
+		t.Errorf("%d bytes are left of %d", left, full)
+	}
+}
+
+func TestADiskThatTakesNoData(t *testing.T) {
+	folder := t.TempDir()
+	c := sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(folder, "atrium.db"))}
+	if err := c.CheckDisk(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("the check leaves %v, %v", left, err)
+	}
+	c.URL = secret.New("sqlite:/proc/atrium.db") // where no one can create a file
+	if err := c.CheckDisk(); err != nil && !errors.Is(err, ports.ErrUnavailable) {
+		t.Error(err)
+	}
+	c.URL = secret.New("postgres://db/atrium")
+	if err := c.CheckDisk(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,91 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestSweepRecordsSessionsThatEndedByTime has a session that was not used for 12 hours, one that reached its end, one
+// that is in use, and one that was ended before.
+func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
+	const day = 24 * time.Hour
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		team := fixture.NewTeam(t, s, ids["one"])
+		system := identity.System(team.Org, "", "sign-in", fixture.At)
+		begin := func(by identity.Actor) (opened *account.Session) {
+			t.Helper()
+			if err := s.Sessions.Update(ctx, system, by.User,
+				func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
+					opened, _, err = p.OpenProviderSession(system,
+						account.ProviderSession{Issuer: "https://id.test", Subject: "s"}, "", live)
+					return opened, err
+				}); err != nil {
+				t.Fatal(err)
+			}
+			return opened
+		}
+		idle, over, used, ended := begin(team.Member), begin(team.Peer), begin(team.Admin), begin(team.Member)
+		uses := map[identity.SessionID]time.Time{}
+		use := func(at time.Duration, sessions ...*account.Session) {
+			t.Helper()
+			for _, one := range sessions {
+				uses[one.ID] = fixture.At.Add(at)
+			}
+			if err := s.Sessions.Used(ctx, team.Org, uses); err != nil {
+				t.Fatal(err)
+			}
+		}
+		by := fixture.Later(team.Member, time.Minute)
+		if err := s.Sessions.Update(ctx, by, by.User,
+			func(p *account.Person, live []*account.Session) (*account.Session, error) {
+				return nil, p.EndSession(by, live, ended.ID)
+			}); err != nil {
+			t.Fatal(err)
+		}
+		reasons := func(of *account.Session) (all []any) {
+			t.Helper()
+			found, err := s.Events.List(ctx, team.Workspace.ID,
+				event.Filter{Subject: string(of.ID), Type: "session.ended"}, page.Query{Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range found.Items {
+				all = append(all, e.Data["reason"])
+			}
+			return all
+		}
+		expect := func(at time.Duration, want map[*account.Session]string) {
+			t.Helper()
+			for range 2 { // the second time there is nothing left to do
+				if err := db.Sweep(ctx, fixture.At.Add(at), 400*day); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for one, reason := range want {
+				got := reasons(one)
+				if reason == "" && len(got) > 0 || reason != "" && (len(got) != 1 || got[0] != reason) {
+					t.Errorf("after %v the events of %s are %v, want %q", at, one.ID, got, reason)
+				}
+			}
+		}
+		use(11*time.Hour, over, used)
+		expect(12*time.Hour, map[*account.Session]string{idle: "", over: "", used: "", ended: "ended"})
+		expect(13*time.Hour, map[*account.Session]string{idle: "expired", over: "", used: "", ended: "ended"})
+		use(22*time.Hour, over, used)
+		expect(day-time.Minute, map[*account.Session]string{over: "", used: ""})
+		expect(day, map[*account.Session]string{over: "expired", used: "expired"})
+	})
+}

@@ -1,0 +1,55 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Trials stores with what trials were begun.
+type Trials struct{ db *DB }
+
+var _ ports.Trials = (*Trials)(nil)
+
+// Claim implements ports.Trials. Marks are claimed in one order, so that two transactions do not wait for each other.
+func (s *Trials) Claim(
+	ctx context.Context, by identity.Actor, account string, marks []billing.TrialMark,
+) (taken []billing.TrialMark, err error) {
+	marks = slices.SortedFunc(slices.Values(marks), func(a, b billing.TrialMark) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Digest, b.Digest))
+	})
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		taken = nil
+		for _, m := range marks {
+			if _, err := tx.exec(ctx, `
+				INSERT INTO payment_trials (org_id, account, kind, digest, workspace_id, created_at)
+				VALUES (?, ?, ?, ?, ?, ?)
+				ON CONFLICT (org_id, account, kind, digest) DO NOTHING`,
+				by.Org, account, m.Kind, m.Digest, by.Workspace, micros(by.At)); err != nil {
+				return err
+			}
+			var claimed identity.WorkspaceID
+			if _, err := tx.get(ctx, &claimed, `
+				SELECT workspace_id FROM payment_trials WHERE org_id = ? AND account = ? AND kind = ? AND digest = ?`,
+				by.Org, account, m.Kind, m.Digest); err != nil {
+				return err
+			}
+			if claimed != by.Workspace {
+				taken = append(taken, m)
+			}
+		}
+		return nil
+	})
+	return taken, err
+}
+
+// Release implements ports.Trials.
+func (s *Trials) Release(ctx context.Context, by identity.Actor, account string) error {
+	_, err := s.db.exec(ctx, `DELETE FROM payment_trials WHERE org_id = ? AND account = ? AND workspace_id = ?`,
+		by.Org, account, by.Workspace)
+	return err
+}

@@ -1,0 +1,82 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// QueueUsage implements ports.UsageOutbox.
+func (s *Meters) QueueUsage(
+	ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time,
+) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		added, err := tx.exec(ctx, `
+			UPDATE usage_events SET quantity = quantity + ? WHERE workspace_id = ? AND tried_at = 0 AND id = (
+				SELECT MIN(id) FROM usage_events WHERE workspace_id = ? AND account = ? AND customer = ? AND feature = ?
+				AND price_ref = ? AND tried_at = 0 AND at >= ?)`,
+			e.Quantity, by.Workspace, by.Workspace, e.Account, e.Customer, e.Feature, e.PriceRef, micros(since))
+		if err != nil || added > 0 {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			INSERT INTO usage_events (workspace_id, id, account, customer, feature, price_ref, quantity, at, tried_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+			by.Workspace, e.ID, e.Account, e.Customer, e.Feature, e.PriceRef, e.Quantity, micros(e.At))
+		return err
+	})
+}
+
+// QueuedUsage implements ports.UsageOutbox.
+func (s *Meters) QueuedUsage(
+	ctx context.Context, ws identity.WorkspaceID, account string, n int,
+) ([]billing.UsageEvent, error) {
+	var rows []struct {
+		ID       string             `db:"id"`
+		Customer billing.CustomerID `db:"customer"`
+		Feature  string             `db:"feature"`
+		PriceRef string             `db:"price_ref"`
+		Quantity int64              `db:"quantity"`
+		At       int64              `db:"at"`
+		TriedAt  int64              `db:"tried_at"`
+	}
+	if err := s.db.list(ctx, &rows, `
+		SELECT id, customer, feature, price_ref, quantity, at, tried_at FROM usage_events
+		WHERE workspace_id = ? AND account = ? ORDER BY at, id LIMIT ?`, ws, account, n); err != nil {
+		return nil, err
+	}
+	events := make([]billing.UsageEvent, len(rows))
+	for i, r := range rows {
+		events[i] = billing.UsageEvent{
+			ID: r.ID, Account: account, Customer: r.Customer, Feature: r.Feature, PriceRef: r.PriceRef,
+			Quantity: r.Quantity, At: fromMicros(r.At), TriedAt: fromMicros(r.TriedAt),
+		}
+	}
+	return events, nil
+}
+
+// TryUsage implements ports.UsageOutbox.
+func (s *Meters) TryUsage(
+	ctx context.Context, ws identity.WorkspaceID, id string, at time.Time,
+) (quantity int64, tried bool, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		tried, err = tx.get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
+			AND tried_at = 0 RETURNING quantity`, micros(at), ws, id)
+		return err
+	})
+	return quantity, tried, err
+}
+
+// RestoreUsage implements ports.UsageOutbox.
+func (s *Meters) RestoreUsage(ctx context.Context, ws identity.WorkspaceID, id string) error {
+	_, err := s.db.exec(ctx, `UPDATE usage_events SET tried_at = 0 WHERE workspace_id = ? AND id = ?`, ws, id)
+	return err
+}
+
+// SentUsage implements ports.UsageOutbox.
+func (s *Meters) SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error {
+	_, err := s.db.exec(ctx, `DELETE FROM usage_events WHERE workspace_id = ? AND id = ?`, ws, id)
+	return err
+}

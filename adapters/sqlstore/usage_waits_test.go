@@ -1,0 +1,80 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// SQLite has one writer at a time.
+func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
+	db := open(t, empty["postgres"](t), keyring(t))
+	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := db.Stores()
+	by := fixture.NewTeam(t, s, orgs["one"]).Member
+	first, second := fixture.Chat(t, s, by, chat.Draft{}), fixture.Chat(t, s, by, chat.Draft{})
+	one := fixture.Template(t, s, by, prompt.Draft{Name: "one"})
+	two := fixture.Template(t, s, by, prompt.Draft{Name: "two"})
+	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
+	defer cancel()
+	longer := func(s ports.Stores, c *chat.Template, limits quota.Limits) error {
+		greeting := c.Greeting + strings.Repeat("x", 100)
+		if _, err := s.Chats.Update(ctx, by, c.ID, func(c *chat.Template) error {
+			return c.Change(by, nil, chat.Changes{Greeting: &greeting}, chat.Facts{})
+		}); err != nil {
+			return err
+		}
+		return s.CheckUsage(ctx, by, limits, quota.StorageBytes)
+	}
+	far := quota.Limits{Amounts: quota.Default()}
+	if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := longer(tx, first, far); err != nil {
+			return err
+		}
+		fixture.Version(t, tx, by, one.ID, "held")
+		// The transaction is still open.
+		err := s.Atomic.Atomically(ctx, func(other ports.Stores) error { return longer(other, second, far) })
+		if err != nil {
+			return err
+		}
+		fixture.Version(t, s, by, two.ID, "not held")
+		return nil
+	}); err != nil {
+		t.Fatalf("writers waited for each other: %v", err)
+	}
+
+	t.Run("near a limit they do", func(t *testing.T) {
+		used, err := s.Usage.Of(ctx, by.Workspace, by.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := quota.Limits{Amounts: quota.Default()}
+		near.StorageBytes = used.StorageBytes + 1000
+		if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			if err := longer(tx, first, near); err != nil {
+				return err
+			}
+			soon, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			err := s.Atomic.Atomically(soon, func(other ports.Stores) error { return longer(other, second, near) })
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the second writer did not wait: %v", err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package stripe
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// UpdateCustomer implements ports.GatewayDetails. New tax ids come first, since Stripe may refuse them, and the
+// old ones go last.
+func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+	held, err := g.taxIDs(ctx, c)
+	if err != nil {
+		return g.detailsFailure(ctx, c, err)
+	}
+	var added []string
+	refused := func(err error) error {
+		err = g.detailsFailure(ctx, c, err)
+		if billing.OutcomeUnknown(err) || billing.NoEffect(err) { // it is repeated with the same keys
+			return err
+		}
+		for _, id := range added {
+			_ = g.dropTaxID(ctx, c, id) // else the next call drops it
+		}
+		return err
+	}
+	for i, id := range d.TaxIDs {
+		if slices.ContainsFunc(held, func(h *stripe.TaxID) bool { return isTaxID(h, id) }) {
+			continue
+		}
+		made, err := g.api.V1TaxIDs.Create(ctx, &stripe.TaxIDCreateParams{
+			Params: g.write(key + "_tax_" + strconv.Itoa(i)), Customer: stripe.String(string(c)),
+			Type: &id.Type, Value: &id.Value,
+		})
+		if err != nil {
+			return refused(err)
+		}
+		added = append(added, made.ID)
+	}
+	if _, err := g.api.V1Customers.Update(ctx, string(c), g.describing(key, d)); err != nil {
+		return refused(err)
+	}
+	for _, h := range held {
+		if slices.ContainsFunc(d.TaxIDs, func(id billing.TaxID) bool { return isTaxID(h, id) }) {
+			continue
+		}
+		if err := g.dropTaxID(ctx, c, h.ID); err != nil {
+			return afterEffect(failure(err))
+		}
+	}
+	return nil
+}
+
+func (g *Gateway) describing(key string, d billing.Details) *stripe.CustomerUpdateParams {
+	a := d.Address
+	p := &stripe.CustomerUpdateParams{
+		Params: g.write(key), Name: &d.Name, Email: &d.Email,
+		Address: &stripe.AddressParams{ // Stripe unsets what is empty
+			Line1: &a.Line1, Line2: &a.Line2, City: &a.City,
+			PostalCode: &a.PostalCode, State: &a.State, Country: &a.Country,
+		},
+	}
+	if d.Workspace != "" {
+		p.Metadata = map[string]string{workspaceOf: string(d.Workspace)}
+	}
+	if d.Taxed {
+		p.Tax = &stripe.CustomerUpdateTaxParams{ValidateLocation: stripe.String("immediately")}
+	}
+	return p
+}
+
+func (g *Gateway) taxIDs(ctx context.Context, c billing.CustomerID) ([]*stripe.TaxID, error) {
+	var all []*stripe.TaxID
+	for id, err := range g.api.V1TaxIDs.List(ctx, &stripe.TaxIDListParams{ListParams: g.list(),
+		Customer: stripe.String(string(c))}).All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, id)
+	}
+	return all, nil
+}
+
+func isTaxID(h *stripe.TaxID, id billing.TaxID) bool {
+	return string(h.Type) == id.Type && h.Value == id.Value
+}
+
+// dropTaxID deletes a tax id, unless it is gone.
+func (g *Gateway) dropTaxID(ctx context.Context, c billing.CustomerID, id string) error {
+	_, err := g.api.V1TaxIDs.Delete(ctx, id, &stripe.TaxIDDeleteParams{Params: g.read(),
+		Customer: stripe.String(string(c))})
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+// detailsFailure returns the fault for a call about a customer's details, billing.ErrCustomerGone if the customer
+// was deleted.
+func (g *Gateway) detailsFailure(ctx context.Context, c billing.CustomerID, err error) error {
+	if missing(err) {
+		if _, looked := g.customer(ctx, c); looked != nil {
+			return looked
+		}
+	}
+	return failure(err)
+}
+
+// billedTo returns the billing details that an invoice shows.
+func billedTo(i *stripe.Invoice) *billing.Details {
+	d := &billing.Details{Name: i.CustomerName, Email: i.CustomerEmail}
+	if a := i.CustomerAddress; a != nil {
+		d.Address = billing.Address{
+			Line1: a.Line1, Line2: a.Line2, City: a.City, PostalCode: a.PostalCode, State: a.State, Country: a.Country,
+		}
+	}
+	for _, id := range i.CustomerTaxIDs {
+		if id.Type != nil {
+			d.TaxIDs = append(d.TaxIDs, billing.TaxID{Type: string(*id.Type), Value: id.Value})
+		}
+	}
+	d.SortTaxIDs()
+	return d
+}

@@ -1,0 +1,169 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+var _ ports.GatewayMeters = (*Gateway)(nil)
+
+// ReportUsage implements ports.GatewayMeters. Stripe refuses an identifier that it knows
+// (https://docs.stripe.com/api/billing/meter-event/create): then the event has been counted. An idempotency key in
+// addition could keep a failure.
+func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+	name, err := g.meterEvent(ctx, e.PriceRef)
+	if err != nil {
+		return err
+	}
+	_, err = g.api.V1BillingMeterEvents.Create(ctx, &stripe.BillingMeterEventCreateParams{
+		Params: g.read(), EventName: &name, Identifier: stripe.String(e.ID), Timestamp: stripe.Int64(e.At.Unix()),
+		Payload: map[string]string{
+			"stripe_customer_id": string(e.Customer), "value": strconv.FormatInt(e.Quantity, 10),
+		},
+	})
+	if alreadyCounted(err) {
+		return nil
+	}
+	return failure(err)
+}
+
+// alreadyCounted reports whether Stripe refused an event because it has counted one with the same identifier. The
+// error has no code.
+func alreadyCounted(err error) bool {
+	var said *stripe.Error
+	return errors.As(err, &said) && said.Type == stripe.ErrorTypeInvalidRequest &&
+		strings.Contains(said.Msg, "already exists with identifier")
+}
+
+// meterEvent returns the name of the events of a metered price. A price and its meter cannot change, so it is read
+// once.
+func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) {
+	if stored, known := g.meters.Load(price); known {
+		name, _ := stored.(string)
+		return name, nil
+	}
+	p, err := g.api.V1Prices.Retrieve(ctx, price, &stripe.PriceRetrieveParams{Params: g.read()})
+	if err != nil {
+		return "", failure(err)
+	}
+	if p.Recurring == nil || p.Recurring.Meter == "" {
+		return "", &billing.Rejection{Reason: "the price has no meter"}
+	}
+	m, err := g.api.V1BillingMeters.Retrieve(ctx, p.Recurring.Meter,
+		&stripe.BillingMeterRetrieveParams{Params: g.read()})
+	if err != nil {
+		return "", failure(err)
+	}
+	g.meters.Store(price, m.EventName)
+	return m.EventName, nil
+}
+
+// sellsMetered reports whether Stripe sells the metered price of a plan: an amount per unit of a meter's sum. It is
+// true if the plan has none.
+func (g *Gateway) sellsMetered(ctx context.Context, p *billing.Plan) (bool, error) {
+	m := p.Metered
+	if m == nil {
+		return true, nil
+	}
+	price, err := g.api.V1Prices.Retrieve(ctx, m.PriceRef, &stripe.PriceRetrieveParams{Params: g.read()})
+	if missing(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, failure(err)
+	}
+	r := price.Recurring
+	return price.Active && r != nil && r.UsageType == stripe.PriceRecurringUsageTypeMetered && r.Meter != "" &&
+		price.UnitAmount == m.Amount && string(price.Currency) == p.Price.Currency &&
+		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
+		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil, nil
+}
+
+func isMetered(price *stripe.Price) bool {
+	return price != nil && price.Recurring != nil && price.Recurring.UsageType == stripe.PriceRecurringUsageTypeMetered
+}
+
+// metered returns the item of a subscription that is billed by usage; nil if it has none.
+func metered(s *stripe.Subscription) *stripe.SubscriptionItem {
+	if s.Items == nil {
+		return nil
+	}
+	for _, i := range s.Items.Data {
+		if isMetered(i.Price) {
+			return i
+		}
+	}
+	return nil
+}
+
+// orderItems returns the items of a new subscription. Stripe accepts no quantity for a metered price.
+func orderItems(o billing.Order) []*stripe.SubscriptionCreateItemParams {
+	price := o.Plan.PriceRef
+	items := []*stripe.SubscriptionCreateItemParams{{Price: &price, Quantity: stripe.Int64(int64(o.Quantity))}}
+	if m := o.Plan.Metered; m != nil {
+		items = append(items, &stripe.SubscriptionCreateItemParams{Price: stripe.String(m.PriceRef)})
+	}
+	return items
+}
+
+// changedItems returns the items of a changed subscription: its items with the new prices, or deleted.
+func changedItems(
+	s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment,
+) []*stripe.SubscriptionUpdateItemParams {
+	price := a.Plan.PriceRef
+	items := []*stripe.SubscriptionUpdateItemParams{
+		{ID: &item.ID, Price: &price, Quantity: stripe.Int64(int64(a.Quantity))}}
+	was, now := metered(s), a.Plan.Metered
+	switch {
+	case was != nil && now == nil:
+		items = append(items, &stripe.SubscriptionUpdateItemParams{ID: &was.ID, Deleted: stripe.Bool(true)})
+	case was != nil && was.Price.ID != now.PriceRef:
+		items = append(items, &stripe.SubscriptionUpdateItemParams{ID: &was.ID, Price: stripe.String(now.PriceRef)})
+	case was == nil && now != nil:
+		items = append(items, &stripe.SubscriptionUpdateItemParams{Price: stripe.String(now.PriceRef)})
+	}
+	return items
+}
+
+// soldMeter returns the metered price of a subscription; nil if it has none.
+func soldMeter(s *stripe.Subscription) *billing.MeteredPrice {
+	item := metered(s)
+	if item == nil {
+		return nil
+	}
+	return &billing.MeteredPrice{PriceRef: item.Price.ID}
+}
+
+// phaseItems returns the items of a phase of a schedule. m is the metered price; nil if there is none.
+func phaseItems(
+	price string, quantity int64, m *billing.MeteredPrice,
+) []*stripe.SubscriptionScheduleUpdatePhaseItemParams {
+	items := []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: &quantity}}
+	if m != nil {
+		items = append(items, &stripe.SubscriptionScheduleUpdatePhaseItemParams{Price: &m.PriceRef})
+	}
+	return items
+}
+
+// mirrorLines returns the first lines of an invoice: Stripe includes ten.
+func mirrorLines(i *stripe.Invoice) []billing.InvoiceLine {
+	if i.Lines == nil {
+		return nil
+	}
+	var lines []billing.InvoiceLine
+	for _, l := range i.Lines.Data {
+		line := billing.InvoiceLine{Description: l.Description, Quantity: l.Quantity, Amount: l.Amount}
+		if l.Period != nil {
+			line.Start, line.End = moment(l.Period.Start), moment(l.Period.End)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

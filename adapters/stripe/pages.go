@@ -1,0 +1,79 @@
+package stripe
+
+import (
+	"context"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Portal implements ports.GatewayPages: Stripe's customer portal
+// (https://docs.stripe.com/api/customer_portal/sessions/create).
+func (g *Gateway) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+	s, err := g.api.V1BillingPortalSessions.Create(ctx, &stripe.BillingPortalSessionCreateParams{
+		Params: g.read(), Customer: stripe.String(string(c)), ReturnURL: &back,
+	})
+	if err != nil {
+		return "", failure(err)
+	}
+	return s.URL, nil
+}
+
+// Checkout implements ports.GatewayPages: Stripe's checkout page
+// (https://docs.stripe.com/api/checkout/sessions/create), which is open for a day.
+func (g *Gateway) Checkout(
+	ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder,
+) (string, error) {
+	p := &stripe.CheckoutSessionCreateParams{
+		Params: g.write(key), Mode: stripe.String(string(stripe.CheckoutSessionModeSubscription)),
+		Customer: stripe.String(string(c)), SuccessURL: &o.SuccessURL, CancelURL: &o.CancelURL,
+		LineItems: []*stripe.CheckoutSessionCreateLineItemParams{{
+			Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity)),
+		}},
+		SubscriptionData: &stripe.CheckoutSessionCreateSubscriptionDataParams{
+			Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID)},
+		},
+	}
+	if m := o.Plan.Metered; m != nil {
+		p.LineItems = append(p.LineItems, &stripe.CheckoutSessionCreateLineItemParams{Price: &m.PriceRef})
+	}
+	if o.TrialDays > 0 {
+		p.SubscriptionData.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
+	}
+	if o.AutomaticTax { // which needs an address: the page asks for it
+		p.AutomaticTax = &stripe.CheckoutSessionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}
+		p.CustomerUpdate = &stripe.CheckoutSessionCreateCustomerUpdateParams{Address: stripe.String("auto")}
+	}
+	s, err := g.api.V1CheckoutSessions.Create(ctx, p)
+	if err != nil {
+		return "", failure(err)
+	}
+	return s.URL, nil
+}
+
+// EndCheckouts implements ports.GatewayPages. A page on which the payer has just paid cannot be ended.
+func (g *Gateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+	p := &stripe.CheckoutSessionListParams{
+		ListParams: g.list(), Customer: stripe.String(string(c)),
+		Status: stripe.String(string(stripe.CheckoutSessionStatusOpen)),
+	}
+	for s, err := range g.api.V1CheckoutSessions.List(ctx, p).All(ctx) {
+		if err != nil {
+			return failure(err)
+		}
+		_, err := g.api.V1CheckoutSessions.Expire(ctx, s.ID, &stripe.CheckoutSessionExpireParams{Params: g.read()})
+		if err == nil {
+			continue
+		}
+		read := &stripe.CheckoutSessionRetrieveParams{Params: g.read()}
+		now, looked := g.api.V1CheckoutSessions.Retrieve(ctx, s.ID, read)
+		if looked != nil {
+			return failure(looked)
+		}
+		if now.Status == stripe.CheckoutSessionStatusOpen {
+			return failure(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package stripe
+
+import (
+	"strconv"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// paidUntil is the metadata key of a paused subscription for the end of what was paid before, in seconds since 1970.
+const paidUntil = "atrium_paid_until"
+
+// mirrorPause adds to a mirrored subscription whether it is paused, and why it is cancelled.
+func mirrorPause(s *stripe.Subscription, h *billing.GatewaySubscription) {
+	if h.Paused = s.PauseCollection != nil; h.Paused {
+		seconds, _ := strconv.ParseInt(s.Metadata[paidUntil], 10, 64)
+		h.PaidUntil = moment(seconds)
+	}
+	if d := s.CancellationDetails; d != nil {
+		h.Cancellation = billing.Cancellation{Feedback: billing.Feedback(d.Feedback), Comment: d.Comment}
+	}
+}
+
+// pause adds to an update that the subscription is paused or resumed. While it is paused, Stripe voids its
+// invoices (https://docs.stripe.com/billing/subscriptions/pause-payment). In a period that was not paid, to resume
+// starts another period, without a proration: nothing that was paid is left.
+func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a billing.Amendment) {
+	switch {
+	case a.Pause == nil:
+	case *a.Pause:
+		p.PauseCollection = &stripe.SubscriptionUpdatePauseCollectionParams{Behavior: stripe.String("void")}
+		p.Metadata[paidUntil] = strconv.FormatInt(item.CurrentPeriodEnd, 10)
+	default:
+		p.AddUnsetField(stripe.SubscriptionUpdateParamsUnsetFieldPauseCollection)
+		p.Metadata[paidUntil] = ""
+		if !a.PaidUntil.IsZero() && item.CurrentPeriodStart >= a.PaidUntil.Unix() {
+			p.BillingCycleAnchorNow, p.ProrationBehavior = stripe.Bool(true), stripe.String("none")
+		}
+	}
+}
+
+// explain adds to an update why the subscription is cancelled; nil leaves that as it is.
+func explain(p *stripe.SubscriptionUpdateParams, why *billing.Cancellation) {
+	if why == nil {
+		return
+	}
+	d := &stripe.SubscriptionUpdateCancellationDetailsParams{
+		Feedback: said(string(why.Feedback)), Comment: said(why.Comment),
+	}
+	if d.Feedback == nil {
+		d.AddUnsetField(stripe.SubscriptionUpdateCancellationDetailsParamsUnsetFieldFeedback)
+	}
+	if d.Comment == nil {
+		d.AddUnsetField(stripe.SubscriptionUpdateCancellationDetailsParamsUnsetFieldComment)
+	}
+	p.CancellationDetails = d
+}
+
+// said returns a text as a parameter; nil if it is empty.
+func said(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,132 @@
+package stripe
+
+import (
+	"context"
+	"time"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Preview implements ports.GatewayPreviews, by invoices that Stripe computes and does not create
+// (https://docs.stripe.com/api/invoices/create_preview): the one that an immediate change would have, and that of the
+// next period.
+func (g *Gateway) Preview(
+	ctx context.Context, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment,
+) (billing.Preview, error) {
+	s, err := g.subscription(ctx, id)
+	if err != nil {
+		return billing.Preview{}, failure(err)
+	}
+	item := first(s)
+	if item == nil || item.Price == nil {
+		return billing.Preview{}, &billing.Rejection{Reason: "the subscription has no item"}
+	}
+	p := billing.Preview{At: a.ProrateAt, NextAt: nextPeriod(s, item, a)}
+	currency := string(item.Price.Currency)
+	for _, m := range []*billing.Money{&p.Today, &p.Next, &p.Credit} {
+		m.Currency = currency
+	}
+	ends := s.CancelAtPeriodEnd
+	if a.CancelAtPeriodEnd != nil {
+		ends = *a.CancelAtPeriodEnd
+	}
+	next, err := g.previewInvoice(ctx, c, s, item, a, "none")
+	if err != nil {
+		return billing.Preview{}, err
+	}
+	p.Credit.Amount = max(-next.StartingBalance, 0)
+	if billedNow(s, a) {
+		now, err := g.previewInvoice(ctx, c, s, item, a, "always_invoice")
+		if err != nil {
+			return billing.Preview{}, err
+		}
+		p.Today.Amount, p.Credit.Amount = max(now.AmountDue, 0), max(p.Credit.Amount-now.Total, 0)
+	}
+	if ends || s.PauseCollection != nil {
+		p.NextAt = time.Time{}
+		return p, nil
+	}
+	p.Next.Amount = max(next.Total-p.Credit.Amount, 0)
+	return p, nil
+}
+
+// previewInvoice returns an invoice with what is left of the current period ("always_invoice"), or that of a whole
+// period ("none"). Stripe has no invoice of a next period for a subscription that ends (invoice_upcoming_none), so
+// that one is computed as if it went on.
+func (g *Gateway) previewInvoice(
+	ctx context.Context, c billing.CustomerID, s *stripe.Subscription, item *stripe.SubscriptionItem,
+	a billing.Amendment, proration string,
+) (*stripe.Invoice, error) {
+	p := &stripe.InvoiceCreatePreviewParams{
+		Params: g.read(), Customer: stripe.String(string(c)), Subscription: &s.ID,
+	}
+	d := &stripe.InvoiceCreatePreviewSubscriptionDetailsParams{}
+	if a.Resell {
+		d.ProrationBehavior = &proration
+		for _, i := range changedItems(s, item, a) {
+			d.Items = append(d.Items, &stripe.InvoiceCreatePreviewSubscriptionDetailsItemParams{
+				ID: i.ID, Price: i.Price, Quantity: i.Quantity, Deleted: i.Deleted,
+			})
+		}
+		p.SubscriptionDetails = d
+	}
+	switch {
+	case proration != "none":
+		d.ProrationDate = prorationDate(a)
+	case s.CancelAtPeriodEnd:
+		d.CancelAtPeriodEnd = stripe.Bool(false)
+		p.SubscriptionDetails = d
+	}
+	previewDiscounts(p, s, a, proration)
+	i, err := g.api.V1Invoices.CreatePreview(ctx, p)
+	return i, saleFailure(a.Promotion, err)
+}
+
+// billedNow reports whether a change has an invoice of its own.
+func billedNow(s *stripe.Subscription, a billing.Amendment) bool {
+	return a.Resell && !a.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing
+}
+
+// previewDiscounts sets the discounts of a previewed invoice, which are otherwise those of the subscription. A discount
+// for one invoice reduces that of an immediate change, and so not the next one.
+func previewDiscounts(
+	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a billing.Amendment, proration string,
+) {
+	duration := billing.DiscountDuration("")
+	if len(s.Discounts) > 0 {
+		duration = mirrorDiscount(s.Discounts[0]).Duration
+	}
+	if a.Promotion != nil {
+		duration = a.Promotion.Discount.Duration
+	}
+	switch {
+	case proration == "none" && billedNow(s, a) && duration == billing.DiscountOnce:
+		p.AddUnsetField(stripe.InvoiceCreatePreviewParamsUnsetFieldDiscounts)
+	case a.Promotion != nil:
+		p.Discounts = []*stripe.InvoiceCreatePreviewDiscountParams{
+			{PromotionCode: stripe.String(string(a.Promotion.ID))}}
+	}
+}
+
+// prorationDate returns the time for which a change is prorated; nil for now.
+func prorationDate(a billing.Amendment) *int64 {
+	if a.ProrateAt.IsZero() {
+		return nil
+	}
+	return stripe.Int64(a.ProrateAt.Unix())
+}
+
+// nextPeriod returns when the period after a change ends: a change of the interval begins a new one.
+func nextPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) time.Time {
+	r := item.Price.Recurring
+	switch {
+	case s.Status == stripe.SubscriptionStatusTrialing:
+		return moment(s.TrialEnd)
+	case a.Resell && !a.AtRenewal && r != nil &&
+		(string(r.Interval) != string(a.Plan.Interval) || int(r.IntervalCount) != a.Plan.IntervalCount):
+		return a.Plan.Interval.After(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
+	}
+	return moment(item.CurrentPeriodEnd)
+}

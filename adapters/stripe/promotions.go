@@ -1,0 +1,172 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+var _ ports.GatewayPromotions = (*Gateway)(nil)
+
+// codeOf is the metadata key of a subscription for the promotion code that it was bought with.
+const codeOf = "atrium_code"
+
+// couponOf is the expansion of a discount's coupon.
+const couponOf = "discounts.source.coupon"
+
+// Promotion implements ports.GatewayPromotions. A code can belong to several promotion codes, each of
+// another customer.
+func (g *Gateway) Promotion(
+	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
+) (billing.Promotion, error) {
+	p := &stripe.PromotionCodeListParams{ListParams: g.list(), Code: &code, Active: stripe.Bool(true)}
+	p.AddExpand("data.promotion.coupon.applies_to")
+	for found, err := range g.api.V1PromotionCodes.List(ctx, p).All(ctx) {
+		if err != nil {
+			return billing.Promotion{}, failure(err)
+		}
+		usable, err := g.usable(ctx, found, c, of)
+		if err != nil {
+			return billing.Promotion{}, err
+		}
+		if usable {
+			discount := couponDiscount(found.Promotion.Coupon)
+			return billing.Promotion{ID: billing.PromotionID(found.ID), Code: found.Code, Discount: discount}, nil
+		}
+	}
+	return billing.Promotion{}, billing.ErrPromotionInvalid
+}
+
+// usable reports whether a customer can use a promotion code for a sale.
+func (g *Gateway) usable(
+	ctx context.Context, p *stripe.PromotionCode, c billing.CustomerID, of billing.Sale,
+) (bool, error) {
+	if !p.Active || p.Customer != nil && p.Customer.ID != string(c) || p.Promotion == nil || p.Promotion.Coupon == nil {
+		return false, nil
+	}
+	coupon := p.Promotion.Coupon
+	if !coupon.Valid || coupon.AmountOff > 0 && string(coupon.Currency) != of.Plan.Price.Currency {
+		return false, nil
+	}
+	if r := p.Restrictions; r != nil {
+		if r.MinimumAmount > 0 && (string(r.MinimumAmountCurrency) != of.Plan.Price.Currency ||
+			of.Plan.Price.Amount*int64(of.Quantity) < r.MinimumAmount) {
+			return false, nil
+		}
+		if paid, err := g.hasPaid(ctx, c, r.FirstTimeTransaction); paid || err != nil {
+			return false, err
+		}
+	}
+	if coupon.AppliesTo == nil || len(coupon.AppliesTo.Products) == 0 {
+		return true, nil
+	}
+	price, err := g.api.V1Prices.Retrieve(ctx, of.Plan.PriceRef, &stripe.PriceRetrieveParams{Params: g.read()})
+	if err != nil {
+		return false, failure(err)
+	}
+	return price.Product != nil && slices.Contains(coupon.AppliesTo.Products, price.Product.ID), nil
+}
+
+// hasPaid reports whether a customer has paid an invoice. It makes no call if that is not of interest.
+func (g *Gateway) hasPaid(ctx context.Context, c billing.CustomerID, interesting bool) (bool, error) {
+	if !interesting {
+		return false, nil
+	}
+	p := &stripe.InvoiceListParams{
+		ListParams: g.list(), Customer: stripe.String(string(c)),
+		Status: stripe.String(string(stripe.InvoiceStatusPaid)),
+	}
+	for i, err := range g.api.V1Invoices.List(ctx, p).All(ctx) {
+		if err != nil {
+			return false, failure(err)
+		}
+		if i.AmountPaid > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// couponDiscount returns what a coupon deducts.
+func couponDiscount(c *stripe.Coupon) billing.Discount {
+	d := billing.Discount{
+		Name: c.Name, Duration: billing.DiscountDuration(c.Duration), Months: int(c.DurationInMonths),
+		Percent: int64(math.Round(c.PercentOff * 100)),
+	}
+	if c.AmountOff > 0 {
+		d.Amount = billing.Money{Amount: c.AmountOff, Currency: string(c.Currency)}
+	}
+	return d
+}
+
+// mirrorDiscount returns a discount as it is mirrored.
+func mirrorDiscount(d *stripe.Discount) *billing.Discount {
+	var out billing.Discount
+	if d.Source != nil && d.Source.Coupon != nil {
+		out = couponDiscount(d.Source.Coupon)
+	}
+	out.ID, out.Start, out.End = d.ID, moment(d.Start), moment(d.End)
+	return &out
+}
+
+// saleFailure is failure for a sale with a promotion code, nil for none. Stripe refuses a sale whose code has been
+// used up or does not apply. Some of these errors have neither a code nor a parameter.
+func saleFailure(p *billing.Promotion, err error) error {
+	var said *stripe.Error
+	if p == nil || !errors.As(err, &said) || said.HTTPStatusCode != http.StatusBadRequest ||
+		said.Type != stripe.ErrorTypeInvalidRequest {
+		return failure(err)
+	}
+	code, param := string(said.Code), said.Param
+	if strings.Contains(param, "discounts") || strings.Contains(code, "coupon") || strings.Contains(code,
+		"promotion") ||
+		code == "" && param == "" {
+		return billing.ErrPromotionInvalid
+	}
+	return failure(err)
+}
+
+// phaseDiscounts returns the discounts of a phase of a schedule: that of a promotion, or else those that the
+// subscription has, because a phase that does not name them ends them.
+func phaseDiscounts(s *stripe.Subscription,
+	p *billing.Promotion) []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams {
+	if p != nil {
+		return []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams{{PromotionCode: stripe.String(string(p.ID))}}
+	}
+	var all []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams
+	for _, d := range s.Discounts {
+		all = append(all, &stripe.SubscriptionScheduleUpdatePhaseDiscountParams{Discount: stripe.String(d.ID)})
+	}
+	return all
+}
+
+// phaseMetadata is what a phase of a schedule adds to the metadata of its subscription when it begins.
+func phaseMetadata(a billing.Amendment) map[string]string {
+	data := map[string]string{planOf: string(a.Plan.ID)}
+	if a.Promotion != nil {
+		data[codeOf] = a.Promotion.Code
+	}
+	return data
+}
+
+// comingPromotion returns the promotion of the last phase of a schedule; nil if it has none.
+func comingPromotion(s *stripe.SubscriptionSchedule) *billing.Promotion {
+	if s == nil || len(s.Phases) == 0 {
+		return nil
+	}
+	last := s.Phases[len(s.Phases)-1]
+	for _, d := range last.Discounts {
+		if d.PromotionCode != nil {
+			return &billing.Promotion{ID: billing.PromotionID(d.PromotionCode.ID), Code: last.Metadata[codeOf]}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// PreviewInvitation returns what the bearer of an invitation's token may see before accepting it.
+func (s *Service) PreviewInvitation(
+	ctx context.Context, org identity.OrgID, token string,
+) (*account.InvitationPreview, error) {
+	t, ok := account.ParseInvitationToken(token)
+	if !ok {
+		return nil, account.ErrInvitationNotFound
+	}
+	_, preview, err := s.invitations.Find(ctx, org, t.Hash())
+	return preview, err
+}
+
+// Join accepts an invitation for a person without an account, in an org without issuers: it creates the account and
+// opens a session, or does nothing. by is the system, in the request of the browser. account.ErrSignInRequired if the
+// org has issuers or the address has an account: the inviter has the token too, and must not become that person.
+// Other errors are those of AcceptInvitation.
+func (s *Service) Join(
+	ctx context.Context, by identity.Actor, org *identity.Org, token, name, agent string,
+) (out OpenedSession, err error) {
+	t, ok := account.ParseInvitationToken(token)
+	if !ok {
+		return OpenedSession{}, account.ErrInvitationNotFound
+	}
+	i, preview, err := s.invitations.Find(ctx, org.ID, t.Hash())
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	if preview.Account {
+		return OpenedSession{}, account.ErrSignInRequired
+	}
+	u, err := i.NewInvitedUser(by, org, name)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	to := by
+	to.Workspace = i.Workspace
+	limits, err := s.quotas(ctx, to)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	person := by
+	person.User = u.ID
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Users.Add(ctx, u, nil); err != nil {
+			return err
+		}
+		if _, err := acceptIn(ctx, tx, person, i.Workspace, t, limits); err != nil {
+			return err
+		}
+		out, err = openFor(ctx, tx.Sessions, by, u.ID, account.ByInvitation, nil, agent)
+		return err
+	})
+	if errors.Is(err, account.ErrEmailTaken) { // a concurrent call was faster
+		err = account.ErrSignInRequired
+	}
+	return out, err
+}

@@ -1,0 +1,302 @@
+package accounts
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Passkeys holds the use cases of people's passkeys: to manage them, to sign in with them and to confirm a session.
+type Passkeys struct {
+	atomic         ports.Atomic
+	passkeys       ports.Passkeys
+	sealer         ports.Sealer // of challenges
+	authenticators ports.Authenticators
+	mailer         ports.Mailer
+}
+
+// NewPasskeys returns the use cases on these stores.
+func NewPasskeys(
+	a ports.Atomic, p ports.Passkeys, s ports.Sealer, auth ports.Authenticators, m ports.Mailer,
+) *Passkeys {
+	return &Passkeys{atomic: a, passkeys: p, sealer: s, authenticators: auth, mailer: m}
+}
+
+// PasskeyOptions is what a browser needs to ask an authenticator for a response.
+type PasskeyOptions struct {
+	Challenge []byte
+	Have      []account.Passkey // the caller's passkeys on this host
+}
+
+// OptionsToSignIn returns the options to sign in at rp. account.ErrPasskeysUnavailable if the org has issuers.
+// Nothing is stored.
+func (s *Passkeys) OptionsToSignIn(org *identity.Org, rp account.RelyingParty, now time.Time) (PasskeyOptions, error) {
+	if len(org.Issuers) > 0 {
+		return PasskeyOptions{}, account.ErrPasskeysUnavailable
+	}
+	c := account.Challenge{Org: org.ID, Purpose: account.ToSignIn, Host: rp.Host}
+	challenge, err := s.sealer.Seal(account.NewChallenge(now), c.Binding())
+	return PasskeyOptions{Challenge: challenge}, err
+}
+
+// OptionsToAdd returns the options to add a passkey at rp. Requires what account.Person.AddPasskey requires.
+func (s *Passkeys) OptionsToAdd(
+	ctx context.Context, by identity.Actor, rp account.RelyingParty,
+) (PasskeyOptions, error) {
+	if err := mayAdd(by); err != nil {
+		return PasskeyOptions{}, err
+	}
+	return s.options(ctx, by, rp, account.ToAddPasskey)
+}
+
+// mayAdd returns early what account.Person.AddPasskey would return to a caller who may not add a passkey.
+func mayAdd(by identity.Actor) error {
+	if err := account.MayUsePasskeys(by); err != nil {
+		return err
+	}
+	return by.SteppedUp()
+}
+
+// OptionsToStepUp returns the options to confirm the caller's session at rp. account.ErrPasskeyNotFound if the caller
+// has no passkey on this host.
+func (s *Passkeys) OptionsToStepUp(
+	ctx context.Context, by identity.Actor, rp account.RelyingParty,
+) (PasskeyOptions, error) {
+	if err := account.MayUsePasskeys(by); err != nil {
+		return PasskeyOptions{}, err
+	}
+	out, err := s.options(ctx, by, rp, account.ToStepUp)
+	if err == nil && len(out.Have) == 0 {
+		err = account.ErrPasskeyNotFound
+	}
+	return out, err
+}
+
+func (s *Passkeys) options(
+	ctx context.Context, by identity.Actor, rp account.RelyingParty, purpose account.ChallengePurpose,
+) (out PasskeyOptions, err error) {
+	have, err := s.passkeys.List(ctx, by.Org, by.User, page.Query{Limit: account.MaxPasskeys})
+	if err != nil {
+		return PasskeyOptions{}, err
+	}
+	for i := range have.Items {
+		if have.Items[i].Host == rp.Host {
+			out.Have = append(out.Have, have.Items[i])
+		}
+	}
+	out.Challenge, err = s.sealer.Seal(account.NewChallenge(by.At), challengeOf(by, rp, purpose).Binding())
+	return out, err
+}
+
+// challengeOf returns the challenge for the session of by.
+func challengeOf(by identity.Actor, rp account.RelyingParty, purpose account.ChallengePurpose) account.Challenge {
+	return account.Challenge{Org: by.Org, Purpose: purpose, Host: rp.Host, User: by.User, Session: by.Session}
+}
+
+// answered is a challenge that has not ended, to which an authenticator has responded.
+type answered struct {
+	challenge []byte // sealed
+	ends      time.Time
+}
+
+// open returns what the client data of a response answer. account.ErrPasskeyInvalid unless that is a challenge c.
+func (s *Passkeys) open(c account.Challenge, clientData []byte, now time.Time) (answered, error) {
+	sealed, err := account.AnsweredChallenge(clientData)
+	if err != nil {
+		return answered{}, err
+	}
+	content, err := s.sealer.Open(sealed, c.Binding())
+	if err != nil {
+		return answered{}, account.ErrPasskeyInvalid
+	}
+	ends, err := account.ChallengeEnd(content, now)
+	return answered{challenge: sealed, ends: ends}, err
+}
+
+// refused returns account.ErrPasskeyRefused for account.ErrPasskeyInvalid: to a caller with a session, 401 would mean
+// that the session has ended.
+func refused(err error) error {
+	if errors.Is(err, account.ErrPasskeyInvalid) {
+		return account.ErrPasskeyRefused
+	}
+	return err
+}
+
+// Add adds a passkey of by's from the response of an authenticator to the options of OptionsToAdd.
+// account.ErrPasskeyRefused if the response does not verify.
+func (s *Passkeys) Add(
+	ctx context.Context, by identity.Actor, rp account.RelyingParty, name string, response []byte,
+) (k *account.Passkey, err error) {
+	if err := mayAdd(by); err != nil {
+		return nil, err
+	}
+	_, clientData, err := s.authenticators.Read(response)
+	if err != nil {
+		return nil, refused(err)
+	}
+	a, err := s.open(challengeOf(by, rp, account.ToAddPasskey), clientData, by.At)
+	if err != nil {
+		return nil, refused(err)
+	}
+	made, err := s.authenticators.Created(rp, by.User, a.challenge, response)
+	if err != nil {
+		return nil, refused(err)
+	}
+	draft := account.PasskeyDraft{PasskeyCredential: made, Host: rp.Host, Name: name}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Passkeys.UseChallenge(ctx, by.Org, sha256.Sum256(a.challenge), a.ends); err != nil {
+			return refused(err)
+		}
+		return tx.Passkeys.Update(ctx, by, by.User,
+			func(p *account.Person, have []*account.Passkey) (_ *account.Passkey, err error) {
+				k, err = p.AddPasskey(by, have, draft)
+				return k, err
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// SignIn opens a session for the person whose authenticator responded to the options of OptionsToSignIn. by is the
+// system, in the request of the browser. Every problem with the response is account.ErrPasskeyInvalid.
+func (s *Passkeys) SignIn(
+	ctx context.Context, by identity.Actor, org *identity.Org, rp account.RelyingParty, response []byte, agent string,
+) (out OpenedSession, err error) {
+	if len(org.Issuers) > 0 {
+		return OpenedSession{}, account.ErrPasskeysUnavailable
+	}
+	signed, err := s.verify(ctx, account.Challenge{Org: org.ID, Purpose: account.ToSignIn, Host: rp.Host}, rp, response,
+		by.At)
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+		if err := signed.use(ctx, tx, by); err != nil {
+			return err
+		}
+		out, err = openFor(ctx, tx.Sessions, by, signed.passkey.User, account.ByPasskey, nil, agent)
+		return err
+	})
+	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
+		err = account.ErrPasskeyInvalid
+	}
+	return out, err
+}
+
+// StepUp confirms the caller's session by the response of an authenticator to the options of OptionsToStepUp.
+// account.ErrPasskeyRefused if the response does not verify, or if the passkey is another person's.
+func (s *Passkeys) StepUp(
+	ctx context.Context, by identity.Actor, rp account.RelyingParty, response []byte,
+) (confirmed *account.Session, err error) {
+	if err := account.MayUsePasskeys(by); err != nil {
+		return nil, err
+	}
+	signed, err := s.verify(ctx, challengeOf(by, rp, account.ToStepUp), rp, response, by.At)
+	if err == nil && signed.passkey.User != by.User {
+		err = account.ErrPasskeyInvalid
+	}
+	if err != nil {
+		return nil, refused(err)
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := signed.use(ctx, tx, by); err != nil {
+			return refused(err)
+		}
+		return tx.Sessions.Update(ctx, by, by.User,
+			func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
+				confirmed, err = p.ConfirmSession(by, live, signed.passkey.ID)
+				return nil, err
+			})
+	})
+	return confirmed, err
+}
+
+// signature is a response that a passkey has signed.
+type signature struct {
+	answered
+	passkey   *account.Passkey
+	signCount uint32
+}
+
+// verify returns the passkey that signed a response to a challenge c. It stores nothing.
+func (s *Passkeys) verify(
+	ctx context.Context, c account.Challenge, rp account.RelyingParty, response []byte, now time.Time,
+) (signature, error) {
+	credential, clientData, err := s.authenticators.Read(response)
+	if err != nil {
+		return signature{}, err
+	}
+	k, err := s.passkeys.Find(ctx, c.Org, rp.Host, credential)
+	if err != nil {
+		return signature{}, err
+	}
+	a, err := s.open(c, clientData, now)
+	if err != nil {
+		return signature{}, err
+	}
+	count, err := s.authenticators.Signed(rp, k, a.challenge, response)
+	return signature{answered: a, passkey: k, signCount: count}, err
+}
+
+// use stores that the challenge and the passkey were used.
+func (s *signature) use(ctx context.Context, tx ports.Stores, by identity.Actor) error {
+	if err := tx.Passkeys.UseChallenge(ctx, by.Org, sha256.Sum256(s.challenge), s.ends); err != nil {
+		return err
+	}
+	return tx.Passkeys.Update(ctx, by, s.passkey.User,
+		func(p *account.Person, have []*account.Passkey) (*account.Passkey, error) {
+			_, err := p.UsePasskey(by, have, s.passkey.ID, s.signCount)
+			return nil, err
+		})
+}
+
+// List lists the caller's passkeys.
+func (s *Passkeys) List(ctx context.Context, by identity.Actor, q page.Query) (account.PasskeyPage, error) {
+	if err := account.MayUsePasskeys(by); err != nil {
+		return account.PasskeyPage{}, err
+	}
+	return s.passkeys.List(ctx, by.Org, by.User, q)
+}
+
+// Get returns one of the caller's passkeys.
+func (s *Passkeys) Get(ctx context.Context, by identity.Actor, id account.PasskeyID) (*account.Passkey, error) {
+	all, err := s.List(ctx, by, page.Query{Limit: account.MaxPasskeys})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		if all.Items[i].ID == id {
+			return &all.Items[i], nil
+		}
+	}
+	return nil, account.ErrPasskeyNotFound
+}
+
+// Rename renames one of the caller's passkeys.
+func (s *Passkeys) Rename(
+	ctx context.Context, by identity.Actor, id account.PasskeyID, at revision.Match, name string,
+) (k *account.Passkey, err error) {
+	err = s.passkeys.Update(ctx, by, by.User,
+		func(p *account.Person, have []*account.Passkey) (_ *account.Passkey, err error) {
+			k, err = p.RenamePasskey(by, at, have, id, name)
+			return nil, err
+		})
+	return k, err
+}
+
+// Remove removes one of the caller's passkeys.
+func (s *Passkeys) Remove(ctx context.Context, by identity.Actor, id account.PasskeyID, at revision.Match) error {
+	return s.passkeys.Update(ctx, by, by.User,
+		func(p *account.Person, have []*account.Passkey) (*account.Passkey, error) {
+			return nil, p.RemovePasskey(by, at, have, id, s.mailer.Delivers())
+		})
+}

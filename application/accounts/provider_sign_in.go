@@ -1,0 +1,112 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// CodeFor returns a code that opens a session for a user who has just signed in at a provider. Only the browser with
+// the secret of the hash bound can use it. by is the system, in the request of the browser.
+func (s *Sessions) CodeFor(
+	ctx context.Context, by identity.Actor, u *account.User, from account.ProviderSession, bound account.Hash,
+) (account.Token, error) {
+	token, code, err := account.NewSignInCode(by, u, from, bound)
+	if err != nil {
+		return account.Token{}, err
+	}
+	return token, s.sessions.AddLink(ctx, code)
+}
+
+// OpenByCode swaps the code of a sign-in at a provider, which it uses up, for a session. browser is the secret of the
+// browser that sent the code. by is the system. Every problem is account.ErrLinkInvalid.
+func (s *Sessions) OpenByCode(
+	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
+) (out OpenedSession, err error) {
+	t, isCode := account.ParseSignInCode(code)
+	secret, isBound := account.ParseBrowserSecret(browser)
+	if !isCode {
+		return OpenedSession{}, account.ErrLinkInvalid
+	}
+	var stolen bool
+	// In one transaction: a logout at the provider finds either the code or the session.
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
+		if err != nil {
+			return err
+		}
+		if stolen = !isBound || link.Bound != secret.Hash(); stolen {
+			return nil // the code is used up
+		}
+		return tx.Sessions.Update(
+			ctx, by, link.User, func(p *account.Person, live []*account.Session) (*account.Session, error) {
+				opened, secrets, err := p.OpenProviderSession(by, link.From, agent, live)
+				out = OpenedSession{Session: opened, Secrets: secrets, User: p.User}
+				return opened, err
+			})
+	})
+	if stolen || errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
+		err = account.ErrLinkInvalid
+	}
+	return out, err
+}
+
+// EndAtProvider ends the sessions that a logout token of one of org's issuers is about. by is the system.
+// account.ErrLogoutToken if the token was received before.
+func (s *Sessions) EndAtProvider(ctx context.Context, by identity.Actor, l *account.Logout) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.ProviderSessions.Receive(ctx, by.Org, l.Hash(), l.RememberUntil(by.At)); err != nil {
+			return err
+		}
+		return tx.ProviderSessions.End(ctx, by, l.ProviderSession,
+			func(p *account.Person, live []*account.Session) error {
+				return p.EndSessionsBecause(by, account.EndedByProvider, live)
+			})
+	})
+}
+
+// capture makes p, who signed in with claims, a member of the workspaces that capture the domain of the address that
+// the claims prove. A workspace that has no seat left is skipped until the next sign-in.
+func (s *Service) capture(
+	ctx context.Context, by identity.Actor, org *identity.Org, p *account.Person, c account.Claims,
+) (joined bool, err error) {
+	for _, rule := range org.CapturesOf(c.EmailFor(org)) {
+		ws, err := s.workspaces.Find(ctx, by.Org, rule.Workspace)
+		if errors.Is(err, identity.ErrWorkspaceNotFound) || err == nil && (!ws.DeletedAt.IsZero() || p.In(ws.ID)) {
+			continue
+		}
+		if err != nil {
+			return joined, err
+		}
+		captured, err := s.captureIn(ctx, by, ws.ID, rule, p.User.ID)
+		if _, full := errors.AsType[*quota.LimitError](err); err != nil && !full {
+			return joined, err
+		}
+		joined = joined || captured
+	}
+	return joined, nil
+}
+
+// captureIn makes a user a member of a workspace, unless they were captured before.
+func (s *Service) captureIn(
+	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, rule identity.Capture, user identity.UserID,
+) (captured bool, err error) {
+	by.Workspace = ws
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return false, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+		captured, err = tx.Captures.Capture(ctx, by, rule.Workspace, user,
+			func(w *account.Workspace) error { return w.Capture(by, user, rule) })
+		if err != nil || !captured {
+			return err
+		}
+		return tx.CheckUsage(ctx, by, limits, quota.Members)
+	})
+	return captured && err == nil, err
+}

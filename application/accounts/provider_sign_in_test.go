@@ -1,0 +1,155 @@
+package accounts_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+var atProvider = account.ProviderSession{Issuer: "https://issuer.example", Subject: "sub", ID: "sid"}
+
+func TestOpenByCode(t *testing.T) {
+	org, browser := &identity.Org{ID: "org"}, account.NewBrowserSecret()
+	token, code, err := account.NewSignInCode(system, &account.User{ID: "ann", Org: "org"}, atProvider, browser.Hash())
+	wantErr(t, err, nil)
+	for name, tt := range map[string]struct {
+		code, browser string
+		disabled      bool
+		looked        error // of TakeLink
+		want          error
+	}{
+		"the browser that began": {token.Reveal(), browser.Reveal(), false, nil, nil},
+		"another browser": {token.Reveal(), account.NewBrowserSecret().Reveal(), false, nil,
+			account.ErrLinkInvalid},
+		"no browser":         {token.Reveal(), "", false, nil, account.ErrLinkInvalid},
+		"a disabled account": {token.Reveal(), browser.Reveal(), true, nil, account.ErrLinkInvalid},
+		"a code that is not known": {token.Reveal(), browser.Reveal(), false, account.ErrLinkInvalid,
+			account.ErrLinkInvalid},
+		"the store is away": {token.Reveal(), browser.Reveal(), false, errOutage, errOutage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			found := *code
+			if tt.disabled {
+				s.person.User.DisabledAt = now
+			}
+			s.sessions.EXPECT().TakeLink(gomock.Any(), identity.OrgID("org"), token.Hash(),
+				now).Return(&found, tt.looked)
+			if tt.want == nil || tt.disabled {
+				s.expectUpdate(nil)
+			}
+			out, err := s.OpenByCode(t.Context(), system, org, tt.code, tt.browser, "Firefox")
+			wantErr(t, err, tt.want)
+			if err == nil && (out.Session != s.opened || out.Session.From != atProvider || out.User.ID != "ann") {
+				t.Errorf("%+v", out)
+			}
+		})
+	}
+	t.Run("what is no code reaches no store", func(t *testing.T) {
+		_, err := newSigningIn(t).OpenByCode(t.Context(), system, org, linkToken(t).Reveal(), browser.Reveal(), "")
+		wantErr(t, err, account.ErrLinkInvalid)
+	})
+}
+
+func TestCodeFor(t *testing.T) {
+	s, bound := newSigningIn(t), account.NewBrowserSecret().Hash()
+	var stored *account.SignInLink
+	s.sessions.EXPECT().AddLink(gomock.Any(),
+		gomock.Any()).Do(func(_ context.Context, l *account.SignInLink) { stored = l })
+	token, err := s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)
+	wantErr(t, err, nil)
+	if stored.Hash != token.Hash() || stored.Bound != bound || stored.From != atProvider {
+		t.Errorf("stored %+v", stored)
+	}
+	s.person.User.DisabledAt = now
+	_, err = s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)
+	wantErr(t, err, identity.ErrUnauthenticated)
+}
+
+func TestEndAtProvider(t *testing.T) {
+	logout := &account.Logout{ProviderSession: atProvider, TokenID: "1"}
+	t.Run("ends the sessions of the sign-in", func(t *testing.T) {
+		s := newSigningIn(t)
+		one := &account.Session{ID: "one", Org: "org", User: "ann"}
+		s.provided.EXPECT().Receive(gomock.Any(), identity.OrgID("org"), logout.Hash(), logout.RememberUntil(now))
+		s.provided.EXPECT().End(gomock.Any(), system, atProvider, gomock.Any()).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ account.ProviderSession,
+				change func(*account.Person, []*account.Session) error) error {
+				return change(&s.person, []*account.Session{one})
+			})
+		wantErr(t, s.EndAtProvider(t.Context(), system, logout), nil)
+		if !one.EndedAt.Equal(now) {
+			t.Errorf("it ended at %v", one.EndedAt)
+		}
+	})
+	t.Run("a token counts once", func(t *testing.T) {
+		s := newSigningIn(t)
+		s.provided.EXPECT().Receive(gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Return(account.ErrLogoutToken)
+		wantErr(t, s.EndAtProvider(t.Context(), system, logout), account.ErrLogoutToken)
+	})
+}
+
+func TestSignInCaptures(t *testing.T) {
+	const issuer = "https://issuer.example"
+	rule := identity.Capture{Domain: "example.com", Workspace: "acme-slug", Role: identity.Member}
+	org := &identity.Org{
+		ID: "org", SignUp: identity.SignUpOpen, Captures: []identity.Capture{rule},
+		Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}},
+	}
+	claims := account.Claims{Issuer: issuer, Subject: "sub", Email: email, EmailVerified: true}
+	for name, tt := range map[string]struct {
+		found    error // of the workspace
+		member   bool
+		captured bool
+		members  int64 // after it; one may be there
+		joined   bool
+	}{
+		"a newcomer joins":                       {nil, false, true, 1, true},
+		"who was captured before does not":       {nil, false, false, 0, false},
+		"a member stays":                         {nil, true, false, 0, false},
+		"a full workspace is left out":           {nil, false, true, 2, false},
+		"a workspace that does not exist is too": {identity.ErrWorkspaceNotFound, false, false, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEnv(t)
+			s.used.Members = tt.members
+			first, after := &account.Person{User: account.User{ID: "ann", Org: "org"}}, &account.Person{}
+			w := acme()
+			delete(w.Members, "ann")
+			if tt.member {
+				first.Memberships = []account.Membership{{Workspace: *w, Role: identity.Viewer}}
+			}
+			s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), issuer, "sub").Return(nil, account.ErrUserNotFound)
+			s.users.EXPECT().SignIn(s.ctx, identity.OrgID("org"), gomock.Any(), gomock.Any()).Return(first, nil)
+			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(w, tt.found)
+			if tt.found == nil && !tt.member {
+				tx := s.expectAtomically(t, 1)
+				to := system
+				to.Workspace = "acme"
+				tx.captures.EXPECT().Capture(s.ctx, to, "acme-slug", identity.UserID("ann"), gomock.Any()).DoAndReturn(
+					func(_ context.Context, _ identity.Actor, _ string, _ identity.UserID,
+						change func(*account.Workspace) error) (bool, error) {
+						if !tt.captured {
+							return false, nil
+						}
+						return true, change(w)
+					})
+			}
+			want := first
+			if tt.joined {
+				want = after
+				s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), issuer, "sub").Return(after, nil)
+			}
+			p, _, err := s.SignIn(s.ctx, system, org, claims)
+			wantErr(t, err, nil)
+			if p != want {
+				t.Errorf("SignIn = %+v", p)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// LinkFor creates a sign-in link for the person of org with an e-mail address, for the command line. by is the
+// system. account.ErrUserNotFound if there is none, or if the account is disabled.
+func (s *Sessions) LinkFor(
+	ctx context.Context, by identity.Actor, email string,
+) (account.Token, *account.SignInLink, error) {
+	u, _, err := s.users.FindByEmail(ctx, by.Org, email)
+	if err == nil && !u.Enabled() {
+		err = errDisabled
+	}
+	if err != nil {
+		return account.Token{}, nil, err
+	}
+	token, link, err := account.NewSignInLink(by, u)
+	if err != nil {
+		return account.Token{}, nil, err
+	}
+	return token, link, s.sessions.AddLink(ctx, link)
+}
+
+// MailsLinks reports whether MailLink can mail a link.
+func (s *Sessions) MailsLinks() bool { return s.mailer.Delivers() }
+
+// MailLink mails a sign-in link to the person of org with an e-mail address, unless account.NewMailedLink decides that
+// nothing is mailed. by is the system. The caller must not show whether a link was mailed, or how long that took.
+func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identity.Org, email string) error {
+	var to string
+	var token account.Token
+	var link *account.SignInLink
+	err := s.sessions.MailLink(ctx, by, email, func(u *account.User, mailed []time.Time) (*account.SignInLink, error) {
+		var err error
+		to = u.Email
+		token, link, err = account.NewMailedLink(by, u, mailed, s.limits)
+		return link, err
+	})
+	if err != nil || link == nil {
+		return err
+	}
+	return s.mailer.Send(ctx, ports.Mail{
+		To: to, Subject: "Your sign-in link",
+		Text: "Sign in to " + harmless(org.Name) + " within 15 minutes:\n" + link.URL(org, token) +
+			"\n\nThe link works once. If you did not ask for it, ignore it.\n",
+	})
+}

@@ -1,0 +1,72 @@
+package accounts_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestMailLink(t *testing.T) {
+	org := &identity.Org{ID: "org", Name: "Acme. http://evil.example", BaseURL: "https://atrium.example"}
+	for name, tt := range map[string]struct {
+		person func(*account.User)
+		mailed []time.Time
+		sent   bool
+		want   error
+	}{
+		"to a verified address":           {func(*account.User) {}, nil, true, nil},
+		"not to one that is not verified": {func(u *account.User) { u.EmailVerified = false }, nil, false, nil},
+		"not to a machine":                {func(u *account.User) { u.Email = "root@localhost" }, nil, false, nil},
+		"not twice in ten minutes": {func(*account.User) {}, []time.Time{now.Add(-9 * time.Minute)},
+			false, nil},
+		"again after ten minutes": {func(*account.User) {}, []time.Time{now.Add(-10 * time.Minute)}, true,
+			nil},
+		"not more often than the limit": {func(*account.User) {},
+			[]time.Time{now.Add(-2 * time.Hour), now.Add(-time.Hour)}, false, nil},
+		"not to a person who is disabled": {func(u *account.User) { u.DisabledAt = now }, nil, false,
+			account.ErrUserNotFound},
+		"not to the bearer of service keys": {func(u *account.User) { u.Service = true }, nil, false,
+			account.ErrUserNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			u := account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true}
+			tt.person(&u)
+			var stored *account.SignInLink
+			s.sessions.EXPECT().MailLink(gomock.Any(), system, "Ann@example.com", gomock.Any()).DoAndReturn(
+				func(
+					_ context.Context, _ identity.Actor, _ string,
+					change func(*account.User, []time.Time) (*account.SignInLink, error),
+				) (err error) {
+					stored, err = change(&u, tt.mailed)
+					return err
+				})
+			if tt.sent {
+				s.mailer.EXPECT().Send(gomock.Any(), gomock.Any()).Do(func(_ context.Context, m ports.Mail) {
+					if m.To != "ann@example.com" ||
+						!strings.Contains(m.Text, "https://atrium.example/console/sign-in#token=atl_") ||
+						strings.Contains(m.Text, "evil.example") {
+						t.Errorf("%+v", m)
+					}
+				})
+			}
+			wantErr(t, s.MailLink(t.Context(), system, org, "Ann@example.com"), tt.want)
+			if (stored != nil) != tt.sent {
+				t.Errorf("%+v was stored", stored)
+			}
+		})
+	}
+	t.Run("nothing is mailed to nobody", func(t *testing.T) {
+		s := newSigningIn(t)
+		s.sessions.EXPECT().MailLink(gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Return(account.ErrUserNotFound)
+		wantErr(t, s.MailLink(t.Context(), system, org, "nobody@example.com"), account.ErrUserNotFound)
+	})
+}

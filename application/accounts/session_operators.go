@@ -1,0 +1,38 @@
+package accounts
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+// ListOf lists the live sessions of a person of by's org. by is an operator or the system.
+func (s *Sessions) ListOf(
+	ctx context.Context, by identity.Actor, user identity.UserID, q page.Query,
+) (account.SessionPage, error) {
+	if err := account.MayChangeAccess(by); err != nil {
+		return account.SessionPage{}, err
+	}
+	if _, _, err := s.users.Get(ctx, by.Org, user); err != nil {
+		return account.SessionPage{}, err
+	}
+	return s.sessions.List(ctx, by.Org, user, "", by.At, q)
+}
+
+// EndOf ends one live session of a person of by's org, or all of them if id is empty, and returns their number. by is
+// an operator or the system. account.ErrSessionNotFound if there is no such session.
+func (s *Sessions) EndOf(
+	ctx context.Context, by identity.Actor, user identity.UserID, id identity.SessionID,
+) (ended int, err error) {
+	if err := account.MayChangeAccess(by); err != nil {
+		return 0, err
+	}
+	err = s.sessions.Update(
+		ctx, by, user, func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
+			ended, err = p.EndSessionsFor(by, live, id)
+			return nil, err
+		})
+	return ended, err
+}

@@ -1,0 +1,51 @@
+package accounts_test
+
+import (
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+func TestSessionsOfAPerson(t *testing.T) {
+	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: now}
+	t.Run("an operator lists and ends them", func(t *testing.T) {
+		s := newSigningIn(t)
+		s.live = []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
+		s.users.EXPECT().Get(gomock.Any(), identity.OrgID("org"), identity.UserID("ann")).Return(&s.person.User, nil,
+			nil)
+		want := account.SessionPage{Items: []account.Session{{ID: "ses_1"}}}
+		q := page.Query{Limit: 10}
+		s.sessions.EXPECT().List(gomock.Any(), identity.OrgID("org"), identity.UserID("ann"),
+			identity.KeyID(""), now, q).
+			Return(want, nil)
+		got, err := s.ListOf(t.Context(), operator, "ann", q)
+		wantErr(t, err, nil)
+		if len(got.Items) != 1 {
+			t.Errorf("%+v", got)
+		}
+		s.expectUpdate(nil)
+		ended, err := s.EndOf(t.Context(), operator, "ann", "ses_2")
+		wantErr(t, err, nil)
+		if ended != 1 || s.live[1].EndedAt.IsZero() || !s.live[0].EndedAt.IsZero() {
+			t.Errorf("%d ended: %+v", ended, s.live)
+		}
+	})
+	t.Run("others do not", func(t *testing.T) {
+		s, by := newSigningIn(t), operator
+		by.Operator = false
+		_, err := s.ListOf(t.Context(), by, "ann", page.Query{Limit: 10})
+		wantErr(t, err, identity.ErrForbidden)
+		_, err = s.EndOf(t.Context(), by, "ann", "")
+		wantErr(t, err, identity.ErrForbidden)
+	})
+	t.Run("no person", func(t *testing.T) {
+		s := newSigningIn(t)
+		s.users.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, nil, account.ErrUserNotFound)
+		_, err := s.ListOf(t.Context(), operator, "eve", page.Query{Limit: 10})
+		wantErr(t, err, account.ErrUserNotFound)
+	})
+}

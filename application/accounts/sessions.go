@@ -1,0 +1,173 @@
+package accounts
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Sessions holds the use cases of signing in with a browser.
+type Sessions struct {
+	atomic   ports.Atomic
+	sessions ports.Sessions
+	keys     ports.Keys
+	users    ports.Users
+	mailer   ports.Mailer
+	limits   account.MailLimits
+}
+
+// NewSessions returns the use cases on these stores.
+func NewSessions(
+	a ports.Atomic, s ports.Sessions, k ports.Keys, u ports.Users, m ports.Mailer, l account.MailLimits,
+) *Sessions {
+	return &Sessions{atomic: a, sessions: s, keys: k, users: u, mailer: m, limits: l}
+}
+
+// Authenticate returns the person of a session of org, of which a request shows the cookie and the proof. Every
+// problem with them is identity.ErrUnauthenticated.
+func (s *Sessions) Authenticate(
+	ctx context.Context, org *identity.Org, cookie, proof string, now time.Time,
+) (*account.SessionPerson, error) {
+	c, ok := account.ParseSessionCookie(cookie)
+	shown, both := account.ParseSessionProof(proof)
+	if !ok || !both {
+		return nil, identity.ErrUnauthenticated
+	}
+	p, err := s.sessions.Person(ctx, org.ID, c.Hash())
+	if err != nil {
+		return nil, err
+	}
+	h := shown.Hash()
+	if subtle.ConstantTimeCompare(h[:], p.Session.Proof[:]) != 1 || !p.Principal().LiveSession(org, now) {
+		return nil, identity.ErrUnauthenticated
+	}
+	return p, nil
+}
+
+// OpenedSession is a new session with its secrets and its user.
+type OpenedSession struct {
+	Session *account.Session
+	Secrets account.SessionSecrets
+	User    account.User
+}
+
+// Open swaps the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
+// request of the browser. Every problem with the token is account.ErrLinkInvalid.
+func (s *Sessions) Open(
+	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
+) (OpenedSession, error) {
+	open := s.openByLink
+	if _, isKey := account.ParseToken(token); isKey {
+		open = s.openByKey
+	}
+	out, err := open(ctx, by, org, token, agent)
+	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
+		err = account.ErrLinkInvalid
+	}
+	return out, err
+}
+
+func (s *Sessions) openByLink(
+	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
+) (out OpenedSession, err error) {
+	t, ok := account.ParseSignInLink(token)
+	if !ok {
+		return OpenedSession{}, account.ErrLinkInvalid
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
+		if err != nil {
+			return err
+		}
+		out, err = openFor(ctx, tx.Sessions, by, link.User, account.ByLink, nil, agent)
+		return err
+	})
+	return out, err
+}
+
+func (s *Sessions) openByKey(
+	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
+) (OpenedSession, error) {
+	t, _ := account.ParseToken(token)
+	p, err := s.keys.Principal(ctx, org.ID, t.Hash())
+	if err != nil {
+		return OpenedSession{}, err
+	}
+	if !p.Live(org.Keys, by.At) {
+		return OpenedSession{}, identity.ErrUnauthenticated
+	}
+	if !p.Key.Networks.Contain(by.Request.Address) {
+		return OpenedSession{}, identity.ErrAddressNotAllowed
+	}
+	return openFor(ctx, s.sessions, by, p.User.ID, account.ByAPIKey, &p.Key, agent)
+}
+
+// openFor opens a session for a user.
+func openFor(
+	ctx context.Context, sessions ports.Sessions, by identity.Actor, user identity.UserID,
+	source account.SessionSource, key *account.Key, agent string,
+) (out OpenedSession, err error) {
+	err = sessions.Update(ctx, by, user, func(p *account.Person, live []*account.Session) (*account.Session, error) {
+		opened, secrets, err := p.OpenSession(by, source, key, agent, live)
+		out = OpenedSession{Session: opened, Secrets: secrets, User: p.User}
+		return opened, err
+	})
+	return out, err
+}
+
+// List lists the caller's live sessions; for an API key, those that it opened.
+func (s *Sessions) List(ctx context.Context, by identity.Actor, q page.Query) (account.SessionPage, error) {
+	return s.sessions.List(ctx, by.Org, by.User, by.Key, by.At, q)
+}
+
+// Get returns one of the caller's live sessions.
+func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*account.Session, error) {
+	all, err := s.List(ctx, by, page.Query{Limit: account.MaxSessions})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		if all.Items[i].ID == id {
+			return &all.Items[i], nil
+		}
+	}
+	return nil, account.ErrSessionNotFound
+}
+
+// End ends one of the caller's sessions.
+func (s *Sessions) End(ctx context.Context, by identity.Actor, id identity.SessionID) error {
+	return s.change(ctx, by, func(p *account.Person, live []*account.Session) error {
+		return p.EndSession(by, live, id)
+	})
+}
+
+// EndOwn ends the session of this request. account.ErrNoSession if the caller uses another credential.
+func (s *Sessions) EndOwn(ctx context.Context, by identity.Actor) error {
+	if by.Session == "" {
+		return account.ErrNoSession
+	}
+	return s.End(ctx, by, by.Session)
+}
+
+// EndAll ends all of the caller's sessions; for an API key, those that it opened.
+func (s *Sessions) EndAll(ctx context.Context, by identity.Actor) error {
+	return s.change(ctx, by, func(p *account.Person, live []*account.Session) error {
+		p.EndSessions(by, live)
+		return nil
+	})
+}
+
+func (s *Sessions) change(
+	ctx context.Context, by identity.Actor, change func(*account.Person, []*account.Session) error,
+) error {
+	return s.sessions.Update(
+		ctx, by, by.User, func(p *account.Person, live []*account.Session) (*account.Session, error) {
+			return nil, change(p, live)
+		})
+}

@@ -1,0 +1,273 @@
+package accounts_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+// signingIn is a Sessions on mocked ports.
+type signingIn struct {
+	*accounts.Sessions
+	sessions *mocks.MockSessions
+	provided *mocks.MockProviderSessions
+	keys     *mocks.MockKeys
+	users    *mocks.MockUsers
+	mailer   *mocks.MockMailer
+	person   account.Person
+	live     []*account.Session
+	opened   *account.Session // what was stored
+}
+
+func newSigningIn(t *testing.T) *signingIn {
+	c := gomock.NewController(t)
+	s := &signingIn{
+		sessions: mocks.NewMockSessions(c), provided: mocks.NewMockProviderSessions(c),
+		keys: mocks.NewMockKeys(c), users: mocks.NewMockUsers(c),
+		mailer: mocks.NewMockMailer(c),
+		person: account.Person{User: account.User{ID: "ann", Org: "org", Email: "ann@example.com"}},
+	}
+	atomic := mocks.NewMockAtomic(c)
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(_ context.Context, fn func(ports.Stores) error) error {
+			return fn(ports.Stores{Sessions: s.sessions, ProviderSessions: s.provided})
+		}).AnyTimes()
+	s.Sessions = accounts.NewSessions(atomic, s.sessions, s.keys, s.users, s.mailer,
+		account.MailLimits{AddressPerDay: 2})
+	return s
+}
+
+// expectUpdate runs changes of ann's sessions twice, as stores do after a conflict.
+func (s *signingIn) expectUpdate(err error) {
+	s.sessions.EXPECT().Update(gomock.Any(), gomock.Any(), identity.UserID("ann"), gomock.Any()).DoAndReturn(
+		func(
+			_ context.Context, _ identity.Actor, _ identity.UserID,
+			change func(*account.Person, []*account.Session) (*account.Session, error),
+		) (failed error) {
+			if err != nil {
+				return err
+			}
+			for range 2 {
+				person := s.person
+				if s.opened, failed = change(&person, s.live); failed != nil {
+					return failed
+				}
+			}
+			return nil
+		})
+}
+
+func TestOpenSession(t *testing.T) {
+	org := &identity.Org{ID: "org"}
+	t.Run("a link is taken, and opens a session of its user", func(t *testing.T) {
+		s := newSigningIn(t)
+		token, link, err := account.NewSignInLink(system, &s.person.User)
+		wantErr(t, err, nil)
+		s.sessions.EXPECT().TakeLink(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(link, nil)
+		s.expectUpdate(nil)
+		out, err := s.Open(t.Context(), system, org, token.Reveal(), "Firefox")
+		wantErr(t, err, nil)
+		if out.Session != s.opened || s.opened.Cookie != out.Secrets.Cookie.Hash() ||
+			s.opened.Source != account.ByLink ||
+			s.opened.Agent != "Firefox" || out.User.ID != "ann" {
+			t.Errorf("%+v", out)
+		}
+	})
+	t.Run("a key opens a session that is bound to it", func(t *testing.T) {
+		s := newSigningIn(t)
+		token := account.NewToken()
+		p := &account.Principal{
+			User: s.person.User, Membership: account.Membership{Workspace: here, Role: identity.Member},
+			Key: account.Key{ID: "key", Workspace: "acme"},
+		}
+		s.keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org"), token.Hash()).Return(p, nil)
+		s.expectUpdate(nil)
+		out, err := s.Open(t.Context(), system, org, token.Reveal(), "")
+		wantErr(t, err, nil)
+		if out.Session.Key != "key" || out.Session.Workspace != "acme" || out.Session.Source != account.ByAPIKey {
+			t.Errorf("%+v", out.Session)
+		}
+	})
+	for name, tt := range map[string]struct {
+		token   account.Token
+		prepare func(s *signingIn)
+		want    error
+	}{
+		"a link that is not known": {linkToken(t), func(s *signingIn) {
+			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
+				Return(nil, account.ErrLinkInvalid)
+		}, account.ErrLinkInvalid},
+		"a link of a user who is gone": {linkToken(t), func(s *signingIn) {
+			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
+				Return(&account.SignInLink{User: "ann"}, nil)
+			s.expectUpdate(account.ErrUserNotFound)
+		}, account.ErrLinkInvalid},
+		"a link of a user who is disabled": {linkToken(t), func(s *signingIn) {
+			s.person.User.DisabledAt = now
+			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
+				Return(&account.SignInLink{User: "ann"}, nil)
+			s.expectUpdate(nil)
+		}, account.ErrLinkInvalid},
+		"a key that is not known": {account.NewToken(), func(s *signingIn) {
+			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, identity.ErrUnauthenticated)
+		}, account.ErrLinkInvalid},
+		"a key that does not work": {account.NewToken(), func(s *signingIn) {
+			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(&account.Principal{}, nil)
+		}, account.ErrLinkInvalid},
+		"another kind of token": {account.Token{}, func(*signingIn) {}, account.ErrLinkInvalid},
+		"the store is away": {linkToken(t), func(s *signingIn) {
+			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).Return(nil, errOutage)
+		}, errOutage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			tt.prepare(s)
+			_, err := s.Open(t.Context(), system, org, tt.token.Reveal(), "")
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+// linkToken returns the token of a sign-in link.
+func linkToken(t *testing.T) account.Token {
+	t.Helper()
+	token, _, err := account.NewSignInLink(system, &account.User{ID: "ann", Org: "org"})
+	wantErr(t, err, nil)
+	return token
+}
+
+func TestAuthenticateSession(t *testing.T) {
+	org := &identity.Org{ID: "org"}
+	ann := &account.Person{User: account.User{ID: "ann", Org: "org"}}
+	opened, secrets, err := ann.OpenSession(system, account.ByLink, nil, "", nil)
+	wantErr(t, err, nil)
+	_, others, err := ann.OpenSession(system, account.ByLink, nil, "", nil)
+	wantErr(t, err, nil)
+	cookie, proof := secrets.Cookie.Reveal(), secrets.Proof.Reveal()
+	for name, tt := range map[string]struct {
+		cookie, proof string
+		after         time.Duration
+		looked        bool
+		found         error
+		want          error
+	}{
+		"both secrets":           {cookie, proof, 0, true, nil, nil},
+		"no proof":               {cookie, "", 0, false, nil, identity.ErrUnauthenticated},
+		"another's proof":        {cookie, others.Proof.Reveal(), 0, true, nil, identity.ErrUnauthenticated},
+		"the cookie as proof":    {cookie, cookie, 0, false, nil, identity.ErrUnauthenticated},
+		"no cookie":              {"", proof, 0, false, nil, identity.ErrUnauthenticated},
+		"a session that ended":   {cookie, proof, account.SessionIdle, true, nil, identity.ErrUnauthenticated},
+		"a session that is gone": {cookie, proof, 0, true, identity.ErrUnauthenticated, identity.ErrUnauthenticated},
+		"the store is away":      {cookie, proof, 0, true, errOutage, errOutage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			if tt.looked {
+				p := &account.SessionPerson{Person: *ann, Session: *opened}
+				s.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org"), opened.Cookie).Return(p, tt.found)
+			}
+			p, err := s.Authenticate(t.Context(), org, tt.cookie, tt.proof, now.Add(tt.after))
+			wantErr(t, err, tt.want)
+			if (p == nil) != (tt.want != nil) {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+func TestEndSessions(t *testing.T) {
+	ann := actor("ann", identity.Member)
+	ann.Session = "ses_1"
+	live := func() []*account.Session {
+		return []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
+	}
+	for name, tt := range map[string]struct {
+		end   func(*signingIn) error
+		ended []bool
+		want  error
+	}{
+		"one":       {func(s *signingIn) error { return s.End(t.Context(), ann, "ses_2") }, []bool{false, true}, nil},
+		"one's own": {func(s *signingIn) error { return s.EndOwn(t.Context(), ann) }, []bool{true, false}, nil},
+		"all":       {func(s *signingIn) error { return s.EndAll(t.Context(), ann) }, []bool{true, true}, nil},
+		"one not there": {
+			func(s *signingIn) error { return s.End(t.Context(), ann, "ses_9") }, []bool{false, false},
+			account.ErrSessionNotFound,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			s.live = live()
+			s.expectUpdate(nil)
+			wantErr(t, tt.end(s), tt.want)
+			for i, want := range tt.ended {
+				if got := !s.live[i].EndedAt.IsZero(); got != want {
+					t.Errorf("%s ended: %v", s.live[i].ID, got)
+				}
+			}
+			if s.opened != nil {
+				t.Error("a session was opened")
+			}
+		})
+	}
+	t.Run("a key has no own session", func(t *testing.T) {
+		wantErr(t, newSigningIn(t).EndOwn(t.Context(), member), account.ErrNoSession)
+	})
+}
+
+func TestListSessions(t *testing.T) {
+	s := newSigningIn(t)
+	by := member
+	by.Key = "key"
+	found := account.SessionPage{Items: []account.Session{{ID: "ses_2"}, {ID: "ses_1"}}}
+	s.sessions.EXPECT().
+		List(gomock.Any(), identity.OrgID("org"), identity.UserID("ann"), identity.KeyID("key"), now, gomock.Any()).
+		Return(found, nil).AnyTimes()
+	if got, err := s.List(t.Context(), by, page.Query{Limit: 5}); err != nil || len(got.Items) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := s.Get(t.Context(), by, "ses_1"); err != nil || got.ID != "ses_1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err := s.Get(t.Context(), by, "ses_9")
+	wantErr(t, err, account.ErrSessionNotFound)
+}
+
+func TestLinkFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		found    error
+		disabled bool
+		want     error
+	}{
+		"somebody":     {nil, false, nil},
+		"nobody":       {account.ErrUserNotFound, false, account.ErrUserNotFound},
+		"one disabled": {nil, true, account.ErrUserNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			if tt.disabled {
+				s.person.User.DisabledAt = now
+			}
+			s.users.EXPECT().FindByEmail(gomock.Any(), identity.OrgID("org"), "ann@example.com").
+				Return(&s.person.User, nil, tt.found)
+			var stored *account.SignInLink
+			if tt.want == nil {
+				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).
+					Do(func(_ context.Context, l *account.SignInLink) { stored = l })
+			}
+			token, link, err := s.LinkFor(t.Context(), system, "ann@example.com")
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (stored != link || link.Hash != token.Hash()) {
+				t.Errorf("%+v was stored, and %+v returned", stored, link)
+			}
+		})
+	}
+}

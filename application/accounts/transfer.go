@@ -1,0 +1,35 @@
+package accounts
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// TransferWorkspace makes another member the owner of a workspace, and the caller an admin, in one transaction.
+// account.ErrTransferRefused also if the account of the member is disabled.
+func (s *Service) TransferWorkspace(
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match, to identity.UserID,
+) (m account.Member, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{to},
+			func(w *account.Workspace) (err error) {
+				m, err = w.Transfer(by, at, to)
+				return err
+			}); err != nil {
+			return err
+		}
+		u, _, err := tx.Users.Get(ctx, by.Org, to)
+		if err == nil && !u.Enabled() {
+			err = account.ErrTransferRefused
+		}
+		if err != nil {
+			return err
+		}
+		return s.followDetails(ctx, tx.Jobs, by, id)
+	})
+	return m, err
+}

@@ -1,0 +1,36 @@
+package accounts_test
+
+import (
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestTransferWorkspace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		to   account.User
+		want error
+	}{
+		"to a member":                          {account.User{ID: "ann", Org: "org"}, nil},
+		"not to a member who is disabled":      {account.User{ID: "ann", Org: "org", DisabledAt: now}, account.ErrTransferRefused},
+		"not to the owner, who has it already": {account.User{ID: "bob", Org: "org"}, account.ErrTransferRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEnv(t)
+			tx := s.expectAtomically(t, 1)
+			var after *account.Workspace
+			tx.expectUpdateWorkspace(owner, []identity.UserID{tt.to.ID}, acme, &after)
+			tx.users.EXPECT().Get(s.ctx, owner.Org, tt.to.ID).Return(&tt.to, nil, nil).AnyTimes()
+			tx.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil).AnyTimes()
+			m, err := s.TransferWorkspace(s.ctx, owner, "acme", nil, tt.to.ID)
+			wantErr(t, err, tt.want)
+			if err == nil && (m.User != "ann" || m.Role != identity.Owner || after.Owners != 1 ||
+				after.Members["bob"].Role != identity.Admin) {
+				t.Errorf("%+v, %+v", m, after.Members)
+			}
+		})
+	}
+}

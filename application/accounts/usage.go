@@ -1,0 +1,117 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// KeyUsage records when API keys are used, exact to a minute. Keys may be used thousands of times a second,
+// so uses are collected in memory and written together soon after: no request waits for a write.
+type KeyUsage struct {
+	usage[identity.KeyID, account.KeyUse]
+}
+
+// NewKeyUsage returns a recorder that stores uses in keys.
+func NewKeyUsage(keys ports.Keys) *KeyUsage { return &KeyUsage{newUsage(keys.Used)} }
+
+// Record records that k was used by a client at an address, unless its last known use was within the last minute.
+func (u *KeyUsage) Record(k account.Key, at time.Time, address string) {
+	if at.Sub(k.LastUsedAt) >= time.Minute {
+		u.record(k.Org, k.ID, account.KeyUse{At: at, Address: address})
+	}
+}
+
+// SessionUsage records when sessions are used, as KeyUsage does.
+type SessionUsage struct {
+	usage[identity.SessionID, time.Time]
+}
+
+// NewSessionUsage returns a recorder that stores uses in sessions.
+func NewSessionUsage(sessions ports.Sessions) *SessionUsage {
+	return &SessionUsage{newUsage(sessions.Used)}
+}
+
+// Record records that s was used, unless its last known use was within the last minute.
+func (u *SessionUsage) Record(s *account.Session, at time.Time) {
+	if at.Sub(s.LastSeenAt) >= time.Minute {
+		u.record(s.Org, s.ID, at)
+	}
+}
+
+// usage collects the uses of credentials of one kind.
+type usage[ID ~string, Use any] struct {
+	store func(context.Context, identity.OrgID, map[ID]Use) error
+
+	mu      sync.Mutex
+	pending map[identity.OrgID]map[ID]Use // not stored yet
+}
+
+func newUsage[ID ~string, Use any](store func(context.Context, identity.OrgID, map[ID]Use) error) usage[ID, Use] {
+	return usage[ID, Use]{store: store, pending: map[identity.OrgID]map[ID]Use{}}
+}
+
+// flushInterval is how long only this node knows a use. The use is lost if the node is killed in this
+// time.
+const flushInterval = time.Second
+
+func (u *usage[ID, Use]) record(org identity.OrgID, id ID, use Use) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.add(org, id, use)
+}
+
+// add keeps the earliest recorded use. The caller must hold u's lock.
+func (u *usage[ID, Use]) add(org identity.OrgID, id ID, use Use) {
+	if u.pending[org] == nil {
+		u.pending[org] = map[ID]Use{}
+	}
+	if _, ok := u.pending[org][id]; !ok {
+		u.pending[org][id] = use
+	}
+}
+
+// Flush writes the recorded uses. Uses that could not be written stay recorded for the next call.
+func (u *usage[ID, Use]) Flush(ctx context.Context) error {
+	u.mu.Lock()
+	uses := u.pending
+	u.pending = map[identity.OrgID]map[ID]Use{}
+	u.mu.Unlock()
+	var failed []error
+	for org, used := range uses {
+		if err := u.store(ctx, org, used); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		delete(uses, org)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for org, used := range uses {
+		for id, use := range used {
+			u.add(org, id, use)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Run writes recorded uses until ctx ends, and reports errors.
+func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) {
+	ticker := time.NewTicker(flushInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := u.Flush(ctx); err != nil && ctx.Err() == nil {
+				report(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// BillingDetails are the billing details that a workspace has entered.
+type BillingDetails struct {
+	billing.Details
+	Gateway billing.GatewayKind
+}
+
+// Details returns the billing details that the workspace has entered.
+func (s *Service) Details(ctx context.Context, by identity.Actor) (*BillingDetails, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return &BillingDetails{Gateway: t.Kind}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &BillingDetails{c.Entered, t.Kind}, nil
+}
+
+// ChangeDetails replaces the billing details. The gateway gets them first: if it refuses them, or does not
+// answer, the old ones stay, and a job gives it those again. fault.ErrInvalid, billing.ErrTaxIDInvalid,
+// billing.ErrAddressInvalid.
+func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billing.Details) (*BillingDetails, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	if d, err = billing.CheckDetails(by, d); err != nil {
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	c, err := s.customer(ctx, calls, by, t)
+	if err != nil {
+		return nil, err
+	}
+	c.Entered = d
+	err = s.giveDetails(ctx, calls, by, t, c)
+	if errors.Is(err, billing.ErrCustomerGone) {
+		if c, err = s.replaced(ctx, calls, by, t, c, err); err != nil {
+			return nil, err
+		}
+		c.Entered = d
+		err = s.giveDetails(ctx, calls, by, t, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.Enter(by, d) })
+	if err != nil {
+		return nil, err
+	}
+	return &BillingDetails{c.Entered, t.Kind}, nil
+}
+
+// FollowDetails gives the gateway the current name of the workspace and its billing details, unless it has
+// them. by is the system.
+func (s *Service) FollowDetails(ctx context.Context, by identity.Actor) error {
+	t, err := s.terms(by)
+	if err != nil {
+		return ignoring(err)
+	}
+	return ignoring(s.followDetails(ctx, by, t))
+}
+
+func (s *Service) followDetails(ctx context.Context, by identity.Actor, t Terms) error {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil || c.ID == "" {
+		return err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	err = s.giveDetails(ctx, calls, by, t, c)
+	switch {
+	case errors.Is(err, billing.ErrCustomerGone):
+		_, err = s.lose(ctx, by, t, c.ID)
+	case err != nil && !billing.OutcomeUnknown(err) && !billing.NoEffect(err) && !gone(err):
+		err = job.Final(err) // it would be refused again
+	}
+	return err
+}
+
+// giveDetails gives the gateway what it must store about c. Until it has accepted them, a job is queued that
+// does the same.
+func (s *Service) giveDetails(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
+	d, err := s.described(ctx, by, t, c)
+	if err != nil || c.HasGiven(d) {
+		return err
+	}
+	key := newKey()
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+			c.BeginGiving(key)
+			return nil
+		}); err != nil {
+			return err
+		}
+		return queueDetails(ctx, tx.Jobs, by, by.At.Add(billing.ReconcileAfter))
+	})
+	if err != nil {
+		return err
+	}
+	if err := call(calls, func(ctx context.Context) error {
+		return t.Gateway.UpdateCustomer(ctx, key, c.ID,
+			d)
+	}); err != nil {
+		return err // the job gives it what is stored
+	}
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		alone := false
+		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+			alone = c.EndGiving(by, key, d)
+			return nil
+		}); err != nil {
+			return err
+		}
+		if alone {
+			_, err := tx.Jobs.Cancel(ctx, by.Workspace, billing.DetailsSubject)
+			return err
+		}
+		return queueDetails(ctx, tx.Jobs, by, by.At)
+	})
+}
+
+// queueDetails queues a job that gives the gateway what it must store about the customer of by's workspace.
+func queueDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor, due time.Time) error {
+	return jobs.Enqueue(ctx, job.New(by, billing.DetailsJob, billing.DetailsSubject, due))
+}
+
+// described returns what the gateway must store about c.
+func (s *Service) described(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (billing.Details, error) {
+	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
+	if err != nil {
+		return billing.Details{}, err
+	}
+	owners, err := ownersAddresses(ctx, s.workspaces, by)
+	if err != nil {
+		return billing.Details{}, err
+	}
+	d := c.Describe(w.Name, owners)
+	d.Taxed = t.AutomaticTax && d.Address.Country != ""
+	return d, nil
+}
+
+// ownersAddresses returns the e-mail addresses of the people who own by's workspace, the caller's first.
+func ownersAddresses(ctx context.Context, workspaces ports.Workspaces, by identity.Actor) ([]string, error) {
+	owners, err := ownersOf(ctx, workspaces, by)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, m := range owners {
+		switch {
+		case m.Email == "":
+		case m.User == by.User:
+			all = append([]string{m.Email}, all...)
+		default:
+			all = append(all, m.Email)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,159 @@
+package payments_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+var company = billing.Details{Name: "Acme GmbH", Address: billing.Address{Country: "DE"}}
+
+// owned returns a stage whose workspace has a name and an owner.
+func owned(t *testing.T, name, email string) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.kept = customer()
+	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").AnyTimes().Return(&account.Workspace{Name: name},
+		nil)
+	s.workspaces.EXPECT().Members(any, identity.OrgID("org"), identity.WorkspaceID("acme"), any).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ identity.WorkspaceID, q page.Query) (account.MemberPage, error) {
+			if q.After == "" {
+				return account.MemberPage{Items: []account.Member{
+					{User: "robot", Role: identity.Owner, Service: true, Email: "robot@example.com"},
+					{User: "eve", Role: identity.Admin, Email: "eve@example.com"},
+				}, Next: "eve"}, nil
+			}
+			return account.MemberPage{Items: []account.Member{{User: "zoe", Role: identity.Owner, Email: email}}}, nil
+		})
+	return s
+}
+
+// expectUpdate expects a call that gives the gateway details, and returns err.
+func (s *stage) expectUpdate(t *testing.T, want billing.Details, err error) {
+	t.Helper()
+	s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, billing.CustomerID("cus_1"), any).DoAndReturn(
+		func(_ context.Context, _ string, _ billing.CustomerID, d billing.Details) error {
+			if !d.Matches(&want) || d.Taxed != want.Taxed || d.Workspace != "acme" {
+				t.Errorf("given %+v, want %+v", d, want)
+			}
+			if _, queued := s.queued[billing.DetailsJob]; !queued {
+				t.Error("no job would give them again")
+			}
+			return err
+		})
+}
+
+func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
+	s := owned(t, "New Name", "zoe@example.com")
+	s.expectUpdate(t, billing.Details{Name: "New Name", Email: "zoe@example.com"}, nil)
+	wantErr(t, s.FollowDetails(s.ctx, system), nil)
+	if _, queued := s.queued[billing.DetailsJob]; queued {
+		t.Error("the job is still queued")
+	}
+	wantErr(t, s.FollowDetails(s.ctx, system), nil) // the gateway has them, and is not called
+
+	t.Run("a workspace that is no customer needs nothing", func(t *testing.T) {
+		s := owned(t, "New Name", "zoe@example.com")
+		s.kept.ID = ""
+		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		s.kept = nil
+		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		s.terms.Gateway = nil
+		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+	})
+	t.Run("what was not answered is given again", func(t *testing.T) {
+		s := owned(t, "New Name", "zoe@example.com")
+		want := billing.Details{Name: "New Name", Email: "zoe@example.com"}
+		for range 3 {
+			s.expectUpdate(t, want, billing.ErrGatewayUnavailable)
+		}
+		wantErr(t, s.FollowDetails(s.ctx, system), billing.ErrGatewayUnavailable)
+		s.expectUpdate(t, want, nil)
+		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+	})
+	t.Run("what is refused is not tried again", func(t *testing.T) {
+		s := owned(t, "New Name", "zoe@example.com")
+		s.expectUpdate(t, billing.Details{Name: "New Name", Email: "zoe@example.com"},
+			&billing.Rejection{Reason: "email_invalid"})
+		if err := s.FollowDetails(s.ctx, system); !job.IsFinal(err) {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("a customer that was deleted is lost", func(t *testing.T) {
+		s := owned(t, "New Name", "zoe@example.com")
+		s.expectUpdate(t, billing.Details{Name: "New Name", Email: "zoe@example.com"}, billing.ErrCustomerGone)
+		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		if s.kept.ID != "" {
+			t.Errorf("%+v", s.kept)
+		}
+	})
+	t.Run("two calls at once are followed by a job", func(t *testing.T) {
+		s := owned(t, "New Name", "zoe@example.com")
+		s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, any, any).DoAndReturn(
+			func(context.Context, string, billing.CustomerID, billing.Details) error {
+				s.kept.BeginGiving("another call")
+				return nil
+			})
+		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		if j, queued := s.queued[billing.DetailsJob]; !queued || !j.Due.Equal(now) || s.kept.Given != nil {
+			t.Errorf("%+v, %+v", j, s.kept.Given)
+		}
+	})
+}
+
+func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
+	given := company
+	given.Email = "zoe@example.com"
+	t.Run("accepted", func(t *testing.T) {
+		s := owned(t, "Acme", "zoe@example.com")
+		s.expectUpdate(t, given, nil)
+		d, err := s.ChangeDetails(s.ctx, owner, company)
+		wantErr(t, err, nil)
+		if !d.Matches(&company) || !s.kept.Entered.Matches(&company) || d.Gateway != billing.Sandbox {
+			t.Errorf("%+v", d)
+		}
+		if d, err = s.Details(s.ctx, owner); err != nil || !d.Matches(&company) {
+			t.Errorf("%+v, %v", d, err)
+		}
+	})
+	for name, refusal := range map[string]error{
+		"a tax id is refused": billing.ErrTaxIDInvalid, "the address is refused": billing.ErrAddressInvalid,
+		"nothing is known": billing.ErrGatewayTimeout,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := owned(t, "Acme", "zoe@example.com")
+			calls := 1
+			if billing.OutcomeUnknown(refusal) {
+				calls = 3
+			}
+			for range calls {
+				s.expectUpdate(t, given, refusal)
+			}
+			_, err := s.ChangeDetails(s.ctx, owner, company)
+			wantErr(t, err, refusal)
+			if _, queued := s.queued[billing.DetailsJob]; !queued || s.kept.Entered.Name != "" || s.kept.Given != nil {
+				t.Errorf("%+v", s.kept)
+			}
+		})
+	}
+	t.Run("with automatic tax the address must be taxable", func(t *testing.T) {
+		s := owned(t, "Acme", "zoe@example.com")
+		s.terms.AutomaticTax = true
+		taxed := given
+		taxed.Taxed = true
+		s.expectUpdate(t, taxed, nil)
+		_, err := s.ChangeDetails(s.ctx, owner, company)
+		wantErr(t, err, nil)
+	})
+	t.Run("wrong ones reach no gateway", func(t *testing.T) {
+		s := owned(t, "Acme", "zoe@example.com")
+		_, err := s.ChangeDetails(s.ctx, owner, billing.Details{Address: billing.Address{Country: "XX"}})
+		wantErr(t, err, fault.ErrInvalid)
+	})
+}

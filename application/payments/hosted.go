@@ -1,0 +1,224 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// HostedPage is a page of the gateway for the payer's browser.
+type HostedPage struct {
+	URL     string // the sandbox's begin with a slash: they belong to this server
+	Gateway billing.GatewayKind
+}
+
+// Portal returns a page where the payer manages payment methods and the subscription. The payer goes back to an
+// address that the org's terms allow.
+func (s *Service) Portal(ctx context.Context, by identity.Actor, back string) (*HostedPage, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	var wrong fault.Fields
+	t.Returns.Check(&wrong, "/return_url", back)
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	c, err := s.customer(ctx, calls, by, t)
+	if err != nil {
+		return nil, err
+	}
+	open := func() (string, error) {
+		return callWithRetry(calls, func(ctx context.Context) (string, error) {
+			return t.Gateway.Portal(ctx, c.ID, back)
+		})
+	}
+	url, err := open()
+	if rejected(err) {
+		if c, err = s.replaced(ctx, calls, by, t, c, err); err == nil {
+			url, err = open()
+		}
+	}
+	return &HostedPage{URL: url, Gateway: t.Kind}, err
+}
+
+// CheckoutRequest is a caller's request for a page where the payer starts a subscription.
+type CheckoutRequest struct {
+	Plan                  billing.PlanID
+	Quantity              int // 1 to 10000
+	NoTrial               bool
+	SuccessURL, CancelURL string
+}
+
+// Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
+// does not start two. Each call creates a page under a key of its own: a key of the caller would return the page that
+// an earlier call created and this one has ended. The subscription is adopted when the gateway tells of it.
+// billing.ErrSubscriptionExists, billing.ErrPending, billing.ErrTrialUsed.
+func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	var wrong fault.Fields
+	t.Returns.Check(&wrong, "/success_url", w.SuccessURL)
+	t.Returns.Check(&wrong, "/cancel_url", w.CancelURL)
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
+	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	c, err := s.customer(ctx, calls, by, t)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := s.verified(calls, t, w.Plan)
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	start := billing.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
+	if c.Pending == nil {
+		_, start.Ended, err = s.endCheckouts(ctx, calls, by, t, c, now, new([]billing.GatewaySubscription))
+		if err != nil {
+			return nil, err
+		}
+	}
+	start.Key = newKey()
+	c, order, err := s.startCheckout(ctx, by, t, now, start, plans)
+	if err != nil {
+		return nil, err
+	}
+	order.SuccessURL, order.CancelURL, order.AutomaticTax = w.SuccessURL, w.CancelURL, t.AutomaticTax
+	url, err := s.createCheckout(calls, t, c, start.Key, order)
+	stored := s.endStart(ctx, by, t, c, order, err)
+	return &HostedPage{URL: url, Gateway: t.Kind}, errors.Join(err, stored)
+}
+
+// startCheckout stores that a page is created. If it has a trial, it claims the addresses of the owners for that, or
+// returns billing.ErrTrialUsed and stores nothing. The card is examined when the payer has entered it.
+func (s *Service) startCheckout(
+	ctx context.Context, by identity.Actor, t Terms, now time.Time, start billing.CheckoutRequest, plans billing.Plans,
+) (c *billing.Customer, order billing.CheckoutOrder, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		c, err = tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) (err error) {
+			order, err = c.StartCheckout(by, now, start, plans)
+			return err
+		})
+		if err != nil || order.TrialDays == 0 {
+			return err
+		}
+		return s.claimTrial(ctx, tx, by, t, c)
+	})
+	return c, order, err
+}
+
+// createCheckout creates a page.
+func (s *Service) createCheckout(
+	calls context.Context, t Terms, c *billing.Customer, key string, order billing.CheckoutOrder,
+) (string, error) {
+	create := func(key string) (string, error) {
+		return callWithRetry(calls, func(ctx context.Context) (string, error) {
+			return t.Gateway.Checkout(ctx, key, c.ID, order)
+		})
+	}
+	url, err := create(key)
+	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // a page without a visitor costs nothing
+		url, err = create(key + billing.CheckoutAgain)
+	}
+	return url, err
+}
+
+// endStart stores that the call that creates a page has ended. If there is no page, its trial can be had elsewhere.
+func (s *Service) endStart(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, order billing.CheckoutOrder, refusal error,
+) error {
+	_, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		c.CheckoutCreated(by.At)
+		return nil
+	})
+	if refusal != nil && !billing.OutcomeUnknown(refusal) && order.TrialDays > 0 && !c.HadTrial {
+		err = errors.Join(err, s.trials.Release(ctx, by, t.Account))
+	}
+	return ignoring(err)
+}
+
+// endCheckouts ends the pages on which a payer could start a subscription, and then reads the subscriptions: what was
+// paid before a page ended is among them. It returns the customer, another one if it was deleted at the gateway, and
+// until when the pages would have been open.
+func (s *Service) endCheckouts(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
+	held *[]billing.GatewaySubscription,
+) (*billing.Customer, time.Time, error) {
+	ended := c.CheckoutUntil
+	if err := c.MayEndCheckouts(by); err != nil {
+		return nil, ended, err
+	}
+	var refusal error
+	if c.MayCheckOut(now) {
+		refusal = call(calls, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) })
+		if refusal != nil && !rejected(refusal) {
+			return nil, ended, refusal
+		}
+	}
+	listed, err := s.refresh(ctx, calls, by, t, c, s.listing(by, held))
+	switch {
+	case err != nil:
+		return nil, ended, err
+	case listed.ID == "":
+		listed, err = s.customer(ctx, calls, by, t)
+	case listed.ID == c.ID:
+		err = refusal
+	}
+	return listed, ended, err
+}
+
+// SandboxPage returns a page of an org's sandbox. billing.ErrPageNotFound.
+func (s *Service) SandboxPage(
+	ctx context.Context, org identity.OrgID, link billing.SandboxLink,
+) (*billing.SandboxPage, error) {
+	return onPage(s, org, func(p ports.SandboxPayer) (*billing.SandboxPage, error) { return p.Page(ctx, link) })
+}
+
+// CompleteCheckout starts the subscription of a checkout page with a test card, as the payer. It returns the page.
+// billing.ErrPageNotFound, billing.ErrTestCardsOnly, billing.ErrMethodExpired, *billing.DeclinedError,
+// billing.ErrSubscriptionExists.
+func (s *Service) CompleteCheckout(
+	ctx context.Context, org identity.OrgID, link billing.SandboxLink, card billing.Card,
+) (*billing.SandboxPage, error) {
+	return onPage(s, org, func(p ports.SandboxPayer) (*billing.SandboxPage, error) {
+		return p.Complete(ctx, link, card)
+	})
+}
+
+// EndFromPortal ends the subscription of a portal page when its period ends, or undoes that, as the payer. It returns
+// the page. billing.ErrPageNotFound.
+func (s *Service) EndFromPortal(
+	ctx context.Context, org identity.OrgID, link billing.SandboxLink, ends bool,
+) (*billing.SandboxPage, error) {
+	return onPage(s, org, func(p ports.SandboxPayer) (*billing.SandboxPage, error) {
+		return p.EndAtPeriodEnd(ctx, link, ends)
+	})
+}
+
+func onPage(
+	s *Service, org identity.OrgID, act func(ports.SandboxPayer) (*billing.SandboxPage, error),
+) (*billing.SandboxPage, error) {
+	t := s.termsOf(org)
+	if t.Payer == nil {
+		return nil, billing.ErrPageNotFound
+	}
+	return act(t.Payer)
+}

@@ -1,0 +1,190 @@
+package payments_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+const app = "https://app.example.com"
+
+func newHostedStage(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.terms.Returns = billing.ReturnPolicy{Origins: []string{app}}
+	s.kept = customer()
+	return s
+}
+
+var order = payments.CheckoutRequest{Plan: "basic", Quantity: 2, SuccessURL: app + "/yes", CancelURL: app + "/no"}
+
+func TestACheckoutEndsTheOneBefore(t *testing.T) {
+	s := newHostedStage(t)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, billing.CustomerID("cus_1"), any).Times(2).DoAndReturn(
+		func(_ context.Context, _ string, _ billing.CustomerID, o billing.CheckoutOrder) (string, error) {
+			if s.kept.CheckoutUntil.IsZero() {
+				t.Error("the gateway is called before the checkout is stored")
+			}
+			if o.Plan.ID != "basic" || o.Quantity != 2 || o.SuccessURL != app+"/yes" || o.CancelURL != app+"/no" {
+				t.Errorf("%+v", o)
+			}
+			return "https://checkout.example.com/1", nil
+		})
+	p, err := s.Checkout(s.ctx, owner, order)
+	if wantErr(t, err, nil); p.URL != "https://checkout.example.com/1" {
+		t.Errorf("%+v", p)
+	}
+	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).Return(nil)
+	_, err = s.Checkout(s.ctx, owner, order)
+	wantErr(t, err, nil)
+
+	t.Run("and so does a purchase, or it is refused", func(t *testing.T) {
+		s.kept.Methods, s.kept.Default = []billing.Method{method("pm_1")}, "pm_1"
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).Return(&billing.Rejection{Reason: "down"})
+		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrGateway)
+		begins := func(context.Context, billing.CustomerID) error { // another checkout
+			s.kept.CheckoutUntil = s.kept.CheckoutUntil.Add(time.Second)
+			return nil
+		}
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).DoAndReturn(begins)
+		_, err = s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrPending)
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).Return(nil)
+		s.expectSubscribe(t, 1, held(billing.Active), nil)
+		_, err = s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, nil)
+	})
+	t.Run("an old page need not be ended", func(t *testing.T) {
+		s.kept = customer("pm_1")
+		s.kept.CheckoutUntil = now
+		s.expectSubscribe(t, 1, held(billing.Active), nil)
+		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, nil)
+	})
+}
+
+func TestACheckoutIsRefused(t *testing.T) {
+	s := newHostedStage(t)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
+		func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
+			return []billing.GatewaySubscription{held(billing.Active)}, nil
+		})
+	_, err := s.Checkout(s.ctx, owner, order)
+	wantErr(t, err, billing.ErrSubscriptionExists)
+	_, err = s.Checkout(s.ctx, member, order)
+	wantErr(t, err, billing.ErrRoleRequired)
+	other := order
+	other.Plan = "other"
+	_, err = s.Checkout(s.ctx, owner, other)
+	wantErr(t, err, billing.ErrPlanNotFound)
+	other = order
+	other.CancelURL = "https://evil.example.com"
+	_, err = s.Checkout(s.ctx, owner, other)
+	wantErr(t, err, fault.ErrInvalid)
+}
+
+func TestThePortal(t *testing.T) {
+	s := newHostedStage(t)
+	s.gateway.MockGatewayPages.EXPECT().Portal(any, billing.CustomerID("cus_1"), app+"/back").
+		Return("https://p.example.com", nil)
+	p, err := s.Portal(s.ctx, owner, app+"/back")
+	if wantErr(t, err, nil); p.URL != "https://p.example.com" {
+		t.Errorf("%+v", p)
+	}
+	_, err = s.Portal(s.ctx, owner, "https://evil.example.com")
+	wantErr(t, err, fault.ErrInvalid)
+	_, err = s.Portal(s.ctx, member, app)
+	wantErr(t, err, billing.ErrRoleRequired)
+}
+
+func TestPagesOfTheSandboxNeedASandbox(t *testing.T) {
+	s := newStage(t)
+	link := billing.SandboxLink{Customer: "cus_1", Secret: secret.New("s")}
+	page := &billing.SandboxPage{}
+	s.payer.EXPECT().Page(any, any).Return(page, nil)
+	s.payer.EXPECT().Complete(any, any, any).Return(page, nil)
+	s.payer.EXPECT().EndAtPeriodEnd(any, any, true).Return(page, nil)
+	for i := range 2 {
+		for name, visit := range map[string]func() (*billing.SandboxPage, error){
+			"page": func() (*billing.SandboxPage, error) { return s.SandboxPage(s.ctx, "org", link) },
+			"checkout": func() (*billing.SandboxPage, error) {
+				return s.CompleteCheckout(s.ctx, "org", link, billing.Card{})
+			},
+			"portal": func() (*billing.SandboxPage, error) { return s.EndFromPortal(s.ctx, "org", link, true) },
+		} {
+			p, err := visit()
+			if want := []error{nil, billing.ErrPageNotFound}[i]; want == nil && (err != nil || p != page) {
+				t.Errorf("%s: %v", name, err)
+			} else if want != nil {
+				wantErr(t, err, want)
+			}
+		}
+		s.terms.Payer = nil
+	}
+}
+
+// opens lets the gateway create checkout pages as Stripe does: a repeated key returns the page of the first call, even
+// if that page has ended.
+func (s *stage) opens(created error) (open func(url string) bool) {
+	pages, ended := map[string]string{}, map[string]bool{}
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, any, any).AnyTimes().DoAndReturn(
+		func(_ context.Context, key string, _ billing.CustomerID, _ billing.CheckoutOrder) (string, error) {
+			if pages[key] == "" {
+				pages[key] = "https://checkout.example.com/" + key
+			}
+			return pages[key], created
+		})
+	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).AnyTimes().DoAndReturn(
+		func(context.Context, billing.CustomerID) error {
+			for _, url := range pages {
+				ended[url] = true
+			}
+			created = nil
+			return nil
+		})
+	return func(url string) bool { return url != "" && !ended[url] }
+}
+
+func TestACheckoutThatIsRepeatedAfterATimeoutReturnsAnOpenPage(t *testing.T) {
+	s := newHostedStage(t)
+	open := s.opens(billing.ErrGatewayTimeout)
+	_, err := s.Checkout(s.ctx, owner, order)
+	wantErr(t, err, billing.ErrGatewayTimeout)
+	p, err := s.Checkout(s.ctx, owner, order)
+	wantErr(t, err, nil)
+	if !open(p.URL) {
+		t.Errorf("%q has ended", p.URL)
+	}
+}
+
+func TestAPurchaseGetsANewCustomerIfTheCheckoutsBelongToADeletedOne(t *testing.T) {
+	s := owned(t, "Acme", "zoe@example.com")
+	s.terms.Returns = billing.ReturnPolicy{Origins: []string{app}}
+	s.terms.Trials = billing.TrialRules{OncePerCard: true}
+	lost := func() {
+		s.kept = customer("pm_1")
+		s.kept.CheckoutUntil = now.Add(time.Hour)
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).
+			Return(&billing.Rejection{Reason: "resource_missing"})
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).
+			Return(nil, billing.ErrCustomerGone)
+		s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, any, any).Return(billing.CustomerID("cus_2"), nil)
+	}
+	lost()
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_2")).AnyTimes().
+		Return(billing.Wallet{}, nil)
+	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, billing.ErrMethodRequired)
+	lost()
+	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, billing.CustomerID("cus_2"), any).Return(app, nil)
+	_, err = s.Checkout(s.ctx, owner, order)
+	wantErr(t, err, nil)
+}

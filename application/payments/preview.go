@@ -1,0 +1,158 @@
+package payments
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// ChangePreview is what a change of the subscription would cost.
+type ChangePreview struct {
+	billing.Preview
+	Plan      billing.PlanID
+	Quantity  int
+	AtRenewal bool   // the change waits until the period ends
+	Signature string // the change can carry it, until ExpiresAt
+	Gateway   billing.GatewayKind
+}
+
+// previewDigest is the purpose of the key that signs previews.
+const previewDigest = "payment preview"
+
+// PreviewChange returns what ChangeSubscription would cost now, and changes nothing. Its errors are those of
+// ChangeSubscription. An invalid promotion code counts like one of a change.
+func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billing.Changes) (*ChangePreview, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
+		return nil, billing.ErrNoSubscription
+	}
+	if err != nil {
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	if by.At.Sub(c.SubscriptionAt) >= recently {
+		if c, err = s.refresh(ctx, calls, by, t, c, s.subscription(by)); err != nil {
+			return nil, err
+		}
+	}
+	plans, err := s.verifiedChange(ctx, calls, by, t, ch.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if ch, err = s.changeWithPromotion(ctx, calls, by, t, ch); err != nil {
+		return nil, err
+	}
+	op, err := c.PreviewChange(by, ch, plans)
+	if err != nil {
+		return nil, err
+	}
+	at, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	op.ProrateAt = at.Truncate(time.Second) // as exact as gateways are
+	p, err := s.preview(calls, t, c, op, plans)
+	if err != nil {
+		return nil, err
+	}
+	out := &ChangePreview{
+		Preview: *p, Plan: op.Plan, Quantity: op.Quantity, AtRenewal: op.Resell && op.AtRenewal, Gateway: t.Kind,
+	}
+	out.Signature, err = s.signOffer(by, c.NewOffer(op, *p))
+	return out, err
+}
+
+// preview reads from the gateway what an operation costs.
+func (s *Service) preview(
+	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, plans billing.Plans,
+) (*billing.Preview, error) {
+	plan, err := op.Bought(plans)
+	if err != nil {
+		return nil, err
+	}
+	p, err := callWithRetry(calls, func(ctx context.Context) (billing.Preview, error) {
+		return t.Gateway.Preview(ctx, c.ID, op.Subscription, op.Amendment(*plan))
+	})
+	p.At, p.Metered = op.ProrateAt, plan.Metered != nil || s.isMetered(t, c)
+	return &p, err
+}
+
+// ChangeAsPreviewed is ChangeSubscription at the price of the preview with a signature, or not at all.
+// billing.ErrPreviewNotFound, billing.ErrPreviewOutdated.
+func (s *Service) ChangeAsPreviewed(
+	ctx context.Context, by identity.Actor, key string, at revision.Match, ch billing.Changes, signature string,
+) (*View, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	if ch.Offer, err = s.openOffer(by, t, signature, now); err != nil {
+		return nil, err
+	}
+	return s.ChangeSubscription(ctx, by, key, at, ch)
+}
+
+// checkOffer returns billing.ErrPreviewOutdated unless a change still costs what its offer says.
+func (s *Service) checkOffer(
+	ctx, calls context.Context, by identity.Actor, t Terms, key string, ch billing.Changes, plans billing.Plans,
+) error {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return billing.ErrNoSubscription
+	}
+	if err != nil {
+		return err
+	}
+	if p := c.Pending; p != nil && p.Kind == billing.Change && p.Key == key { // it was checked when it began
+		return nil
+	}
+	op, err := c.PreviewChange(by, ch, plans)
+	if err == nil {
+		err = ch.Offer.Check(c, op)
+	}
+	if err != nil {
+		return err
+	}
+	op.ProrateAt = ch.Offer.Preview.At
+	p, err := s.preview(calls, t, c, op, plans)
+	if err != nil {
+		return err
+	}
+	return ch.Offer.Costs(p)
+}
+
+func (s *Service) signOffer(by identity.Actor, o *billing.Offer) (string, error) {
+	text, err := o.Bytes()
+	if err != nil {
+		return "", err
+	}
+	sum := s.digester.Digest(previewDigest, []byte(by.Org), text)
+	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+func (s *Service) openOffer(by identity.Actor, t Terms, signature string, now time.Time) (*billing.Offer, error) {
+	encoded, sum, _ := strings.Cut(signature, ".")
+	text, bad := base64.RawURLEncoding.DecodeString(encoded)
+	got, worse := base64.RawURLEncoding.DecodeString(sum)
+	want := s.digester.Digest(previewDigest, []byte(by.Org), text)
+	if bad != nil || worse != nil || !hmac.Equal(got, want[:]) {
+		return nil, billing.ErrPreviewNotFound
+	}
+	return billing.ParseOffer(by, t.Account, text, now)
+}

@@ -1,0 +1,125 @@
+package payments_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// expectPreviews expects previews of an upgrade, which cost some amount.
+func (s *stage) expectPreviews(t *testing.T, times int, amount int64, err error) {
+	t.Helper()
+	id := billing.SubscriptionID("sub_1")
+	s.gateway.MockGatewayPreviews.EXPECT().Preview(any, billing.CustomerID("cus_1"), id, any).Times(times).DoAndReturn(
+		func(_ context.Context, _ billing.CustomerID, _ billing.SubscriptionID,
+			a billing.Amendment) (billing.Preview, error) {
+			if a.Plan.ID != "pro" || !a.Resell || a.AtRenewal || !a.ProrateAt.Equal(now) {
+				t.Errorf("%+v", a)
+			}
+			return billing.Preview{Today: billing.Money{Amount: amount, Currency: "usd"}, NextAt: now.AddDate(0, 1, 0)},
+				err
+		})
+}
+
+func TestAChangeAsPreviewed(t *testing.T) {
+	dear := billing.PlanID("pro")
+	change := billing.Changes{Plan: &dear}
+	previewed := func(t *testing.T) (*stage, string) {
+		t.Helper()
+		s := newStage(t)
+		s.kept = subscribed("pm_1")
+		s.expectPreviews(t, 1, 2000, nil)
+		p, err := s.PreviewChange(s.ctx, owner, change)
+		wantErr(t, err, nil)
+		if p.Today.Amount != 2000 || p.Plan != "pro" || p.AtRenewal || s.kept.Pending != nil ||
+			!p.ExpiresAt().Equal(now.Add(15*time.Minute)) {
+			t.Fatalf("%+v", p)
+		}
+		return s, p.Signature
+	}
+	later := owner
+	later.At = now.Add(5 * time.Minute)
+
+	t.Run("is made for the time of the preview", func(t *testing.T) {
+		s, signature := previewed(t)
+		s.expectPreviews(t, 1, 2000, nil)
+		h := held(billing.Active)
+		h.PriceRef = "price_pro"
+		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"), h.ID, any).DoAndReturn(
+			func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
+				a billing.Amendment) (billing.GatewaySubscription, error) {
+				if !a.ProrateAt.Equal(now) {
+					t.Errorf("%+v", a)
+				}
+				return h, nil
+			})
+		v, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		if wantErr(t, err, nil); v.Plan != "pro" {
+			t.Errorf("%+v", v)
+		}
+	})
+	t.Run("is resumed under its key when the gateway did not answer", func(t *testing.T) {
+		s, signature := previewed(t)
+		s.expectPreviews(t, 1, 2000, nil)
+		h := held(billing.Active)
+		h.PriceRef = "price_pro"
+		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
+		lost := amend(any, "k", any, any, any).Times(3).Return(billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
+		amend(any, "k", any, any, any).After(lost).Return(h, nil)
+		_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		wantErr(t, err, billing.ErrGatewayTimeout)
+		_, err = s.ChangeAsPreviewed(s.ctx, later, "another", nil, change, signature)
+		wantErr(t, err, billing.ErrPending)
+		v, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		if wantErr(t, err, nil); v.Plan != "pro" {
+			t.Errorf("%+v", v)
+		}
+	})
+	t.Run("is refused at another price", func(t *testing.T) {
+		s, signature := previewed(t)
+		s.expectPreviews(t, 1, 2001, nil)
+		_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		if wantErr(t, err, billing.ErrPreviewOutdated); s.kept.Pending != nil {
+			t.Errorf("%+v", s.kept.Pending)
+		}
+	})
+	t.Run("is refused while the gateway does not say the price", func(t *testing.T) {
+		s, signature := previewed(t)
+		s.expectPreviews(t, 1, 0, &billing.Rejection{Reason: "down"})
+		_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		wantErr(t, err, billing.ErrGateway)
+	})
+	t.Run("is refused when the preview has expired", func(t *testing.T) {
+		s, signature := previewed(t)
+		late := owner
+		late.At = now.Add(15 * time.Minute)
+		_, err := s.ChangeAsPreviewed(s.ctx, late, "k", nil, change, signature)
+		wantErr(t, err, billing.ErrPreviewOutdated)
+	})
+	t.Run("is not found with another signature, org or workspace", func(t *testing.T) {
+		s, signature := previewed(t)
+		text, sum, _ := strings.Cut(signature, ".")
+		for _, forged := range []string{"", ".", text, text + ".", text + "." + sum[1:], "e30." + sum,
+			"e30" + signature} {
+			_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, forged)
+			wantErr(t, err, billing.ErrPreviewNotFound)
+		}
+		elsewhere := later
+		elsewhere.Workspace = "other"
+		_, err := s.ChangeAsPreviewed(s.ctx, elsewhere, "k", nil, change, signature)
+		wantErr(t, err, billing.ErrPreviewNotFound)
+	})
+	t.Run("requires a manager and a subscription", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.PreviewChange(s.ctx, member, change)
+		wantErr(t, err, billing.ErrRoleRequired)
+		_, err = s.PreviewChange(s.ctx, owner, change)
+		wantErr(t, err, billing.ErrNoSubscription)
+		s.kept = customer("pm_1")
+		_, err = s.PreviewChange(s.ctx, owner, change)
+		wantErr(t, err, billing.ErrNoSubscription)
+	})
+}

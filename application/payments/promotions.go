@@ -1,0 +1,75 @@
+package payments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// promotion returns the promotion of a code that c can use for a sale. billing.ErrPromotionInvalid,
+// billing.ErrPromotionLimit.
+func (s *Service) promotion(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, code string, of billing.Sale,
+) (*billing.Promotion, error) {
+	begin := func(c *billing.Customer) error { return c.BeginPromotion(by, t.Limits) }
+	if _, err := s.payments.Update(ctx, by, t.Account, begin); err != nil {
+		return nil, err
+	}
+	p, err := callWithRetry(calls, func(ctx context.Context) (billing.Promotion, error) {
+		return t.Gateway.Promotion(ctx, c.ID, code, of)
+	})
+	if errors.Is(err, billing.ErrPromotionInvalid) {
+		return nil, err
+	}
+	_, stored := s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		c.EndPromotion(by)
+		return nil
+	})
+	if err := errors.Join(err, stored); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// withPromotion returns a subscribe request with the promotion of its code.
+func (s *Service) withPromotion(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, key string, w billing.SubscribeRequest,
+) (billing.SubscribeRequest, error) {
+	if !c.UsesCode(key, w) {
+		return w, nil
+	}
+	plan, err := t.Plans.Find(w.Plan)
+	if err != nil {
+		return w, err
+	}
+	w.Promotion, err = s.promotion(ctx, calls, by, t, c, w.Code, billing.Sale{Plan: *plan, Quantity: w.Quantity})
+	return w, err
+}
+
+// changeWithPromotion returns changes with the promotion of their code.
+func (s *Service) changeWithPromotion(
+	ctx, calls context.Context, by identity.Actor, t Terms, ch billing.Changes,
+) (billing.Changes, error) {
+	if ch.Code == "" {
+		return ch, nil
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return ch, nil // the caller reports it
+	}
+	if err != nil {
+		return ch, err
+	}
+	id, quantity, uses := c.ChangeUsesCode(ch)
+	if !uses {
+		return ch, nil
+	}
+	plan, err := t.Plans.Find(id)
+	if err != nil {
+		return ch, err
+	}
+	ch.Promotion, err = s.promotion(ctx, calls, by, t, c, ch.Code, billing.Sale{Plan: *plan, Quantity: quantity})
+	return ch, err
+}

@@ -1,0 +1,112 @@
+package payments_test
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// limitedCodes returns a stage with a customer whose workspace may send one invalid code an hour.
+func limitedCodes(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.kept = customer("pm_1")
+	s.terms.Limits.InvalidCodesPerHour = 1
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
+	return s
+}
+
+var (
+	coded     = billing.SubscribeRequest{Plan: "basic", Quantity: 2, Code: "TENOFF"}
+	tenOff    = billing.Promotion{ID: "promo", Code: "TENOFF", Discount: billing.Discount{Percent: 1000}}
+	ofTwo     = billing.Sale{Plan: plans[0], Quantity: 2}
+	customer1 = billing.CustomerID("cus_1")
+)
+
+func TestAPromotionCodeGoesToTheGateway(t *testing.T) {
+	s := limitedCodes(t)
+	s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", ofTwo).Return(tenOff, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1, billing.Order{
+		Plan: billing.Plan{
+			ID: "basic", Price: plans[0].Price, Interval: billing.Month, IntervalCount: 1, PriceRef: "price_basic",
+		}, Quantity: 2, Method: "pm_1", Promotion: &tenOff,
+	}).Return(held(billing.Active), nil)
+	if _, err := s.Subscribe(s.ctx, owner, "k", coded); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.kept.Attempts.Promotions); n != 0 {
+		t.Errorf("a valid code counts: %d", n)
+	}
+}
+
+func TestInvalidPromotionCodes(t *testing.T) {
+	t.Run("count, and leave no operation", func(t *testing.T) {
+		s := limitedCodes(t)
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(billing.Promotion{},
+			billing.ErrPromotionInvalid)
+		_, err := s.Subscribe(s.ctx, owner, "k", coded)
+		wantErr(t, err, billing.ErrPromotionInvalid)
+		if s.kept.Pending != nil || len(s.kept.Attempts.Promotions) != 1 {
+			t.Errorf("%+v", s.kept)
+		}
+		_, err = s.Subscribe(s.ctx, owner, "k", coded) // the gateway expects no second look-up
+		wantErr(t, err, billing.ErrPromotionLimit)
+	})
+	t.Run("an answer that the gateway did not give does not count", func(t *testing.T) {
+		s := limitedCodes(t)
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(billing.Promotion{},
+			&billing.Rejection{Reason: "test"})
+		_, err := s.Subscribe(s.ctx, owner, "k", coded)
+		wantErr(t, err, billing.ErrGateway)
+		if len(s.kept.Attempts.Promotions) != 0 {
+			t.Errorf("%+v", s.kept.Attempts)
+		}
+	})
+	t.Run("a code that is used up after the look-up restores the default method", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer("pm_1", "pm_2")
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(tenOff, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1,
+			any).Return(billing.GatewaySubscription{}, billing.ErrPromotionInvalid)
+		w := coded
+		w.Method = "pm_2"
+		_, err := s.Subscribe(s.ctx, owner, "k", w)
+		wantErr(t, err, billing.ErrPromotionInvalid)
+		if s.kept.Pending != nil || s.kept.Default != "pm_1" {
+			t.Errorf("%+v", s.kept)
+		}
+	})
+}
+
+func TestAChangeWithAPromotionCode(t *testing.T) {
+	ch := billing.Changes{Code: "TENOFF"}
+	t.Run("is looked up and sent", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = subscribed("pm_1")
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", billing.Sale{Plan: plans[0],
+			Quantity: 1}).Return(tenOff, nil)
+		h := held(billing.Active)
+		h.Discount, h.Code = tenOff.Discount.Begin("di", now), "TENOFF"
+		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", customer1, billing.SubscriptionID("sub_1"),
+			billing.Amendment{
+				Plan: billing.Plan{ID: "basic"}, Quantity: 1, Promotion: &tenOff,
+			}).Return(h, nil)
+		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
+		wantErr(t, err, nil)
+		if v.Discount == nil || v.Discount.Percent != 1000 {
+			t.Errorf("%+v", v)
+		}
+	})
+	t.Run("without a subscription", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
+		wantErr(t, err, billing.ErrNoSubscription)
+		s.kept = customer("pm_1")
+		_, err = s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
+		wantErr(t, err, billing.ErrNoSubscription)
+	})
+}

@@ -1,0 +1,156 @@
+package payments
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// beginSubscribe starts the operation of a Subscribe. If it begins a trial, it claims what the trial is begun with, or
+// returns billing.ErrTrialUsed and stores nothing. Trials are claimed without rules, too, so that rules that are
+// configured later apply to them.
+func (s *Service) beginSubscribe(
+	ctx context.Context, by identity.Actor, t Terms, key string, subscribe func(*billing.Customer) error,
+) (c *billing.Customer, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if c, err = tx.Payments.Update(ctx, by, t.Account, subscribe); err != nil {
+			return err
+		}
+		if c.BeginsTrial(key) {
+			if err := s.claimTrial(ctx, tx, by, t, c); err != nil {
+				return err
+			}
+		}
+		return watch(ctx, tx.Jobs, by, c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// claimTrial claims with what a trial is begun: the mailboxes of the owners, and the card of the operation in progress.
+// billing.ErrTrialUsed.
+func (s *Service) claimTrial(
+	ctx context.Context, tx ports.Stores, by identity.Actor, t Terms, c *billing.Customer,
+) error {
+	owners, err := ownersAddresses(ctx, tx.Workspaces, by)
+	if err != nil {
+		return err
+	}
+	var marks []billing.TrialMark
+	for _, email := range owners {
+		marks = append(marks, s.trialMark(c, billing.EmailMark, account.Mailbox(email)))
+	}
+	if f := c.Fingerprint(); f != "" {
+		marks = append(marks, s.trialMark(c, billing.CardMark, f))
+	}
+	taken, err := tx.Trials.Claim(ctx, by, t.Account, marks)
+	if err != nil {
+		return err
+	}
+	return t.Trials.CheckMarks(by, taken)
+}
+
+func (s *Service) trialMark(c *billing.Customer, kind billing.TrialMarkKind, text string) billing.TrialMark {
+	sum := s.digester.Digest("trial "+string(kind), []byte(c.Org), []byte(text))
+	return billing.TrialMark{Kind: kind, Digest: hex.EncodeToString(sum[:])}
+}
+
+// examineTrial claims the card of a trial that a payer has begun on a checkout page, where the card is known only when
+// the subscription exists. If the rules give the card no trial, the subscription ends: nothing was paid, and the payer
+// has not agreed to pay now.
+func (s *Service) examineTrial(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (*billing.Customer, error) {
+	if !c.OnCheckoutTrial() {
+		return c, nil
+	}
+	key, id := c.CheckoutTrial, c.Subscription.ID
+	card, err := s.cardOf(calls, t, c)
+	if err != nil {
+		return nil, err
+	}
+	refused := false
+	if card != "" {
+		taken, err := s.trials.Claim(ctx, mirrorActor(by), t.Account,
+			[]billing.TrialMark{s.trialMark(c, billing.CardMark, card)})
+		if err != nil {
+			return nil, err
+		}
+		refused = t.Trials.Refused(taken) != ""
+	}
+	if refused {
+		err := call(calls, func(ctx context.Context) error {
+			return t.Gateway.Cancel(ctx, key+"_refused", c.ID, id, billing.Cancellation{})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		c.EndCheckoutTrial(mirrorActor(by), key, refused)
+		return nil
+	})
+}
+
+// cardOf returns the fingerprint of the method that is charged for the subscription; "" if it is unknown.
+func (s *Service) cardOf(calls context.Context, t Terms, c *billing.Customer) (string, error) {
+	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+		return t.Gateway.Subscriptions(ctx, c.ID)
+	})
+	if err != nil {
+		return "", err
+	}
+	w, err := callWithRetry(calls,
+		func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+	if err != nil {
+		return "", err
+	}
+	method := w.Default
+	for _, h := range held {
+		if h.ID == c.Subscription.ID && h.Method != "" {
+			method = h.Method
+		}
+	}
+	for _, m := range w.Methods {
+		if m.ID == method {
+			return m.Fingerprint, nil
+		}
+	}
+	return "", nil
+}
+
+// releaseTrial releases the marks of a trial that no payer has begun on its checkout page.
+func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
+	now, err := t.now(ctx, by)
+	if err != nil || !c.LapsedCheckoutTrial(now) {
+		return err
+	}
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		lapsed := false
+		if _, err := tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+			lapsed = c.LapsedCheckoutTrial(now)
+			c.EndCheckoutTrial(mirrorActor(by), c.CheckoutTrial, false)
+			return nil
+		}); err != nil || !lapsed {
+			return err
+		}
+		return tx.Trials.Release(ctx, by, t.Account)
+	})
+}
+
+// knowFingerprints reads the payment methods again if a trial may depend on their fingerprints, which the mirror may
+// not have.
+func (s *Service) knowFingerprints(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (*billing.Customer, error) {
+	if !t.Trials.OncePerCard || c.HadTrial || c.Pending != nil {
+		return c, nil
+	}
+	return s.refresh(ctx, calls, by, t, c, s.wallet(by))
+}

@@ -1,0 +1,133 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// addUsage adds a report to the sum of its feature. If the subscription is billed for the feature, it
+// queues an event for the gateway in the same transaction, so that a restart cannot lose it.
+func (s *Service) addUsage(
+	ctx context.Context, by identity.Actor, t Terms, sub *billing.Subscription, r billing.UsageReport, now time.Time,
+) (sum int64, repeated bool, err error) {
+	price := t.Plans.Metering(sub, r.Feature)
+	if price == nil {
+		return s.meters.Add(ctx, by, r)
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil {
+		return 0, false, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if sum, repeated, err = tx.Meters.Add(ctx, by, r); err != nil || repeated {
+			return err
+		}
+		e := billing.UsageEvent{
+			ID: id.New("use"), Account: t.Account, Customer: c.ID, Feature: r.Feature, PriceRef: price.PriceRef,
+			Quantity: r.Quantity, At: now,
+		}
+		if err := tx.Meters.QueueUsage(ctx, by, e, r.Period.Start); err != nil {
+			return err
+		}
+		return tx.Jobs.Enqueue(ctx, job.New(by, billing.UsageJob, string(c.ID), by.At))
+	})
+	return sum, repeated, err
+}
+
+// isMetered reports whether the subscription of c is billed by usage.
+func (s *Service) isMetered(t Terms, c *billing.Customer) bool {
+	plan, err := t.Plans.Find(c.Subscription.Plan)
+	return err == nil && plan.Metered != nil
+}
+
+// flushUsage sends what is queued before the subscription ends: after that it would not be billed. What the gateway
+// refuses cannot be billed anyway.
+func (s *Service) flushUsage(ctx context.Context, by identity.Actor, t Terms) error {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil || c.Subscription == nil || !s.isMetered(t, c) {
+		return nil //nolint:nilerr // the caller reports it
+	}
+	if err := s.SendUsage(ctx, mirrorActor(by)); billing.OutcomeUnknown(err) {
+		return err
+	}
+	return nil
+}
+
+// usageBatch is how many usage events are read at a time.
+const usageBatch = 100
+
+// SendUsage sends the queued usage events of by's workspace to the gateway. An event that the gateway refuses stays
+// queued, and holds up no other. by is the system.
+func (s *Service) SendUsage(ctx context.Context, by identity.Actor) error {
+	t, err := s.terms(by)
+	if err != nil {
+		return ignoring(err)
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil {
+		return ignoring(err)
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return err
+	}
+	for {
+		events, err := s.meters.QueuedUsage(ctx, by.Workspace, t.Account, usageBatch)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for i := range events {
+			err = errors.Join(err, s.sendUsage(ctx, by, t, c, now, &events[i]))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sendUsage sends one event. It stores that the event is tried before the call: from then on no report is added to it,
+// and if the process ends before the outcome is stored, the event is sent again only as long as the gateway recognizes
+// it.
+func (s *Service) sendUsage(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time, e *billing.UsageEvent,
+) error {
+	if !e.Sendable(by.At, now, c) {
+		return s.loseUsage(ctx, by, t, e)
+	}
+	first := e.TriedAt.IsZero()
+	if first {
+		quantity, tried, err := s.meters.TryUsage(ctx, by.Workspace, e.ID, by.At)
+		if err != nil || !tried { // another job has it
+			return err
+		}
+		e.Quantity = quantity
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	err := call(calls, func(ctx context.Context) error { return t.Gateway.ReportUsage(ctx, *e) })
+	switch {
+	case err == nil:
+		return s.meters.SentUsage(ctx, by.Workspace, e.ID)
+	case first && !billing.OutcomeUnknown(err): // it had no effect
+		return errors.Join(err, s.meters.RestoreUsage(ctx, by.Workspace, e.ID))
+	}
+	return err
+}
+
+// loseUsage deletes an event that the gateway would not count, or would count twice, and records it.
+func (s *Service) loseUsage(ctx context.Context, by identity.Actor, t Terms, e *billing.UsageEvent) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		_, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+			c.LoseUsage(by, e)
+			return nil
+		})
+		return errors.Join(ignoring(err), tx.Meters.SentUsage(ctx, by.Workspace, e.ID))
+	})
+}

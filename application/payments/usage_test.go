@@ -1,0 +1,108 @@
+package payments_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// byUsage returns a stage whose workspace pays for messages by usage.
+func byUsage(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.terms.Plans = billing.Plans{plans[0], plans[1]}
+	s.terms.Plans[0].Metered = &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}
+	return s
+}
+
+func TestUsageIsQueuedForTheGateway(t *testing.T) {
+	s := byUsage(t)
+	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), false, nil)
+	s.meters.EXPECT().QueueUsage(any, owner, any, now).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, e billing.UsageEvent, _ time.Time) error {
+			if e.ID == "" || e.Account != "sandbox" || e.Customer != "cus_1" || e.Feature != "messages" ||
+				e.PriceRef != "price_messages" || e.Quantity != 8 || !e.At.Equal(now) {
+				t.Errorf("%+v", e)
+			}
+			return nil
+		})
+	_, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+	wantErr(t, err, nil)
+	if s.queued[billing.UsageJob].Subject != "cus_1" {
+		t.Errorf("%+v", s.queued)
+	}
+	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), true, nil) // not again
+	_, err = s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+	wantErr(t, err, nil)
+}
+
+func TestSendUsage(t *testing.T) {
+	event := func(id string) billing.UsageEvent {
+		return billing.UsageEvent{ID: id, Account: "sandbox", Customer: "cus_1", Quantity: 3, At: now}
+	}
+	tried := event("tried")
+	tried.TriedAt = now.Add(-time.Hour)
+	waits := func(s *stage, all ...billing.UsageEvent) {
+		s.meters.EXPECT().QueuedUsage(any, any, "sandbox", any).Return(all, nil)
+	}
+	t.Run("an event is tried, sent and deleted", func(t *testing.T) {
+		s := byUsage(t)
+		waits(s, event("a"), tried, event("taken"))
+		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(5), true, nil)
+		s.meters.EXPECT().TryUsage(any, any, "taken", now).Return(int64(0), false, nil)
+		sent := map[string]int64{}
+		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(2).DoAndReturn(
+			func(_ context.Context, e billing.UsageEvent) error { sent[e.ID] = e.Quantity; return nil })
+		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
+		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
+		waits(s)
+		wantErr(t, s.SendUsage(s.ctx, system), nil)
+		if len(sent) != 2 || sent["a"] != 5 || sent["tried"] != 3 {
+			t.Errorf("%v", sent)
+		}
+	})
+	t.Run("one that is refused holds up no other", func(t *testing.T) {
+		s := byUsage(t)
+		waits(s, event("a"), event("b"))
+		s.meters.EXPECT().TryUsage(any, any, any, now).Times(2).Return(int64(3), true, nil)
+		refused := &billing.Rejection{Reason: "no meter"}
+		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(refused)
+		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(nil)
+		s.meters.EXPECT().RestoreUsage(any, any, "a").Return(nil)
+		s.meters.EXPECT().SentUsage(any, any, "b").Return(nil)
+		wantErr(t, s.SendUsage(s.ctx, system), billing.ErrGateway)
+	})
+	t.Run("one without an answer stays tried", func(t *testing.T) {
+		s := byUsage(t)
+		waits(s, event("a"))
+		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(3), true, nil)
+		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(3).Return(billing.ErrGatewayTimeout)
+		wantErr(t, s.SendUsage(s.ctx, system), billing.ErrGatewayTimeout)
+	})
+	t.Run("one that the gateway would count twice is recorded instead", func(t *testing.T) {
+		s := byUsage(t)
+		old := tried
+		old.TriedAt = now.Add(-24 * time.Hour)
+		waits(s, old)
+		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
+		waits(s)
+		wantErr(t, s.SendUsage(s.ctx, system), nil)
+		if events := s.kept.Recorded(); len(events) != 1 || events[0].Type != "usage.not_billed" {
+			t.Errorf("%+v", events)
+		}
+	})
+	t.Run("a subscription that ends is billed for what was used", func(t *testing.T) {
+		s := byUsage(t)
+		waits(s, event("a"))
+		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(3), true, nil)
+		sent := s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(nil)
+		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
+		waits(s)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, any, any, any, any).After(sent).Return(nil)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), nil)
+	})
+}

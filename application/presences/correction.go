@@ -1,0 +1,60 @@
+package presences
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// minStep is the smallest correction that moves devices along. Smaller ones are within the precision of the wheel.
+const minStep = time.Second
+
+// Now returns the time of presences on this node.
+func (s *Service) Now() time.Time { return s.now() }
+
+func (s *Service) now() time.Time { return s.clock().Add(time.Duration(s.correction.Load())) }
+
+// Correct moves the time of presences by d. The devices that this node has heard from keep the time that they have
+// left: a correction ends no one's presence, and makes none last longer.
+func (s *Service) Correct(d time.Duration) {
+	d = d.Truncate(time.Microsecond)
+	switch {
+	case d.Abs() < minStep:
+		s.correction.Add(int64(d))
+	case d > 0: // at no moment may a device seem to have expired
+		s.registry.shift(d, s.now().Add(d))
+		s.correction.Add(int64(d))
+	default:
+		s.correction.Add(int64(d))
+		s.registry.shift(d, s.now())
+	}
+}
+
+// shift moves the heartbeats of all entries by d. now is the corrected time. All entries are stored soon.
+func (g *registry) shift(d time.Duration, now time.Time) {
+	for i := range g.shards {
+		s := &g.shards[i]
+		s.mu.Lock()
+		s.wheel = timerWheel{at: now.Unix()}
+		for _, entries := range s.entries {
+			for _, e := range entries {
+				e.second, e.previous, e.next = 0, nil, nil
+				e.record.Shift(d, now)
+				e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
+				s.wheel.put(e, now)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// rectify replaces impossible times of a record that was loaded.
+func (g *registry) rectify(r *presence.Record, now time.Time) {
+	g.withEntry(key{r.Org, r.User}, func(_ *shard, e *entry) {
+		if e == nil {
+			r.Rectify(nil, now)
+			return
+		}
+		r.Rectify(&e.record, now)
+	})
+}

@@ -1,0 +1,93 @@
+package presences_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// TestACorrectionOfTheClockEndsNoPresenceAndExtendsNone corrects the clock of a single node, whose devices have 90
+// seconds to live.
+func TestACorrectionOfTheClockEndsNoPresenceAndExtendsNone(t *testing.T) {
+	for name, by := range map[string]time.Duration{
+		"an hour back": -time.Hour, "an hour forward": time.Hour, "two days forward": 48 * time.Hour,
+		"half a second back": -500 * time.Millisecond,
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(t *testing.T, s *env, n *node) {
+				send(t, n, ann, beat("web"))
+				time.Sleep(30 * time.Second)
+				n.Correct(by)
+				if got := n.Now().Sub(now()); got != by {
+					t.Errorf("the time is corrected by %s", got)
+				}
+				v, err := n.Mine(t.Context(), ann)
+				must(t, err)
+				if v.Status != presence.Online {
+					t.Errorf("the correction made them %s", v.Status)
+				}
+				if by.Abs() > time.Second {
+					if seen := n.Now().Sub(v.SeenAt); seen != 30*time.Second {
+						t.Errorf("they were seen %s ago", seen)
+					}
+				}
+				time.Sleep(58 * time.Second)
+				if got := n.statuses(t)["ann"]; got != presence.Online {
+					t.Errorf("%s before the device ends", got)
+				}
+				time.Sleep(5 * time.Second)
+				if got := n.statuses(t)["ann"]; got != presence.Offline {
+					t.Errorf("%s after the device has ended", got)
+				}
+			})
+		})
+	}
+}
+
+func TestHeartbeatsCountAfterACorrection(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			staged(t, func(t *testing.T, s *env, n *node) {
+				send(t, n, ann, beat("web"))
+				n.Correct(by)
+				for range 20 {
+					time.Sleep(30 * time.Second)
+					if v := send(t, n, ann, beat("web")); !v.SeenAt.Equal(n.Now()) || v.Status != presence.Online {
+						t.Fatalf("%s, seen %s ago", v.Status, n.Now().Sub(v.SeenAt))
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestNodesAgreeOnceAClockIsCorrected lets one of two nodes begin with a wrong clock.
+func TestNodesAgreeOnceAClockIsCorrected(t *testing.T) {
+	for name, wrong := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newEnv(t)
+				good, bad := s.start(true), s.start(true)
+				bad.Correct(wrong)
+				send(t, bad, ann, beat("web"))
+				send(t, good, bob, beat("web"))
+				time.Sleep(10 * time.Second)
+				bad.Correct(-wrong)
+				time.Sleep(3 * time.Second)
+				for _, n := range []*node{good, bad} {
+					if got := n.statuses(t); got["ann"] != presence.Online || got["bob"] != presence.Online {
+						t.Errorf("a node shows %v", got)
+					}
+				}
+				time.Sleep(90 * time.Second)
+				for _, n := range []*node{good, bad} {
+					if got := n.statuses(t); got["ann"] != presence.Offline || got["bob"] != presence.Offline {
+						t.Errorf("without heartbeats a node shows %v", got)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,305 @@
+package atrium
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RenderError is a prompt that cannot be rendered with its values. errors.Is compares its code.
+type RenderError struct {
+	Code   Code // missing_variables, invalid_variables, unsupported_syntax or render_too_large
+	Errors []FieldError
+}
+
+// Error returns the code and what is wrong. It contains no value.
+func (e *RenderError) Error() string {
+	text := "atrium: the prompt cannot be rendered: " + string(e.Code)
+	for _, f := range e.Errors {
+		text += "; " + f.Pointer + ": " + f.Detail
+	}
+	return text
+}
+
+// Is reports whether target is the code of e.
+func (e *RenderError) Is(target error) bool { return target == e.Code }
+
+// Rendered is a prompt with its variables filled in.
+type Rendered struct {
+	Text     string          `json:"text,omitempty"`     // of a text prompt
+	Messages []PromptMessage `json:"messages,omitempty"` // of a chat prompt
+	Missing  []string        `json:"missing"`            // required variables without a value
+	Unused   []string        `json:"unused"`             // names of values that the version does not use
+}
+
+// The limits of the server: see domain/prompt/render.go.
+const (
+	maxRenderedBytes = 1 << 20
+	maxWork          = 64 << 20
+)
+
+// Render fills in the variables of a version, with the same result as the server, byte for byte. Values are inserted
+// unchanged: they are not escaped or expanded. In mode RenderModePartial, the tags of required variables without a
+// value are kept. It returns a *RenderError, or an error for values that are not JSON.
+func Render(version *PromptVersion, values map[string]any, mode RenderMode) (*Rendered, error) {
+	p, err := preparePrompt(version)
+	if err != nil {
+		return nil, err
+	}
+	return p.render(values, mode)
+}
+
+// preparedPrompt is a version whose texts are parsed.
+type preparedPrompt struct {
+	version   *PromptVersion
+	variables []declared
+	parts     []promptPart
+}
+
+type promptPart struct {
+	text  string
+	nodes []node
+}
+
+// declared is a variable with the defaults of the API filled in.
+type declared struct {
+	name, kind   string
+	required     bool
+	defaultValue any // nil if there is none
+	enum         []any
+}
+
+func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
+	p := &preparedPrompt{version: v}
+	if v.Text != nil && *v.Text != "" {
+		p.parts = append(p.parts, promptPart{text: *v.Text})
+	}
+	for _, m := range v.Messages {
+		p.parts = append(p.parts, promptPart{text: valueOf(m.Content)})
+	}
+	for i, part := range p.parts {
+		if v.Format == PromptFormatNone {
+			p.parts[i].nodes = []node{{kind: literal, end: len(part.text)}}
+			continue
+		}
+		nodes, err := parseMustache(part.text)
+		if err != nil {
+			return nil, &RenderError{CodeUnsupportedSyntax,
+				[]FieldError{{Pointer: "/text", Code: "unsupported_syntax", Detail: err.Error()}}}
+		}
+		p.parts[i].nodes = nodes
+	}
+	for _, d := range v.Variables {
+		one := declared{name: d.Name, kind: "string", required: d.Required == nil || *d.Required}
+		if d.Type != nil {
+			one.kind = string(*d.Type)
+		}
+		one.defaultValue, one.enum = d.Default, d.Enum
+		p.variables = append(p.variables, one)
+	}
+	for _, m := range v.Messages {
+		name := valueOf(m.Placeholder)
+		if name == "" {
+			continue
+		}
+		i := slices.IndexFunc(p.variables, func(d declared) bool { return d.name == name })
+		if i < 0 {
+			i = len(p.variables)
+			p.variables = append(p.variables, declared{name: name, kind: "array"})
+		}
+		p.variables[i].required = p.variables[i].required || valueOf(m.Required)
+	}
+	return p, nil
+}
+
+func valueOf[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
+}
+
+func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Rendered, error) {
+	given, err := plainValues(values)
+	if err != nil {
+		return nil, fmt.Errorf("atrium: the values of a prompt must be JSON: %w", err)
+	}
+	r := renderer{values: map[string]any{}, missing: map[string]bool{}, space: maxRenderedBytes, work: maxWork}
+	inserted, wrong := p.bind(given, &r)
+	invalid, missing := len(wrong) > 0, []string{}
+	for _, v := range p.variables {
+		if _, ok := r.values[v.name]; v.required && !ok {
+			missing = append(missing, v.name)
+			r.missing[v.name] = true
+			if mode != RenderModePartial {
+				wrong.add(v.name, "required", "Must be given.")
+			}
+		}
+	}
+	if invalid {
+		return nil, &RenderError{CodeInvalidVariables, wrong}
+	}
+	if len(wrong) > 0 {
+		return nil, &RenderError{CodeMissingVariables, wrong}
+	}
+	out := &Rendered{Missing: missing, Unused: p.unused(given, r.values)}
+	first := len(p.parts) - len(p.version.Messages)
+	for _, part := range p.parts[:first] {
+		if out.Text, err = r.render(part); err != nil {
+			return nil, err
+		}
+	}
+	for i, m := range p.version.Messages {
+		placeholder := valueOf(m.Placeholder)
+		switch {
+		case placeholder == "":
+			text, err := r.render(p.parts[first+i])
+			if err != nil {
+				return nil, err
+			}
+			m.Content = &text
+			out.Messages = append(out.Messages, m)
+		case r.missing[placeholder]:
+			out.Messages = append(out.Messages, m)
+		default:
+			for _, m := range inserted[placeholder] {
+				if r.space -= len(*m.Role) + len(*m.Content); r.space < 0 || r.spend(messageCost) != nil {
+					return nil, errRenderTooLarge
+				}
+				out.Messages = append(out.Messages, m)
+			}
+		}
+	}
+	return out, nil
+}
+
+// plainValues returns values as the server decodes them, with numbers in one notation.
+func plainValues(values map[string]any) (map[string]any, error) {
+	text, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var plain map[string]any
+	if err := decoder.Decode(&plain); err != nil {
+		return nil, err
+	}
+	for name, value := range plain {
+		plain[name] = withPlainNumbers(value)
+	}
+	return plain, nil
+}
+
+// fieldErrors collects what is wrong with variables.
+type fieldErrors []FieldError
+
+func (f *fieldErrors) add(name, code, detail string) {
+	*f = append(*f, FieldError{Pointer: "/variables/" + name, Code: code, Detail: detail})
+}
+
+// bind checks values, and stores them with defaults for those that are not given. It returns the messages of each
+// placeholder.
+func (p *preparedPrompt) bind(given map[string]any, r *renderer) (inserted map[string][]PromptMessage,
+	wrong fieldErrors) {
+	isDeclared := func(name string) bool {
+		return slices.ContainsFunc(p.variables, func(v declared) bool { return v.name == name })
+	}
+	for name, value := range given {
+		if value != nil && (isDeclared(name) || !strings.Contains(name, ".")) {
+			r.values[name] = value
+		}
+	}
+	for _, v := range p.variables {
+		value, ok := r.values[v.name]
+		switch {
+		case !ok && v.defaultValue != nil:
+			if plain, err := plainValues(map[string]any{"value": v.defaultValue}); err == nil {
+				r.values[v.name] = plain["value"]
+			}
+		case ok && kindOf(value) != v.kind:
+			wrong.add(v.name, "wrong_type", "Must be of type "+v.kind+".")
+		case ok && len(v.enum) > 0 && !slices.ContainsFunc(v.enum, func(allowed any) bool {
+			plain, err := plainValues(map[string]any{"value": allowed})
+			return err == nil && encodeJSON(plain["value"]) == encodeJSON(value)
+		}):
+			wrong.add(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
+		}
+	}
+	inserted = map[string][]PromptMessage{}
+	for _, m := range p.version.Messages {
+		name := valueOf(m.Placeholder)
+		list, ok := r.values[name].([]any)
+		if !ok || name == "" || inserted[name] != nil {
+			continue
+		}
+		for i, item := range list {
+			inserted[name] = append(inserted[name], messageOf(item, fmt.Sprintf("%s/%d", name, i), &wrong))
+		}
+	}
+	return inserted, wrong
+}
+
+var messageRoles = []string{"system", "developer", "user", "assistant", "tool"}
+
+// messageOf reads a message that is inserted for a placeholder.
+func messageOf(item any, pointer string, wrong *fieldErrors) PromptMessage {
+	object, ok := item.(map[string]any)
+	if !ok {
+		wrong.add(pointer, "wrong_type", "Must be an object with role and content.")
+		return PromptMessage{}
+	}
+	texts := map[string]string{}
+	for _, name := range []string{"role", "content"} {
+		value, given := object[name]
+		text, isText := value.(string)
+		switch {
+		case given && !isText:
+			wrong.add(pointer+"/"+name, "wrong_type", "Must be a string.")
+		case text == "":
+			wrong.add(pointer+"/"+name, "required", "Must be given.")
+		case name == "role" && !slices.Contains(messageRoles, text):
+			wrong.add(pointer+"/role", "not_allowed_value", "Must be one of "+strings.Join(messageRoles, ", ")+".")
+		case strings.Contains(text, "\x00"):
+			wrong.add(pointer+"/"+name, "invalid_characters", "Must not contain NUL.")
+		}
+		texts[name] = text
+		delete(object, name)
+	}
+	if len(object) > 0 {
+		wrong.add(pointer, "unknown_field", "Must have only role and content.")
+	}
+	role, content := MessageRole(texts["role"]), texts["content"]
+	return PromptMessage{Role: &role, Content: &content}
+}
+
+// unused returns the given names that no tag and no placeholder uses.
+func (p *preparedPrompt) unused(given, bound map[string]any) []string {
+	used := map[string]bool{}
+	for _, m := range p.version.Messages {
+		used[valueOf(m.Placeholder)] = true
+	}
+	var visit func(nodes []node)
+	visit = func(nodes []node) {
+		for _, n := range nodes {
+			for prefix := range prefixes(n.name) {
+				used[prefix] = true
+			}
+			visit(n.nodes)
+		}
+	}
+	for _, part := range p.parts {
+		visit(part.nodes)
+	}
+	delete(used, "")
+	names := []string{}
+	for name, value := range given {
+		if _, ok := bound[name]; !used[name] || value != nil && !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,245 @@
+package atrium
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The costs of a render's operations, as on the server.
+const (
+	tagCost     = 32
+	itemCost    = 16
+	lookupCost  = 48
+	encodeCost  = 512
+	byteCost    = 16
+	messageCost = 1024
+)
+
+var errRenderTooLarge = &RenderError{Code: CodeRenderTooLarge}
+
+// renderer writes texts. It is the renderer of the server (domain/prompt).
+type renderer struct {
+	values  map[string]any  // whose numbers are plain
+	missing map[string]bool // variables whose tags are kept
+	text    string          // the text that is being rendered
+	items   []any           // of the enclosing sections, the innermost last
+	out     strings.Builder
+	space   int // bytes that may still be written
+	work    int // work that may still be done
+}
+
+func (r *renderer) render(p promptPart) (string, error) {
+	r.text = p.text
+	r.out.Reset()
+	err := r.nodes(p.nodes)
+	return r.out.String(), err
+}
+
+func (r *renderer) nodes(nodes []node) error {
+	for _, n := range nodes {
+		if err := r.node(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *renderer) node(n node) error {
+	if err := r.spend(tagCost); err != nil {
+		return err
+	}
+	if n.kind == literal {
+		return r.write(r.text[n.start:n.end])
+	}
+	value, missing := r.lookup(n.name)
+	switch {
+	case missing:
+		return r.write(r.text[n.start:n.end])
+	case n.kind == interpolation:
+		return r.print(value)
+	case n.kind == section && truthy(value):
+		return r.section(n, value)
+	case n.kind == inverted && !truthy(value):
+		return r.nodes(n.nodes)
+	}
+	return nil
+}
+
+// section renders the content of a section, once for each item of an array, else once.
+func (r *renderer) section(n node, value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	last := len(r.items)
+	defer func() { r.items = r.items[:last] }()
+	for _, item := range list {
+		if err := r.spend(itemCost); err != nil {
+			return err
+		}
+		r.items = append(r.items[:last], item)
+		if err := r.nodes(n.nodes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *renderer) spend(work int) error {
+	if r.work -= work; r.work < 0 {
+		return errRenderTooLarge
+	}
+	return nil
+}
+
+func (r *renderer) write(text string) error {
+	if r.space -= len(text); r.space < 0 {
+		return errRenderTooLarge
+	}
+	r.out.WriteString(text)
+	return nil
+}
+
+// lookup finds a name in the items of the enclosing sections, from the inside out, then among the variables.
+func (r *renderer) lookup(name string) (value any, missing bool) {
+	if name == "." {
+		return r.items[len(r.items)-1], false
+	}
+	first, rest, _ := strings.Cut(name, ".")
+	for _, item := range slices.Backward(r.items) {
+		r.work -= itemCost
+		if object, ok := item.(map[string]any); ok {
+			r.work -= lookupCost + len(first)
+			if value, ok := object[first]; ok {
+				return r.memberOf(value, rest), false
+			}
+		}
+	}
+	for prefix := range prefixes(name) {
+		r.work -= 2 * (lookupCost + len(prefix))
+		if r.missing[prefix] {
+			return nil, true
+		}
+		if value, ok := r.values[prefix]; ok {
+			return r.memberOf(value, strings.TrimPrefix(name[len(prefix):], ".")), false
+		}
+	}
+	return nil, false
+}
+
+// memberOf follows a dotted path into value. It returns nil if there is no such member.
+func (r *renderer) memberOf(value any, path string) any {
+	for path != "" {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		var name string
+		name, path, _ = strings.Cut(path, ".")
+		r.work -= lookupCost + len(name)
+		value = object[name]
+	}
+	return value
+}
+
+// truthy reports whether value shows a section.
+func truthy(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case json.Number:
+		return v != "0" && v != "-0"
+	case []any:
+		return len(v) > 0
+	}
+	return true
+}
+
+// print writes a value.
+func (r *renderer) print(value any) error {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case string:
+		return r.write(v)
+	case json.Number:
+		return r.write(string(v))
+	}
+	text := encodeJSON(value)
+	if err := r.spend(encodeCost + byteCost*len(text)); err != nil {
+		return err
+	}
+	return r.write(text)
+}
+
+// encodeJSON returns decoded JSON in compact form with sorted keys and without HTML escapes.
+func encodeJSON(v any) string {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return "" // it was decoded from JSON
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// withPlainNumbers returns a decoded value with each number in one notation: 1.0 and 1e0 as 1. Integers, and numbers
+// that no float64 can hold, keep their digits.
+func withPlainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if !strings.ContainsAny(string(v), ".eE") {
+			return v
+		}
+		f, err := strconv.ParseFloat(string(v), 64)
+		if err != nil {
+			return v
+		}
+		text, err := json.Marshal(f)
+		if err != nil {
+			return v
+		}
+		return json.Number(text)
+	case []any:
+		for i := range v {
+			v[i] = withPlainNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = withPlainNumbers(v[k])
+		}
+	}
+	return v
+}
+
+// kindOf returns the type of a decoded value, as prompts declare it.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// prefixes yields a dotted name, and then the name without its last part, one part after another.
+func prefixes(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := len(name); i >= 0 && yield(name[:i]); {
+			i = strings.LastIndexByte(name[:i], '.')
+		}
+	}
+}

@@ -1,0 +1,89 @@
+"""Client of Atrium's HTTP API.
+
+    from atrium import Atrium
+
+    client = Atrium("https://atrium.example.com", os.environ["ATRIUM_KEY"])
+    template = client.prompt_templates.get(template_id)
+    for event in client.events.list():
+        print(event["type"])
+
+Every method of a resource is one operation of the API. Calls that may be repeated are repeated: a call that creates or
+changes something has an Idempotency-Key, the same for each attempt, so that it takes effect once.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Optional, Union
+
+from . import _api_gen as types
+from ._api_gen import Resources
+from ._core import VERSION as __version__
+from ._core import Attempt, Caller, Observer, Options, Outcome, Pages, ResponseInfo, ServerEvent
+from ._errors import AtriumConnectionError, AtriumError, Cancelled, NotModified
+from ._presence import KeepPresence
+from ._prompts import Prompt, Prompts
+from ._render import RenderedPrompt, RenderError, render
+from ._transport import Request, Response, Transport, urllib_transport
+from ._webhook import WebhookError, verify_webhook
+
+__all__ = [
+    "Atrium",
+    "AtriumConnectionError",
+    "AtriumError",
+    "Attempt",
+    "Cancelled",
+    "KeepPresence",
+    "NotModified",
+    "Observer",
+    "Options",
+    "Outcome",
+    "Pages",
+    "Prompt",
+    "Prompts",
+    "RenderError",
+    "RenderedPrompt",
+    "Request",
+    "Response",
+    "ResponseInfo",
+    "ServerEvent",
+    "Transport",
+    "WebhookError",
+    "__version__",
+    "render",
+    "types",
+    "urllib_transport",
+    "verify_webhook",
+]
+
+
+class Atrium(Resources):
+    """Calls one Atrium server with one credential. Its repr shows no credential.
+
+    base_url: the address of the server, such as https://atrium.example.com.
+    token: an API key or a token of an issuer, or a function that returns one before each attempt.
+    workspace: id or slug, if the credential gives access to several.
+    max_retries: how often a call is repeated.
+    timeout: seconds for each attempt of a call. Streams have no limit.
+    transport: sends requests, instead of urllib.
+    observe: called before each attempt; the function that it returns is called after it. For logs, metrics and traces.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: Union[str, Callable[[], str], None] = None,
+        *,
+        workspace: Optional[str] = None,
+        max_retries: int = 2,
+        timeout: float = 30,
+        transport: Optional[Transport] = None,
+        observe: Optional[Observer] = None,
+    ) -> None:
+        caller = Caller(base_url, token, workspace, max_retries, timeout, transport, observe)
+        super().__init__(caller)
+        self._caller = caller
+        #: Prompts from memory, as applications need them.
+        self.prompts = Prompts(self.prompt_templates)
+
+    def __repr__(self) -> str:
+        return f"<Atrium {self._caller.base_url}>"

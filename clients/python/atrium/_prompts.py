@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+
+from ._api_gen import PromptMessage
+from ._core import Options
+from ._errors import AtriumError
+from ._render import Prepared, RenderedPrompt
+
+if TYPE_CHECKING:
+    from ._api_gen import PromptTemplatesResource
+
+#: How long a question that failed is not repeated, in seconds.
+_PAUSE = 5.0
+
+Fallback = Union[str, List[PromptMessage], Mapping[str, Any]]
+Key = Tuple[str, str, str]  # workspace, name, ref
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt, ready to be rendered."""
+
+    name: str
+    ref: str
+    #: As the server returned it; None for the fallback.
+    version: Optional[Mapping[str, Any]]
+    is_fallback: bool
+    #: Why the server did not confirm this prompt, if it did not.
+    error: Optional[Exception]
+    _prepared: Prepared = field(repr=False)
+
+    def render(self, variables: Optional[Mapping[str, Any]] = None, mode: str = "strict") -> RenderedPrompt:
+        """Fills in variables on this machine, with the same result as the server. Raises RenderError."""
+        return self._prepared.render(variables or {}, mode)
+
+
+@dataclass
+class _Entry:
+    prepared: Prepared
+    version: Mapping[str, Any]
+    etag: str
+    confirmed: float  # when the server last confirmed it
+    asked: float  # when the server was last asked
+    error: Optional[Exception] = None
+    refreshing: bool = False
+
+
+class Prompts:
+    """Prompts, kept in memory. Safe for use by several threads."""
+
+    def __init__(self, templates: "PromptTemplatesResource", now: Callable[[], float] = time.monotonic) -> None:
+        self._templates, self._now = templates, now
+        self._lock = threading.Lock()
+        self._entries: Dict[Key, _Entry] = {}
+        self._loading: Dict[Key, threading.Lock] = {}
+
+    def get(
+        self,
+        name: str,
+        *,
+        ref: str = "active",
+        fallback: Optional[Fallback] = None,
+        ttl: float = 60,
+        max_stale: float = 86_400,
+        workspace: str = "",
+    ) -> Prompt:
+        """Returns a prompt by its name.
+
+        The first call asks the server. Later calls return the prompt in memory: at once, and after ttl seconds while it
+        is refreshed in the background. In an outage, the prompt in memory is used for up to max_stale seconds, then
+        fallback. A prompt that was deleted, or that the credential may no longer read, is removed from memory. Without
+        a fallback, raises what prompt_templates.resolve raises.
+        """
+        key = (workspace, name, ref)
+        with self._lock:
+            entry = self._entries.get(key)
+            age = self._now() - entry.confirmed if entry else 0.0
+            if entry and age < ttl + max_stale:
+                if age >= ttl and not entry.refreshing and self._now() - entry.asked >= min(ttl, _PAUSE):
+                    entry.refreshing, entry.asked = True, self._now()
+                    threading.Thread(target=self._refresh, args=(key, entry), daemon=True).start()
+                return self._prompt(key, entry)
+            loading = self._loading.setdefault(key, threading.Lock())
+        try:
+            with loading:  # threads that ask for the same prompt wait for the same answer
+                with self._lock:
+                    other = self._entries.get(key)
+                    if other and other is not entry and self._now() - other.confirmed < ttl + max_stale:
+                        return self._prompt(key, other)
+                return self._prompt(key, self._load(key))
+        except Exception as e:
+            if fallback is None:
+                raise
+            version = {"text": fallback} if isinstance(fallback, str) else fallback
+            if isinstance(version, list):
+                version = {"messages": version}
+            return Prompt(name, ref, None, True, e, Prepared(version))
+
+    def clear(self) -> None:
+        """Forgets the prompts in memory, so that the next get asks the server: for a webhook that tells of a change."""
+        with self._lock:
+            self._entries.clear()
+
+    @staticmethod
+    def _prompt(key: Key, entry: _Entry) -> Prompt:
+        return Prompt(key[1], key[2], entry.version, False, entry.error, entry.prepared)
+
+    def _load(self, key: Key) -> _Entry:
+        try:
+            version, etag = self._resolve(key)
+            entry = _Entry(Prepared(version), version, etag, self._now(), self._now())
+        except AtriumError as e:
+            self._forget(key, e)
+            raise
+        with self._lock:
+            self._entries[key] = entry
+        return entry
+
+    def _forget(self, key: Key, error: Exception) -> None:
+        if isinstance(error, AtriumError) and error.status in (401, 403, 404):
+            with self._lock:
+                self._entries.pop(key, None)
+
+    def _refresh(self, key: Key, entry: _Entry) -> None:
+        """Asks the server whether entry is still right. Never raises."""
+        try:
+            version, etag = self._resolve(key)
+            prepared = entry.prepared if etag == entry.etag else Prepared(version)
+            with self._lock:
+                entry.prepared, entry.version, entry.etag = prepared, version, etag
+                entry.confirmed, entry.error = self._now(), None
+        except Exception as e:
+            entry.error = e
+            self._forget(key, e)
+        finally:
+            entry.refreshing = False
+
+    def _resolve(self, key: Key) -> Tuple[Mapping[str, Any], str]:
+        workspace, name, ref = key
+        options: Options = {"workspace": workspace} if workspace else {}
+        item = self._templates.resolve({"refs": [{"name": name, "ref": ref}]}, **options)["data"][0]
+        if "version" in item and "etag" in item:
+            return item["version"], item["etag"]
+        none: Mapping[str, Any] = {}
+        error: Mapping[str, Any] = item["error"] if "error" in item else none
+        problem = {
+            "type": "about:blank",
+            "title": "The prompt cannot be used",
+            "status": 404,
+            "code": error.get("code", "unexpected_response"),
+            "detail": error.get("detail", "The response has no version."),
+            "request_id": "",
+        }
+        raise AtriumError("prompts.get", problem)

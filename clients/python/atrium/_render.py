@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, TypedDict, cast
+
+from ._api_gen import FieldError, PromptMessage
+from ._mustache import INVERTED, LITERAL, VALUE, MustacheError, Node, parse
+
+_MAX_BYTES = 1 << 20
+_MAX_WORK = 64 << 20  # as on the server: see domain/prompt/render.go
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+class RenderedPrompt(TypedDict, total=False):
+    """A prompt with its variables filled in."""
+
+    #: Of a text prompt.
+    text: str
+    #: Of a chat prompt.
+    messages: List[PromptMessage]
+    #: Required variables without a value.
+    missing: List[str]
+    #: Names of values that the version does not use.
+    unused: List[str]
+
+
+class RenderError(Exception):
+    """A prompt that cannot be rendered with these values. The codes are those of prompt_templates.render."""
+
+    def __init__(self, code: str, errors: Optional[List[FieldError]] = None) -> None:
+        self.code, self.errors = code, errors or []
+        super().__init__("; ".join([code] + [f"{e['pointer']}: {e['detail']}" for e in self.errors]))
+
+
+class _Number(str):
+    """A number as the server writes it."""
+
+
+def _float(text: str) -> _Number:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        return _Number(text)
+    return _Number(number_text(value))
+
+
+def number_text(value: float) -> str:
+    """A number as JSON of the server and of JavaScript has it: 1.0 is 1, 1e+16 is 10000000000000000."""
+    if value == 0:
+        return "-0" if str(value).startswith("-") else "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))  # digits before the point
+    digits = digits.rstrip("0")
+    if 1e-6 <= abs(value) < 1e21:
+        if point <= 0:
+            return sign + "0." + "0" * -point + digits
+        if point >= len(digits):
+            return sign + digits + "0" * (point - len(digits))
+        return sign + digits[:point] + "." + digits[point:]
+    e = point - 1
+    tail = "." + digits[1:] if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{'+' if e > 0 else '-'}{abs(e)}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as the server decodes it."""
+    return json.loads(json.dumps(value), parse_float=_float, parse_int=_Number)
+
+
+def _encode(value: Any) -> str:
+    """Compact JSON with sorted keys, as the server writes it."""
+    if isinstance(value, _Number):
+        return value
+    if isinstance(value, list):
+        return "[" + ",".join(_encode(v) for v in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(_encode(k) + ":" + _encode(value[k]) for k in sorted(value)) + "}"
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, _Number):
+        return "number"
+    kinds: Tuple[Tuple[type, str], ...] = ((str, "string"), (bool, "boolean"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
+def _truthy(value: Any) -> bool:
+    if isinstance(value, _Number):
+        return value not in ("0", "-0")
+    return isinstance(value, dict) or bool(value)
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    """A dotted name, and then the name without its last part, one part after another."""
+    end = len(name)
+    while end >= 0:
+        yield name[:end]
+        end = name.rfind(".", 0, end)
+
+
+@dataclass
+class _Variable:
+    name: str
+    type: str
+    required: bool
+    default: Any
+    enum: List[Any]
+
+
+class Prepared:
+    """A version whose texts are parsed."""
+
+    def __init__(self, version: Mapping[str, Any]) -> None:
+        self.messages: List[PromptMessage] = list(version.get("messages") or [])
+        self.is_chat = version.get("messages") is not None
+        texts = [version["text"]] if version.get("text") else []
+        texts += [m.get("content") or "" for m in self.messages]
+        self.parts: List[Tuple[str, List[Node]]] = []
+        for text in texts:
+            if version.get("format") == "none":
+                self.parts.append((text, [Node(LITERAL, "", 0, len(text))]))
+                continue
+            try:
+                self.parts.append((text, parse(text)))
+            except MustacheError as e:
+                error: FieldError = {"pointer": "/text", "code": "unsupported_syntax", "detail": str(e)}
+                raise RenderError("unsupported_syntax", [error]) from None
+        self.variables = [
+            _Variable(v["name"], v.get("type", "string"), v.get("required", True), v.get("default"), v.get("enum") or [])
+            for v in version.get("variables") or []
+        ]
+        for m in self.messages:
+            name = m.get("placeholder")
+            if not name:
+                continue
+            found = next((v for v in self.variables if v.name == name), None)
+            if found is None:
+                found = _Variable(name, "array", False, None, [])
+                self.variables.append(found)
+            found.required = found.required or m.get("required", False)
+
+    def render(self, values: Mapping[str, Any], mode: str) -> RenderedPrompt:
+        given: Dict[str, Any] = _plain(dict(values))
+        errors: List[FieldError] = []
+
+        def wrong(pointer: str, code: str, detail: str) -> None:
+            errors.append({"pointer": "/variables/" + pointer, "code": code, "detail": detail})
+
+        declared = {v.name for v in self.variables}
+        bound = {k: v for k, v in given.items() if v is not None and (k in declared or "." not in k)}
+        for v in self.variables:
+            if v.name not in bound:
+                if v.default is not None:
+                    bound[v.name] = _plain(v.default)
+            elif _type_of(bound[v.name]) != v.type:
+                wrong(v.name, "wrong_type", f"Must be of type {v.type}.")
+            elif v.enum and all(_encode(_plain(allowed)) != _encode(bound[v.name]) for allowed in v.enum):
+                wrong(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
+        inserted: Dict[str, List[PromptMessage]] = {}
+        for m in self.messages:
+            name = m.get("placeholder")
+            if name and name not in inserted and isinstance(bound.get(name), list):
+                inserted[name] = [_message_of(item, f"{name}/{i}", wrong) for i, item in enumerate(bound[name])]
+        missing = [v.name for v in self.variables if v.required and v.name not in bound]
+        invalid = bool(errors)
+        if mode != "partial":
+            for name in missing:
+                wrong(name, "required", "Must be given.")
+        if errors:
+            raise RenderError("invalid_variables" if invalid else "missing_variables", errors)
+        return self._written(given, bound, missing, inserted)
+
+    def _written(
+        self,
+        given: Dict[str, Any],
+        bound: Dict[str, Any],
+        missing: List[str],
+        inserted: Dict[str, List[PromptMessage]],
+    ) -> RenderedPrompt:
+        r = _Renderer(bound, set(missing))
+        out: RenderedPrompt = {"missing": missing, "unused": self._unused(given, bound)}
+        first = len(self.parts) - len(self.messages)
+        if first:
+            out["text"] = r.render(*self.parts[0])
+        if self.is_chat:
+            out["messages"] = []
+        for i, m in enumerate(self.messages):
+            name = m.get("placeholder")
+            if not name:
+                written = cast(PromptMessage, {**m, "content": r.render(*self.parts[first + i])})
+                out["messages"].append(written)
+            elif name in missing:
+                out["messages"].append(m)
+            else:
+                for message in inserted.get(name, []):
+                    r.write(str(message.get("role")) + str(message.get("content")), keep=False)
+                    r.spend(1024)
+                    out["messages"].append(message)
+        return out
+
+    def _unused(self, given: Dict[str, Any], bound: Dict[str, Any]) -> List[str]:
+        used = {m.get("placeholder") for m in self.messages}
+
+        def visit(nodes: List[Node]) -> None:
+            for n in nodes:
+                used.update(_prefixes(n.name))
+                visit(n.nodes)
+
+        for _, nodes in self.parts:
+            visit(nodes)
+        used.discard("")
+        return sorted(k for k, v in given.items() if k not in used or v is not None and k not in bound)
+
+
+def _message_of(item: Any, pointer: str, wrong: Any) -> PromptMessage:
+    if not isinstance(item, dict):
+        wrong(pointer, "wrong_type", "Must be an object with role and content.")
+        return {}
+    for name in ("role", "content"):
+        value = item.get(name, "")
+        if _type_of(value) != "string":
+            wrong(f"{pointer}/{name}", "wrong_type", "Must be a string.")
+        elif not value:
+            wrong(f"{pointer}/{name}", "required", "Must be given.")
+        elif name == "role" and value not in _ROLES:
+            wrong(f"{pointer}/role", "not_allowed_value", "Must be one of " + ", ".join(_ROLES) + ".")
+        elif "\0" in value:
+            wrong(f"{pointer}/{name}", "invalid_characters", "Must not contain NUL.")
+    if set(item) - {"role", "content"}:
+        wrong(pointer, "unknown_field", "Must have only role and content.")
+    return cast(PromptMessage, item)
+
+
+class _Renderer:
+    def __init__(self, values: Dict[str, Any], missing: Set[str]) -> None:
+        self.values, self.missing = values, missing
+        self.items: List[Any] = []
+        self.out: List[str] = []
+        self.text = ""
+        self.space, self.work = _MAX_BYTES, _MAX_WORK
+
+    def render(self, text: str, nodes: List[Node]) -> str:
+        self.text, self.out = text, []
+        self._nodes(nodes)
+        return "".join(self.out)
+
+    def spend(self, work: int) -> None:
+        self.work -= work
+        if self.work < 0:
+            raise RenderError("render_too_large")
+
+    def write(self, text: str, keep: bool = True) -> None:
+        self.space -= len(text.encode("utf-8", "surrogatepass"))
+        if self.space < 0:
+            raise RenderError("render_too_large")
+        if keep:
+            self.out.append(text)
+
+    def _nodes(self, nodes: List[Node]) -> None:
+        for n in nodes:
+            self._node(n)
+
+    def _node(self, n: Node) -> None:
+        self.spend(32)
+        written = self.text[n.start : n.end]
+        if n.kind == LITERAL:
+            self.write(written)
+            return
+        value, missing = self._lookup(n.name)
+        if missing:
+            self.write(written)
+        elif n.kind == VALUE:
+            self._print(value)
+        elif n.kind == INVERTED:
+            if not _truthy(value):
+                self._nodes(n.nodes)
+        elif _truthy(value):
+            for item in value if isinstance(value, list) else [value]:
+                self.spend(16)
+                self.items.append(item)
+                self._nodes(n.nodes)
+                self.items.pop()
+
+    def _lookup(self, name: str) -> Tuple[Any, bool]:
+        """Finds a name in the items of the sections, from the inside out, then among the variables."""
+        if name == ".":
+            return self.items[-1], False
+        first, _, rest = name.partition(".")
+        for item in reversed(self.items):
+            self.work -= 16
+            if isinstance(item, dict):
+                self.work -= 48 + len(first)
+                if first in item:
+                    return self._member(item[first], rest), False
+        for prefix in _prefixes(name):
+            self.work -= 2 * (48 + len(prefix))
+            if prefix in self.missing:
+                return None, True
+            if prefix in self.values:
+                return self._member(self.values[prefix], name[len(prefix) + 1 :]), False
+        return None, False
+
+    def _member(self, value: Any, rest: str) -> Any:
+        while rest:
+            if not isinstance(value, dict):
+                return None
+            name, _, rest = rest.partition(".")
+            self.work -= 48 + len(name)
+            value = value.get(name)
+        return value
+
+    def _print(self, value: Any) -> None:
+        if value is None:
+            return
+        if isinstance(value, str):
+            self.write(value)
+            return
+        text = _encode(value)
+        self.spend(512 + 16 * len(text.encode("utf-8", "surrogatepass")))
+        self.write(text)
+
+
+def render(version: Mapping[str, Any], values: Optional[Mapping[str, Any]] = None, mode: str = "strict") -> RenderedPrompt:
+    """Fills in the variables of a version, with the same result as the server, byte for byte.
+
+    Values are inserted unchanged: they are not escaped or expanded. In mode partial, the tags of required variables
+    without a value are kept. Raises RenderError.
+    """
+    return Prepared(version).render(values or {}, mode)

@@ -1,0 +1,145 @@
+import type { PromptMessage, PromptTemplatesResource, PromptVersion, RenderMode } from './api.gen.js'
+import { AtriumError } from './errors.js'
+import { type RenderableVersion, type RenderedPrompt, render } from './render.js'
+
+export type PromptText = string
+export type PromptMessages = PromptMessage[]
+
+export interface PromptOptions {
+  /** The id of a version, a label, active (the default), latest, or a number such as v12. */
+  ref?: string
+  /** The prompt if there is no other: a text, messages, or a version. */
+  fallback?: PromptText | PromptMessages | RenderableVersion
+  /** Seconds for which a prompt is used without asking the server again: 60 by default. */
+  ttl?: number
+  /** Seconds for which a prompt is used although the server cannot confirm it: 86400 by default. */
+  maxStale?: number
+  workspace?: string
+}
+
+/** A prompt, ready to be rendered. */
+export interface Prompt {
+  readonly name: string
+  readonly ref: string
+  /** undefined for the fallback. */
+  readonly version: PromptVersion | undefined
+  readonly isFallback: boolean
+  /** Why the server did not confirm this prompt, if it did not. */
+  readonly error: unknown
+  /** Fills in variables on this machine, with the same result as the server. Throws RenderError. */
+  render(variables?: Record<string, unknown>, mode?: RenderMode): RenderedPrompt
+}
+
+interface Entry {
+  etag: string
+  version: PromptVersion
+  confirmed: number // when the server last confirmed it
+  asked: number // when the server was last asked
+  error: unknown
+  refreshing: Promise<void> | undefined
+}
+
+/** How long a failed question is not repeated, in milliseconds. */
+const pause = 5000
+
+/** Prompts, kept in memory. */
+export class Prompts {
+  readonly #templates: PromptTemplatesResource
+  readonly #entries = new Map<string, Entry>()
+  readonly #loading = new Map<string, Promise<Entry>>()
+
+  constructor(templates: PromptTemplatesResource) {
+    this.#templates = templates
+  }
+
+  /**
+   * Returns a prompt by its name. The first call asks the server. Later calls return the prompt in memory: at once, and
+   * after `ttl` seconds while it is refreshed in the background. In an outage, the prompt in memory is used for up to
+   * `maxStale` seconds, then `fallback`. A prompt that was deleted, or that the credential may no longer read, is
+   * removed from memory. Without a fallback, throws what promptTemplates.resolve throws.
+   */
+  async get(name: string, options: PromptOptions = {}): Promise<Prompt> {
+    const ref = options.ref ?? 'active'
+    const key = JSON.stringify([options.workspace ?? '', name, ref])
+    const ttl = (options.ttl ?? 60) * 1000
+    const maxStale = (options.maxStale ?? 86_400) * 1000
+    let entry = this.#entries.get(key)
+    if (entry && Date.now() - entry.confirmed >= ttl) {
+      if (Date.now() - entry.confirmed >= ttl + maxStale) {
+        await this.#refresh(key, entry, name, ref, options) // too old to be used without an answer
+        entry = this.#entries.get(key)
+        if (entry && Date.now() - entry.confirmed >= ttl + maxStale) {
+          return this.#fallback(name, ref, options, entry.error)
+        }
+      } else if (Date.now() - entry.asked >= Math.min(ttl, pause)) void this.#refresh(key, entry, name, ref, options)
+    }
+    try {
+      entry ??= await this.#load(key, name, ref, options)
+    } catch (e) {
+      return this.#fallback(name, ref, options, e)
+    }
+    const { version, error } = entry
+    return { name, ref, version, isFallback: false, error, render: (v, mode) => render(version, v, mode) }
+  }
+
+  /** Forgets the prompts in memory, so that the next get asks the server: for a webhook that tells of a change. */
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  #fallback(name: string, ref: string, { fallback }: PromptOptions, error: unknown): Prompt {
+    if (fallback === undefined) throw error
+    const version: RenderableVersion =
+      typeof fallback === 'string' ? { text: fallback } : Array.isArray(fallback) ? { messages: fallback } : fallback
+    return { name, ref, version: undefined, isFallback: true, error, render: (v, mode) => render(version, v, mode) }
+  }
+
+  async #load(key: string, name: string, ref: string, options: PromptOptions): Promise<Entry> {
+    let loading = this.#loading.get(key)
+    if (!loading) {
+      loading = this.#resolve(name, ref, options)
+        .then(({ etag, version }) => {
+          const entry = { etag, version, confirmed: Date.now(), asked: Date.now(), error: undefined, refreshing: undefined }
+          this.#entries.set(key, entry)
+          return entry
+        })
+        .finally(() => this.#loading.delete(key))
+      this.#loading.set(key, loading)
+    }
+    return loading
+  }
+
+  /** Asks the server whether entry is still right. Never throws. */
+  #refresh(key: string, entry: Entry, name: string, ref: string, options: PromptOptions): Promise<void> {
+    entry.asked = Date.now()
+    entry.refreshing ??= this.#resolve(name, ref, options)
+      .then(({ etag, version }) => {
+        if (etag !== entry.etag) Object.assign(entry, { etag, version })
+        entry.confirmed = Date.now()
+        entry.error = undefined
+      })
+      .catch((e) => {
+        entry.error = e
+        if (e instanceof AtriumError && [401, 403, 404].includes(e.status)) this.#entries.delete(key)
+      })
+      .finally(() => {
+        entry.refreshing = undefined
+      })
+    return entry.refreshing
+  }
+
+  async #resolve(name: string, ref: string, { workspace }: PromptOptions): Promise<{ etag: string; version: PromptVersion }> {
+    const { data } = await this.#templates.resolve({ refs: [{ name, ref }] }, { workspace })
+    const { version, etag, error } = data[0] ?? {}
+    if (version && etag) return { version, etag }
+    const code = error?.code ?? 'unexpected_response'
+    throw new AtriumError('prompts.get', {
+      type: `/problems/${code}`,
+      title: 'The prompt cannot be used',
+      status: 404,
+      detail: error?.detail ?? 'The response has no version.',
+      code,
+      request_id: '',
+    })
+  }
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+	"github.com/atrium-hq/atrium/configs"
+)
+
+// printBanner prints the address of the API, and on the first start how to use it.
+func (p *process) printBanner(app *node.Core, addr net.Addr, owner *firstOwner) error {
+	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
+	if app.Config.Log.Format == "json" {
+		return p.logBanner(app, url, owner)
+	}
+	var next string
+	if owner != nil {
+		shown, key := "below is shown\nonly now", owner.token.Reveal()
+		if owner.ends {
+			shown += " and ends in 24 hours"
+		}
+		if owner.file != "" {
+			shown, key = "is in the file\n"+owner.file+" and ends in 24 hours", "'$(cat '"+owner.file+"')'"
+		}
+		next = fmt.Sprintf(`
+This is the first start: %s owns the workspace "default". The API key %s; %s.
+
+curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
+
+`, owner.email, shown, describeStorage(app), url, key)
+	} else {
+		var err error
+		if next, err = p.nextKey(app); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(p.stdout, "Atrium %s at %s (reference: %s/api/docs)\n%s", version, url, url, next)
+	return err
+}
+
+// logBanner prints what printBanner does as one line of JSON.
+func (p *process) logBanner(app *node.Core, url string, owner *firstOwner) error {
+	attrs := []slog.Attr{
+		slog.String("version", version), slog.String("url", url), slog.String("reference", url+"/api/docs"),
+	}
+	if owner == nil {
+		next, err := p.nextKey(app)
+		if err != nil {
+			return err
+		}
+		attrs = append(attrs, slog.String("next", strings.TrimSpace(next)))
+	} else {
+		attrs = append(attrs, slog.Bool("first_start", true), slog.String("owner", owner.email),
+			slog.String("workspace", firstWorkspace), slog.String("storage", describeStorage(app)))
+		if owner.file != "" {
+			attrs = append(attrs, slog.String("api_key_file", owner.file))
+		} else {
+			attrs = append(attrs, slog.String("api_key", owner.token.Reveal()))
+		}
+		if owner.ends {
+			attrs = append(attrs, slog.Time("api_key_expires_at", time.Now().Add(firstKeyLasts).UTC()))
+		}
+	}
+	p.announce(app, "Atrium "+version+" at "+url+" is ready", attrs...)
+	return nil
+}
+
+// announce prints a message to standard output, in the format of the log.
+func (p *process) announce(app *node.Core, message string, attrs ...slog.Attr) {
+	if app.Config.Log.Format != "json" {
+		fmt.Fprintln(p.stdout, message)
+		return
+	}
+	handler := node.NewHandler(p.stdout, configs.Log{Format: app.Config.Log.Format})
+	slog.New(handler).LogAttrs(p.ctx, slog.LevelInfo, message, attrs...) //nolint:sloglint // what the text format prints
+}
+
+// nextKey returns the command that creates an API key or, if there are no people, the first person.
+func (p *process) nextKey(app *node.Core) (string, error) {
+	empty, err := app.DB.Empty(p.ctx)
+	if err != nil {
+		return "", err
+	}
+	email, err := app.DB.OnlyPerson(p.ctx)
+	what, command := "an API key", p.hint("token create")+" --email "+cmp.Or(email, "EMAIL")
+	if empty {
+		what, command = "the first person", p.hint("user create")+" --email EMAIL --role owner"
+	}
+	if len(app.Orgs.Directory().All()) > 1 {
+		command += " --org SLUG"
+	}
+	return "Make " + what + " with: " + command + "\n", err
+}
+
+// describeStorage describes what to back up.
+func describeStorage(app *node.Core) string {
+	database, key := "the "+app.DB.Engine()+" database", app.Config.Keyring.KeyFile
+	if file, ok := strings.CutPrefix(app.Config.Database.URL.Reveal(), "sqlite:"); ok {
+		database = file
+	}
+	switch {
+	case !app.Config.Keyring.Keyset.IsZero():
+		return "everything is kept in " + database
+	case filepath.Dir(database) == filepath.Clean(app.Config.Data) &&
+		filepath.Dir(key) == filepath.Clean(app.Config.Data):
+		return "everything is kept in " + app.Config.Data
+	}
+	return "everything is kept in " + database + " and sealed by " + key
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/reference"
+)
+
+func declared(t *testing.T) *kong.Node {
+	t.Helper()
+	parser, err := kong.New(&commandLine{}, kong.Name("atrium"), kong.Description("The workspace backend."),
+		kong.Vars{"version": "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser.Model.Node
+}
+
+// TestEveryCommandPrintsJSON names the commands that have no result to print, or whose output is a file of its own.
+func TestEveryCommandPrintsJSON(t *testing.T) {
+	without := []string{"serve", "work", "openapi", "completion", "man", "probe-worker", "api", "user export"}
+	for _, c := range (&kong.Application{Node: declared(t)}).Leaves(false) {
+		has := slices.ContainsFunc(c.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
+		if path := strings.TrimPrefix(c.FullPath(), "atrium "); has == slices.Contains(without, path) {
+			t.Errorf("%s has --json: %v", path, has)
+		}
+	}
+}
+
+// TestBashCompletes asks bash itself.
+func TestBashCompletes(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "atrium.bash")
+	var out bytes.Buffer
+	if err := reference.Complete(&out, declared(t), reference.Bash); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(script, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for typed, want := range map[string]string{
+		"us":                                "user",
+		"user li":                           "link list",
+		"user create --ro":                  "--role",
+		"user create --role o":              "owner",
+		"--data /tmp token cr":              "create",
+		"completion f":                      "fish",
+		"keys rotate --js":                  "--json",
+		"serve --dem":                       "--demo",
+		"token create --workspace x --name": "--name",
+		"probe":                             "",
+	} {
+		words := strings.Fields(typed)
+		// Words reach bash as arguments.
+		c := exec.Command("bash", append([]string{"-c", `script=$1; shift; source "$script"
+COMP_WORDS=(atrium "$@"); COMP_CWORD=$#; _atrium; echo "${COMPREPLY[@]}"`, "bash", script}, words...)...)
+		got, err := c.CombinedOutput()
+		if err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("atrium %s completes to %q, want %q: %v", typed, got, want, err)
+		}
+	}
+}
+
+func TestFishAndZshScripts(t *testing.T) {
+	for shell, want := range map[string]string{
+		reference.Zsh: "#compdef atrium\n",
+		reference.Fish: `complete -c atrium -n '__fish_seen_subcommand_from user; and ` +
+			`__fish_seen_subcommand_from create' -l role -x -a 'owner admin member viewer'`,
+	} {
+		var out bytes.Buffer
+		if err := reference.Complete(&out, declared(t), shell); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, without %s", shell, err, want)
+		}
+	}
+	if err := reference.Complete(&bytes.Buffer{}, declared(t), "tcsh"); err == nil {
+		t.Error("another shell is accepted")
+	}
+}
+
+func TestManualPages(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "man1")
+	app := declared(t)
+	if err := reference.WriteManual(folder, reference.Manual(app, "v1", manualEnd)); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(folder + "/*.1")
+	if err != nil || len(pages) < len(app.Children) {
+		t.Fatalf("%v, %v", pages, err)
+	}
+	// A line that begins with a dot or a quote is a command of roff.
+	command := regexp.MustCompile(`^[.'](TH|SH|SS|TP|PP|B|BR|I|IR|nf|fi|br)\b`)
+	for _, path := range pages {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if (line[0] == '.' || line[0] == '\'') && !command.MatchString(line) {
+				t.Errorf("%s: %s", filepath.Base(path), line)
+			}
+		}
+	}
+	for page, want := range map[string][]string{
+		"atrium.1": {"EXIT STATUS", ".BR atrium-user (1)", "\\-\\-data"},
+		"atrium-user.1": {"atrium user create \\-\\-email=EMAIL \\-\\-role=owner|admin|member|viewer",
+			".SH USER LIST"},
+		"atrium-backup.1": {"FILE"},
+	} {
+		text, err := os.ReadFile(filepath.Join(folder, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range want {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s lacks %s:\n%s", page, part, text)
+			}
+		}
+	}
+}

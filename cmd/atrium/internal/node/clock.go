@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+)
+
+const (
+	compareClocks = 10 * time.Second // between two comparisons
+	maxOffset     = 2 * time.Second  // between the clocks of this machine and of the database; more is logged
+	maxRoundTrip  = time.Second      // a slower comparison says too little
+)
+
+// clock compares the clock of this machine with that of the database.
+type clock struct {
+	offset prometheus.Gauge
+	far    bool // as the last comparison found
+}
+
+func newClock(registry prometheus.Registerer) *clock {
+	c := &clock{offset: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "atrium_clock_offset_seconds",
+		Help: "How far the clock of this machine is ahead of the database's. 0 on SQLite.",
+	})}
+	registry.MustRegister(c.offset)
+	return c
+}
+
+// ClockOffset returns how far the clock of this machine is ahead of the database's. known is false on SQLite, which has
+// no clock, and if the database took too long.
+func ClockOffset(ctx context.Context, db *sqlstore.DB) (offset time.Duration, known bool, err error) {
+	begun := time.Now()
+	at, err := db.Clock(ctx)
+	took := time.Since(begun)
+	if err != nil || at.IsZero() || took > maxRoundTrip {
+		return 0, false, err
+	}
+	return begun.Add(took / 2).Round(0).Sub(at), true, nil
+}
+
+// ClockIsWrong reports whether an offset is worth a warning.
+func ClockIsWrong(offset time.Duration) bool { return offset.Abs() > maxOffset }
+
+// runClock corrects the time of presences, until ctx ends: by the database's clock, which all nodes share; on SQLite by
+// that of this machine.
+func (n *Node) runClock(ctx context.Context) {
+	c := newClock(n.Registry)
+	ticker := time.NewTicker(compareClocks)
+	defer ticker.Stop()
+	for {
+		n.correctClock(ctx, c)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (n *Node) correctClock(ctx context.Context, c *clock) {
+	offset, known, err := ClockOffset(ctx, n.DB)
+	if err != nil || !known && n.DB.Engine() != "sqlite" {
+		return // the time goes on as before; readiness reports the database
+	}
+	c.offset.Set(offset.Seconds())
+	switch far := ClockIsWrong(offset); {
+	case far && !c.far:
+		n.Log.Warn("the clocks of this machine and of the database differ: check their NTP; "+
+			"sessions and tokens follow the clock of this machine", "ahead_seconds", offset.Seconds())
+		c.far = true
+	case !far && c.far:
+		n.Log.Info("the clocks of this machine and of the database agree again")
+		c.far = false
+	}
+	n.Services.Presences.Correct(time.Now().Add(-offset).Sub(n.Services.Presences.Now()))
+}

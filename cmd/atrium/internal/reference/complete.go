@@ -1,0 +1,163 @@
+package reference
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Shells are the shells that Complete knows.
+const (
+	Bash = "bash"
+	Zsh  = "zsh"
+	Fish = "fish"
+)
+
+// Complete writes a script with which a shell completes commands, flags and the values of flags.
+func Complete(w io.Writer, app *kong.Node, shell string) error {
+	var out strings.Builder
+	switch shell {
+	case Bash:
+		writeBash(&out, app)
+	case Zsh:
+		out.WriteString("#compdef " + app.Name + "\nautoload -U +X bashcompinit && bashcompinit\n")
+		writeBash(&out, app)
+	case Fish:
+		writeFish(&out, app)
+	default:
+		return fmt.Errorf("no completion for the shell %q", shell)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writeBash writes a function that first finds the command before the cursor, then offers the values of the flag
+// before the cursor, or else subcommands and flags.
+func writeBash(out *strings.Builder, app *kong.Node) {
+	var known, values, words strings.Builder
+	for _, c := range commands(app) {
+		path := strings.Join(c.words, " ")
+		if path != "" {
+			fmt.Fprintf(&known, "      %q) command=%q ;;\n", " "+path, " "+path)
+		}
+		for _, f := range flags(c.Node) {
+			switch offered := choices(f.Value); {
+			case len(offered) > 0:
+				fmt.Fprintf(&values, "    *%q) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n",
+					" --"+f.Name, strings.Join(offered, " "))
+			case isPath(f.Value):
+				fmt.Fprintf(&values, "    *%q) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", " --"+f.Name)
+			case !f.IsBool():
+				fmt.Fprintf(&values, "    *%q) return ;;\n", " --"+f.Name)
+			}
+		}
+		offered := append(names(c.Node), flagNames(c.Node)...)
+		if path != "" {
+			offered = append(offered, flagNames(app)...)
+		}
+		for _, a := range c.Positional {
+			offered = append(offered, choices(a)...)
+		}
+		key := ""
+		if path != "" {
+			key = " " + path
+		}
+		fmt.Fprintf(&words, "    %q) words=%q ;;\n", key, strings.Join(offered, " "))
+	}
+	fmt.Fprintf(out, `_%[1]s() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= words= i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$command ${COMP_WORDS[i]}" in
+%[2]s    esac
+  done
+  case "$command $prev" in
+%[3]s  esac
+  case "$command" in
+%[4]s  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _%[1]s %[1]s
+`, app.Name, known.String(), unique(values.String()), words.String())
+}
+
+// unique drops repeated lines: flags of the same name that accept the same values.
+func unique(lines string) string {
+	seen := map[string]bool{}
+	var out strings.Builder
+	for line := range strings.Lines(lines) {
+		if !seen[line] {
+			seen[line] = true
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+func names(n *kong.Node) (all []string) {
+	for _, child := range visible(n) {
+		all = append(all, child.Name)
+	}
+	return all
+}
+
+func flagNames(n *kong.Node) (all []string) {
+	for _, f := range flags(n) {
+		all = append(all, "--"+f.Name)
+	}
+	return all
+}
+
+// writeFish writes one line for each command and each flag.
+func writeFish(out *strings.Builder, app *kong.Node) {
+	fmt.Fprintf(out, "complete -c %s -f\n", app.Name)
+	for _, c := range commands(app) {
+		at := fishCondition(c)
+		for _, child := range visible(c.Node) {
+			fmt.Fprintf(out, "complete -c %s -n %s -a %s -d %s\n", app.Name, quoteFish(at), child.Name,
+				quoteFish(child.Help))
+		}
+		if len(c.words) == 0 {
+			at = "true" // flags of the program are known to every command
+		}
+		for _, f := range flags(c.Node) {
+			value := ""
+			switch offered := choices(f.Value); {
+			case len(offered) > 0:
+				value = " -x -a " + quoteFish(strings.Join(offered, " "))
+			case isPath(f.Value):
+				value = " -r -F"
+			case !f.IsBool():
+				value = " -x"
+			}
+			fmt.Fprintf(out, "complete -c %s -n %s -l %s%s -d %s\n", app.Name, quoteFish(at), f.Name, value,
+				quoteFish(f.Help))
+		}
+		for _, a := range c.Positional {
+			if offered := choices(a); len(offered) > 0 {
+				fmt.Fprintf(out, "complete -c %s -n %s -a %s\n", app.Name, quoteFish(at),
+					quoteFish(strings.Join(offered, " ")))
+			} else if isPath(a) {
+				fmt.Fprintf(out, "complete -c %s -n %s -F\n", app.Name, quoteFish(at))
+			}
+		}
+	}
+}
+
+// fishCondition is true where the command is typed and none of its subcommands is.
+func fishCondition(c command) string {
+	var all []string
+	for _, word := range c.words {
+		all = append(all, "__fish_seen_subcommand_from "+word)
+	}
+	if children := names(c.Node); len(children) > 0 {
+		all = append(all, "not __fish_seen_subcommand_from "+strings.Join(children, " "))
+	}
+	return strings.Join(all, "; and ")
+}
+
+// quoteFish quotes a text in single quotes.
+func quoteFish(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}

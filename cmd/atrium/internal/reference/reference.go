@@ -1,0 +1,51 @@
+// Package reference writes what follows from the declared commands and flags: completions of shells and manual pages.
+package reference
+
+import (
+	"slices"
+
+	"github.com/alecthomas/kong"
+)
+
+// command is a node of the command line that people can type.
+type command struct {
+	*kong.Node
+	words []string // without the name of the program
+}
+
+// commands returns the program and all its visible commands, parents first.
+func commands(app *kong.Node) []command {
+	var all []command
+	var visit func(n *kong.Node, words []string)
+	visit = func(n *kong.Node, words []string) {
+		all = append(all, command{n, words})
+		for _, child := range visible(n) {
+			visit(child, append(slices.Clone(words), child.Name))
+		}
+	}
+	visit(app, nil)
+	return all
+}
+
+// visible returns the subcommands that help lists.
+func visible(n *kong.Node) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(n.Children), func(c *kong.Node) bool { return c.Hidden })
+}
+
+// flags returns the visible flags of a command, without those of the commands above it.
+func flags(n *kong.Node) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(n.Flags), func(f *kong.Flag) bool { return f.Hidden })
+}
+
+// choices returns the values that a flag or an argument accepts, or nil if it accepts any.
+func choices(v *kong.Value) []string {
+	if v.Enum == "" {
+		return nil
+	}
+	return slices.DeleteFunc(v.EnumSlice(), func(s string) bool { return s == "" })
+}
+
+// isPath reports whether a flag or an argument names a file or a directory.
+func isPath(v *kong.Value) bool {
+	return v.Tag != nil && (v.Tag.Type == "path" || v.Tag.Type == "existingfile" || v.Tag.PlaceHolder == "DIR")
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+type userEraseCommand struct {
+	Email string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
+	Yes   bool   `help:"Erase. Without it, the command only says what it would do."`
+	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON  bool   `name:"json" help:"Print JSON: user_id, erasure_id, done, report."`
+}
+
+// Help implements kong.HelpProvider.
+func (userEraseCommand) Help() string {
+	return `Removes a person's name, address, sign-ins, sessions, API keys, memberships, shares and invitations, and
+redacts the audit trail, in which only the user id of the person stays. Cannot be undone. Works beside a running
+server. Refuses while the person is the only owner of a workspace. Backups from before still hold the data.
+
+Example:
+  atrium user erase --email ada@example.com --yes`
+}
+
+// errNotConfirmed is returned if --yes is missing.
+var errNotConfirmed = errors.New("this cannot be undone: repeat the command with --yes")
+
+// Run implements the command.
+func (u *userEraseCommand) Run(p *process) error {
+	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
+		if !u.Yes {
+			return errNotConfirmed
+		}
+		accounts := app.Services.Accounts
+		if _, err := accounts.ErasePerson(p.ctx, by, id); err != nil {
+			return withFields(err)
+		}
+		if err := accounts.CompleteErasure(p.ctx, by, id); err != nil {
+			return err
+		}
+		e, err := accounts.Erasure(p.ctx, by, id)
+		if err != nil {
+			return err
+		}
+		return p.print(u.JSON,
+			map[string]any{"user_id": id, "erasure_id": e.ID, "done": !e.EndedAt.IsZero(), "report": e.Report},
+			"%s was erased: %d memberships, %d API keys and %d sessions ended, and %d events were redacted.\n",
+			id, e.Report.Memberships, e.Report.Keys, e.Report.Sessions, e.Report.Events)
+	})
+}

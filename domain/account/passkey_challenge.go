@@ -1,0 +1,88 @@
+package account
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// ChallengeLife is how long a challenge for a passkey can be answered.
+const ChallengeLife = 5 * time.Minute
+
+// RelyingParty is what a passkey is bound to (WebAuthn Level 2, section 4).
+type RelyingParty struct {
+	Host   string // the host name, without a port
+	Name   string // of the org
+	Origin string // of the pages: scheme, host and port
+}
+
+// ChallengePurpose says what a challenge is for.
+type ChallengePurpose string
+
+// The values of ChallengePurpose.
+const (
+	ToSignIn     ChallengePurpose = "sign-in"
+	ToAddPasskey ChallengePurpose = "add"
+	ToStepUp     ChallengePurpose = "step-up"
+)
+
+// Challenge is for one response of an authenticator. It is sealed into the bytes that the authenticator signs, so that
+// none is stored until it was used.
+type Challenge struct {
+	Org     identity.OrgID
+	Purpose ChallengePurpose
+	Host    string
+	User    identity.UserID    // empty to sign in
+	Session identity.SessionID // empty to sign in
+}
+
+// Binding returns what the sealed challenge is bound to: it opens for no other.
+func (c Challenge) Binding() []byte {
+	// None of the parts can hold a line break.
+	return []byte(strings.Join(
+		[]string{"passkey", string(c.Org), string(c.Purpose), c.Host, string(c.User), string(c.Session)}, "\n"))
+}
+
+// NewChallenge returns the content of a new challenge: its end, and 16 random bytes (WebAuthn Level 2, section 13.4.3).
+func NewChallenge(now time.Time) []byte {
+	content := binary.BigEndian.AppendUint64(nil, uint64(now.Add(ChallengeLife).UnixMicro()))
+	random := make([]byte, 16)
+	_, _ = rand.Read(random) // never fails
+	return append(content, random...)
+}
+
+// ChallengeEnd returns when a challenge with this content ends. ErrPasskeyInvalid if it has ended.
+func ChallengeEnd(content []byte, now time.Time) (time.Time, error) {
+	if len(content) < 8 {
+		return time.Time{}, ErrPasskeyInvalid
+	}
+	end := time.UnixMicro(int64(binary.BigEndian.Uint64(content))).UTC() //nolint:gosec // as NewChallenge wrote it
+	if !now.Before(end) {
+		return time.Time{}, ErrPasskeyInvalid
+	}
+	return end, nil
+}
+
+// AnsweredChallenge returns the challenge in the client data of a response. ErrPasskeyInvalid if there is none.
+func AnsweredChallenge(clientData []byte) ([]byte, error) {
+	var in struct {
+		Challenge string `json:"challenge"`
+	}
+	if json.Unmarshal(clientData, &in) != nil {
+		return nil, ErrPasskeyInvalid
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(in.Challenge)
+	if err != nil || len(sealed) == 0 {
+		return nil, ErrPasskeyInvalid
+	}
+	return sealed, nil
+}
+
+// PasskeyAlgorithms are the signature algorithms of passkeys, the preferred one first: EdDSA, ES256 and RS256, by their
+// numbers in the IANA registry of COSE algorithms.
+var PasskeyAlgorithms = []int{-8, -7, -257}

@@ -1,0 +1,126 @@
+package account
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+const (
+	// ProviderSessionLife is how long a session lasts at most that an OpenID provider opened. Then the person signs in
+	// at the provider again, whose claims may have changed.
+	ProviderSessionLife = 24 * time.Hour
+	// SignInWithin is how long a person has to sign in at a provider.
+	SignInWithin = 10 * time.Minute
+	// CodeLife is how long the code works that a sign-in at a provider ends with.
+	CodeLife = time.Minute
+
+	// logoutKept is how long a logout token is remembered: longer than it is accepted.
+	logoutKept = 15 * time.Minute
+)
+
+// Refusals of a sign-in at an OpenID provider.
+var (
+	ErrProviderNotFound = &fault.Error{
+		Kind: fault.NotFound, Code: "provider_not_found",
+		Detail: "The organisation has no such provider. See GET /api/auth/methods.",
+	}
+	ErrSignInState = &fault.Error{
+		Kind: fault.Malformed, Code: "sign_in_state_invalid",
+		Detail: "The response does not belong to a sign-in that this browser began within 10 minutes. Sign in again.",
+	}
+	ErrSignInRefused = &fault.Error{
+		Kind: fault.Forbidden, Code: "sign_in_refused",
+		Detail: "The provider refused the sign-in, or you cancelled it.",
+	}
+	ErrProviderFailed = &fault.Error{
+		Kind: fault.Upstream, Code: "provider_failed",
+		Detail: "The provider did not respond, or its response is not valid. Try again later.",
+	}
+	ErrLogoutToken = &fault.Error{
+		Kind: fault.Malformed, Code: "logout_token_invalid",
+		Detail: "The logout token is not valid, or was used before.",
+	}
+)
+
+// ProviderSession is a sign-in at an OpenID provider. The zero value is none.
+type ProviderSession struct {
+	Issuer  string
+	Subject string
+	ID      string // the provider's session (sid); empty: it names none
+}
+
+// ProviderSession returns the sign-in that the claims of an ID token are about.
+func (c Claims) ProviderSession() ProviderSession {
+	sid, _ := c.Raw["sid"].(string)
+	if len(sid) > maxProviderSession {
+		sid = ""
+	}
+	return ProviderSession{Issuer: c.Issuer, Subject: c.Subject, ID: sid}
+}
+
+// maxProviderSession is the maximum length of the id of a provider's session, in bytes.
+const maxProviderSession = 255
+
+// NewSignInCode returns a code that opens one session of a user who has just signed in at a provider, and its token.
+// Only the browser that has the secret of the hash bound can use it. by is the system. identity.ErrUnauthenticated if
+// the user is disabled or a program's.
+func NewSignInCode(by identity.Actor, u *User, from ProviderSession, bound Hash) (Token, *SignInLink, error) {
+	if by.User != "" || by.Org != u.Org || !u.Enabled() || u.Service {
+		return Token{}, nil, identity.ErrUnauthenticated
+	}
+	t := secret.NewToken(signInCodePrefix)
+	return t, &SignInLink{
+		Org: u.Org, User: u.ID, Hash: t.Hash(), From: from, Bound: bound, CreatedAt: by.At,
+		ExpiresAt: by.At.Add(CodeLife),
+	}, nil
+}
+
+// OpenProviderSession opens a session for p, who signed in at a provider. Otherwise it is OpenSession.
+func (p *Person) OpenProviderSession(
+	by identity.Actor, from ProviderSession, agent string, live []*Session,
+) (*Session, SessionSecrets, error) {
+	s, shown, err := p.OpenSession(by, ByOIDC, nil, agent, live)
+	if err != nil {
+		return nil, SessionSecrets{}, err
+	}
+	s.From, s.ExpiresAt = from, by.At.Add(ProviderSessionLife)
+	return s, shown, nil
+}
+
+// SessionEnd is why sessions end without an act of their user. It is in the event session.ended.
+type SessionEnd string
+
+// The values of SessionEnd.
+const (
+	EndedByProvider SessionEnd = "provider_logout"  // the provider sent a logout token
+	EndedByUnlink   SessionEnd = "sign_in_unlinked" // the subject signs in as another user now
+	EndedByTime     SessionEnd = "expired"
+)
+
+// EndSessionsBecause ends all of live, sessions of p, for a reason. by is the system.
+func (p *Person) EndSessionsBecause(by identity.Actor, reason SessionEnd, live []*Session) error {
+	if by.User != "" || by.Org != p.User.Org {
+		return ErrSessionNotFound
+	}
+	for _, s := range live {
+		s.end(by, p, string(reason))
+	}
+	return nil
+}
+
+// Logout is what a logout token says (OpenID Connect Back-Channel Logout 1.0): all sessions of a subject have ended at
+// its issuer, or those of one of the provider's sessions. One of Subject and ID is empty at most.
+type Logout struct {
+	ProviderSession
+	TokenID string // jti: unique at the issuer
+}
+
+// Hash identifies the token of l, so that it is accepted once.
+func (l *Logout) Hash() Hash { return sha256.Sum256([]byte(l.Issuer + "\x00" + l.TokenID)) }
+
+// RememberUntil returns when the token of l, which was received at a time, can be forgotten.
+func (l *Logout) RememberUntil(received time.Time) time.Time { return received.Add(logoutKept) }

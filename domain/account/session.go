@@ -1,0 +1,245 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+const (
+	// SessionIdle is how long a session lasts without a request.
+	SessionIdle = 12 * time.Hour
+	// SessionLife is how long a session lasts at most.
+	SessionLife = 7 * 24 * time.Hour
+	// MaxSessions is how many live sessions a user can have. One more ends the session that was not used for longest.
+	MaxSessions = 50
+)
+
+// Errors about sessions.
+var (
+	ErrSessionNotFound = &fault.Error{
+		Kind: fault.NotFound, Code: "session_not_found", Detail: "There is no such session.",
+	}
+	ErrNoSession = &fault.Error{
+		Kind: fault.Conflict, Code: "no_session",
+		Detail: "The credential of this request is not a session, so there is none to end.",
+	}
+)
+
+// SessionSource says what opened a session.
+type SessionSource string
+
+// The values of SessionSource.
+const (
+	ByLink       SessionSource = "link"
+	ByAPIKey     SessionSource = "api_key"
+	ByInvitation SessionSource = "invitation"
+	ByPasskey    SessionSource = "passkey"
+	ByOIDC       SessionSource = "oidc"
+)
+
+// Session is a browser's credential. It has two secrets: the cookie, which the browser sends, and the proof, which
+// only the pages of one origin have. One without the other is worth nothing. Neither is stored.
+type Session struct {
+	event.Log
+	ID          identity.SessionID
+	Org         identity.OrgID
+	User        identity.UserID
+	Cookie      Hash
+	Proof       Hash
+	Source      SessionSource
+	Key         identity.KeyID       // the key that opened it, whose limits it has and with which it ends; empty: none
+	Workspace   identity.WorkspaceID // of Key; empty: the session is not bound to one
+	From        ProviderSession      // the sign-in that opened it; zero: another source did
+	Agent       string               // the User-Agent that opened it, cut to 200 characters
+	Address     string               // of the client that opened it
+	CreatedAt   time.Time
+	LastSeenAt  time.Time // exact to a minute
+	ExpiresAt   time.Time // when it ends at the latest
+	EndedAt     time.Time // zero: it was not ended
+	ConfirmedAt time.Time // when its user last confirmed it with a passkey; zero: never
+}
+
+// SessionPage is one page of sessions.
+type SessionPage = page.Of[Session]
+
+// SessionSecrets are shown once, when a session is opened.
+type SessionSecrets struct{ Cookie, Proof Token }
+
+// EndsAt returns when s ends if it is not used again.
+func (s *Session) EndsAt() time.Time {
+	if idle := s.LastSeenAt.Add(SessionIdle); idle.Before(s.ExpiresAt) {
+		return idle
+	}
+	return s.ExpiresAt
+}
+
+// Live reports whether s works at this moment. Its user and its key must be valid too.
+func (s *Session) Live(now time.Time) bool { return s.EndedAt.IsZero() && now.Before(s.EndsAt()) }
+
+// Access reports whether by may see and end s: users their own sessions, an API key those that it opened.
+func (s *Session) Access(by identity.Actor) bool {
+	return by.Org == s.Org && by.User == s.User && (by.Key == "" || by.Key == s.Key)
+}
+
+// OpenSession opens a session for p. live holds p's live sessions. by is the system, in the request of the browser.
+// key is the API key that opens it, nil for a link. identity.ErrUnauthenticated if p is disabled.
+func (p *Person) OpenSession(
+	by identity.Actor, source SessionSource, key *Key, agent string, live []*Session,
+) (*Session, SessionSecrets, error) {
+	if by.User != "" || by.Org != p.User.Org || !p.User.Enabled() {
+		return nil, SessionSecrets{}, identity.ErrUnauthenticated
+	}
+	shown := SessionSecrets{Cookie: secret.NewToken(sessionPrefix), Proof: secret.NewToken(sessionProofPrefix)}
+	s := &Session{
+		ID: identity.SessionID(id.New(identity.SessionPrefix)), Org: by.Org, User: p.User.ID,
+		Cookie: shown.Cookie.Hash(), Proof: shown.Proof.Hash(), Source: source,
+		Agent: cleanAgent(agent), Address: by.Request.Address,
+		CreatedAt: by.At, LastSeenAt: by.At, ExpiresAt: by.At.Add(SessionLife),
+	}
+	if key != nil {
+		s.Key, s.Workspace = key.ID, key.Workspace
+		if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(s.ExpiresAt) {
+			s.ExpiresAt = key.ExpiresAt
+		}
+	}
+	by.User, by.Key, by.Session = s.User, s.Key, s.ID
+	if len(live) >= MaxSessions {
+		oldest := slices.MinFunc(live, func(a, b *Session) int {
+			return cmp.Or(a.LastSeenAt.Compare(b.LastSeenAt), cmp.Compare(a.ID, b.ID))
+		})
+		oldest.end(by, p, "replaced")
+	}
+	s.record(by, p, "session.started", map[string]any{"source": string(source)})
+	return s, shown, nil
+}
+
+// SignedInAt returns when the user of s last showed who they are: when it was opened, or confirmed.
+func (s *Session) SignedInAt() time.Time {
+	if s.ConfirmedAt.After(s.CreatedAt) {
+		return s.ConfirmedAt
+	}
+	return s.CreatedAt
+}
+
+// ConfirmSession records that by has just used a passkey in its own session, one of live, p's live sessions. Requires
+// MayUsePasskeys. ErrSessionNotFound if the session has ended.
+func (p *Person) ConfirmSession(by identity.Actor, live []*Session, passkey PasskeyID) (*Session, error) {
+	if err := MayUsePasskeys(by); err != nil {
+		return nil, err
+	}
+	for _, s := range live {
+		if s.ID == by.Session && s.Access(by) {
+			s.ConfirmedAt = by.At
+			s.record(by, p, "session.confirmed", map[string]any{"passkey_id": string(passkey)})
+			return s, nil
+		}
+	}
+	return nil, ErrSessionNotFound
+}
+
+// EndSession ends one of live, p's live sessions. ErrSessionNotFound if there is none that by can see.
+func (p *Person) EndSession(by identity.Actor, live []*Session, id identity.SessionID) error {
+	for _, s := range live {
+		if s.ID == id && s.Access(by) {
+			reason := "ended"
+			if id == by.Session {
+				reason = "signed_out"
+			}
+			s.end(by, p, reason)
+			return nil
+		}
+	}
+	return ErrSessionNotFound
+}
+
+// EndSessions ends all of live, p's live sessions, that by can see.
+func (p *Person) EndSessions(by identity.Actor, live []*Session) {
+	for _, s := range live {
+		if s.Access(by) {
+			s.end(by, p, "signed_out_everywhere")
+		}
+	}
+}
+
+// end ends s, a session of p, without a permission check.
+func (s *Session) end(by identity.Actor, p *Person, reason string) {
+	s.EndedAt = by.At
+	s.record(by, p, "session.ended", map[string]any{"reason": reason})
+}
+
+// record adds an event to the trail of the workspace that s is bound to, or of those that p joined last. If there is
+// none, the event is in the trail of no workspace.
+func (s *Session) record(by identity.Actor, p *Person, kind string, data map[string]any) {
+	in := p.latestWorkspaces()
+	switch {
+	case s.Workspace != "":
+		in = []identity.WorkspaceID{s.Workspace}
+	case len(in) == 0:
+		in = []identity.WorkspaceID{""}
+	}
+	for _, by.Workspace = range in {
+		s.Record(by, kind, string(s.ID), data)
+	}
+}
+
+// maxAgent is how many characters of a User-Agent are kept.
+const maxAgent = 200
+
+// cleanAgent returns the printable ASCII characters of a User-Agent, cut to maxAgent.
+func cleanAgent(agent string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, agent)
+	return kept[:min(len(kept), maxAgent)]
+}
+
+// SessionPerson is the person that a session authenticates, with all memberships, oldest first. A session that an API
+// key opened has only the membership of its workspace.
+type SessionPerson struct {
+	Person
+	Session Session
+	Key     Key // the key that opened the session; zero without one
+}
+
+// Principal returns the identity behind the session, as Proof.Valid checks it.
+func (s *SessionPerson) Principal() *Principal {
+	p := &Principal{User: s.User, Session: s.Session, Key: s.Key}
+	if s.Session.Key != "" && len(s.Memberships) > 0 {
+		p.Membership = s.Memberships[0]
+	}
+	return p
+}
+
+// Select returns the workspace of a request, as Principal.Select or Person.Select does.
+func (s *SessionPerson) Select(named string, safe bool) (Membership, error) {
+	if s.Session.Key != "" {
+		return s.Principal().Select(named)
+	}
+	return s.Person.Select(named, safe)
+}
+
+// LiveSession reports whether p's session works in org at this moment, with the key or the issuer that opened it. A
+// session whose key was not found does not work, since its ceiling is unknown.
+func (p *Principal) LiveSession(org *identity.Org, now time.Time) bool {
+	if !p.Session.Live(now) || !p.User.Enabled() {
+		return false
+	}
+	if from := p.Session.From.Issuer; from != "" {
+		if _, configured := org.Issuer(from); !configured {
+			return false
+		}
+	}
+	return p.Session.Key == "" || p.Key.ID == p.Session.Key && p.Live(org.Keys, now)
+}

@@ -1,0 +1,283 @@
+package account_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+var sessionAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+// browser is the system in the request of a browser.
+func browser(at time.Time) identity.Actor {
+	by := identity.System("org", "", "sign-in", at)
+	by.Request = identity.Request{ID: "req", Address: "192.0.2.1"}
+	return by
+}
+
+// inWorkspaces is a person in some workspaces of org.
+func inWorkspaces(ids ...identity.WorkspaceID) *account.Person {
+	p := &account.Person{User: account.User{ID: "ann", Org: "org"}}
+	for _, id := range ids {
+		w := account.Workspace{ID: id, Org: "org"}
+		p.Memberships = append(p.Memberships, account.Membership{Workspace: w, Role: identity.Member})
+	}
+	return p
+}
+
+func TestOpenSession(t *testing.T) {
+	t.Run("by a link: two secrets, in the trail of each workspace", func(t *testing.T) {
+		p := inWorkspaces("w1", "w2")
+		agent := "Mozilla/5.0\x00\u202e" + strings.Repeat("x", 300)
+		s, secrets, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, agent, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Cookie != secrets.Cookie.Hash() || s.Proof != secrets.Proof.Hash() || s.Cookie == s.Proof {
+			t.Error("the session does not hold the hashes of its secrets")
+		}
+		if s.User != "ann" || s.Org != "org" || s.Key != "" || s.Workspace != "" || s.Address != "192.0.2.1" ||
+			!strings.HasPrefix(s.Agent, "Mozilla/5.0xxx") || len(s.Agent) != 200 {
+			t.Errorf("the session is %+v", s)
+		}
+		if want := sessionAt.Add(7 * 24 * time.Hour); !s.ExpiresAt.Equal(want) {
+			t.Errorf("it ends at %v, want %v", s.ExpiresAt, want)
+		}
+		events := s.Recorded()
+		if len(events) != 2 || events[0].Workspace != "w2" || events[1].Workspace != "w1" {
+			t.Fatalf("events %+v", events)
+		}
+		e := events[0]
+		if e.Type != "session.started" || e.Actor != "ann" || e.Session != s.ID ||
+			e.Subject != string(s.ID) || e.Data["source"] != "link" {
+			t.Errorf("the event is %+v", e)
+		}
+	})
+	t.Run("by a key: in its workspace, and at most as long as the key", func(t *testing.T) {
+		key := &account.Key{ID: "key", Workspace: "w1", ExpiresAt: sessionAt.Add(time.Hour)}
+		s, _, err := inWorkspaces("w1", "w2").OpenSession(browser(sessionAt), account.ByAPIKey, key, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Key != "key" || s.Workspace != "w1" || !s.ExpiresAt.Equal(key.ExpiresAt) {
+			t.Errorf("the session is %+v", s)
+		}
+		if e := s.Recorded(); len(e) != 1 || e[0].Workspace != "w1" || e[0].Key != "key" {
+			t.Errorf("events %+v", e)
+		}
+	})
+	t.Run("a person without a workspace is recorded in the trail of none", func(t *testing.T) {
+		s, _, err := inWorkspaces().OpenSession(browser(sessionAt), account.ByLink, nil, "", nil)
+		if err != nil || len(s.Recorded()) != 1 || s.Recorded()[0].Workspace != "" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+	t.Run("one too many ends the one that was not used for longest", func(t *testing.T) {
+		var live []*account.Session
+		for i := range account.MaxSessions {
+			seen := sessionAt.Add(-time.Duration(i%10) * time.Minute)
+			id := identity.SessionID(fmt.Sprintf("ses_%02d", i))
+			live = append(live, &account.Session{ID: id, Org: "org", User: "ann", LastSeenAt: seen})
+		}
+		p := inWorkspaces("w1")
+		if _, _, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, "", live[1:]); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range live {
+			if !s.EndedAt.IsZero() {
+				t.Fatalf("%s ended although there was room", s.ID)
+			}
+		}
+		if _, _, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, "", live); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range live {
+			if s.EndedAt.IsZero() == (s.ID == "ses_09") {
+				t.Errorf("%s ended at %v", s.ID, s.EndedAt)
+			}
+		}
+		if e := live[9].Recorded(); len(e) != 1 || e[0].Type != "session.ended" || e[0].Data["reason"] != "replaced" {
+			t.Errorf("events %+v", e)
+		}
+	})
+	for name, tt := range map[string]struct {
+		by     identity.Actor
+		person func(*account.Person)
+	}{
+		"of a disabled account": {browser(sessionAt), func(p *account.Person) { p.User.DisabledAt = sessionAt }},
+		"of another org":        {browser(sessionAt), func(p *account.Person) { p.User.Org = "other" }},
+		"by a user":             {identity.Actor{Org: "org", User: "ann", At: sessionAt}, func(*account.Person) {}},
+	} {
+		t.Run("none "+name, func(t *testing.T) {
+			p := inWorkspaces("w1")
+			tt.person(p)
+			s, _, err := p.OpenSession(tt.by, account.ByLink, nil, "", nil)
+			if s != nil || !errors.Is(err, identity.ErrUnauthenticated) {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
+}
+
+func TestASessionLives(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*account.Session)
+		after  time.Duration
+		want   bool
+	}{
+		"at first":                   {func(*account.Session) {}, 0, true},
+		"until it was idle too long": {func(*account.Session) {}, 12*time.Hour - 1, true},
+		"not after":                  {func(*account.Session) {}, 12 * time.Hour, false},
+		"longer if it is used": {
+			func(s *account.Session) { s.LastSeenAt = sessionAt.Add(11 * time.Hour) }, 22 * time.Hour, true,
+		},
+		"a week at most":         {func(s *account.Session) { s.LastSeenAt = s.ExpiresAt }, 7 * 24 * time.Hour, false},
+		"not after it was ended": {func(s *account.Session) { s.EndedAt = sessionAt }, 0, false},
+		"not longer than its own end": {
+			func(s *account.Session) { s.ExpiresAt = sessionAt.Add(time.Hour) }, time.Hour, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := account.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(account.SessionLife)}
+			tt.change(&s)
+			if got := s.Live(sessionAt.Add(tt.after)); got != tt.want {
+				t.Errorf("it lives: %v", got)
+			}
+		})
+	}
+}
+
+func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
+	live := account.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(time.Hour)}
+	ofKey := live
+	ofKey.Key = "key"
+	key := account.Key{ID: "key"}
+	none, member := account.Person{}, account.Person{
+		Memberships: []account.Membership{{Role: identity.Viewer}},
+	}
+	disabled := account.Person{User: account.User{DisabledAt: sessionAt}}
+	noPersonal := identity.KeyPolicy{NoPersonal: true}
+	for name, tt := range map[string]struct {
+		person account.SessionPerson
+		policy identity.KeyPolicy
+		want   bool
+	}{
+		"without a key, in no workspace": {account.SessionPerson{Person: none, Session: live},
+			identity.KeyPolicy{}, true},
+		"personal keys are forbidden": {account.SessionPerson{Session: live}, noPersonal, true},
+		"its user is disabled": {account.SessionPerson{Person: disabled, Session: live},
+			identity.KeyPolicy{}, false},
+		"of a key": {account.SessionPerson{Person: member, Session: ofKey, Key: key},
+			identity.KeyPolicy{}, true},
+		"of a key whose bearer left": {account.SessionPerson{Session: ofKey, Key: key}, identity.KeyPolicy{}, false},
+		"of a key that was revoked": {
+			account.SessionPerson{Person: member, Session: ofKey, Key: account.Key{ID: "key", RevokedAt: sessionAt}},
+			identity.KeyPolicy{}, false,
+		},
+		"of a key that is not there, whose ceiling is unknown": {
+			account.SessionPerson{Person: member, Session: ofKey}, identity.KeyPolicy{}, false,
+		},
+		"of a key that is forbidden now": {
+			account.SessionPerson{Person: member, Session: ofKey, Key: key}, noPersonal, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			org := &identity.Org{Keys: tt.policy}
+			if got := tt.person.Principal().LiveSession(&identity.Org{Keys: tt.policy}, sessionAt); got != tt.want {
+				t.Errorf("it lives: %v", got)
+			}
+			proof := account.Proof{Session: account.Hash{1}}
+			if got := proof.Valid(org, tt.person.Principal(), sessionAt); got != tt.want {
+				t.Errorf("its proof is valid: %v", got)
+			}
+		})
+	}
+}
+
+func TestEndSession(t *testing.T) {
+	ann := identity.Actor{Org: "org", User: "ann", Session: "ses_1", At: sessionAt}
+	byKey := identity.Actor{Org: "org", User: "ann", Key: "key", Workspace: "w1", At: sessionAt}
+	open := func() []*account.Session {
+		return []*account.Session{
+			{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"},
+			{ID: "ses_3", Org: "org", User: "ann", Key: "key", Workspace: "w1"},
+		}
+	}
+	for name, tt := range map[string]struct {
+		by     identity.Actor
+		id     identity.SessionID
+		reason string // empty: it is not found
+	}{
+		"one's own":                  {ann, "ses_1", "signed_out"},
+		"another of the same person": {ann, "ses_2", "ended"},
+		"one of a key":               {ann, "ses_3", "ended"},
+		"by the key that opened it":  {byKey, "ses_3", "ended"},
+		"by a key that did not":      {byKey, "ses_2", ""},
+		"one that does not exist":    {ann, "ses_9", ""},
+		"one of another person":      {identity.Actor{Org: "org", User: "bob", At: sessionAt}, "ses_1", ""},
+		"one of the same id, abroad": {identity.Actor{Org: "other", User: "ann", At: sessionAt}, "ses_1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := open()
+			err := inWorkspaces("w1", "w2").EndSession(tt.by, live, tt.id)
+			if (tt.reason == "") != errors.Is(err, account.ErrSessionNotFound) {
+				t.Fatalf("error %v", err)
+			}
+			for _, s := range live {
+				ended := tt.reason != "" && s.ID == tt.id
+				if s.EndedAt.IsZero() == ended || ended && s.Recorded()[0].Data["reason"] != tt.reason {
+					t.Errorf("%s: ended at %v, %+v", s.ID, s.EndedAt, s.Recorded())
+				}
+			}
+		})
+	}
+	t.Run("all of them", func(t *testing.T) {
+		for by, want := range map[string]int{"": 3, "key": 1} {
+			live, caller, ended := open(), ann, 0
+			caller.Key = identity.KeyID(by)
+			inWorkspaces("w1").EndSessions(caller, live)
+			for _, s := range live {
+				if !s.EndedAt.IsZero() {
+					ended++
+				}
+			}
+			if ended != want {
+				t.Errorf("by key %q: %d ended, want %d", by, ended, want)
+			}
+		}
+	})
+}
+
+func TestNewSignInLink(t *testing.T) {
+	ann := account.User{ID: "ann", Org: "org"}
+	token, l, err := account.NewSignInLink(browser(sessionAt), &ann)
+	if err != nil || l.User != "ann" || l.Hash != token.Hash() || !l.ExpiresAt.Equal(sessionAt.Add(15*time.Minute)) {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if _, ok := account.ParseSignInLink(token.Reveal()); !ok {
+		t.Error("its token is not accepted")
+	}
+	org := &identity.Org{BaseURL: "https://atrium.example/base"}
+	want := "https://atrium.example/base/console/sign-in#token=" + token.Reveal()
+	if got := l.URL(org, token); got != want {
+		t.Errorf("URL = %q, want %q", got, want)
+	}
+	for name, change := range map[string]func(*account.User){
+		"disabled":   func(u *account.User) { u.DisabledAt = sessionAt },
+		"a program":  func(u *account.User) { u.Service = true },
+		"in another": func(u *account.User) { u.Org = "other" },
+	} {
+		t.Run("none for a user who is "+name, func(t *testing.T) {
+			u := ann
+			change(&u)
+			if _, _, err := account.NewSignInLink(browser(sessionAt), &u); !errors.Is(err, account.ErrUserNotFound) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package billing_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+func TestReturnAddresses(t *testing.T) {
+	live := billing.ReturnPolicy{Origins: []string{"https://app.example.com", "http://localhost:3000"}}
+	sandbox := billing.ReturnPolicy{Loopback: true}
+	for address, want := range map[string][2]string{ // the codes for each policy
+		"https://app.example.com":             {"", "not_allowed_value"},
+		"https://app.example.com/a?b=c#d":     {"", "not_allowed_value"},
+		"https://app.example.com:8443/":       {"not_allowed_value", "not_allowed_value"},
+		"https://app.example.com.evil.com/":   {"not_allowed_value", "not_allowed_value"},
+		"http://app.example.com/":             {"invalid_format", "invalid_format"},
+		"https://ann@app.example.com/":        {"invalid_format", "invalid_format"},
+		"http://localhost:3000/billing":       {"", ""},
+		"http://127.0.0.1:1":                  {"not_allowed_value", ""},
+		"https://[::1]/":                      {"not_allowed_value", ""},
+		"http://localhost.evil.com":           {"invalid_format", "invalid_format"},
+		"//app.example.com":                   {"invalid_format", "invalid_format"},
+		"javascript:alert(1)":                 {"invalid_format", "invalid_format"},
+		"https:app.example.com":               {"invalid_format", "invalid_format"},
+		"":                                    {"invalid_format", "invalid_format"},
+		"https://app.example.com\r\nX: y":     {"invalid_format", "invalid_format"},
+		"https://app.example.com\\@evil.com/": {"invalid_format", "invalid_format"},
+	} {
+		for i, policy := range []billing.ReturnPolicy{live, sandbox} {
+			var wrong fault.Fields
+			policy.Check(&wrong, "/url", address)
+			code := ""
+			if len(wrong) > 0 {
+				code = wrong[0].Code
+			}
+			if code != want[i] {
+				t.Errorf("%q by %+v: %q, want %q", address, policy, code, want[i])
+			}
+		}
+	}
+}
+
+func TestCheckouts(t *testing.T) {
+	c := customer()
+	start := func(plan billing.PlanID, quantity int) billing.CheckoutRequest {
+		return billing.CheckoutRequest{Plan: plan, Quantity: quantity, Key: "page"}
+	}
+	o, err := c.StartCheckout(owner, now, start("trial", 2), plans)
+	wantErr(t, err, nil)
+	if o.Plan.ID != "trial" || o.Quantity != 2 || o.TrialDays != 14 ||
+		recorded(&c.Log) != "subscription.checkout_started " {
+		t.Errorf("%+v, %s", o, recorded(&c.Log))
+	}
+	last := now.Add(24 * time.Hour)
+	if !c.MayCheckOut(last.Add(-1)) || c.MayCheckOut(last) || customer().MayCheckOut(now) {
+		t.Error(c.CheckoutUntil)
+	}
+	had := hadTrial(customer())
+	if o, err := had.StartCheckout(owner, now, start("trial", 1), plans); err != nil || o.TrialDays != 0 {
+		t.Errorf("a second trial: %+v, %v", o, err)
+	}
+	none := start("trial", 1)
+	none.NoTrial = true
+	if o, err := customer().StartCheckout(owner, now, none, plans); err != nil || o.TrialDays != 0 {
+		t.Errorf("without a trial: %+v, %v", o, err)
+	}
+	paused := customer()
+	paused.PausedAt = now
+	for name, tt := range map[string]struct {
+		c    *billing.Customer
+		plan billing.PlanID
+		err  error
+	}{
+		"a live subscription":        {subscribed("basic", billing.Active), "basic", billing.ErrSubscriptionExists},
+		"one that waits for payment": {subscribed("basic", billing.Incomplete), "basic", billing.ErrSubscriptionExists},
+		"an operation":               {pending(customer(), "other"), "basic", billing.ErrPending},
+		"paused payments":            {paused, "basic", billing.ErrPaused},
+		"an unknown plan":            {customer(), "other", billing.ErrPlanNotFound},
+		"an unavailable plan":        {customer(), "gone", billing.ErrPlanUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tt.c.StartCheckout(owner, now, start(tt.plan, 1), plans)
+			if wantErr(t, err, tt.err); tt.c.MayCheckOut(now) {
+				t.Error("it has begun")
+			}
+		})
+	}
+	_, err = customer().StartCheckout(member, now, start("basic", 1), plans)
+	wantErr(t, err, billing.ErrRoleRequired)
+}
+
+func TestOneCheckoutIsCreatedAtATime(t *testing.T) {
+	c := customer()
+	w := billing.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}
+	_, err := c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, nil)
+	w.Ended = c.CheckoutUntil
+	_, err = c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, billing.ErrPending)
+	_, err = c.Subscribe(owner, now, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Ended: w.Ended}, plans)
+	wantErr(t, err, billing.ErrPending)
+	wantErr(t, c.MayEndCheckouts(owner), billing.ErrPending)
+	c.CheckoutCreated(now.Add(-time.Second))
+	_, err = c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, billing.ErrPending) // an earlier call has ended, not this one
+	c.CheckoutCreated(now)
+	wantErr(t, c.MayEndCheckouts(owner), nil)
+	seen := w
+	seen.Ended = now
+	_, err = c.StartCheckout(owner, now, seen, plans)
+	wantErr(t, err, billing.ErrPending) // its page may be open
+	_, err = c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, nil)
+	later := owner
+	later.At = now.Add(15 * time.Second) // the call did not end
+	w.Ended = c.CheckoutUntil
+	_, err = c.StartCheckout(later, now, w, plans)
+	wantErr(t, err, nil)
+}
+
+func TestTrialsOfCheckouts(t *testing.T) {
+	begin := func() *billing.Customer {
+		c := customer()
+		_, err := c.StartCheckout(owner, now, billing.CheckoutRequest{Plan: "trial", Quantity: 1, Key: "page"}, plans)
+		wantErr(t, err, nil)
+		return c
+	}
+	c := begin()
+	if day := now.Add(24 * time.Hour); c.LapsedCheckoutTrial(day) || !c.LapsedCheckoutTrial(day.Add(25*time.Hour)) ||
+		c.OnCheckoutTrial() {
+		t.Errorf("%+v", c)
+	}
+	for _, key := range []string{"page", "page" + billing.CheckoutAgain} {
+		for _, refused := range []bool{false, true} {
+			c := begin()
+			c.Subscription = &billing.Subscription{ID: "sub_1", Plan: "trial", Status: billing.Trialing, Key: key}
+			if !c.OnCheckoutTrial() {
+				t.Fatal(key)
+			}
+			c.EndCheckoutTrial(owner, "another", refused)
+			c.EndCheckoutTrial(owner, "page", refused)
+			if c.OnCheckoutTrial() || (c.Subscription == nil) != refused ||
+				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") != refused {
+				t.Errorf("%v: %+v, %s", refused, c.Subscription, recorded(&c.Log))
+			}
+		}
+	}
+}

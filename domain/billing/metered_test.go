@@ -1,0 +1,109 @@
+package billing_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+var (
+	perMessage = &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}
+	messages   = billing.Plan{ID: "metered", Price: billing.Money{Amount: 900, Currency: "usd"},
+		Interval:      billing.Month,
+		IntervalCount: 1, PriceRef: "price_metered", Metered: perMessage}
+	meteredPro = billing.Plan{ID: "metered-pro", Price: billing.Money{Amount: 2900, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1, PriceRef: "price_metered_pro", Metered: perMessage}
+	byUsage = append(billing.Plans{messages, meteredPro}, plans...)
+)
+
+func TestUsageThatIsBilled(t *testing.T) {
+	for name, tt := range map[string]struct {
+		c       *billing.Customer
+		feature string
+		billed  bool
+	}{
+		"active":            {subscribed("metered", billing.Active), "messages", true},
+		"past due":          {subscribed("metered", billing.PastDue), "messages", true},
+		"on trial":          {subscribed("metered", billing.Trialing), "messages", false},
+		"incomplete":        {subscribed("metered", billing.Incomplete), "messages", false},
+		"another feature":   {subscribed("metered", billing.Active), "tokens", false},
+		"another plan":      {subscribed("basic", billing.Active), "messages", false},
+		"no plan any more":  {subscribed("other", billing.Active), "messages", false},
+		"no subscription":   {customer(), "messages", false},
+		"the plan with pro": {subscribed("metered-pro", billing.Active), "messages", true},
+	} {
+		if m := byUsage.Metering(tt.c.Subscription, tt.feature); (m != nil) != tt.billed {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if !byUsage.Reportable()["messages"] {
+		t.Error("a feature that is billed cannot be reported")
+	}
+}
+
+func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
+	for name, tt := range map[string]struct {
+		from, to billing.PlanID
+		status   billing.Status
+		waits    bool
+	}{
+		"the same price":        {"metered", "metered-pro", billing.Active, false},
+		"none instead":          {"metered", "pro", billing.Active, true},
+		"none before":           {"basic", "metered-pro", billing.Active, false},
+		"none, during a trial":  {"metered", "pro", billing.Trialing, false},
+		"a smaller amount, too": {"metered-pro", "metered", billing.Active, true},
+	} {
+		c := subscribed(tt.from, tt.status)
+		_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &tt.to}, byUsage)
+		if wantErr(t, err, nil); c.Pending.AtRenewal != tt.waits {
+			t.Errorf("%s: %+v", name, c.Pending)
+		}
+	}
+	yes := true
+	_, err := subscribed("metered", billing.Active).ChangeSubscription(owner, "k", nil, billing.Changes{Pause: &yes},
+		byUsage)
+	wantErr(t, err, fault.ErrInvalid)
+}
+
+func TestWhenUsageIsSent(t *testing.T) {
+	c := customer()
+	e := billing.UsageEvent{Customer: c.ID, At: now}
+	tried := e
+	tried.TriedAt = now
+	for name, tt := range map[string]struct {
+		e     billing.UsageEvent
+		after time.Duration
+		want  bool
+	}{
+		"at once":                         {e, 0, true},
+		"after 33 days":                   {e, 33 * 24 * time.Hour, true},
+		"after 34 days":                   {e, 34 * 24 * time.Hour, false},
+		"again within a day":              {tried, 22 * time.Hour, true},
+		"again after a day":               {tried, 23 * time.Hour, false},
+		"for a customer that was deleted": {billing.UsageEvent{Customer: "cus_old", At: now}, 0, false},
+	} {
+		if at := now.Add(tt.after); tt.e.Sendable(at, at, c) != tt.want {
+			t.Errorf("%s: %t", name, !tt.want)
+		}
+	}
+	c.LoseUsage(owner, &e)
+	if recorded(&c.Log) != "usage.not_billed " {
+		t.Error(recorded(&c.Log))
+	}
+}
+
+func TestAPreviewWithUsage(t *testing.T) {
+	p := billing.Preview{At: now, Metered: true, Next: billing.Money{Amount: 100, Currency: "usd"}}
+	q := p
+	q.Next.Amount = 300
+	o := billing.Offer{Preview: p}
+	wantErr(t, o.Costs(&q), nil)
+	q.Today.Amount = 1
+	wantErr(t, o.Costs(&q), billing.ErrPreviewOutdated)
+	o.Preview.Metered = false
+	q = o.Preview
+	q.Next.Amount = 300
+	wantErr(t, o.Costs(&q), billing.ErrPreviewOutdated)
+}

@@ -1,0 +1,42 @@
+package chat
+
+import (
+	"encoding/json"
+
+	"github.com/atrium-hq/atrium/domain/access"
+)
+
+// Summary is what a list shows of a template: everything but what only its editors see, which can be large.
+type Summary struct {
+	access.Resource
+	ID           ID
+	Name         string
+	Description  string
+	AvatarURL    string
+	Agents       []string // ids in the registry
+	Tools        []string // ids in the registry
+	Capabilities []string
+	Greeting     string
+	Starters     []string
+	Metadata     json.RawMessage
+	Status       Status
+	Workflows    []Workflow // oldest first
+	PromptGone   bool       // see Template
+}
+
+// Summary returns what a list shows of t.
+func (t *Template) Summary() Summary {
+	return Summary{
+		Resource: t.Resource, ID: t.ID, Name: t.Name, Description: t.Description, AvatarURL: t.AvatarURL,
+		Agents: ids(t.Agents), Tools: ids(t.Tools), Capabilities: t.Capabilities, Greeting: t.Greeting,
+		Starters: t.Starters, Metadata: t.Metadata, Status: t.Status, Workflows: t.Workflows, PromptGone: t.PromptGone,
+	}
+}
+
+func ids(list []Selected) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = s.ID
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package presence
+
+import "time"
+
+// MaxSkew is how far the clocks of two nodes may differ. A heartbeat that is later than now by more was recorded by a
+// clock that was wrong.
+const MaxSkew = 5 * time.Second
+
+// Shift moves the heartbeats of live devices by d, because the clock of the node that recorded them was corrected by d.
+// now is the corrected time; no heartbeat is later.
+func (r *Record) Shift(d time.Duration, now time.Time) {
+	was := now.Add(-d)
+	for i := range r.Devices {
+		if dev := &r.Devices[i]; was.Before(dev.ExpiresAt()) {
+			dev.SeenAt = shift(dev.SeenAt, d, now)
+		}
+	}
+	r.ActiveAt, r.SeenAt = shift(r.ActiveAt, d, now), shift(r.SeenAt, d, now)
+	r.Due = r.Next()
+}
+
+// shift moves t by d, at most to now. If the clock was ahead, times before now were not recorded by it.
+func shift(t time.Time, d time.Duration, now time.Time) time.Time {
+	if t.IsZero() || d < 0 && !t.After(now) {
+		return t
+	}
+	return earlier(t.Add(d), now)
+}
+
+// Rectify replaces the times of heartbeats that are later than now by more than MaxSkew: with those of known, which is
+// the same record elsewhere or nil, or else with now. Devices that a node with a wrong clock recorded would otherwise
+// stay live for as long as the clock was wrong.
+func (r *Record) Rectify(known *Record, now time.Time) {
+	latest := now.Add(MaxSkew)
+	rectify := func(t *time.Time, known time.Time) {
+		if t.After(latest) {
+			*t = now
+			if !known.IsZero() && !known.After(latest) {
+				*t = known
+			}
+		}
+	}
+	if known == nil || known.Generation != r.Generation {
+		known = &Record{}
+	}
+	for i := range r.Devices {
+		var seen time.Time
+		if at, ok := known.find(r.Devices[i].ID); ok {
+			seen = known.Devices[at].SeenAt
+		}
+		rectify(&r.Devices[i].SeenAt, seen)
+	}
+	rectify(&r.ActiveAt, known.ActiveAt)
+	rectify(&r.SeenAt, known.SeenAt)
+}

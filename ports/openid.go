@@ -1,0 +1,47 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// OpenIDClient signs people in at OpenID providers with a browser: the authorization code flow with PKCE (OpenID
+// Connect Core, section 3.1; RFC 7636). An issuer that it is given has a Client. It follows no redirect of a provider,
+// reads at most 1 MiB, and waits at most 5 seconds. account.ErrProviderFailed if a provider does not respond, or not as
+// it must; the error wraps the reason, which is only for the log.
+type OpenIDClient interface {
+	// Begin returns the address at the provider to which the browser is sent.
+	Begin(ctx context.Context, issuer identity.Issuer, r AuthorizationRequest) (address string, err error)
+
+	// Finish swaps the code that the browser brought back for an ID token, and returns its claims. The token is
+	// verified as Verifier.Verify does, for the client as its audience, and must have the nonce.
+	// account.ErrSignInState if the response names another issuer (RFC 9207).
+	Finish(ctx context.Context, issuer identity.Issuer, r AuthorizationResponse, now time.Time) (*account.Claims, error)
+
+	// Logout returns what a logout token says (OpenID Connect Back-Channel Logout 1.0, section 2.6) that one of
+	// issuers signed for its Client at most 5 minutes ago. account.ErrLogoutToken for any other token, and
+	// ErrUnavailable as Verifier.Verify.
+	Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Logout, error)
+}
+
+// AuthorizationRequest is what a browser takes to a provider.
+type AuthorizationRequest struct {
+	RedirectURI string
+	State       string
+	Nonce       string
+	Verifier    string // of PKCE; only its hash is sent
+}
+
+// AuthorizationResponse is what a browser brings back, with what it took along.
+type AuthorizationResponse struct {
+	RedirectURI string
+	Code        string
+	Issuer      string // the parameter iss; empty: none
+	Nonce       string
+	Verifier    string
+}

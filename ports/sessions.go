@@ -1,0 +1,50 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// Sessions stores the sessions of browsers, and the links that open them.
+type Sessions interface {
+	// Update loads a user of by's org with all memberships, and the user's sessions that are live at by's time, oldest
+	// first. It calls change, and saves the session that change opened, if any, and those that it ended or
+	// confirmed, all in one
+	// transaction. Concurrent calls for one user wait for each other. account.ErrUserNotFound if the org has no such
+	// user.
+	Update(ctx context.Context, by identity.Actor, user identity.UserID,
+		change func(p *account.Person, live []*account.Session) (opened *account.Session, err error)) error
+
+	// List lists a user's sessions that are live at now, newest first; only those that key opened unless it is empty.
+	List(ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time,
+		q page.Query) (account.SessionPage, error)
+
+	// Person returns the person that a cookie of org authenticates, also if the session has ended: the caller must
+	// check account.Principal.LiveSession and the proof. identity.ErrUnauthenticated if there is no such session. The
+	// result may be up to one second old, but never older than a change made through this adapter. It is shared and
+	// must not be changed.
+	Person(ctx context.Context, org identity.OrgID, cookie account.Hash) (*account.SessionPerson, error)
+
+	// Used records when sessions of org were last used, at most once a minute per session, as Keys.Used does.
+	Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error
+
+	// AddLink stores a sign-in link.
+	AddLink(ctx context.Context, l *account.SignInLink) error
+
+	// MailLink loads the person of by's org with an e-mail address, and when links were mailed to that mailbox within a
+	// day, oldest first. It calls change, and stores the link that change returns and that it is mailed now, in one
+	// transaction. Concurrent calls for one mailbox wait for each other. account.ErrUserNotFound if there is no such
+	// person.
+	MailLink(ctx context.Context, by identity.Actor, email string,
+		change func(u *account.User, mailed []time.Time) (*account.SignInLink, error)) error
+
+	// TakeLink returns a link of org and removes it, so that only one of several concurrent calls gets it.
+	// account.ErrLinkInvalid if there is none, or if it has expired at now.
+	TakeLink(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.SignInLink, error)
+}

@@ -1,0 +1,23 @@
+package ports
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// Trials remembers with what the workspaces of an org have begun trials at an account of a gateway.
+type Trials interface {
+	// Claim stores the marks of a trial of by's workspace, and returns those that another workspace has claimed
+	// before, which stay as they are. Of two concurrent transactions with the same mark, the second sees the
+	// first one's.
+	Claim(
+		ctx context.Context, by identity.Actor, account string, marks []billing.TrialMark,
+	) (taken []billing.TrialMark, err error)
+
+	// Release deletes the marks of by's workspace. Repeating it is not an error.
+	Release(ctx context.Context, by identity.Actor, account string) error
+}

@@ -1,0 +1,40 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// UsageOutbox stores usage events until the gateway has counted them.
+type UsageOutbox interface {
+	// QueueUsage stores an event of by's workspace, or adds its quantity to one of the same customer, feature and
+	// price that was not tried yet and happened at since or later.
+	QueueUsage(ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time) error
+
+	// QueuedUsage returns the oldest events of a workspace for an account, at most n.
+	QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]billing.UsageEvent, error)
+
+	// TryUsage stores that an event is tried at a time, and returns its quantity. tried is false if it was tried
+	// before, or does not exist.
+	TryUsage(
+		ctx context.Context, ws identity.WorkspaceID, id string, at time.Time,
+	) (quantity int64, tried bool, err error)
+
+	// RestoreUsage stores that an event was not tried.
+	RestoreUsage(ctx context.Context, ws identity.WorkspaceID, id string) error
+
+	// SentUsage deletes an event.
+	SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error
+}
+
+// GatewayMeters is the part of a Gateway for usage.
+type GatewayMeters interface {
+	// ReportUsage adds an event to what its customer has used of the metered price in the period that
+	// contains the event's time. Events with one ID count once, within a day.
+	ReportUsage(ctx context.Context, e billing.UsageEvent) error
+}

@@ -1,0 +1,106 @@
+package clients
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCommandsOfAServer uses the command line as a client of a URL, on a machine that has no data of its own.
+func TestCommandsOfAServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite)
+	home := t.TempDir()
+	keyFile := filepath.Join(home, "key.txt")
+	if err := os.WriteFile(keyFile, []byte(w.key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(stdin string, args ...string) (stdout, stderr string, code int) {
+		c := exec.Command(suite.Binary(t), args...)
+		var out, failed bytes.Buffer
+		c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &failed
+		c.Dir, c.Env = home, []string{"HOME=" + home}
+		if err := c.Run(); err != nil && c.ProcessState == nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String()+failed.String(), w.key) {
+			t.Errorf("atrium %v prints the key", args)
+		}
+		return out.String(), failed.String(), c.ProcessState.ExitCode()
+	}
+	must := func(args ...string) string {
+		t.Helper()
+		out, failed, code := run("", args...)
+		if code != 0 {
+			t.Fatalf("atrium %v ended with %d: %s", args, code, failed)
+		}
+		return out
+	}
+	refused := func(want string, args ...string) {
+		t.Helper()
+		if _, failed, code := run("", args...); code == 0 || !strings.Contains(failed, want) {
+			t.Errorf("atrium %v ended with %d: %s", args, code, failed)
+		}
+	}
+
+	refused("run atrium login", "whoami")
+	refused("there is no API key", "login", w.node.URL)
+	refused("unauthenticated", "login", w.node.URL, "--key-file", writeFile(t, "wrong"))
+	out, failed, code := run(w.key+"\n", "login", w.node.URL)
+	if code != 0 || !strings.Contains(out, "owner@example.com") {
+		t.Fatalf("login ended with %d: %s%s", code, out, failed)
+	}
+	info, err := os.Stat(filepath.Join(home, ".config", "atrium", "profiles.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the key: %v, %v", info, err)
+	}
+	must("login", w.node.URL, "--profile", "other", "--workspace", "default", "--key-file", keyFile)
+	if out := must("profiles"); !strings.Contains(out, "other\t"+w.node.URL+"\tdefault\tcurrent") {
+		t.Errorf("profiles prints %q", out)
+	}
+	if out := must("whoami", "--profile", "default"); out != "owner@example.com\tdefault\tdefault\towner\n" {
+		t.Errorf("whoami prints %q", out)
+	}
+
+	made := must("api", "post", "/api/prompt-templates", "--body", `{"name": "support/greeting"}`)
+	_, rest, _ := strings.Cut(made, `"id": "`)
+	id, _, _ := strings.Cut(rest, `"`)
+	must("api", "POST", "/api/prompt-templates/"+id+"/versions", "-d",
+		`{"text": "Hello {{customer}}: {{#items}}{{.}};{{/items}}"}`)
+	refused("prompt_version_not_found", "prompts", "get", "support/greeting")
+	must("api", "POST", "/api/prompt-templates/"+id+"/versions/v1/activate")
+	if out := must("prompts", "list", "--folder", "support"); out != "support/greeting\ttext\tv1\t"+id+"\n" {
+		t.Errorf("prompts list prints %q", out)
+	}
+	if out := must("prompts", "get", "support/greeting"); !strings.HasPrefix(out, "Hello {{customer}}") {
+		t.Errorf("prompts get prints %q", out)
+	}
+	if out := must("prompts", "render", "support/greeting", "-v", "customer=Ann", "-v", `items:=["a", "b"]`); out !=
+		"Hello Ann: a;b;\n" {
+		t.Errorf("prompts render prints %q", out)
+	}
+	refused("missing_variables", "prompts", "render", "support/greeting")
+	if out := must("prompts", "render", "support/greeting", "--partial"); !strings.Contains(out, "{{customer}}") {
+		t.Errorf("prompts render --partial prints %q", out)
+	}
+	if out := must("presence", "--status", "away", "--text", "Lunch"); !strings.Contains(out, "\taway\tLunch\n") {
+		t.Errorf("presence prints %q", out)
+	}
+	refused("revision_mismatch", "api", "PATCH", "/api/prompt-templates/"+id, "-d", `{"description": "x"}`, "-H",
+		`If-Match: "1-x"`)
+	refused("begins with /", "api", "GET", "//elsewhere/api/me")
+	must("logout", "--profile", "other")
+	refused("run atrium login", "whoami")
+}
+
+func writeFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,263 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	atrium "github.com/atrium-hq/atrium/clients/go"
+)
+
+// goDriver makes the calls of the Go client, whose methods it finds by their names.
+type goDriver struct {
+	client *atrium.Client
+
+	mu       sync.Mutex // a client asks for new versions of prompts in the background
+	attempts []attempt
+}
+
+func (d *goDriver) do(t *testing.T, c command, events func(name string)) result {
+	t.Helper()
+	d.taken()
+	r, err := d.done(t.Context(), c, events)
+	if err != nil {
+		r.Error = described(err)
+	}
+	r.Attempts = d.taken()
+	return r
+}
+
+// taken returns the attempts since it was last called.
+func (d *goDriver) taken() []attempt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	attempts := d.attempts
+	d.attempts = nil
+	return attempts
+}
+
+func (d *goDriver) done(ctx context.Context, c command, events func(name string)) (r result, err error) {
+	switch c.Do {
+	case "new":
+		return d.new(c.Settings)
+	case "call":
+		return d.call(ctx, c, events)
+	case "render":
+		version, err := promptVersion(c.Version)
+		if err != nil {
+			return r, err
+		}
+		rendered, err := atrium.Render(version, c.Values, atrium.RenderMode(c.Mode))
+		return result{Value: decoded(rendered)}, err
+	case "prompt":
+		return d.prompt(ctx, c)
+	case "webhook":
+		return d.webhook(c)
+	}
+	return r, fmt.Errorf("unknown command %s", c.Do)
+}
+
+func (d *goDriver) new(s *settings) (r result, err error) {
+	d.client, err = atrium.New(s.Base, s.Token, atrium.WithWorkspace(s.Workspace), atrium.WithMaxRetries(s.MaxRetries),
+		atrium.WithTimeout(time.Duration(s.TimeoutMS)*time.Millisecond), atrium.WithObserver(d.observe))
+	return result{Text: fmt.Sprintf("%v %+v %#v %s", d.client, d.client, d.client, d.client)}, err
+}
+
+func (d *goDriver) observe(a *atrium.Attempt) func(*atrium.Outcome) {
+	a.Headers.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	return func(o *atrium.Outcome) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.attempts = append(d.attempts, attempt{a.Call, a.Number, o.Status, o.RetryIn > 0})
+	}
+}
+
+func (d *goDriver) prompt(ctx context.Context, c command) (r result, err error) {
+	o := atrium.PromptOptions{Ref: c.Prompt.Ref, TTL: seconds(c.Prompt.TTL), MaxStale: seconds(c.Prompt.MaxStale)}
+	if c.Prompt.Fallback != "" {
+		o.Fallback = atrium.TextFallback(c.Prompt.Fallback)
+	}
+	p, err := d.client.Prompts.Get(ctx, c.Name, o)
+	if err != nil {
+		return r, err
+	}
+	rendered, err := p.Render(c.Values)
+	if err != nil {
+		return r, err
+	}
+	return result{Value: object{"is_fallback": p.IsFallback, "text": rendered.Text, "failed": p.Err != nil}}, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (d *goDriver) webhook(c command) (r result, err error) {
+	header := http.Header{}
+	for name, value := range c.Headers {
+		header.Set(name, value)
+	}
+	if err := atrium.VerifyWebhookAt([]byte(c.Text), header, time.Unix(c.Now, 0), c.Secrets...); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal([]byte(c.Text), &r.Value)
+}
+
+// call finds a method by its name, and gives it the arguments of c.
+func (d *goDriver) call(ctx context.Context, c command, events func(name string)) (r result, err error) {
+	v := reflect.ValueOf(d.client)
+	parts := strings.Split(c.Name, ".")
+	for _, part := range parts[:len(parts)-1] {
+		v = v.Elem().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, part) })
+	}
+	method := methodNamed(v, parts[len(parts)-1])
+	if page := methodNamed(v, parts[len(parts)-1]+"Page"); page.IsValid() && !c.Options.All {
+		method = page
+	}
+	if !method.IsValid() {
+		return r, fmt.Errorf("there is no method for %s", c.Name)
+	}
+	var response atrium.Response
+	args, err := arguments(ctx, method.Type(), c)
+	if err != nil {
+		return r, err
+	}
+	options := []atrium.Option{atrium.Into(&response)}
+	for value, option := range map[string]func(string) atrium.Option{c.Options.IfMatch: atrium.IfMatch,
+		c.Options.IfNoneMatch: atrium.IfNoneMatch, c.Options.IdempotencyKey: atrium.IdempotencyKey} {
+		if value != "" {
+			options = append(options, option(value))
+		}
+	}
+	for _, o := range options {
+		args = append(args, reflect.ValueOf(o))
+	}
+	results := method.Call(args)
+	last := results[len(results)-1]
+	if last.Kind() == reflect.Func {
+		return d.iterate(last, c, events)
+	}
+	if !last.IsNil() {
+		return r, last.Interface().(error)
+	}
+	r = result{ETag: response.ETag, Replayed: response.Replayed}
+	if len(results) == 2 {
+		r.Value = decoded(results[0].Interface())
+	}
+	return r, nil
+}
+
+func methodNamed(v reflect.Value, name string) reflect.Value {
+	for i := range v.NumMethod() {
+		if strings.EqualFold(v.Type().Method(i).Name, name) {
+			return v.Method(i)
+		}
+	}
+	return reflect.Value{}
+}
+
+// arguments returns the arguments of a method before its options.
+func arguments(ctx context.Context, method reflect.Type, c command) ([]reflect.Value, error) {
+	args := []reflect.Value{reflect.ValueOf(ctx)}
+	for _, a := range c.Args {
+		args = append(args, reflect.ValueOf(a))
+	}
+	for i := len(args); i < method.NumIn()-1; i++ {
+		value := reflect.New(method.In(i))
+		if strings.HasSuffix(method.In(i).Name(), "Query") {
+			if err := fillQuery(value.Elem(), c.Query); err != nil {
+				return nil, err
+			}
+		} else if text, err := json.Marshal(c.Body); err != nil {
+			return nil, err
+		} else if err := json.Unmarshal(text, value.Interface()); err != nil {
+			return nil, err
+		}
+		args = append(args, value.Elem())
+	}
+	return args, nil
+}
+
+func fillQuery(v reflect.Value, query object) error {
+	for name, value := range query {
+		field := v.FieldByNameFunc(func(n string) bool {
+			return strings.EqualFold(n, strings.ReplaceAll(name, "_", ""))
+		})
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, field.Addr().Interface()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// iterate reads the items of a list, or as many events of a stream as c says.
+func (d *goDriver) iterate(sequence reflect.Value, c command, events func(name string)) (r result, err error) {
+	items := []any{}
+	for item, failed := range sequence.Seq2() {
+		if !failed.IsNil() {
+			return r, failed.Interface().(error)
+		}
+		if c.Options.Count == 0 {
+			items = append(items, decoded(item.Interface()))
+			continue
+		}
+		name := item.FieldByName("Name").String()
+		items = append(items, name)
+		if events != nil {
+			events(name)
+		}
+		if len(items) >= c.Options.Count {
+			break
+		}
+	}
+	return result{Value: items}, nil
+}
+
+// decoded returns what a client in another language would have printed.
+func decoded(v any) (value any) {
+	text, err := json.Marshal(v)
+	if err != nil || json.Unmarshal(text, &value) != nil {
+		return nil
+	}
+	return value
+}
+
+func promptVersion(version object) (*atrium.PromptVersion, error) {
+	text, err := json.Marshal(version)
+	if err != nil {
+		return nil, err
+	}
+	var v atrium.PromptVersion
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	return &v, decoder.Decode(&v)
+}
+
+func described(err error) *failure {
+	f := &failure{Kind: "other", Text: fmt.Sprintf("%v %+v %#v", err, err, err)}
+	if failed, ok := errors.AsType[*atrium.Error](err); ok {
+		f.Kind, f.Code, f.Status = "api", failed.Code, failed.Status
+		f.RetryAfter, f.RequestID = failed.RetryAfter.Seconds(), failed.RequestID
+		if !errors.Is(err, atrium.Code(failed.Code)) {
+			f.Kind = "an error that errors.Is does not find"
+		}
+	} else if _, ok := errors.AsType[*atrium.ConnectionError](err); ok {
+		f.Kind = "connection"
+	} else if failed, ok := errors.AsType[*atrium.RenderError](err); ok {
+		f.Kind, f.Code = "render", string(failed.Code)
+	} else if errors.Is(err, atrium.ErrNotModified) {
+		f.Kind = "not_modified"
+	} else if errors.Is(err, atrium.ErrWebhook) {
+		f.Kind = "webhook"
+	}
+	return f
+}

@@ -1,0 +1,106 @@
+"""Makes the calls that a test asks for: one JSON command a line, one JSON result a line. python3 driver.py FOLDER"""
+
+import json
+import re
+import sys
+import traceback
+
+sys.path.insert(0, sys.argv[1])
+
+import atrium  # noqa: E402
+
+client = None
+attempts = []
+
+
+def output(result):
+    sys.stdout.write(json.dumps(result) + "\n")
+    sys.stdout.flush()
+
+
+def described(e):
+    kinds = (
+        (atrium.AtriumError, "api"),
+        (atrium.AtriumConnectionError, "connection"),
+        (atrium.NotModified, "not_modified"),
+        (atrium.RenderError, "render"),
+        (atrium.WebhookError, "webhook"),
+    )
+    return {
+        "kind": next((name for kind, name in kinds if isinstance(e, kind)), "other"),
+        "code": getattr(e, "code", "") or "",
+        "status": getattr(e, "status", 0),
+        "retry_after": getattr(e, "retry_after", 0) or 0,
+        "request_id": getattr(e, "request_id", ""),
+        "text": repr(e) + "".join(traceback.format_exception(e)) + repr(vars(e)),
+    }
+
+
+def observe(attempt):
+    attempt.headers["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    def done(o):
+        again = o.retry_in is not None
+        attempts.append({"number": attempt.number, "status": o.status, "again": again, "name": attempt.call})
+
+    return done
+
+
+def new(settings, **_):
+    global client
+    client = atrium.Atrium(
+        settings["base"],
+        settings.get("token"),
+        workspace=settings.get("workspace"),
+        max_retries=settings.get("max_retries", 2),
+        timeout=settings.get("timeout_ms", 30000) / 1000,
+        observe=observe,
+    )
+    return {"text": repr(client) + str(client)}
+
+
+def call(name, args=(), body=None, query=None, has_body=False, options=None, **_):
+    options = options or {}
+    target = client
+    for part in name.split("."):
+        target = getattr(target, re.sub("([A-Z])", lambda m: "_" + m[1].lower(), part))
+    given = list(args)
+    if has_body and body is not None:
+        given.append(body)
+    info = atrium.ResponseInfo()
+    known = ("if_match", "if_none_match", "idempotency_key", "workspace")
+    called = target(*given, **(query or {}), **{k: options[k] for k in known if options.get(k)}, into=info)
+    if options.get("count"):
+        names = []
+        for event in called:
+            output({"event": {"name": event.name, "data": event.data}})
+            names.append(event.name)
+            if len(names) >= options["count"]:
+                break
+        return {"value": names}
+    if isinstance(called, atrium.Pages):
+        called = list(called) if options.get("all") else called.page()
+    return {"value": called, "etag": info.etag, "replayed": info.replayed}
+
+
+def render(version, values=None, mode="strict", **_):
+    return {"value": atrium.render(version, values, mode)}
+
+
+def prompt(name, prompt=None, values=None, **_):
+    p = client.prompts.get(name, **(prompt or {}))
+    return {"value": {"is_fallback": p.is_fallback, "text": p.render(values).get("text"), "failed": p.error is not None}}
+
+
+def webhook(text, headers, secrets, now, **_):
+    return {"value": atrium.verify_webhook(text, headers, secrets, now=now)}
+
+
+for line in sys.stdin:
+    command = json.loads(line)
+    attempts.clear()
+    try:
+        result = globals()[command.pop("do")](**command)
+        output({**result, "attempts": attempts})
+    except Exception as e:
+        output({"error": described(e), "attempts": attempts})

@@ -1,0 +1,206 @@
+package contract
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// published is a template with a value in every field that visitors see.
+func published(t testing.TB, a Adapter, by identity.Actor) *chat.Template {
+	t.Helper()
+	return fixture.Chat(t, a.Stores, by, wholeChat())
+}
+
+func embedVisits(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, wholeEmbed())
+	ways := map[string]func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error){
+		"BySecret": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+			return a.Embeds.BySecret(ctx, org, token.Hash)
+		},
+		"ByID": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+			return a.Embeds.ByID(ctx, org, token.ID)
+		},
+	}
+	gone := func(t *testing.T, token *chat.EmbedToken) {
+		t.Helper()
+		for name, find := range ways {
+			if _, err := find(team.Org, token); !errors.Is(err, chat.ErrEmbedTokenInvalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for name, find := range ways {
+		t.Run(name+" returns the token and what visitors see, even if it is disabled", func(t *testing.T) {
+			e, err := find(team.Org, token)
+			must(t, err)
+			same(t, "token", &e.Token, token)
+			same(t, "template", e.Template, chat.Embedded{
+				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
+				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting,
+				Starters: template.Starters, Tools: []string{"search", "tickets"},
+			})
+		})
+		t.Run(name+" finds nothing in another org", func(t *testing.T) {
+			_, err := find(a.Orgs[1], token)
+			wantErr(t, err, chat.ErrEmbedTokenInvalid)
+		})
+	}
+	t.Run("an unknown or empty secret finds no token", func(t *testing.T) {
+		for _, h := range []secret.Hash{{}, secret.NewToken(chat.EmbedSecretPrefix).Hash()} {
+			_, err := a.Embeds.BySecret(ctx, team.Org, h)
+			wantErr(t, err, chat.ErrEmbedTokenInvalid)
+		}
+	})
+	t.Run("the secret before the last rotation is found, the one before that is not", func(t *testing.T) {
+		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		hashes := []secret.Hash{rotated.Hash}
+		for range 2 {
+			changeEmbed(t, a.Stores, team.Member, rotated, func(of *chat.Template, found *chat.EmbedToken) error {
+				_, err := of.RotateEmbedToken(team.Member, nil, found, time.Hour)
+				hashes = append(hashes, found.Hash)
+				return err
+			})
+		}
+		latest := hashes[len(hashes)-1]
+		e, err := a.Embeds.BySecret(ctx, team.Org, latest)
+		must(t, err)
+		before, err := a.Embeds.BySecret(ctx, team.Org, e.Token.Previous)
+		must(t, err)
+		same(t, "token", before, e)
+		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
+		wantErr(t, err, chat.ErrEmbedTokenInvalid)
+	})
+	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
+		doomed := published(t, a, team.Member)
+		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, chat.EmbedChanges{})
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
+			func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+		gone(t, token)
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
+			func(c *chat.Template) error { return c.Restore(team.Member) })
+		_, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		must(t, err)
+	})
+	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
+		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, chat.EmbedChanges{})
+		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
+		must(t, err)
+		gone(t, token)
+		if known, err := a.Embeds.Expected(ctx, team.Org, "https://www.example.com", fixture.At); err != nil || !known {
+			t.Error("another workspace's token went with it", err)
+		}
+	})
+	t.Run("another process sees a change at once", func(t *testing.T) {
+		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
+		must(t, err)
+		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
+			return of.ChangeEmbedToken(team.Member, nil, found, chat.EmbedChanges{Enabled: new(false)})
+		})
+		e, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
+		must(t, err)
+		if e.Token.Enabled {
+			t.Error("it is enabled there")
+		}
+	})
+}
+
+func embedExpected(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{
+		Origins:   &[]string{"https://expected.example", "https://*.shop.example", "http://localhost:*"},
+		ExpiresAt: new(fixture.At.Add(time.Hour)),
+	})
+	mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{Origins: &[]string{"https://expected.example"},
+		Enabled: new(false)})
+	expected := func(org identity.OrgID, at time.Time) (which []chat.Origin) {
+		t.Helper()
+		for _, origin := range []chat.Origin{"https://expected.example", "https://a.shop.example",
+			"http://localhost:3000", "https://evil.example", "https://a.b.shop.example", "https://shop.example",
+			chat.NoOrigin, chat.OpaqueOrigin, chat.ForeignOrigin} {
+			ok, err := a.Embeds.Expected(ctx, org, origin, at)
+			must(t, err)
+			if ok {
+				which = append(which, origin)
+			}
+		}
+		return which
+	}
+	is := func(what string, got []chat.Origin, want ...chat.Origin) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	is("at first", expected(team.Org, fixture.At), "https://expected.example", "https://a.shop.example",
+		"http://localhost:3000")
+	is("in another org", expected(a.Orgs[0], fixture.At))
+	is("after its end", expected(team.Org, fixture.At.Add(time.Hour)))
+	change := func(c chat.EmbedChanges) {
+		t.Helper()
+		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
+			return of.ChangeEmbedToken(team.Member, nil, found, c)
+		})
+	}
+	change(chat.EmbedChanges{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
+	is("with other origins", expected(team.Org, fixture.At), "https://evil.example", chat.OpaqueOrigin)
+	change(chat.EmbedChanges{Enabled: new(false)})
+	is("disabled", expected(team.Org, fixture.At))
+	change(chat.EmbedChanges{Enabled: new(true)})
+	is("enabled again", expected(team.Org, fixture.At), "https://evil.example", chat.OpaqueOrigin)
+	changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
+		return of.DeleteEmbedToken(team.Member, nil, found)
+	})
+	is("deleted", expected(team.Org, fixture.At))
+}
+
+func embedUsed(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, chat.EmbedChanges{})
+	used := func(org identity.OrgID, origin chat.Origin, after time.Duration) chat.EmbedToken {
+		t.Helper()
+		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
+		e, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		must(t, err)
+		return e.Token
+	}
+	for _, tt := range []struct {
+		what   string
+		org    identity.OrgID
+		origin chat.Origin
+		after  time.Duration
+		noted  time.Duration
+		from   chat.Origin
+	}{
+		{"the first time", team.Org, "https://a.example", time.Hour, time.Hour, "https://a.example"},
+		{"again within a minute", team.Org, "https://b.example", time.Hour + time.Minute, time.Hour,
+			"https://a.example"},
+		{"by another org", a.Orgs[1], "https://b.example", 2 * time.Hour, time.Hour, "https://a.example"},
+		{"a minute later", team.Org, "https://b.example", time.Hour + time.Minute + time.Microsecond,
+			time.Hour + time.Minute + time.Microsecond, "https://b.example"},
+		{"without an origin", team.Org, chat.NoOrigin, 3 * time.Hour, 3 * time.Hour, chat.NoOrigin},
+	} {
+		if got := used(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) ||
+			got.LastUsedOrigin != tt.from || got.Revision != 1 {
+			t.Errorf("%s: %s from %q, revision %d", tt.what, got.LastUsedAt, got.LastUsedOrigin, got.Revision)
+		}
+	}
+	same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(token.ID))),
+		[]string{"embed_token.created"})
+}

@@ -1,0 +1,111 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// described are details with every field.
+func described() billing.Details {
+	return billing.Details{
+		Name: "Acme GmbH", Email: "bills@example.com", Workspace: "wsp_1",
+		Address: billing.Address{
+			Line1: "Am Markt 1", Line2: "2. Stock", City: "Köln", PostalCode: "50667", State: "NW", Country: "DE",
+		},
+		TaxIDs: []billing.TaxID{{Type: "eu_vat", Value: "DE123456789"}, {Type: "gb_vat", Value: "GB123456789"}},
+	}
+}
+
+// billedTo fails t unless the newest invoice of a customer shows d.
+func (g GatewayStage) billedTo(t *testing.T, c billing.CustomerID, d billing.Details) {
+	t.Helper()
+	all, err := g.Invoices(t.Context(), c)
+	must(t, err)
+	d.Workspace, d.Taxed = "", false
+	if len(all) == 0 || all[0].BilledTo == nil {
+		t.Fatalf("no invoice shows its recipient: %+v", all)
+	}
+	if diff := cmp.Diff(d, *all[0].BilledTo); diff != "" {
+		t.Errorf("billed to (-want +got):\n%s", diff)
+	}
+}
+
+func gatewayDetails(t *testing.T, g GatewayStage) {
+	ctx, c, d, k := t.Context(), g.customer(t, "4242"), described(), key()
+	must(t, g.UpdateCustomer(ctx, k, c, d))
+	must(t, g.UpdateCustomer(ctx, k, c, d))
+	must(t, g.UpdateCustomer(ctx, key(), c, d))
+	_, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	g.billedTo(t, c, d)
+	next := d
+	next.Name, next.Address = "Acme Ltd", billing.Address{Country: "GB"}
+	next.TaxIDs = []billing.TaxID{{Type: "gb_vat", Value: "GB123456789"}, {Type: "us_ein", Value: "12-3456789"}}
+	g.Lose(1)
+	k = key()
+	if err := g.UpdateCustomer(ctx, k, c, next); err != nil {
+		if !billing.OutcomeUnknown(err) {
+			t.Fatal(err)
+		}
+		must(t, g.UpdateCustomer(ctx, k, c, next))
+	}
+	g.billedTo(t, c, d) // an invoice that is final does not change
+	g.Advance(t, 32*24*time.Hour)
+	g.billedTo(t, c, next)
+
+	wrong := d
+	wrong.TaxIDs = []billing.TaxID{{Type: "br_cnpj", Value: "01.234.456/5432-10"}, {Type: "eu_vat", Value: "nonsense"}}
+	wantErr(t, g.UpdateCustomer(ctx, key(), c, wrong), billing.ErrTaxIDInvalid)
+	g.Advance(t, 32*24*time.Hour)
+	g.billedTo(t, c, next)
+
+	must(t, g.UpdateCustomer(ctx, key(), c, billing.Details{Name: "Acme"}))
+	g.Advance(t, 32*24*time.Hour)
+	g.billedTo(t, c, billing.Details{Name: "Acme"})
+	if err := g.UpdateCustomer(ctx, key(), "cus_nobody", d); err == nil || billing.OutcomeUnknown(err) {
+		t.Errorf("a customer that does not exist: %v", err)
+	}
+}
+
+func gatewayTaxes(t *testing.T, g GatewayStage) {
+	ctx, c, d := t.Context(), g.customer(t, "4242"), described()
+	order := g.order(0)
+	order.AutomaticTax = true
+	_, err := g.Subscribe(ctx, key(), c, order)
+	wantErr(t, err, billing.ErrAddressInvalid)
+	if g.only(t, c) != nil {
+		t.Fatal("there is a subscription without an address")
+	}
+	d.TaxIDs, d.Taxed, d.Address = nil, true, billing.Address{Country: "US"}
+	wantErr(t, g.UpdateCustomer(ctx, key(), c, d), billing.ErrAddressInvalid)
+	d.Address = described().Address
+	must(t, g.UpdateCustomer(ctx, key(), c, d))
+	_, err = g.Subscribe(ctx, key(), c, order)
+	must(t, err)
+	all, err := g.Invoices(ctx, c)
+	must(t, err)
+	i := all[0]
+	if i.Tax <= 0 || i.Subtotal+i.Tax != i.Total || i.AmountPaid != i.Total || i.Subtotal != g.Plans[0].Price.Amount*2 {
+		t.Errorf("%+v", i)
+	}
+	g.Advance(t, 32*24*time.Hour)
+	if all, err = g.Invoices(ctx, c); err != nil || len(all) != 2 || all[0].Tax != i.Tax || all[0].Total != i.Total {
+		t.Errorf("at renewal: %+v, %v", all, err)
+	}
+}
+
+func gatewayFingerprints(t *testing.T, g GatewayStage) {
+	fingerprint := func(last4 string) string {
+		w, err := g.Wallet(t.Context(), g.customer(t, last4))
+		must(t, err)
+		return w.Methods[0].Fingerprint
+	}
+	one, again, other := fingerprint("4242"), fingerprint("4242"), fingerprint("4444")
+	if one == "" || one != again || one == other {
+		t.Errorf("the fingerprints are %q and %q, and %q of another card", one, again, other)
+	}
+}

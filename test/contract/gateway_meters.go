@@ -1,0 +1,145 @@
+package contract
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// used returns an event for usage of the metered plan, which is the last one.
+func (g GatewayStage) used(c billing.CustomerID, quantity int64, at time.Time) billing.UsageEvent {
+	m := g.Plans[len(g.Plans)-1].Metered
+	return billing.UsageEvent{
+		ID: key(), Customer: c, Feature: m.Feature, PriceRef: m.PriceRef, Quantity: quantity, At: at,
+	}
+}
+
+func gatewayMeters(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	plan := g.Plans[len(g.Plans)-1]
+	m := plan.Metered
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, billing.Order{Plan: plan, Quantity: 2})
+	must(t, err)
+	if h.Plan != plan.ID || h.Quantity != 2 || h.PriceRef != plan.PriceRef {
+		t.Fatalf("%+v", h)
+	}
+	price := 2 * plan.Price.Amount
+	if sum, _ := g.paid(t, c); sum != price {
+		t.Errorf("paid %d, want %d", sum, price)
+	}
+	e := g.used(c, 30, h.PeriodStart.Add(time.Second))
+	for range 2 { // counts once
+		must(t, g.ReportUsage(ctx, e))
+	}
+	g.Lose(1)
+	lost := g.used(c, 12, h.PeriodStart.Add(2*time.Second))
+	if err := g.ReportUsage(ctx, lost); !billing.OutcomeUnknown(err) {
+		t.Fatalf("error = %v, want one that leaves the outcome open", err)
+	}
+	must(t, g.ReportUsage(ctx, lost))
+	h = g.afterRenewal(t, c, h)
+	if sum, _ := g.paid(t, c); sum != 2*price+42*m.Amount {
+		t.Errorf("paid %d, want %d", sum, 2*price+42*m.Amount)
+	}
+	i := g.newest(t, c, billing.Paid)
+	usage := slices.IndexFunc(i.Lines,
+		func(l billing.InvoiceLine) bool { return l.Quantity == 42 && l.Amount == 42*m.Amount })
+	if usage < 0 || len(i.Lines) != 2 {
+		t.Errorf("lines: %+v", i.Lines)
+	}
+	t.Run("the next period begins with no usage", func(t *testing.T) {
+		h = g.afterRenewal(t, c, h)
+		if sum, _ := g.paid(t, c); sum != 3*price+42*m.Amount {
+			t.Errorf("paid %d, want %d", sum, 3*price+42*m.Amount)
+		}
+	})
+	t.Run("a preview of its renewal includes what was used so far", func(t *testing.T) {
+		must(t, g.ReportUsage(ctx, g.used(c, 5, h.PeriodStart.Add(time.Second))))
+		more := billing.Amendment{Plan: plan, Quantity: 3, Resell: true}
+		p, h := g.priced(t, c, h, more)
+		if p.Next.Amount != 3*plan.Price.Amount+5*m.Amount {
+			t.Errorf("%+v", p)
+		}
+		g.renewed(t, c, h, p)
+	})
+	t.Run("a plan without a metered price replaces it at the renewal", func(t *testing.T) {
+		h := *g.only(t, c)
+		must(t, g.ReportUsage(ctx, g.used(c, 7, h.PeriodStart.Add(time.Second))))
+		before, _ := g.paid(t, c)
+		to := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true}
+		changed, err := g.Amend(ctx, key(), c, h.ID, to)
+		must(t, err)
+		if p := changed.Pending; p == nil || p.Plan != g.Plans[1].ID || p.Quantity != 2 {
+			t.Errorf("%+v", changed)
+		}
+		if h = g.afterRenewal(t, c, changed); h.PriceRef != g.Plans[1].PriceRef {
+			t.Errorf("%+v", h)
+		}
+		after, _ := g.paid(t, c)
+		same(t, "paid", after-before, 2*g.Plans[1].Price.Amount+7*m.Amount)
+	})
+	t.Run("and the other way round, at once", func(t *testing.T) {
+		h := *g.only(t, c)
+		changed, err := g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: plan, Quantity: 9, Resell: true})
+		must(t, err)
+		if changed.PriceRef != plan.PriceRef || changed.Plan != plan.ID || changed.Quantity != 9 {
+			t.Errorf("%+v", changed)
+		}
+	})
+	for name, wrong := range map[string]billing.UsageEvent{
+		"too old":               g.used(c, 1, time.Now().AddDate(-1, 0, 0)),
+		"from another customer": g.used("cus_other", 1, time.Now()),
+	} {
+		if err := g.ReportUsage(ctx, wrong); err == nil || billing.OutcomeUnknown(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func gatewayMeteredEnds(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	plan := g.Plans[len(g.Plans)-1]
+	yes := true
+	for name, end := range map[string]func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription){
+		"at once": func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+			g.Advance(t, time.Minute)
+			must(t, g.Cancel(ctx, key(), c, h.ID, billing.Cancellation{}))
+		},
+		"with its period": func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+			_, err := g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+			must(t, err)
+			g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := g.customer(t, "4242")
+			o := g.promoted(t, c, len(g.Plans)-1, "TENOFF")
+			o.Promotion = nil
+			h, err := g.Subscribe(ctx, key(), c, o)
+			must(t, err)
+			must(t, g.ReportUsage(ctx, g.used(c, 11, h.PeriodStart.Add(time.Second))))
+			end(t, c, h)
+			if g.only(t, c) != nil {
+				t.Fatal("it lives")
+			}
+			sum, _ := g.paid(t, c)
+			same(t, "paid", sum, 2*plan.Price.Amount+11*plan.Metered.Amount)
+		})
+	}
+	t.Run("a discount reduces what was used, and a trial is free", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		o := g.promoted(t, c, len(g.Plans)-1, "TENOFF")
+		o.TrialDays = 14
+		h, err := g.Subscribe(ctx, key(), c, o)
+		must(t, err)
+		must(t, g.ReportUsage(ctx, g.used(c, 50, h.PeriodStart.Add(time.Second))))
+		h = g.afterRenewal(t, c, h)
+		must(t, g.ReportUsage(ctx, g.used(c, 20, h.PeriodStart.Add(time.Second))))
+		g.afterRenewal(t, c, h)
+		sum, _ := g.paid(t, c)
+		same(t, "paid", sum, (4*plan.Price.Amount+20*plan.Metered.Amount)*9/10)
+	})
+}

@@ -1,0 +1,116 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func (g GatewayStage) pause(
+	t *testing.T, c billing.CustomerID, h billing.GatewaySubscription, pause bool,
+) (billing.GatewaySubscription, error) {
+	t.Helper()
+	return g.Amend(t.Context(), key(), c, h.ID, billing.Amendment{Pause: &pause, PaidUntil: h.PaidUntil})
+}
+
+func gatewayPauses(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	price := 2 * g.Plans[0].Price.Amount
+	paused := func(t *testing.T) (billing.CustomerID, billing.GatewaySubscription) {
+		t.Helper()
+		c := g.customer(t, "4242")
+		was, err := g.Subscribe(ctx, key(), c, g.order(0))
+		must(t, err)
+		_, err = g.Amend(ctx, key(), c, was.ID, g.less(1))
+		must(t, err)
+		h, err := g.pause(t, c, was, true)
+		must(t, err)
+		same(t, "as it is read", *g.only(t, c), h)
+		if !h.Paused || h.Status != billing.Active || !h.PaidUntil.Equal(was.PeriodEnd) || h.Pending != nil {
+			t.Fatalf("%+v", h)
+		}
+		return c, h
+	}
+	t.Run("nothing is charged before what was paid has ended", func(t *testing.T) {
+		c, h := paused(t)
+		g.Advance(t, 10*24*time.Hour)
+		now, err := g.pause(t, c, h, false)
+		must(t, err)
+		if now.Paused || !now.PaidUntil.IsZero() || !now.PeriodEnd.Equal(h.PeriodEnd) {
+			t.Errorf("%+v", now)
+		}
+		g.afterRenewal(t, c, now)
+		if sum, _ := g.paid(t, c); sum != 2*price {
+			t.Errorf("paid %d", sum)
+		}
+	})
+	t.Run("its periods cost nothing, and to resume starts another one", func(t *testing.T) {
+		c, h := paused(t)
+		rests := g.afterRenewal(t, c, h)
+		rests = g.afterRenewal(t, c, rests)
+		if !rests.Paused || rests.Status != billing.Active || !rests.PaidUntil.Equal(h.PeriodEnd) {
+			t.Fatalf("%+v", rests)
+		}
+		g.Advance(t, 5*24*time.Hour)
+		if sum, _ := g.paid(t, c); sum != price {
+			t.Errorf("paid %d while it rests", sum)
+		}
+		now, err := g.pause(t, c, rests, false)
+		must(t, err)
+		if now.Paused || !now.PeriodStart.After(rests.PeriodStart.AddDate(0, 0, 4)) {
+			t.Errorf("%+v", now)
+		}
+		if sum, _ := g.paid(t, c); sum != 2*price {
+			t.Errorf("paid %d", sum)
+		}
+		g.afterRenewal(t, c, now)
+		if sum, _ := g.paid(t, c); sum != 3*price {
+			t.Errorf("paid %d", sum)
+		}
+	})
+	t.Run("a card that cannot be charged leaves it paused", func(t *testing.T) {
+		for last4, code := range map[string]string{"0341": "generic_decline", "3155": "authentication_required"} {
+			c, h := paused(t)
+			rests := g.afterRenewal(t, c, h)
+			must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, last4)))
+			_, err := g.pause(t, c, rests, false)
+			wantDecline(t, err, code)
+			same(t, "the subscription", *g.only(t, c), rests)
+		}
+	})
+	t.Run("a preview", func(t *testing.T) {
+		c, h := paused(t)
+		yes := true
+		p, err := g.Preview(ctx, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes, ProrateAt: h.PeriodStart})
+		must(t, err)
+		if p.Today.Amount != 0 || p.Next.Amount != 0 || !p.NextAt.IsZero() {
+			t.Errorf("%+v", p)
+		}
+	})
+}
+
+func gatewayReasons(t *testing.T, g GatewayStage) {
+	ctx, yes, no := t.Context(), true, false
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	why := billing.Cancellation{Feedback: "too_expensive", Comment: "We found something for less."}
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &why})
+	must(t, err)
+	if h.Cancellation != why || g.only(t, c).Cancellation != why {
+		t.Errorf("%+v", h)
+	}
+	goesOn := billing.Amendment{CancelAtPeriodEnd: &no, Cancellation: &billing.Cancellation{}}
+	h, err = g.Amend(ctx, key(), c, h.ID, goesOn)
+	must(t, err)
+	if h.Cancellation != (billing.Cancellation{}) || g.only(t, c).Cancellation != h.Cancellation {
+		t.Errorf("%+v", h)
+	}
+	must(t, g.Cancel(ctx, key(), c, h.ID, why))
+	all, err := g.Subscriptions(ctx, c)
+	must(t, err)
+	if len(all) != 1 || all[0].Status != billing.Canceled || all[0].Cancellation != why {
+		t.Errorf("%+v", all)
+	}
+}

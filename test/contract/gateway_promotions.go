@@ -1,0 +1,189 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// promoted returns the order of a plan with a promotion code.
+func (g GatewayStage) promoted(t *testing.T, c billing.CustomerID, plan int, code string) billing.Order {
+	t.Helper()
+	o := g.order(plan)
+	p, err := g.Promotion(t.Context(), c, code, billing.Sale{Plan: o.Plan, Quantity: o.Quantity})
+	must(t, err)
+	o.Promotion = &p
+	return o
+}
+
+// afterRenewal moves the clock behind the end of the current period, and returns the subscription.
+func (g GatewayStage) afterRenewal(t *testing.T, c billing.CustomerID,
+	h billing.GatewaySubscription) billing.GatewaySubscription {
+	t.Helper()
+	before := h.PeriodEnd
+	for h = *g.only(t, c); h.PeriodStart.Before(before); h = *g.only(t, c) {
+		g.Advance(t, 24*time.Hour)
+	}
+	return h
+}
+
+func gatewayPromotions(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	price := 2 * g.Plans[0].Price.Amount
+	h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "tenoff"))
+	must(t, err)
+	d := h.Discount
+	if d == nil || d.Percent != 1000 || d.Duration != billing.DiscountForever || !d.End.IsZero() || d.Start.IsZero() ||
+		h.Code != "TENOFF" {
+		t.Fatalf("%+v, %+v", h, d)
+	}
+	i := g.newest(t, c, billing.Paid)
+	if i.Subtotal != price || i.Discount != price/10 || i.Total != price-price/10 || len(i.Discounts) != 1 ||
+		i.Discounts[0].Percent != 1000 {
+		t.Errorf("%+v", i)
+	}
+	h = g.afterRenewal(t, c, h)
+	if sum, _ := g.paid(t, c); sum != 2*(price-price/10) || h.Discount == nil {
+		t.Errorf("paid %d; %+v", sum, h)
+	}
+	t.Run("a code that cannot be used is invalid, whatever the reason", func(t *testing.T) {
+		of := billing.Sale{Plan: g.Plans[0], Quantity: 1}
+		yen := billing.Sale{Plan: g.Plans[0], Quantity: 1}
+		yen.Plan.Price.Currency = "jpy"
+		_, err := g.Promotion(ctx, c, "FIVEOFF", yen)
+		wantErr(t, err, billing.ErrPromotionInvalid)
+		for _, code := range []string{"EXPIRED", "USEDUP", "FOREIGN", "NEVER-THERE", "WELCOME"} {
+			_, err := g.Promotion(ctx, c, code, of)
+			wantErr(t, err, billing.ErrPromotionInvalid)
+		}
+		_, err = g.Promotion(ctx, g.customer(t), "WELCOME", of)
+		must(t, err)
+	})
+}
+
+func gatewayDiscountDurations(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	price := 2 * g.Plans[0].Price.Amount
+	t.Run("a discount for three months ends", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "HALF3"))
+		must(t, err)
+		if d := h.Discount; d == nil || d.Months != 3 || d.Duration != billing.DiscountRepeating ||
+			!d.End.After(h.PeriodEnd) {
+			t.Fatalf("%+v", h.Discount)
+		}
+		for range 3 {
+			h = g.afterRenewal(t, c, h)
+		}
+		if sum, _ := g.paid(t, c); sum != 3*price/2+price || h.Discount != nil {
+			t.Errorf("paid %d; %+v", sum, h.Discount)
+		}
+	})
+	t.Run("a discount for one invoice ends with it", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FIVEOFF"))
+		must(t, err)
+		if sum, _ := g.paid(t, c); sum != price-500 {
+			t.Errorf("paid %d", sum)
+		}
+		h = g.afterRenewal(t, c, h)
+		if sum, _ := g.paid(t, c); sum != 2*price-500 || h.Discount != nil {
+			t.Errorf("paid %d; %+v", sum, h.Discount)
+		}
+	})
+	t.Run("the discount of a trial reduces the first payment", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		o := g.promoted(t, c, 0, "FIVEOFF")
+		o.TrialDays = 14
+		_, err := g.Subscribe(ctx, key(), c, o)
+		must(t, err)
+		g.Advance(t, 15*24*time.Hour)
+		if sum, _ := g.paid(t, c); sum != price-500 {
+			t.Errorf("paid %d", sum)
+		}
+	})
+	t.Run("what costs nothing needs no payment method", func(t *testing.T) {
+		c := g.customer(t)
+		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FREE1"))
+		must(t, err)
+		if sum, _ := g.paid(t, c); sum != 0 || h.Status != billing.Active {
+			t.Errorf("paid %d; %+v", sum, h)
+		}
+	})
+}
+
+func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	low, high := 2*g.Plans[0].Price.Amount, 2*g.Plans[1].Price.Amount
+	begin := func(t *testing.T, plan int) (billing.CustomerID, billing.GatewaySubscription) {
+		t.Helper()
+		c := g.customer(t, "4242")
+		h, err := g.Subscribe(ctx, key(), c, g.order(plan))
+		must(t, err)
+		return c, h
+	}
+	change := func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription,
+		a billing.Amendment) billing.GatewaySubscription {
+		t.Helper()
+		p, err := g.Promotion(ctx, c, "TENOFF", billing.Sale{Plan: a.Plan, Quantity: a.Quantity})
+		must(t, err)
+		a.Promotion = &p
+		h, err = g.Amend(ctx, key(), c, h.ID, a)
+		must(t, err)
+		return h
+	}
+	t.Run("an upgrade with a code", func(t *testing.T) {
+		c, h := begin(t, 0)
+		h = change(t, c, h, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+		want := low + high - high/10 - low
+		if sum, _ := g.paid(t, c); sum < want-2 || sum > want+2 || h.Discount == nil || h.Code != "TENOFF" {
+			t.Errorf("paid %d, want %d; %+v", sum, want, h)
+		}
+	})
+	t.Run("a code without another change reduces the next invoice", func(t *testing.T) {
+		c, h := begin(t, 0)
+		h = change(t, c, h, billing.Amendment{Plan: g.Plans[0], Quantity: 2})
+		if sum, _ := g.paid(t, c); sum != low || h.Discount == nil {
+			t.Errorf("paid %d; %+v", sum, h)
+		}
+		g.afterRenewal(t, c, h)
+		if sum, _ := g.paid(t, c); sum != low+low-low/10 {
+			t.Errorf("paid %d", sum)
+		}
+	})
+	t.Run("a downgrade with a code", func(t *testing.T) {
+		c, h := begin(t, 1)
+		h = change(t, c, h, billing.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true, AtRenewal: true})
+		if h.Discount != nil || h.Pending == nil {
+			t.Errorf("%+v", h)
+		}
+		h = g.afterRenewal(t, c, h)
+		if sum, _ := g.paid(t, c); sum != high+low-low/10 || h.Discount == nil {
+			t.Errorf("paid %d; %+v", sum, h)
+		}
+	})
+	t.Run("a downgrade keeps the discount", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 1, "TENOFF"))
+		must(t, err)
+		_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true,
+			AtRenewal: true})
+		must(t, err)
+		h = g.afterRenewal(t, c, h)
+		if sum, _ := g.paid(t, c); sum != high-high/10+low-low/10 || h.Discount == nil {
+			t.Errorf("paid %d; %+v", sum, h)
+		}
+	})
+	t.Run("what a discount deducted is not credited", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FREE1"))
+		must(t, err)
+		_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+		must(t, err)
+		if sum, _ := g.paid(t, c); sum < high-2 {
+			t.Errorf("paid %d, want %d", sum, high)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func customersAreKept(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	_, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	wantErr(t, err, billing.ErrNoCustomer)
+	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
+	wantErr(t, err, billing.ErrNoCustomer)
+	customerOf(t, a.Stores, by)
+	yes := true
+	given := described()
+	given.Workspace = ""
+	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)},
+			Default: "pm_2", Credit: billing.Money{Amount: 700, Currency: "usd"}})
+		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+		_, err := c.Remove(by, by.At, "pm_1", "")
+		must(t, err)
+		c.ApplyInvoices(by, nil)
+		c.Entered, c.Given, c.Giving = given, &given, "k3"
+		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
+			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
+	})
+	for _, s := range []ports.Stores{a.Stores, a.Second()} {
+		got, err := s.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+		must(t, err)
+		same(t, "the customer", got, c)
+	}
+	same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, "sub_1")), []string{"subscription.started"})
+	t.Run("and so is what takes its place", func(t *testing.T) {
+		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+			c.Pending, c.Entered, c.Given, c.Giving = nil, billing.Details{}, nil, ""
+			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
+			c.ApplySubscriptions(by, c.Revision, nil, plansForSale)
+		})
+		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+		must(t, err)
+		same(t, "the customer", got, c)
+		if got.Subscription != nil || got.Pending != nil || len(got.Methods) != 1 || !got.HadTrial {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func customersAreReservedOnce(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	keys := make([]string, 16)
+	second := a.Second()
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			c, err := billing.NewCustomer(team.Owner, billing.Sandbox, sandboxAccount, fmt.Sprint("key ", i),
+				billing.Details{})
+			if err == nil {
+				c, err = []ports.Stores{a.Stores, second}[i%2].Payments.Reserve(context.Background(), team.Owner, c)
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			keys[i] = c.Key
+		})
+	}
+	wg.Wait()
+	for _, key := range keys {
+		if key != keys[0] || key == "" {
+			t.Fatalf("keys = %q", keys)
+		}
+	}
+	t.Run("but there is one of each account", func(t *testing.T) {
+		c, err := billing.NewCustomer(team.Owner, billing.Stripe, "acct_1", "another", billing.Details{})
+		must(t, err)
+		c, err = a.Payments.Reserve(t.Context(), team.Owner, c)
+		must(t, err)
+		same(t, "key", c.Key, "another")
+	})
+}
+
+func customersAreChangedWhole(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	before := customerOf(t, a.Stores, by)
+	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		return errBoom
+	})
+	wantErr(t, err, errBoom)
+	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
+		changeCustomer(t, tx, by, func(c *billing.Customer) {
+			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		})
+		return errBoom
+	}), errBoom)
+	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "the customer", got, before)
+}
+
+func customersAreApart(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	one, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	foreign := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	c := customerOf(t, a.Stores, one.Owner)
+	for _, ws := range []identity.WorkspaceID{other.Workspace.ID, foreign.Workspace.ID} {
+		_, err := a.Payments.Customer(ctx, ws, sandboxAccount)
+		wantErr(t, err, billing.ErrNoCustomer)
+	}
+	ws, err := a.Payments.Find(ctx, a.Orgs[0], sandboxAccount, c.ID)
+	must(t, err)
+	same(t, "the workspace", ws, one.Workspace.ID)
+	for _, at := range []struct {
+		org     identity.OrgID
+		account string
+		id      billing.CustomerID
+	}{{a.Orgs[1], sandboxAccount, c.ID}, {a.Orgs[0], "acct_1", c.ID}, {a.Orgs[0], sandboxAccount, "cus_x"},
+		{a.Orgs[0], sandboxAccount, ""}} {
+		_, err := a.Payments.Find(ctx, at.org, at.account, at.id)
+		wantErr(t, err, billing.ErrNoCustomer)
+	}
+	all := fixture.Pages(t, 1, func(q page.Query) (page.Of[identity.WorkspaceID], error) {
+		return a.Payments.Customers(ctx, a.Orgs[0], sandboxAccount, q)
+	})
+	found := false
+	for i, ws := range all {
+		found = found || ws == one.Workspace.ID
+		if ws == other.Workspace.ID || ws == foreign.Workspace.ID || i > 0 && all[i-1] >= ws {
+			t.Errorf("customers = %v", all)
+		}
+	}
+	if !found {
+		t.Errorf("customers = %v", all)
+	}
+}

@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// testScopes expects that a key with all scopes but the one of op is refused, and that a key with only that scope is
+// not, for the caller who may do most.
+func (h *house) testScopes(t *testing.T, op *openapi.Operation, example example) {
+	t.Helper()
+	if op.Scope == "" || op.Scope == identity.AnyScope {
+		return
+	}
+	most := h.mostAllowed(op)
+	if most == nil {
+		return // no API key can call it
+	}
+	var others []string
+	for _, s := range identity.AllScopes() {
+		if !s.Includes(op.Scope) {
+			others = append(others, string(s))
+		}
+	}
+	without, with := h.scoped(t, most, others...), h.scoped(t, most, string(op.Scope))
+	a := without.callBy(t, op.Method, op, example.make(t, h, most))
+	if a.status != 403 || a.at("code") != "scope_required" {
+		t.Errorf("a key with other scopes than %s: %s", op.Scope, a)
+	}
+	maker := most
+	if example.each && op.ID != "getAPIKey" { // a key with keys:read makes none
+		maker = with
+	}
+	a = with.call(t, op, example.make(t, h, maker))
+	if a.status >= 300 && a.status != example.answers {
+		t.Errorf("a key with the scope %s: %s", op.Scope, a)
+	}
+	if example.after != nil {
+		example.after(t, h)
+	}
+	// A person can have 100 keys, and a workspace 100 of programs.
+	h.sql(t, `DELETE FROM api_keys WHERE name IN ('scoped', 'a program', 'another')`)
+}
+
+// mostAllowed returns the last caller with an API key that may call op; nil if there is none.
+func (h *house) mostAllowed(op *openapi.Operation) (most *standing) {
+	for _, c := range h.callers {
+		if c.host == onRed && !c.jwt && !c.session && c.role != identity.NoRole && expected(op, c) == 200 {
+			most = c
+		}
+	}
+	return most
+}
+
+// scoped returns a caller like c whose key has some scopes.
+func (h *house) scoped(t *testing.T, c *standing, scopes ...string) *standing {
+	t.Helper()
+	made := *c
+	if !c.full {
+		own := *c.client
+		own.token = c.create(t, "/api/api-keys", object{"name": "scoped", "scopes": scopes}, onRed).at("token")
+		made.client = &own
+		return &made
+	}
+	// Its user is a viewer, and only the command line gives such a user the full ceiling.
+	flags := []string{"--org", "red", "--role", "owner", "--name", "scoped"}
+	for _, scope := range scopes {
+		flags = append(flags, "--scope", scope)
+	}
+	made.client, _ = c.key(t, flags...)
+	return &made
+}

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// freePort returns a port of loopback that is free, for a server whose address is known before it starts.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// reads waits until the tab shows a text, also on a page to which it goes on.
+func reads(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	var shown string
+	for {
+		var err error
+		shown, err = chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
+		switch {
+		case err == nil && strings.Contains(shown, text):
+			return
+		case ctx.Err() != nil:
+			t.Fatalf("the page does not show %q, but %q", text, shown)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// clicks clicks a button or a link of the page.
+func clicks(ctx context.Context, t *testing.T, selector string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).click()`, selector)))
+}
+
+func TestPagesToSignInAndJoin(t *testing.T) {
+	t.Parallel()
+	p, port := fixture.NewProvider(t), freePort(t)
+	d := deployMigrated(t, sqlite, configured(fmt.Sprintf(`
+orgs:
+  - slug: default
+    name: Acme
+    base_url: http://127.0.0.1:%s
+    issuers: [{url: %q, audiences: [atrium], client: %s}]
+`, port, p.URL, clientOf(t, p, "main"))), set("server.addr", "127.0.0.1:"+port))
+	s := d.spawn(t, d.command("serve", "--addr", "127.0.0.1:"+port))
+	s.url = s.stdout.await(t, s, greeting)[1]
+	ann := s.user(t, "owner")
+	p.SignIn(object{"email": ann.email, "name": "Ann Lee"})
+	chromium := browser(t)
+	clean := func(t *testing.T, ctx context.Context) {
+		t.Helper()
+		if left := drive(ctx, t, chromedp.Evaluate[string](`location.hash`)); left != "" {
+			t.Errorf("the address still has %q", left)
+		}
+	}
+
+	t.Run("a link waits for a click, and works once", func(t *testing.T) {
+		token := s.link(t, ann.email)
+		ctx, _ := tab(t, chromium, s.url+"/console/sign-in#token="+token)
+		reads(ctx, t, "Sign in to Acme")
+		keep(ctx, t, "console-link")
+		clean(t, ctx)
+		clicks(ctx, t, "#use-link")
+		reads(ctx, t, "You are signed in")
+		keep(ctx, t, "console-signed-in")
+		clicks(ctx, t, "#sign-out")
+		reads(ctx, t, "You are signed out")
+		again, _ := tab(t, chromium, s.url+"/console/sign-in#token="+token)
+		reads(again, t, "Sign in to Acme")
+		clicks(again, t, "#use-link")
+		reads(again, t, "was used, has expired")
+	})
+	t.Run("a provider signs in", func(t *testing.T) {
+		ctx, _ := tab(t, chromium, s.url+"/console/sign-in")
+		reads(ctx, t, "Sign in with The main")
+		keep(ctx, t, "console-ways")
+		clicks(ctx, t, "#providers a")
+		reads(ctx, t, "Signed in as Ann Lee")
+		clean(t, ctx)
+	})
+	t.Run("a session that ended elsewhere shows the ways to sign in", func(t *testing.T) {
+		s.sql(t, `UPDATE sessions SET ended_at = 1`)
+		ctx, _ := tab(t, chromium, s.url+"/console/sign-in")
+		for range 20 { // the server remembers sessions for a second
+			if drive(ctx, t, chromedp.Evaluate[bool](`document.querySelector('main').innerText.includes('has ended')`)) {
+				break
+			}
+			drive(ctx, t, chromedp.Navigate(s.url+"/console/sign-in?"+fmt.Sprint(people.Add(1))))
+			reads(ctx, t, "i")
+		}
+		reads(ctx, t, "Your session has ended")
+	})
+	t.Run("the error of a provider is explained, and nothing else is shown", func(t *testing.T) {
+		ctx, _ := tab(t, chromium, s.url+"/console/sign-in#error=provider_failed")
+		reads(ctx, t, "The provider does not respond as it should.")
+		keep(ctx, t, "console-error")
+		odd, _ := tab(t, chromium, s.url+"/console/sign-in#error=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+		reads(odd, t, "The sign-in did not succeed.")
+		if html := drive(odd, t, chromedp.Evaluate[string](`document.body.innerHTML`)); strings.Contains(html, "onerror") {
+			t.Error("the page shows the fragment")
+		}
+	})
+	t.Run("an invitation is accepted after the sign-in at a provider", func(t *testing.T) {
+		url := ann.create(t, "/api/workspaces/"+ann.workspace+"/invitations",
+			object{"email": "carl@example.com", "role": "member"}).at("accept_url")
+		p.SignIn(object{"sub": "carl", "email": "carl@example.com", "name": "Carl"})
+		ctx, _ := tab(t, chromium, url)
+		reads(ctx, t, "invites carl@example.com as member")
+		keep(ctx, t, "console-join")
+		clean(t, ctx)
+		clicks(ctx, t, "#providers a")
+		reads(ctx, t, "Signed in as Carl")
+		clicks(ctx, t, "#accept-now")
+		reads(ctx, t, "You joined")
+		keep(ctx, t, "console-joined")
+	})
+	t.Run("a page on another port with the cookie, and a form of another site, have no session", func(t *testing.T) {
+		stolen := make(chan *answer, 1)
+		thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				c := s.anonymous()
+				c.cookie = r.Header.Get("Cookie")
+				stolen <- c.do(t, "GET", "/api/me", nil)
+			}
+			_, _ = fmt.Fprintf(w, `<!doctype html><main>A trap</main>
+				<form method=post action="%s/api/auth/sessions" enctype=text/plain><input name='{"token":"x"}'></form>`, s.url)
+		}))
+		defer thief.Close()
+		ctx, _ := tab(t, chromium, thief.URL)
+		reads(ctx, t, "A trap")
+		(<-stolen).problem(t, 401, "unauthenticated")
+		clicks(ctx, t, "form")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.forms[0].submit()`))
+		// a form cannot send JSON, and the browser does not show the problem
+		s.stderr.await(t, s, regexp.MustCompile(`"route":"/api/auth/sessions","status":415`))
+	})
+}

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"testing"
+)
+
+func TestEmbedLimits(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, set("server.rate_limit.unauthenticated_per_minute", "5"),
+			configured("server: {trusted_proxies: [127.0.0.0/8]}\n"))
+		e := s.user(t, "admin").embeds(t, object{"rate_limit": object{"per_minute": 3}})
+		t.Run("sessions are limited per address and minute by the token", func(t *testing.T) {
+			for range 3 {
+				e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").is(t, 200)
+			}
+			a := e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
+			if a.header.Get("Retry-After") != "20" || a.header.Get("RateLimit-Policy") != `"default";q=3;w=60` ||
+				a.header.Get("Access-Control-Allow-Origin") != shop {
+				t.Errorf("%v", a.header)
+			}
+			session := "Authorization: Bearer " + e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.2").is(t,
+				200).at("session")
+			for range 3 { // what it reads is counted apart
+				s.anonymous().get(t, "/api/embed/template", session, fromShop, "X-Forwarded-For: 192.0.2.1")
+			}
+			s.anonymous().do(t, "GET", "/api/embed/template", nil, session, fromShop,
+				"X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
+			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
+		})
+		t.Run("preflight requests are rate limited", func(t *testing.T) {
+			preflight := func(address string) *answer {
+				return s.anonymous().do(t, "OPTIONS", sessions, nil, fromShop, "Access-Control-Request-Method: POST",
+					"X-Forwarded-For: "+address)
+			}
+			for i := range 5000 { // ten a second come back
+				if preflight("192.0.2.4").status == 429 {
+					if i < 600 {
+						t.Errorf("stopped after %d", i)
+					}
+					preflight("192.0.2.5").is(t, 204)
+					return
+				}
+			}
+			t.Error("nobody stopped it")
+		})
+		t.Run("guesses of tokens are rate limited", func(t *testing.T) {
+			guess := &embed{manager: e.manager, secret: "ate_x"}
+			for range 5 {
+				guess.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").problem(t, 401, "embed_token_invalid")
+			}
+			guess.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").problem(t, 429, "rate_limited")
+			guess.page(t, "X-Forwarded-For: 192.0.2.3").is(t, 429)
+			e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").is(t, 200)
+		})
+	})
+}

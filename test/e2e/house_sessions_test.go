@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"encoding/json"
+
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const (
+	openSessions = "/api/auth/sessions"
+	mySessions   = "/api/me/sessions"
+)
+
+// link creates a sign-in link at the command line, and returns its token.
+func (d *deployment) link(t *testing.T, email string, flags ...string) string {
+	t.Helper()
+	out := d.must(t, append([]string{"console", "--json", "--email", email}, flags...)...)
+	var made struct {
+		URL string `json:"url"`
+	}
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatalf("console --json wrote %q: %v", out, err)
+	}
+	_, token, ok := strings.Cut(made.URL, "/console/sign-in#token=")
+	if !ok {
+		t.Fatalf("the link is %q", made.URL)
+	}
+	return token
+}
+
+// opens opens a session with a token, and returns a client with both of its secrets, and its id.
+func (s *server) opens(t *testing.T, token string, headers ...string) (in *client, id string) {
+	t.Helper()
+	a := s.anonymous().create(t, openSessions, object{"token": token}, headers...)
+	cookies, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in = &client{server: s, cookie: cookies.Name + "=" + cookies.Value, proof: a.at("proof"), id: a.at("user.id"),
+		email: a.at("user.email")}
+	return in, a.at("session.id")
+}
+
+// houseSessions are the callers of the authorization table with a session, of the guest or by the owner's key.
+type houseSessions struct {
+	byLink, byKey, noProof, othersProof, otherPort, expired *client
+}
+
+// signIn opens the sessions of the house.
+func (h *house) signIn(t *testing.T) *houseSessions {
+	t.Helper()
+	h.sessions = &houseSessions{
+		byLink: &client{}, byKey: &client{}, noProof: &client{}, othersProof: &client{}, otherPort: &client{},
+	}
+	var id string
+	h.sessions.expired, id = h.opens(t, h.owner.token, onRed)
+	h.sql(t, `UPDATE sessions SET expires_at = 1 WHERE id = '`+id+`'`)
+	h.signInAgain(t)
+	return h.sessions
+}
+
+// signInAgain replaces those sessions of the house that have ended.
+func (h *house) signInAgain(t *testing.T) {
+	t.Helper()
+	in := h.sessions
+	ended := func(c *client) bool { return c.server == nil || c.do(t, "GET", "/api/me", nil, onRed).status == 401 }
+	if ended(in.byKey) {
+		opened, _ := h.opens(t, h.owner.token, onRed)
+		*in.byKey = *opened
+	}
+	if ended(in.byLink) {
+		opened, _ := h.opens(t, h.link(t, h.guest.email, "--org", "red"), onRed)
+		*in.byLink = *opened
+	}
+	in.byKey.workspace, in.byLink.workspace = h.workspace, h.workspace
+	*in.noProof, *in.othersProof, *in.otherPort = *in.byLink, *in.byLink, *in.byLink
+	in.noProof.proof, in.othersProof.proof = "", in.byKey.proof
+	_, value, _ := strings.Cut(in.byLink.cookie, "=")
+	in.otherPort.cookie = "atrium_session_8081=" + value
+}
+
+// sessionOf opens another session of a caller, or of the owner's key if the caller has no credential.
+func (h *house) sessionOf(t *testing.T, c *standing) (in *client, id string) {
+	t.Helper()
+	switch {
+	case !c.known:
+		return h.opens(t, h.owner.token, onRed)
+	case c.jwt:
+		return h.opens(t, h.link(t, c.email, "--org", "red"), onRed)
+	case c.session:
+		return h.opens(t, h.owner.token, onRed)
+	default:
+		return h.opens(t, c.token, c.host)
+	}
+}
+
+// withSession is an example on a new session of the caller.
+func withSession() example {
+	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
+		_, id := h.sessionOf(t, c)
+		return target{ids: []string{id}}
+	}}
+}
+
+// ownSession is an example whose caller shows a new session, if it has any.
+func ownSession(t *testing.T, h *house, c *standing) target {
+	if !c.session {
+		return target{}
+	}
+	in, _ := h.sessionOf(t, c)
+	return target{headers: []string{"Cookie: " + in.cookie, "Atrium-Console: " + in.proof}}
+}

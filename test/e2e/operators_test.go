@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+)
+
+func TestOperatorRights(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine, "claim_rules: [{claim: groups, value: ops, operator: true}]\n    sign_up: open")
+		operator, ann := r.user(t, "owner", "--operator"), r.user(t, "owner")
+		set := func(by *client, id string, to bool) *answer {
+			return by.do(t, "PUT", "/api/people/"+id+"/operator", object{"operator": to})
+		}
+		is := func(who *client, want string) {
+			t.Helper()
+			for begun := time.Now(); who.get(t, "/api/me").at("user.operator") != want; {
+				if time.Since(begun) > patience {
+					t.Fatalf("operator is not %s", want)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		set(ann, operator.id, false).problem(t, 403, "forbidden")
+		set(operator, "usr_00000000000000000000000000", true).problem(t, 404, "user_not_found")
+		set(operator, operator.id, false).problem(t, 409, "last_operator")
+		set(operator, ann.id, true).is(t, 204)
+		is(ann, "true")
+		set(ann, operator.id, false).is(t, 204)
+		is(operator, "false")
+		ruled := r.person(t, "ruled", object{"groups": []string{"ops"}})
+		is(ruled, "true")
+		set(ann, ruled.id, false).problem(t, 409, "operator_by_rules")
+		r.must(t, "user", "update", "--email", ann.email, "--operator=false")
+		is(ann, "false")
+	})
+}
+
+// TestWorkspacesArePaged lists the workspaces of a user who is in several, and names them in paths.
+func TestWorkspacesArePaged(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine, "sign_up: open")
+		ann := r.person(t, "ann")
+		var made []string // newest first
+		for _, name := range []string{"One", "Two", "Three"} {
+			id := ann.create(t, "/api/workspaces", object{"name": name}).at("id")
+			made = append([]string{id}, made...)
+		}
+		first := ann.get(t, "/api/workspaces?limit=2")
+		first.has(t, map[string]string{"data.0.id": made[0], "data.1.id": made[1], "data.2": ""})
+		last := ann.get(t, "/api/workspaces?limit=2&cursor="+first.at("next_cursor"))
+		last.has(t, map[string]string{"data.0.id": made[2], "data.1": "", "next_cursor": "null"})
+		ann.do(t, "GET", "/api/workspaces?cursor=AAAA", nil).problem(t, 400, "invalid_cursor")
+		ann.get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": made[0], "workspaces.2.id": made[2]})
+		ann.get(t, "/api/workspaces/two").has(t, map[string]string{"id": made[1]})
+		ann.get(t, "/api/workspaces/two/members").has(t, map[string]string{"data.0.user_id": ann.id})
+		ann.do(t, "GET", "/api/workspaces/nowhere", nil).problem(t, 404, "workspace_not_found")
+	})
+}

@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+)
+
+// passkeyPage is what a page does with a sign-in link: it adds a passkey, signs out, signs in with the passkey, and
+// confirms the session. It returns the statuses, and who signed in.
+const passkeyPage = `(async (token) => {
+	let proof = ''
+	const api = async (method, path, body) => {
+		const r = await fetch(path, {method, body: body && JSON.stringify(body),
+			headers: {'Content-Type': 'application/json', 'Atrium-Console': proof}})
+		const text = await r.text()
+		return {status: r.status, body: text ? JSON.parse(text) : null}
+	}
+	const parse = PublicKeyCredential
+	const opened = await api('POST', '/api/auth/sessions', {token})
+	proof = opened.body.proof
+	let challenge = await api('POST', '/api/me/passkeys/challenge')
+	let publicKey = parse.parseCreationOptionsFromJSON(challenge.body.public_key)
+	let credential = await navigator.credentials.create({publicKey})
+	const added = await api('POST', '/api/me/passkeys', {name: 'Chromium', credential: credential.toJSON()})
+	const out = await api('DELETE', '/api/auth/session')
+	proof = ''
+	challenge = await api('POST', '/api/auth/passkeys/challenge')
+	publicKey = parse.parseRequestOptionsFromJSON(challenge.body.public_key)
+	credential = await navigator.credentials.get({publicKey})
+	const back = await api('POST', '/api/auth/passkeys', {credential: credential.toJSON()})
+	proof = back.body.proof
+	const me = await api('GET', '/api/me')
+	challenge = await api('POST', '/api/auth/step-up/challenge')
+	publicKey = parse.parseRequestOptionsFromJSON(challenge.body.public_key)
+	credential = await navigator.credentials.get({publicKey})
+	const confirmed = await api('POST', '/api/auth/step-up', {credential: credential.toJSON()})
+	return {statuses: [opened, added, out, back, me, confirmed].map(a => a.status), user: me.body.user?.id}
+})`
+
+func TestABrowserSignsInWithAPasskey(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	ann := s.user(t, "member")
+	ctx, _ := tab(t, browser(t), "http://localhost:"+s.port()+"/api/docs")
+	if _, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+		Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := json.Marshal(s.link(t, ann.email))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := drive(ctx, t, chromedp.Evaluate[struct {
+		Statuses [6]int `json:"statuses"`
+		User     string `json:"user"`
+	}](passkeyPage+"("+string(token)+")", chromedp.EvalAwaitPromise))
+	if want := [6]int{201, 201, 204, 201, 200, 200}; got.Statuses != want || got.User != ann.id {
+		t.Errorf("the page got %+v, want %v of %s", got, want, ann.id)
+	}
+}

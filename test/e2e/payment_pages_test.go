@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/stripeapi"
+)
+
+const (
+	portalPath   = payments + "/portal-session"
+	checkoutPath = payments + "/checkout-session"
+	shopOrigin   = "http://localhost:3000"
+)
+
+// visited is a page as a browser gets it.
+type visited struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// visit opens a page of the sandbox as a browser does, and submits a form to it if there is one.
+func (s *server) visit(t *testing.T, address string, form url.Values) visited {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Path, "/sandbox/pages/") {
+		t.Fatalf("%q: %v", address, err)
+	}
+	method, body := http.MethodGet, io.Reader(nil)
+	if form != nil {
+		method, body = http.MethodPost, strings.NewReader(form.Encode())
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+u.EscapedPath(), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return visited{resp.StatusCode, resp.Header, string(text)}
+}
+
+func (v visited) has(t *testing.T, status int, texts ...string) visited {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(v.text, text) {
+			t.Errorf("no %q in %s", text, v.text)
+		}
+	}
+	if v.status != status {
+		t.Errorf("status %d, want %d: %s", v.status, status, v.text)
+	}
+	return v
+}
+
+func payment(number string) url.Values {
+	return url.Values{"action": {"pay"}, "number": {number}, "exp_month": {"12"}, "exp_year": {"2040"}}
+}
+
+func TestHostedPagesOfTheSandbox(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold)
+		ann, member := s.user(t, "owner"), s.user(t, "member")
+		order := object{
+			"plan_id": "basic", "quantity": 2, "success_url": shopOrigin + "/yes", "cancel_url": shopOrigin + "/no",
+		}
+		member.do(t, "POST", checkoutPath, order).problem(t, 403, "billing_role_required")
+		member.do(t, "POST", portalPath, object{"return_url": shopOrigin}).problem(t, 403, "billing_role_required")
+		t.Run("addresses of other origins are refused", func(t *testing.T) {
+			for _, address := range []string{
+				"https://evil.example.com", "http://app.example.com", "javascript:alert(1)", "//localhost",
+				"https://a@localhost", "x",
+			} {
+				ann.do(t, "POST", portalPath, object{"return_url": address}).problem(t, 422, "invalid_fields").
+					has(t, map[string]string{"errors.0.pointer": "/return_url"})
+				bad := object{"plan_id": "basic", "success_url": address, "cancel_url": address}
+				ann.do(t, "POST", checkoutPath, bad).problem(t, 422, "invalid_fields").
+					has(t, map[string]string{"errors.0.pointer": "/success_url", "errors.1.pointer": "/cancel_url"})
+			}
+			other := object{"plan_id": "other", "success_url": shopOrigin, "cancel_url": shopOrigin}
+			ann.do(t, "POST", checkoutPath, other).problem(t, 404, "plan_not_found")
+		})
+		first := ann.create(t, checkoutPath, order, "Idempotency-Key: once")
+		first.has(t, map[string]string{"gateway": "sandbox"})
+		if again := ann.create(t, checkoutPath, order, "Idempotency-Key: once"); again.text != first.text {
+			t.Errorf("%s\n%s", first, again)
+		}
+		second := ann.create(t, checkoutPath, order).at("url")
+		t.Run("a page ends with the next one", func(t *testing.T) {
+			s.visit(t, first.at("url"), nil).has(t, 404, "no longer valid")
+			s.visit(t, first.at("url"), payment(cardNumber)).has(t, 404)
+			s.visit(t, second+"x", nil).has(t, 404)
+		})
+		t.Run("a page shows the plan and runs no script", func(t *testing.T) {
+			v := s.visit(t, second, nil)
+			v.has(t, 200, "Basic", "2 × 9.00 USD every month", "4242 4242 4242 4242", "Sandbox")
+			policy := v.header.Get("Content-Security-Policy")
+			if strings.Contains(v.text, "<script") || strings.Contains(policy, "script-src") ||
+				!strings.Contains(policy, "default-src 'none'") ||
+				!strings.Contains(policy, "form-action 'self' "+shopOrigin+";") {
+				t.Error(policy)
+			}
+		})
+		t.Run("cards that fail", func(t *testing.T) {
+			s.visit(t, second, payment("4000000000009995")).has(t, 402, "declined", "4242 4242 4242 4242")
+			s.visit(t, second, payment("4111111111111111")).has(t, 422, "test cards")
+			ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+		})
+		t.Run("a finished checkout is adopted", func(t *testing.T) {
+			v := s.visit(t, second, payment(cardNumber)).has(t, 303)
+			if v.header.Get("Location") != shopOrigin+"/yes" {
+				t.Error(v.header)
+			}
+			ann.becomes(t, "active")
+			ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "quantity": "2", "entitled": "true"})
+			ann.get(t, payments+"/methods").
+				has(t, map[string]string{"data.0.is_default": "true", "data.0.last4": "4242"})
+			s.visit(t, second, payment(cardNumber)).has(t, 303)
+			s.visit(t, second, nil).has(t, 200, "Done", shopOrigin+"/yes")
+			ann.get(t, payments+"/invoices").
+				has(t, map[string]string{"data.0.amount_paid.amount": "1800", "data.1": ""})
+			ann.do(t, "POST", checkoutPath, order).problem(t, 409, "subscription_exists")
+		})
+		t.Run("the portal", func(t *testing.T) {
+			page := ann.create(t, portalPath, object{"return_url": shopOrigin + "/back"}).at("url")
+			s.visit(t, page, nil).has(t, 200, "2 × Basic, 9.00 USD every month: active", "4242", shopOrigin+"/back")
+			s.visit(t, page, url.Values{"action": {"end"}}).has(t, 200, "Keep the subscription")
+			s.await(t, func() bool { return ann.get(t, mine).at("cancel_at_period_end") == "true" })
+			s.visit(t, page, url.Values{"action": {"keep"}}).has(t, 200, "End it on")
+			s.await(t, func() bool { return ann.get(t, mine).at("cancel_at_period_end") == "false" })
+			s.must(t, "payments", "sandbox", "advance", "2h")
+			s.visit(t, page, nil).has(t, 404)
+		})
+		t.Run("a purchase ends open pages", func(t *testing.T) {
+			ann.do(t, "DELETE", mine, nil).is(t, 204)
+			page := ann.create(t, checkoutPath, order).at("url")
+			ann.subscribe(t, "basic")
+			s.visit(t, page, payment(cardNumber)).has(t, 404)
+		})
+		s.stop(t)
+		log := s.stderr.String() + s.stdout.String()
+		if strings.Contains(log, second[strings.LastIndex(second, "/")+1:]) {
+			t.Error("the log holds the address of a page")
+		}
+	})
+}
+
+func TestHostedPagesOfAGatewayThatFails(t *testing.T) {
+	t.Parallel()
+	api, stripe := newStripe(t)
+	s := start(t, sqlite, stripe)
+	ann := s.user(t, "owner")
+	ann.customer(t)
+	ann.do(t, "POST", portalPath, object{"return_url": shopOrigin}).problem(t, 422, "invalid_fields") // no sandbox
+	const app = "https://app.example.com"
+	back := object{"return_url": app + "/billing"}
+	order := object{"plan_id": "basic", "success_url": app + "/yes", "cancel_url": app}
+	ann.create(t, portalPath, back).has(t, map[string]string{"gateway": "stripe"})
+	for _, tt := range []struct {
+		fault  stripeapi.Fault
+		status int
+		code   string
+	}{
+		{stripeapi.Garbage, 502, "gateway_error"}, {stripeapi.Dropped, 503, "gateway_unavailable"},
+		{stripeapi.Silent, 504, "gateway_timeout"},
+	} {
+		api.Provoke(whose(tt.fault, "POST /v1/billing_portal", "POST /v1/checkout"))
+		ann.do(t, "POST", portalPath, back).problem(t, tt.status, tt.code)
+		ann.do(t, "POST", checkoutPath, order).problem(t, tt.status, tt.code)
+	}
+	api.Provoke(nil)
+	page := ann.create(t, checkoutPath, order).at("url")
+	if !api.CheckOut(page, "4242") {
+		t.Fatal(page)
+	}
+	ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "pro"}).problem(t, 409, "subscription_exists")
+	ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "status": "active"})
+	if charges := api.Charges(); len(charges) != 1 {
+		t.Errorf("%+v", charges)
+	}
+}

@@ -1,0 +1,352 @@
+package e2e
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// port returns the port of a server.
+func (s *server) port() string { return s.url[strings.LastIndexByte(s.url, ':')+1:] }
+
+func TestSessions(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "owner")
+		events := func(subject string) []string {
+			t.Helper()
+			return ann.get(t, "/api/events?subject="+subject).each(t, "type")
+		}
+
+		t.Run("a link opens one session, whose cookie is only for its host", func(t *testing.T) {
+			token := s.link(t, ann.email)
+			a := s.anonymous().create(t, openSessions, object{"token": token}, "User-Agent: Firefox")
+			a.has(t, map[string]string{"user.id": ann.id, "user.email": ann.email, "session.source": "link",
+				"session.current": "true", "session.user_agent": "Firefox", "session.api_key_id": "null"})
+			want := regexp.MustCompile(`^atrium_session_` + s.port() +
+				`=atb_\w{49}; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict$`)
+			if cookie := a.header.Get("Set-Cookie"); !want.MatchString(cookie) {
+				t.Errorf("the cookie is %q", cookie)
+			}
+			if a.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("Cache-Control = %q", a.header.Get("Cache-Control"))
+			}
+			s.anonymous().do(t, "POST", openSessions, object{"token": token}).problem(t, 401, "sign_in_link_invalid")
+			if got := events(a.at("session.id")); !slices.Equal(got, []string{"session.started"}) {
+				t.Errorf("events %v", got)
+			}
+		})
+		t.Run("a session does what its user can in each workspace, and events name it", func(t *testing.T) {
+			in, id := s.opens(t, s.link(t, ann.email))
+			in.get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "role": "owner"})
+			second := in.create(t, "/api/workspaces", object{"name": "Second"}).at("id")
+			in.do(t, "POST", templates, object{"name": "x"}).problem(t, 400, "workspace_required")
+			in.create(t, templates, object{"name": "by a session"}, "Workspace-Id: "+second)
+			in.get(t, "/api/events?type=prompt_template.created", "Workspace-Id: "+second).
+				has(t, map[string]string{"data.0.session_id": id, "data.0.actor": ann.id, "data.0.api_key_id": "null"})
+		})
+		t.Run("a session of a key has its limits, and ends with it", func(t *testing.T) {
+			key, keyID := ann.key(t, "--role", "viewer")
+			in, id := s.opens(t, key.token)
+			in.get(t, mySessions+"/"+id).has(t, map[string]string{"source": "api_key", "api_key_id": keyID})
+			in.do(t, "POST", templates, object{"name": "x"}).problem(t, 403, "forbidden")
+			in.do(t, "GET", "/api/me", nil, "Workspace-Id: second").problem(t, 400, "workspace_mismatch")
+			if got := in.get(t, mySessions).each(t, "id"); !slices.Equal(got, []string{id}) {
+				t.Errorf("it sees %v", got)
+			}
+			ann.do(t, "DELETE", apiKeys+"/"+keyID, nil).is(t, 204)
+			in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		})
+		t.Run("Authorization takes precedence over a cookie", func(t *testing.T) {
+			in, _ := s.opens(t, ann.token)
+			bob := s.user(t, "member")
+			both := *in
+			both.token = bob.token
+			both.get(t, "/api/me").has(t, map[string]string{"user.id": bob.id})
+			both.token = "garbage"
+			both.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			both.do(t, "DELETE", "/api/auth/session", nil, "Authorization: Bearer "+bob.token).
+				problem(t, 409, "no_session")
+		})
+		t.Run("signing out ends the session and removes its cookie", func(t *testing.T) {
+			in, id := s.opens(t, ann.token)
+			out := in.do(t, "DELETE", "/api/auth/session", nil).is(t, 204)
+			if cookie := out.header.Get("Set-Cookie"); !strings.Contains(cookie, "=; Path=/; Max-Age=0;") {
+				t.Errorf("the cookie is %q", cookie)
+			}
+			in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			if got := events(id); !slices.Equal(got, []string{"session.ended", "session.started"}) {
+				t.Errorf("events %v", got)
+			}
+		})
+		t.Run("people list and end their own sessions, not those of others", func(t *testing.T) {
+			bob := s.user(t, "member")
+			laptop, laptopID := s.opens(t, s.link(t, bob.email))
+			phone, phoneID := s.opens(t, s.link(t, bob.email))
+			list := laptop.get(t, mySessions)
+			if got := list.each(t, "id"); !slices.Equal(got, []string{phoneID, laptopID}) {
+				t.Errorf("sessions %v", got)
+			}
+			if got := list.each(t, "current"); !slices.Equal(got, []string{"false", "true"}) {
+				t.Errorf("current %v", got)
+			}
+			for _, method := range []string{"GET", "DELETE"} {
+				ann.do(t, method, mySessions+"/"+phoneID, nil).problem(t, 404, "session_not_found")
+			}
+			laptop.do(t, "DELETE", mySessions+"/"+phoneID, nil).is(t, 204)
+			phone.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			laptop.do(t, "DELETE", mySessions+"/"+phoneID, nil).problem(t, 404, "session_not_found")
+			laptop.do(t, "DELETE", mySessions, nil).is(t, 204)
+			laptop.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		})
+		t.Run("a disabled account has no session, and opens none", func(t *testing.T) {
+			bob := s.user(t, "member")
+			in, _ := s.opens(t, s.link(t, bob.email))
+			waiting := s.link(t, bob.email)
+			s.must(t, "user", "disable", "--email", bob.email)
+			in.refusedWithin(t, time.Second)
+			for _, token := range []string{waiting, bob.token} {
+				s.anonymous().do(t, "POST", openSessions, object{"token": token}).problem(t, 401,
+					"sign_in_link_invalid")
+			}
+			if r := s.run(t, "console", "--email", bob.email); r.code != 1 || !strings.Contains(r.stderr, "disabled") {
+				t.Errorf("it ended with %d: %s", r.code, r.stderr)
+			}
+		})
+		t.Run("the ways to sign in", func(t *testing.T) {
+			s.anonymous().get(t, "/api/auth/methods").has(t, map[string]string{"org.slug": "default", "api_key": "true",
+				"mail": "false"})
+			s.anonymous().do(t, "POST", "/api/auth/links", object{"email": ann.email}).
+				problem(t, 409, "mail_not_configured")
+		})
+		t.Run("what is no token is refused", func(t *testing.T) {
+			for _, body := range []any{object{"token": ""}, object{"token": "atl_x"},
+				object{"token": "ati_" + strings.Repeat("0", 49)}} {
+				s.anonymous().do(t, "POST", openSessions, body).problem(t, 401, "sign_in_link_invalid")
+			}
+			s.anonymous().do(t, "POST", openSessions, object{}).problem(t, 422, "invalid_fields")
+			s.anonymous().do(t, "POST", openSessions, `{"token"`).problem(t, 400, "malformed_json")
+		})
+	})
+}
+
+func TestCrossSiteRequestsHaveNoSession(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	ann := s.user(t, "owner")
+	in, _ := s.opens(t, ann.token)
+	_, port, _ := strings.Cut(s.url, "//")
+	for name, tt := range map[string]struct {
+		headers []string
+		allowed bool
+	}{
+		"a program":                 {nil, true},
+		"a page of this origin":     {[]string{"Sec-Fetch-Site: same-origin"}, true},
+		"a page of this host":       {[]string{"Origin: http://" + port}, true},
+		"a form of another site":    {[]string{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"}, false},
+		"a page of another port":    {[]string{"Sec-Fetch-Site: same-site", "Origin: http://127.0.0.1:1"}, false},
+		"a page of an old browser":  {[]string{"Origin: https://evil.example"}, false},
+		"a sandboxed page":          {[]string{"Origin: null"}, false},
+		"the address bar, for GET":  {[]string{"Sec-Fetch-Site: none"}, true},
+		"a form without the header": {[]string{"Atrium-Console:"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := map[bool]int{true: 201, false: 401}[tt.allowed]
+			in.do(t, "POST", templates, object{"name": name}, tt.headers...).is(t, status)
+			if !slices.Contains(tt.headers, "Atrium-Console:") {
+				status = map[bool]int{true: 201, false: 403}[tt.allowed]
+				a := s.anonymous().do(t, "POST", openSessions, object{"token": ann.token}, tt.headers...).is(t, status)
+				if status == 403 && (a.at("code") != "cross_origin" || a.header.Get("Set-Cookie") != "") {
+					t.Errorf("%s, %v", a, a.header)
+				}
+			}
+		})
+	}
+	t.Run("a preflight allows neither the cookie nor its proof", func(t *testing.T) {
+		c := start(t, sqlite, configured("orgs: [{slug: a, cors_origins: ['https://app.example']}]"))
+		a := c.anonymous().do(t, "OPTIONS", templates, nil, "Origin: https://app.example",
+			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: atrium-console").is(t, 204)
+		if strings.Contains(strings.ToLower(a.header.Get("Access-Control-Allow-Headers")), "atrium-console") ||
+			a.header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("headers %v", a.header)
+		}
+	})
+}
+
+func TestSessionsNeedHTTPS(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, configured(`
+server: {trusted_proxies: [127.0.0.1/32]}
+orgs:
+  - {slug: a, hosts: [a.example.com], base_url: "https://a.example.com/atrium"}
+  - {slug: b, hosts: [b.example.com, localhost], base_url: "http://b.example.com"}
+`))
+	ann, bob := s.user(t, "owner", "--org", "a"), s.user(t, "owner", "--org", "b")
+	const onA, onB, viaTLS = "Host: a.example.com", "Host: b.example.com", "X-Forwarded-Proto: https"
+	s.anonymous().do(t, "POST", openSessions, object{"token": bob.token}, onB).problem(t, 403, "https_required")
+	for name, tt := range map[string]struct {
+		token   string
+		headers []string
+		cookie  string
+	}{
+		"the canonical address has https": {ann.token, []string{onA}, "__Host-atrium_session"},
+		"a trusted proxy has ended TLS":   {bob.token, []string{onB, viaTLS}, "__Host-atrium_session"},
+		"localhost without a port":        {bob.token, []string{"Host: localhost"}, "atrium_session_80"},
+		"localhost with a port": {bob.token, []string{"Host: localhost:" + s.port()},
+			"atrium_session_" + s.port()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := s.anonymous().create(t, openSessions, object{"token": tt.token}, tt.headers...)
+			c, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
+			if err != nil || c.Name != tt.cookie || c.Secure != strings.HasPrefix(tt.cookie, "__Host-") {
+				t.Fatalf("the cookie is %+v, %v", c, err)
+			}
+			in := &client{server: s, cookie: c.Name + "=" + c.Value, proof: a.at("proof")}
+			in.get(t, "/api/me", tt.headers...)
+			in.do(t, "GET", "/api/me", nil, append([]string{"Cookie: atrium_session_1=" + c.Value}, tt.headers...)...).
+				problem(t, 401, "unauthenticated")
+		})
+	}
+}
+
+func TestSessionsEndEverywhere(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		first := start(t, engine)
+		second := first.another(t)
+		ann := first.user(t, "owner")
+		in, id := first.opens(t, first.link(t, ann.email))
+		here := in.stream(t, "")
+		ticket := in.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
+		elsewhere := (&client{server: second}).stream(t, "?ticket="+ticket)
+		here.is("snapshot", nil)
+		elsewhere.is("snapshot", nil)
+		moved := in.at(second)
+		_, value, _ := strings.Cut(in.cookie, "=")
+		moved.cookie = "atrium_session_" + second.port() + "=" + value
+		moved.get(t, "/api/me")
+		ann.do(t, "DELETE", mySessions+"/"+id, nil).problem(t, 404, "session_not_found") // a key sees only its own
+		other, _ := first.opens(t, first.link(t, ann.email))
+		other.do(t, "DELETE", mySessions, nil).is(t, 204)
+		in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		moved.refusedWithin(t, 1500*time.Millisecond)
+		here.ends(3 * time.Second)
+		elsewhere.ends(3 * time.Second)
+	})
+}
+
+func TestSessionsThatAreUsedStay(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "owner")
+		used, usedID := s.opens(t, ann.token)
+		idle, idleID := s.opens(t, ann.token)
+		s.sql(t, `UPDATE sessions SET last_seen_at = last_seen_at - 39600000000`) // 11 hours ago
+		before := time.Now()
+		used.get(t, "/api/me")
+		for {
+			seen, err := time.Parse(time.RFC3339, used.get(t, mySessions+"/"+usedID).at("last_seen_at"))
+			if err == nil && seen.After(before.Add(-time.Minute)) {
+				break
+			}
+			if time.Since(before) > patience {
+				t.Fatalf("it was last seen at %v, %v", seen, err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		s.sql(t, `UPDATE sessions SET last_seen_at = last_seen_at - 3600000000`)
+		idle.refusedWithin(t, 2*time.Second)
+		used.get(t, "/api/me")
+		if got := used.get(t, mySessions).each(t, "id"); slices.Contains(got, idleID) || !slices.Contains(got, usedID) {
+			t.Errorf("sessions %v", got)
+		}
+	})
+}
+
+func TestSignInsAreLimited(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, set("server.rate_limit.sign_ins_per_minute", "3"),
+		set("server.rate_limit.unauthenticated_per_minute", "5"))
+	ann := s.user(t, "owner")
+	for range 3 {
+		s.anonymous().do(t, "POST", openSessions, object{"token": "atl_x"}).problem(t, 401, "sign_in_link_invalid")
+	}
+	refused := s.anonymous().do(t, "POST", openSessions, object{"token": ann.token}).problem(t, 429, "rate_limited")
+	s.anonymous().do(t, "POST", "/api/auth/links", object{"email": ann.email}).problem(t, 429, "rate_limited")
+	for _, path := range []string{previewInvitation, joinByInvitation} {
+		s.anonymous().do(t, "POST", path, object{"token": "ati_x"}).problem(t, 429, "rate_limited")
+	}
+	for _, path := range []string{"/api/auth/oidc/main", callback} {
+		s.anonymous().do(t, "GET", path, nil).problem(t, 429, "rate_limited")
+		page := s.anonymous().do(t, "GET", path, nil, asBrowser).is(t, 303)
+		if to := page.header.Get("Location"); to != "/console/sign-in#error=rate_limited" {
+			t.Errorf("a browser is sent to %s", to)
+		}
+	}
+	if refused.header.Get("Retry-After") == "" {
+		t.Errorf("headers %v", refused.header)
+	}
+	ann.get(t, "/api/me") // others are not affected
+	for range 6 {
+		s.anonymous().do(t, "POST", loggedOut, object{"logout_token": "x"})
+	}
+	s.anonymous().do(t, "POST", loggedOut, object{"logout_token": "x"}).problem(t, 429, "rate_limited")
+}
+
+func TestOperatorsEndSessions(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	ann, operator := s.user(t, "member"), s.user(t, "owner", "--operator")
+	laptop, laptopID := s.opens(t, s.link(t, ann.email), "User-Agent: Firefox")
+	phone, phoneID := s.opens(t, s.link(t, ann.email))
+	listed := jsonLines(t, s.must(t, "session", "list", "--email", ann.email, "--json"))
+	if len(listed) != 2 || listed[1]["session_id"] != laptopID || listed[1]["user_agent"] != "Firefox" ||
+		listed[1]["user_id"] != ann.id || listed[1]["api_key_id"] != nil || listed[1]["source"] != "link" {
+		t.Errorf("sessions %v", listed)
+	}
+	path := "/api/people/" + ann.id + "/sessions"
+	if got := operator.get(t, path).each(t, "id"); !slices.Equal(got, []string{phoneID, laptopID}) {
+		t.Errorf("sessions %v", got)
+	}
+	ann.do(t, "GET", path, nil).problem(t, 403, "forbidden")
+	operator.do(t, "GET", "/api/people/usr_00000000000000000000000000/sessions", nil).problem(t, 404, "user_not_found")
+	ended := s.must(t, "session", "end", "--email", ann.email, phoneID, "--json")
+	if !strings.Contains(ended, `"ended":1`) {
+		t.Errorf("it wrote %s", ended)
+	}
+	phone.refusedWithin(t, patience)
+	if r := s.run(t, "session", "end", "--email", ann.email, phoneID); r.code != 1 {
+		t.Errorf("it ended with %d: %s", r.code, r.stderr)
+	}
+	laptop.get(t, "/api/me")
+	operator.do(t, "DELETE", path, nil).is(t, 204)
+	laptop.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+	if left := s.must(t, "session", "list", "--email", ann.email); left != "" {
+		t.Errorf("still listed: %s", left)
+	}
+	operator.do(t, "DELETE", "/api/people/usr_00000000000000000000000000/sessions", nil).
+		problem(t, 404, "user_not_found")
+	operator.get(t, "/api/events?subject="+laptopID).has(t,
+		map[string]string{"data.0.data.reason": "ended_by_operator", "data.0.actor": operator.id})
+}
+
+func TestConsoleCommand(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	if r := s.run(t, "console"); r.code != 0 && r.code != 2 {
+		t.Errorf("it ended with %d: %s", r.code, r.stderr)
+	}
+	ann, _ := s.user(t, "member"), s.user(t, "member")
+	if r := s.run(t, "console"); r.code != 2 || !strings.Contains(r.stderr, "--email") {
+		t.Errorf("it ended with %d: %s", r.code, r.stderr)
+	}
+	out := s.must(t, "console", "--email", ann.email)
+	if !strings.Contains(out, "Sign in as "+ann.email) || !strings.Contains(out, "/console/sign-in#token=atl_") {
+		t.Errorf("it wrote %q", out)
+	}
+	if r := s.run(t, "console", "--email", "nobody@example.com"); r.code != 1 {
+		t.Errorf("it ended with %d: %s", r.code, r.stderr)
+	}
+}

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+const mailLinks = "/api/auth/links"
+
+// TestMailedLinks asks for links through a mail server. No response tells whether a person has the address.
+func TestMailedLinks(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		smtp := fixture.NewSMTP(t, "none")
+		s := start(t, engine, set("mail.smtp.addr", smtp.Addr()), set("mail.smtp.from", "atrium@example.com"),
+			set("mail.smtp.tls", "none"))
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		ask := func(email string) *answer {
+			t.Helper()
+			return s.anonymous().do(t, "POST", mailLinks, object{"email": email}, "Request-Id: same").is(t, 202)
+		}
+		s.anonymous().get(t, "/api/auth/methods").has(t, map[string]string{"mail": "true"})
+		first := ask("nobody@example.com")
+		for who, email := range map[string]string{
+			"no address": "not an address", "a person": strings.ToUpper(ann.email), "another person": bob.email,
+		} {
+			if a := ask(email); a.text != first.text || len(a.header) != len(first.header) {
+				t.Errorf("%s: %s, %v, want %s, %v", who, a, a.header, first, first.header)
+			}
+		}
+		ask(ann.email) // a second time within ten minutes
+		begun := time.Now()
+		for len(smtp.Letters()) < 2 {
+			if time.Since(begun) > patience {
+				t.Fatalf("letters %+v\n%s", smtp.Letters(), s.stderr)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		seen := map[string]bool{}
+		for _, letter := range smtp.Letters() {
+			if seen[letter.To] {
+				t.Errorf("%s got two letters", letter.To)
+			}
+			seen[letter.To] = true
+			_, token, _ := strings.Cut(letter.Text, "/console/sign-in#token=")
+			token, _, _ = strings.Cut(token, "\n")
+			in, _ := s.opens(t, token)
+			in.get(t, "/api/me").has(t, map[string]string{"user.email": letter.To})
+		}
+		if !seen[ann.email] || !seen[bob.email] {
+			t.Errorf("letters went to %v", seen)
+		}
+		s.anonymous().do(t, "POST", mailLinks, object{"email": ann.email}, "Sec-Fetch-Site: cross-site").
+			problem(t, 403, "cross_origin")
+		s.anonymous().do(t, "POST", mailLinks, object{}).problem(t, 422, "invalid_fields")
+		s.anonymous().do(t, "POST", mailLinks, `{"email"`).problem(t, 400, "malformed_json")
+	})
+}
+
+func TestOldSessionsUndoNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	owner, bob := s.user(t, "owner", "--operator"), s.user(t, "member")
+	in, _ := s.opens(t, s.link(t, owner.email))
+	disable, workspace := "/api/people/"+bob.id+"/disable", "/api/workspaces/"+owner.workspace
+	s.sql(t, `UPDATE sessions SET created_at = created_at - 601000000`)
+	in.do(t, "POST", disable, nil).problem(t, 403, "step_up_required")
+	in.do(t, "POST", "/api/people/"+bob.id+"/erase", nil).problem(t, 403, "step_up_required")
+	in.do(t, "DELETE", workspace, nil).problem(t, 403, "step_up_required")
+	in.do(t, "PATCH", workspace, object{"name": "Other"}).is(t, 200)
+	again, _ := s.opens(t, s.link(t, owner.email))
+	transfer, carl := workspace+"/transfer", s.user(t, "member")
+	program := owner.create(t, "/api/api-keys", object{"name": "p", "kind": "service", "role_ceiling": "member"})
+	in.do(t, "POST", transfer, object{"user_id": carl.id}).problem(t, 403, "step_up_required")
+	again.do(t, "POST", transfer, object{"user_id": "usr_none"}).problem(t, 404, "member_not_found")
+	for _, to := range []string{owner.id, program.at("user_id")} {
+		again.do(t, "POST", transfer, object{"user_id": to}).problem(t, 409, "transfer_refused")
+	}
+	again.do(t, "POST", disable, nil).is(t, 204)
+	again.do(t, "POST", transfer, object{"user_id": bob.id}).problem(t, 409, "transfer_refused") // who is disabled
+	again.do(t, "POST", transfer, object{"user_id": carl.id}).is(t, 200).
+		has(t, map[string]string{"user_id": carl.id, "role": "owner"})
+	owner.get(t, "/api/events?type=workspace.transferred").
+		has(t, map[string]string{"data.0.data.from": owner.id, "data.0.data.to": carl.id})
+	again.do(t, "DELETE", workspace, nil).problem(t, 403, "forbidden") // an admin now
+	his, _ := s.opens(t, s.link(t, carl.email))
+	his.do(t, "DELETE", workspace, nil).is(t, 204)
+}

@@ -1,0 +1,76 @@
+package payments
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/stripeapi"
+)
+
+// TestARefusalWhileTheFirstCallRunsIsNoOutcome cancels a purchase while the gateway works on it. The gateway refuses
+// its repetition. As long as the first call may take effect, nothing else can be bought.
+func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.addCard("4242")
+		ctx, cancel := context.WithCancel(t.Context())
+		release := make(chan struct{})
+		var calls atomic.Int64
+		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+			if c.Method+" "+c.Path != "POST /v1/subscriptions" {
+				return stripeapi.None, 0
+			}
+			switch calls.Add(1) {
+			case 1:
+				cancel()
+				<-release
+				return stripeapi.Lost, 0
+			case 2:
+				return stripeapi.Denied, 0
+			}
+			return stripeapi.None, 0
+		})
+		_, err := s.Subscribe(ctx, s.now(), "one", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+		if err == nil {
+			t.Error("a call without a response succeeded")
+		}
+		if _, err = s.subscribe(t, "one", "basic"); !billing.OutcomeUnknown(err) {
+			t.Errorf("a refused repetition: %v", err)
+		}
+		if _, err = s.subscribe(t, "two", "pro"); err == nil {
+			t.Error("another plan was bought while the first call runs")
+		}
+		close(release)
+		for end := time.Now().Add(proof.Patience); s.api.Made("atrium_key")["one"] == 0; time.Sleep(
+			time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the first call takes no effect")
+			}
+		}
+		wantErr(t, s.reconcile(t), nil)
+		s.agrees(t, 1, "900")
+		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Key != "one" || c.Pending != nil {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// TestASecondPurchaseIsRefusedAtOnce has a gateway that lists subscriptions and answers nothing else about them. A
+// purchase beside a live subscription must not wait for its outcome.
+func TestASecondPurchaseIsRefusedAtOnce(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.addCard("4242")
+		v, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, nil)
+		s.api.Provoke(inTurn("GET /v1/subscriptions/"+string(v.ID), stripeapi.Unavailable))
+		_, err = s.subscribe(t, "two", "pro")
+		wantErr(t, err, billing.ErrSubscriptionExists)
+		if c := s.mirror(t); c.Pending != nil {
+			t.Errorf("an operation is pending: %+v", c.Pending)
+		}
+		s.agrees(t, 1, "900")
+	})
+}

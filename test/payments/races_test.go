@@ -1,0 +1,125 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// guessed is a gateway that counts the promotion codes that it is asked for.
+type guessed struct {
+	ports.Gateway
+	asked *atomic.Int64
+}
+
+func (g guessed) Promotion(
+	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
+) (billing.Promotion, error) {
+	g.asked.Add(1)
+	return g.Gateway.Promotion(ctx, c, code, of)
+}
+
+func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var asked atomic.Int64
+		s := payments.NewService(w.stores, nil, fixture.Digester{}, func(org identity.OrgID) payments.Terms {
+			return payments.Terms{
+				Kind: billing.Sandbox, Account: sandbox.Account, Gateway: guessed{w.calm[org], &asked}, Plans: plans,
+				Limits: billing.CardLimits{InvalidCodesPerHour: 5},
+			}
+		}, noQuotas)
+		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
+		w.addCard(t, by)
+		var all sync.WaitGroup
+		var invalid, limited atomic.Int64
+		for n := range 24 {
+			all.Go(func() {
+				_, err := s.Subscribe(context.Background(), at(by), fmt.Sprint("guess ", n), billing.SubscribeRequest{
+					Plan: "basic", Quantity: 1, Code: fmt.Sprint("GUESS", n),
+				})
+				switch {
+				case errors.Is(err, billing.ErrPromotionInvalid):
+					invalid.Add(1)
+				case errors.Is(err, billing.ErrPromotionLimit):
+					limited.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if asked.Load() != 5 || invalid.Load() != 5 || limited.Load() != 19 {
+			t.Errorf("the gateway was asked for %d codes; %d invalid, %d limited", asked.Load(), invalid.Load(),
+				limited.Load())
+		}
+	})
+}
+
+// TestCheckoutsInParallelLeaveOnePageOpen creates checkout pages at the same moment, at a gateway that takes a while.
+func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		slow := w.calm[w.orgs[0]].WithTrouble(func(string) (sandbox.Kind, time.Duration) {
+			return sandbox.None, 20 * time.Millisecond
+		})
+		s := payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+			return payments.Terms{
+				Kind: billing.Sandbox, Account: sandbox.Account, Gateway: slow, Payer: slow, Plans: plans,
+				Returns: billing.ReturnPolicy{Loopback: true},
+			}
+		}, noQuotas)
+		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
+		w.addCard(t, by)
+		for range 3 {
+			var mu sync.Mutex
+			var pages []string
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					p, err := s.Checkout(context.Background(), at(by), payments.CheckoutRequest{
+						Plan: "basic", Quantity: 1, SuccessURL: "http://localhost/yes",
+						CancelURL: "http://localhost/no",
+					})
+					if err != nil && !errors.Is(err, billing.ErrPending) {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if err == nil {
+						pages = append(pages, p.URL)
+					}
+				})
+			}
+			all.Wait()
+			open := 0
+			for _, url := range pages {
+				if _, err := s.SandboxPage(t.Context(), by.Org, linkOf(url)); err == nil {
+					open++
+				} else if !errors.Is(err, billing.ErrPageNotFound) {
+					t.Error(err)
+				}
+			}
+			if len(pages) == 0 || open > 1 {
+				t.Errorf("%d pages were created, and %d are open", len(pages), open)
+			}
+		}
+	})
+}
+
+// linkOf returns the link of a page's address.
+func linkOf(url string) billing.SandboxLink {
+	parts := strings.Split(strings.TrimPrefix(url, sandbox.PagePath), "/")
+	return billing.SandboxLink{Customer: billing.CustomerID(parts[0]), Secret: secret.New(parts[1])}
+}

@@ -1,0 +1,109 @@
+package services
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// missing reports that a test needs a program that this machine does not have. In CI that is a failure. On a person's
+// machine the test is left out, and says what it needs: the server needs neither Node.js nor Python.
+func missing(t testing.TB, what string, err error) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("this test needs %s: %v", what, err)
+	}
+	t.Skipf("left out, because this test needs %s: %v", what, err)
+}
+
+// Node returns the path of Node.js 20 or later. If there is none, root on Debian installs it. If that is older, npm
+// installs Node.js 24 in the user's cache folder.
+func Node(t testing.TB) string {
+	t.Helper()
+	path, err := node()
+	if err != nil {
+		missing(t, "Node.js 20 or later (Debian: apt-get install nodejs npm)", err)
+	}
+	return path
+}
+
+var node = sync.OnceValues(func() (string, error) {
+	path, err := installed("node", "nodejs")
+	if err != nil {
+		return "", err
+	}
+	if isNode20(path) {
+		return path, nil
+	}
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	folder = filepath.Join(folder, "atrium-tests", "node24")
+	path = filepath.Join(folder, "node_modules", "node", "bin", "node")
+	if isNode20(path) {
+		return path, nil
+	}
+	npm, err := installed("npm", "npm")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(npm, "install", "--no-audit", "--no-fund", "--prefix", folder, "node@24.21.0").
+		CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("npm install node: %w\n%s", err, out)
+	}
+	if !isNode20(path) {
+		return "", errors.New("npm installed no Node.js that runs here")
+	}
+	return path, nil
+})
+
+func isNode20(path string) bool {
+	out, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		return false
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".")
+	number, err := strconv.Atoi(major)
+	return err == nil && number >= 20
+}
+
+// NPM returns the path of npm, which must belong to a Node.js that is new enough for it.
+func NPM(t testing.TB) string {
+	t.Helper()
+	path, err := installed("npm", "npm")
+	if err != nil {
+		missing(t, "npm (Debian: apt-get install npm)", err)
+	}
+	return path
+}
+
+// Python returns the path of Python 3.11 or later. If there is none, root on Debian installs it.
+func Python(t testing.TB) string {
+	t.Helper()
+	path, err := installed("python3", "python3")
+	if err == nil {
+		err = exec.Command(path, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run()
+	}
+	if err != nil {
+		missing(t, "Python 3.11 or later (Debian: apt-get install python3)", err)
+	}
+	return path
+}
+
+// Mypy returns the path of mypy, the type checker of Python. If there is none, root on Debian installs it.
+func Mypy(t testing.TB) string {
+	t.Helper()
+	path, err := installed("mypy", "mypy")
+	if err != nil {
+		missing(t, "mypy (Debian: apt-get install mypy)", err)
+	}
+	return path
+}

@@ -1,0 +1,94 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+)
+
+// pgbouncerScript keeps PgBouncer.
+const pgbouncerScript = `
+end=KILL
+prepare() { sed -i "s|PORT|${2:-$port}|" pgbouncer.ini; }
+serve() { exec "$1" pgbouncer.ini; }
+`
+
+// pgbouncerConfig has the defaults of PgBouncer, except for where it listens and what it leads to.
+const pgbouncerConfig = `
+[databases]
+* = host=%s port=%s user=%s
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = PORT
+unix_socket_dir =
+auth_type = any
+pool_mode = %s
+`
+
+// PgBouncerServer is a PgBouncer in front of the server of a database.
+type PgBouncerServer struct {
+	*Server
+	database *url.URL // behind it
+	port     string
+}
+
+// PgBouncer starts a PgBouncer before the server of a database, with its default settings except for the pool mode:
+// session, transaction or statement. URL leads to the database through it. It ends with the test.
+func PgBouncer(t testing.TB, database, mode string) *PgBouncerServer {
+	t.Helper()
+	behind, err := url.Parse(database)
+	if err != nil {
+		t.Fatal("the database is not a URL")
+	}
+	b := &PgBouncerServer{database: behind}
+	if b.Server, err = b.start(mode); err != nil {
+		t.Fatalf("this test needs PgBouncer: %v\nInstall it (Debian: apt-get install pgbouncer; macOS: brew install "+
+			"pgbouncer).", err)
+	}
+	through, err := url.Parse(b.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.port = through.Port()
+	t.Cleanup(func() { b.Stop() })
+	return b
+}
+
+// Restart starts it again on the same port, with another pool mode. All connections through it end.
+func (b *PgBouncerServer) Restart(mode string) error {
+	b.Stop()
+	server, err := b.start(mode)
+	if err == nil {
+		b.Server = server
+	}
+	return err
+}
+
+func (b *PgBouncerServer) start(mode string) (*Server, error) {
+	bin, err := installed("pgbouncer", "pgbouncer")
+	if err != nil {
+		return nil, err
+	}
+	config := fmt.Sprintf(pgbouncerConfig, b.database.Hostname(), b.database.Port(), b.database.User.Username(), mode)
+	p := program{
+		name: "pgbouncer", script: pgbouncerScript, args: []string{bin, b.port},
+		files: map[string]string{"pgbouncer.ini": config},
+		url: func(free int) string {
+			u := *b.database
+			u.Host = fmt.Sprintf("127.0.0.1:%d", free)
+			if b.port != "" {
+				u.Host = "127.0.0.1:" + b.port
+			}
+			return u.String()
+		},
+	}
+	p.ready = func(ctx context.Context, through string) error {
+		u, err := url.Parse(through)
+		if err != nil {
+			return err
+		}
+		return accepts(ctx, u.Host)
+	}
+	return p.start()
+}

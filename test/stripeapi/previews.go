@@ -1,0 +1,124 @@
+package stripeapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// change makes u sell another plan from now on, and returns what is due for it: the difference for the rest of the
+// period, as of at, or a new period if the interval changes.
+func (u *subscription) change(plan billing.Plan, quantity int64, at, now time.Time) (due int64) {
+	was := *u
+	left, whole := u.end.Sub(at), u.end.Sub(u.start)
+	u.plan, u.quantity = plan, quantity
+	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
+		u.anchor, u.start = now.Day(), now
+		u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+		return u.cost(now) - billing.Prorate(was.bought(), left, whole)
+	}
+	return billing.Prorate(u.cost(now), left, whole) - billing.Prorate(was.bought(), left, whole)
+}
+
+// prorated returns the time for which a change is prorated, which must be in the current period.
+func (u *subscription) prorated(f form, name string, now time.Time) (at time.Time, ok bool) {
+	if !f.Has(name) {
+		return now, true
+	}
+	at = time.Unix(f.number(name), 0).UTC()
+	return at, !at.Before(u.start) && !at.After(u.end)
+}
+
+// previewInvoice shows the invoice of a change of a subscription, or the one of its next period
+// (https://docs.stripe.com/api/invoices/create_preview).
+func (s *Server) previewInvoice(f form, _ *http.Request) any {
+	const details = "subscription_details"
+	u, c, now := s.subscription(f.Get("subscription")), s.customer(f.Get("customer")), s.now()
+	goesOn := f.Get(details + "[cancel_at_period_end]")
+	switch {
+	case u == nil || c == nil || u.customer != c.id:
+		return missing(404, "subscription")
+	case !u.live():
+		return invalid("subscription")
+	case goesOn != "" && u.schedule != nil: // as for a change
+		return invalid(details + "[cancel_at_period_end]")
+	case u.cancelAtPeriodEnd && goesOn != "false" && f.Get(details+"[proration_behavior]") != "always_invoice":
+		return refusal{404, "invalid_request_error", "invoice_upcoming_none", "", ""}
+	}
+	copied := *u
+	if refused := s.previewDiscount(&copied, c, f); refused != nil {
+		return *refused
+	}
+	total := s.nextTotal(copied, f.Has("discounts[0][promotion_code]"))
+	if f.Has(details + "[items][0][price]") {
+		plan := s.price(f.Get(details + "[items][0][price]"))
+		at, inPeriod := u.prorated(f, details+"[proration_date]", now)
+		switch {
+		case plan == nil:
+			return missing(400, details+"[items][0][price]")
+		case f.Get(details+"[items][0][id]") != u.item:
+			return invalid(details + "[items][0][id]")
+		case !inPeriod:
+			return invalid(details + "[proration_date]")
+		}
+		if _, refused := s.meteredItem(u, f, details+"[items]"); refused != nil {
+			return *refused
+		}
+		due := copied.change(*plan, f.number(details+"[items][0][quantity]"), at, now)
+		switch f.Get(details + "[proration_behavior]") {
+		case "always_invoice":
+			total = due
+		case "none": // nothing is billed now, so that a discount for one invoice is left
+			copied.schedule = nil // which a change releases
+			total = s.nextTotal(copied, true)
+		default:
+			return invalid(details + "[proration_behavior]")
+		}
+	}
+	tax := s.tax(u, total)
+	i := &invoice{
+		id: "upcoming_" + s.name, customer: c.id, subscription: u.id, status: "draft", tax: tax,
+		total: total + tax, due: max(total+tax-c.credit, 0), start: copied.start, end: copied.end, created: now,
+	}
+	shown := i.show(nil)
+	shown["starting_balance"], shown["number"] = -c.credit, nil
+	return shown
+}
+
+// previewDiscount gives a copy of a subscription the discount that a preview names: that of a promotion code, or none.
+func (s *Server) previewDiscount(u *subscription, c *customer, f form) *refusal {
+	const param = "discounts[0][promotion_code]"
+	if f.Has("discounts") && f.Get("discounts") == "" {
+		u.discount = nil
+	}
+	if !f.Has(param) {
+		return nil
+	}
+	given, refused := s.redeem(c, f.Get(param), param)
+	if refused == nil {
+		u.discount = given
+	}
+	return refused
+}
+
+// nextTotal returns what the next period of a copy of a subscription costs. promoted says that its discount replaces
+// that of its schedule.
+func (s *Server) nextTotal(u subscription, promoted bool) int64 {
+	u.unbilled = s.used(&u, u.start, u.end)
+	if u.schedule == nil || u.schedule.current+1 >= len(u.schedule.phases) {
+		used, _ := u.usageCost(u.end)
+		return u.cost(u.end) + used
+	}
+	next := u.schedule.phases[u.schedule.current+1]
+	u.plan, u.quantity = next.plan, next.quantity
+	switch {
+	case promoted:
+	case next.promotion != nil:
+		u.discount = &discount{*next.promotion.Discount.Begin("di_preview", u.end), next.promotion}
+	default:
+		u.discount = next.discount
+	}
+	used, _ := u.usageCost(u.end)
+	return u.cost(u.end) + used
+}
