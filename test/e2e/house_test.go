@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/ecdsa"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,33 +25,43 @@ type house struct {
 	embed               *embed // of a chat that is published
 	session             string // of embed's, which opens nothing but that
 	shop                *shopWarehouse
-	issuer              *fixture.Issuer // of the org; signing up needs an invitation
-	connection          string          // id of one that the owner made
-	source              string          // id of a data source of the owner's, through the connection
+	issuer              *fixture.Issuer   // of the org; signing up needs an invitation
+	provider            *fixture.Provider // the same, at which the guest is signed in
+	connection          string            // id of one that the owner made
+	source              string            // id of a data source of the owner's, through the connection
 	owner, author       *client
 	editor              *client
 	viewer              *client // of the template
 	guest               *client // who signed in
+	sessions            *houseSessions
 	person              string  // id of somebody who does nothing
+	deputy              *client // another owner, while there is one
 	elsewhere, blue     *client // owners of another workspace, and in another org
 	callers             []*standing
+	reporter            *ecdsa.PrivateKey // whose reports of leaked keys the server believes
 }
 
 func newHouse(t *testing.T, engine string) *house {
 	t.Helper()
-	issuer := fixture.NewIssuer(t, "ES256")
+	provider := fixture.NewProvider(t)
+	provider.Repeats = true
+	issuer := provider.Issuer
+	reporter, public := reportKey(t)
 	s := start(t, engine, configured(fmt.Sprintf(`
+server: {leaked_keys: {public_keys: [{id: here, pem: %[3]q}]}}
 orgs:
   - slug: red
     hosts: [red.example.com]
-    issuers: [{url: %[1]q, audiences: [atrium], require: [{claim: email_verified, value: "true"}]}]
+    issuers: [{url: %[1]q, audiences: [atrium], require: [{claim: email_verified, value: "true"}], client: %[4]s}]
     accept_url: https://red.example.com/join/{token}
     registry: {workflows: [{id: hand-over}]}
     egress: {allow: [127.0.0.0/8]}
     %[2]s
   - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}, %[2]s}
-`, issuer.URL, onlyPayments())), toShops, knowsWebhookKey)
-	h := &house{server: s, issuer: issuer, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
+`, issuer.URL, onlyPayments(), public, clientOf(t, provider, "main"))), toShops, knowsWebhookKey)
+	h := &house{server: s, issuer: issuer, provider: provider, reporter: reporter,
+		owner: s.user(t, "owner", "--org", "red"),
+		blue:  s.user(t, "owner", "--org", "blue")}
 	h.workspace = h.owner.workspace
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
 	viewer, admin := s.user(t, "viewer", "--org", "red"), s.user(t, "admin", "--org", "red")
@@ -58,12 +69,14 @@ orgs:
 	operates, _ := operator.key(t, "--org", "red", "--role", "owner")
 	h.person = s.user(t, "viewer", "--org", "red").id
 	member := s.user(t, "member", "--org", "red")
-	h.author, h.viewer, h.editor = s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red")
+	h.author, h.viewer, h.editor = s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red"),
+		s.user(t, "member", "--org", "red")
 	manager := s.user(t, "member", "--org", "red")
 
 	signedIn := s.user(t, "viewer", "--org", "red")
 	claims := issuer.Claims("atrium", time.Now())
 	claims["email"] = signedIn.email
+	provider.SignIn(object{"email": signedIn.email})
 	signedIn.token, h.guest = issuer.Token(claims), signedIn
 
 	capped, _ := h.owner.key(t, "--org", "red", "--role", "viewer")
@@ -79,6 +92,8 @@ orgs:
 	h.embed = h.author.embeds(t, nil, onRed)
 	h.session = h.embed.visit(t, fromShop, onRed).is(t, 200).at("session")
 
+	in := h.signIn(t)
+
 	bearing := func(token string) *client { return &client{server: s, token: token} }
 	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
 	for _, c := range []*standing{
@@ -90,6 +105,11 @@ orgs:
 		{name: "a key that nobody made", client: bearing(account.NewToken().Reveal())},
 		{name: "an expired key", client: expired},
 		{name: "a revoked key", client: revoked},
+		{name: "a session without its proof", client: in.noProof},
+		{name: "a session with the proof of another", client: in.othersProof},
+		{name: "a session's cookie of another port", client: in.otherPort},
+		{name: "an expired session", client: in.expired},
+		{name: "a session on another org's host", client: in.byLink, host: onBlue},
 		{name: "another org's key", client: h.blue},
 		{name: "the owner's key on another org's host", client: h.owner, host: onBlue},
 
@@ -97,11 +117,17 @@ orgs:
 		{name: "another workspace's owner", client: h.elsewhere, known: true, own: identity.Owner},
 		{name: "the owner by another workspace's key", client: abroad, known: true, own: identity.Owner},
 		{name: "a viewer", client: viewer, known: true, role: identity.Viewer},
+		{name: "a viewer by a session", client: in.byLink, known: true, role: identity.Viewer, jwt: true,
+			session: true},
+		{name: "the owner by a session of a key", client: in.byKey, known: true, role: identity.Owner,
+			template: managing, session: true},
 		{name: "a viewer who signed in", client: signedIn, known: true, role: identity.Viewer, jwt: true},
 		{name: "an operator", client: operator, known: true, role: identity.Viewer, operator: true},
-		{name: "an operator by a key with the full ceiling", client: operates, known: true, role: identity.Viewer, operator: true, full: true},
+		{name: "an operator by a key with the full ceiling", client: operates, known: true, role: identity.Viewer,
+			operator: true, full: true},
 		{name: "the owner by a key for viewing", client: capped, known: true, role: identity.Viewer, viewing: true},
-		{name: "the template's owner by a key for viewing", client: cappedAuthor, known: true, role: identity.Viewer, viewing: true, template: viewing},
+		{name: "the template's owner by a key for viewing", client: cappedAuthor, known: true, role: identity.Viewer,
+			viewing: true, template: viewing},
 		{name: "a member", client: member, known: true, role: identity.Member},
 		{name: "a viewer of the template", client: h.viewer, known: true, role: identity.Member, template: viewing},
 		{name: "an editor of the template", client: h.editor, known: true, role: identity.Member, template: editing},
@@ -214,21 +240,24 @@ func invite(t *testing.T, by *client, workspace, email, role string) (id, token 
 		t.Fatal(a)
 	}
 	url := a.at("accept_url")
-	return a.at("id"), url[strings.LastIndexByte(url, '/')+1:]
+	return a.at("id"), tokenIn(url)
 }
 
 // latest returns the newest event of each workspace that a caller could have changed.
 func (h *house) latest(t *testing.T) string {
 	t.Helper()
-	return h.owner.latestChange(t, onRed) + " " + h.elsewhere.latestChange(t, onRed) + " " + h.blue.latestChange(t, onBlue)
+	return h.owner.latestChange(t, onRed) + " " + h.elsewhere.latestChange(t, onRed) + " " +
+		h.blue.latestChange(t, onBlue)
 }
 
-// latestChange is the newest event of a workspace that records a change: a refusal is an event, too.
+// latestChange is the newest event of a workspace that records what a request changed. Refusals are events too, and jobs
+// leave theirs at any time: their request_id names the job.
 func (c *client) latestChange(t *testing.T, headers ...string) string {
 	t.Helper()
 	newest := c.get(t, "/api/events?limit=100", headers...)
+	requests := newest.each(t, "request_id")
 	for i, kind := range newest.each(t, "type") {
-		if kind != "access.refused" {
+		if kind != "access.refused" && strings.HasPrefix(requests[i], "req_") {
 			return newest.at(fmt.Sprintf("data.%d.id", i))
 		}
 	}
