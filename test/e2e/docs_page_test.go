@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,6 +36,20 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 		keep(ctx, t, "reference")
 		if shown < 53 {
 			t.Errorf("%d operations are shown", shown)
+		}
+		const operation = `document.querySelector('#operations-prompt_templates-createPromptTemplate')`
+		const sample = operation + `.querySelector('.atrium-samples pre').textContent`
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](operation+`.querySelector('button').click()`))
+		for _, language := range []struct{ name, call string }{
+			{"curl", `curl "$ATRIUM_URL/api/prompt-templates"`}, {"TypeScript", "await atrium.promptTemplates.create({"},
+			{"Go", "client.PromptTemplates.Create(ctx, "}, {"Python", "client.prompt_templates.create({"},
+		} {
+			drive(ctx, t, chromedp.Poll[bool](operation+`.querySelector('.atrium-samples') !== null`))
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`[...`+operation+
+				`.querySelectorAll('.atrium-samples button')].find(b => b.textContent == '`+language.name+`').click()`))
+			drive(ctx, t, chromedp.Poll[bool](sample+`.includes(`+strconv.Quote(language.call)+`)`))
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](operation+`.querySelector(".atrium-samples").scrollIntoView({block: "center"})`))
+			keep(ctx, t, "reference-"+language.name)
 		}
 		// All earlier console messages arrive before this one.
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))

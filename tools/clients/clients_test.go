@@ -36,12 +36,19 @@ func TestEveryOperationHasAUniqueNameThatAllLanguagesCanUse(t *testing.T) {
 
 func TestGeneratingTwiceGivesTheSame(t *testing.T) {
 	text := contract(t)
-	first, err := generate(text)
+	d, err := load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := generate(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		again, err := generate(text)
+		if d, err = load(text); err != nil {
+			t.Fatal(err)
+		}
+		again, err := generate(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +61,11 @@ func TestGeneratingTwiceGivesTheSame(t *testing.T) {
 }
 
 func TestTheCommittedClientsAreThoseOfTheContract(t *testing.T) {
-	files, err := generate(contract(t))
+	d, err := load(contract(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := generate(d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,9 @@ type document struct {
 }
 
 type media struct {
-	Schema *schema `json:"schema"`
-	Events *schema `json:"x-event-data"`
+	Schema   *schema  `json:"schema"`
+	Events   *schema  `json:"x-event-data"`
+	Examples examples `json:"examples"`
 }
 
 type parameter struct {
@@ -65,6 +66,7 @@ type requestBody struct {
 
 // call is an operation as a method of a client.
 type call struct {
+	id           string // activatePromptVersion
 	name         string // promptTemplates.versions.activate
 	resource     string // promptTemplates.versions
 	method       string // activate
@@ -76,6 +78,7 @@ type call struct {
 	query        []*parameter
 	body         *schema
 	bodyRequired bool
+	example      *value  // of the body, nil if the contract has none
 	merge        bool    // the body is a merge patch
 	keyed        bool    // has an Idempotency-Key
 	repeatable   bool    // can be repeated without an Idempotency-Key
@@ -152,7 +155,7 @@ func (d *document) add(o *operation, verb, path string, seen map[string]string) 
 	}
 	seen[o.SDK] = o.ID
 	dot := strings.LastIndex(o.SDK, ".")
-	c := &call{name: o.SDK, resource: o.SDK[:dot], method: o.SDK[dot+1:], verb: verb, path: path, codes: o.Codes,
+	c := &call{id: o.ID, name: o.SDK, resource: o.SDK[:dot], method: o.SDK[dot+1:], verb: verb, path: path, codes: o.Codes,
 		repeatable: o.Repeatable, text: o.Summary + ".\n\n" + strings.TrimSpace(o.Description)}
 	c.public = o.Security != nil && len(*o.Security) == 0
 	for _, read := range []func(*operation, *call) error{d.parameters, d.body, d.results} {
@@ -213,7 +216,7 @@ func (d *document) body(o *operation, c *call) error {
 		return fmt.Errorf("the clients can only send JSON")
 	}
 	_, c.merge = o.Body.Content["application/merge-patch+json"]
-	c.body, c.bodyRequired = content.Schema, o.Body.Required
+	c.body, c.bodyRequired, c.example = content.Schema, o.Body.Required, content.Examples.first
 	d.request(c.body)
 	return c.body.check("the body", d.Components.Schemas)
 }

@@ -1,9 +1,9 @@
 // Command clients generates what differs between operations in the clients for TypeScript, Go and Python: types,
 // methods with their documentation, and the list of problem codes. The rest of each client is written by hand.
 //
-//	go run ./tools/clients CONTRACT FOLDER
+//	go run ./tools/clients CONTRACT FOLDER SAMPLES
 //
-// CONTRACT is openapi.gen.json, and FOLDER has the clients. The name of a method comes from x-sdk of its operation:
+// CONTRACT is openapi.gen.json, FOLDER has the clients, and SAMPLES is the file for sample calls of each operation. The name of a method comes from x-sdk of its operation:
 // promptTemplates.versions.activate. It is none for operations that are pages, or that only other systems call.
 package main
 
@@ -14,43 +14,51 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: clients CONTRACT FOLDER")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: clients CONTRACT FOLDER SAMPLES")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "clients:", err)
 		os.Exit(1)
 	}
 }
 
-func run(contract, folder string) error {
+func run(contract, folder, samplesFile string) error {
 	text, err := os.ReadFile(contract)
 	if err != nil {
 		return err
 	}
-	files, err := generate(text)
+	d, err := load(text)
+	if err != nil {
+		return err
+	}
+	files, err := generate(d)
+	if err != nil {
+		return err
+	}
+	shown, err := samples(d)
 	if err != nil {
 		return err
 	}
 	for name, content := range files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
-			continue
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // source code
+		if err := write(filepath.Join(folder, filepath.FromSlash(name)), content); err != nil {
 			return err
 		}
 	}
-	return nil
+	return write(samplesFile, shown)
+}
+
+// write leaves a file alone that has the content already, so that builds and editors do not read it again.
+func write(path string, content []byte) error {
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
+		return nil
+	}
+	return os.WriteFile(path, content, 0o644) //nolint:gosec // source code
 }
 
 // generate returns the generated files of the clients, by their paths in the folder of clients.
-func generate(contract []byte) (map[string][]byte, error) {
-	d, err := load(contract)
-	if err != nil {
-		return nil, err
-	}
+func generate(d *document) (map[string][]byte, error) {
 	golang, err := goFile(d)
 	if err != nil {
 		return nil, fmt.Errorf("go: %w", err)

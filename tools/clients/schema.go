@@ -24,6 +24,7 @@ type schema struct {
 	Additional  additional  `json:"additionalProperties"`
 	Minimum     *float64    `json:"minimum"`
 	Default     any         `json:"default"`
+	Examples    []*value    `json:"examples"`
 }
 
 // known are the keywords that the clients understand, or that only limit values, or that are for people.

@@ -16,10 +16,17 @@ import (
 
 //go:generate go run ../../../tools/openapi spec openapi.yaml openapi.gen.json
 //go:generate go tool oapi-codegen -config models.yaml openapi.yaml
-//go:generate go run ../../../tools/clients openapi.gen.json ../../../clients
+//go:generate go run ../../../tools/clients openapi.gen.json ../../../clients samples.gen.json
 
 //go:embed openapi.gen.json
 var text []byte
+
+//go:embed samples.gen.json
+var samples []byte
+
+// Samples returns sample calls of each operation that clients have: a JSON object of operation ids, whose values have
+// the members curl, typescript, go and python. Callers do not change it.
+func Samples() []byte { return samples }
 
 // defaultMaxBody is the limit of a body in bytes where x-max-bytes sets no other.
 const defaultMaxBody = 64 << 10

@@ -1,0 +1,71 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// samplesFile returns the samples of the reference in one language as a function each, by template, which gets the name
+// and the indented sample.
+func samplesFile(t *testing.T, language, head, template, indent string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../adapters/rest/openapi/samples.gen.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]map[string]string
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	file := head
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if all[id][language] == "" {
+			t.Errorf("%s has no sample", id)
+		}
+		file += fmt.Sprintf(template, id, strings.ReplaceAll(all[id][language], "\n", "\n"+indent))
+	}
+	return file
+}
+
+func TestTheSamplesInTypeScriptCompile(t *testing.T) {
+	folder := compiled(t)
+	written := filepath.Join(t.TempDir(), "samples.ts")
+	text := samplesFile(t, "typescript", fmt.Sprintf("import type { Atrium } from '%s/index.js'\n", folder),
+		"export async function %s(atrium: Atrium) {\n  %s\n}\n", "  ")
+	if err := os.WriteFile(written, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tsc := filepath.Join(cache, "atrium-tests", "typescript", "node_modules", ".bin", "tsc")
+	check := exec.Command(tsc, "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib",
+		"es2022,dom,dom.asynciterable", "--ignoreConfig", written)
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestTheSamplesInPythonPassMypy(t *testing.T) {
+	written := filepath.Join(t.TempDir(), "samples.py")
+	text := samplesFile(t, "python", "from atrium import Atrium\n", "\n\ndef %s(client: Atrium) -> None:\n    %s\n", "    ")
+	if err := os.WriteFile(written, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := exec.Command(services.Mypy(t), "--strict", "--cache-dir", filepath.Join(suite.Folder, "mypy"),
+		"--config-file", "pyproject.toml", written)
+	check.Dir = "../../clients/python"
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("mypy --strict: %v\n%s", err, out)
+	}
+}

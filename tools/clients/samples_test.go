@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheCommittedSamplesAreThoseOfTheContract(t *testing.T) {
+	d, err := load(contract(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := samples(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../adapters/rest/openapi/samples.gen.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Error("samples.gen.json is out of date: run go generate ./adapters/rest/...")
+	}
+}
+
+// test/clients checks those in TypeScript and Python.
+func TestTheSamplesInGoCompile(t *testing.T) {
+	d, err := load(contract(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := samples(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]sample
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	var file strings.Builder
+	file.WriteString("package samples\n\nimport (\n\"context\"\n\"fmt\"\n\"time\"\n" +
+		"atrium \"github.com/atrium-hq/atrium/clients/go\"\n)\n\nvar _, _ = fmt.Print, time.Now\n")
+	for _, id := range sortedKeys(all) {
+		fmt.Fprintf(&file, "func %s(ctx context.Context, client *atrium.Client) error {\n%s\n", id, all[id].Go)
+		if strings.HasPrefix(all[id].Go, "result, err") {
+			file.WriteString("_ = result\n")
+		}
+		if strings.HasPrefix(all[id].Go, "for ") {
+			file.WriteString("return nil\n}\n")
+		} else {
+			file.WriteString("return err\n}\n")
+		}
+	}
+	written := filepath.Join(t.TempDir(), "samples.go")
+	if err := os.WriteFile(written, []byte(file.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Abs("../../clients/go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{
+		"Replace": map[string]string{filepath.Join(folder, "samples", "samples.go"): written},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-overlay", overlayFile, "./samples")
+	build.Dir = folder
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
