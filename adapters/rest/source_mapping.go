@@ -158,6 +158,7 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 		}),
 		Headers:     mapSlice(p.Preview.Headers, toColumn),
 		Rows:        toRows(p.Preview.Rows),
+		LeadingRows: toRows(p.Preview.Leading),
 		Suggestions: mapSlice(p.Suggestions, toSuggestion),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -56,7 +57,9 @@ func (a *API) previewSheet(r *request) (reply, error) {
 		of = queryID[source.ID](r, "source_id", source.Prefix)
 	}
 	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab"), HeaderRow: r.number("header_row", 0)}
-	p, err := r.Sources.PreviewSheet(r.Context(), r.by, of, at, source.TypeKey(r.query.Get("type")))
+	p, err := r.Sources.PreviewSheet(
+		r.Context(), r.by, of, at, r.number("sample_rows", column.ShownRows), source.TypeKey(r.query.Get("type")),
+	)
 	if err != nil {
 		return reply{}, err
 	}

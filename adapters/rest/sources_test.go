@@ -160,6 +160,8 @@ func TestPreviewOfASheet(t *testing.T) {
 		"":                          "invalid_parameter",
 		"?url=x&source_id=y":        "invalid_parameter",
 		"?url=x&header_row=0":       "invalid_parameter",
+		"?url=x&sample_rows=1":      "invalid_parameter",
+		"?url=x&sample_rows=21":     "invalid_parameter",
 		"?url=x&type=animals":       "unknown_source_type",
 		"?url=x&tab_name=something": "unknown_parameter",
 	} {

@@ -184,7 +184,7 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 			`<table:table-row table:number-rows-repeated="1048575"><table:table-cell table:number-columns-repeated="16384"><text:p>v</text:p></table:table-cell></table:table-row>` + odsEnd
 		s, err := sheets.Preview(t.Context(), "", put(t, folder, "large.ods", fixture.ODSOf(t, content)))
 		if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != column.MaxColumns ||
-			len(s.Preview.Rows) != 2 {
+			len(s.Preview.Rows) != column.MaxShownRows {
 			t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
 		}
 	})
@@ -257,7 +257,7 @@ func TestOddValuesAreShownAsTheyAre(t *testing.T) {
 			to := put(t, folder, "odd."+name, content)
 			to.Location.HeaderRow = 1
 			s, err := sheets.Preview(t.Context(), "", to)
-			if err != nil || s.Preview.Headers[0].Name != "Value" || len(s.Preview.Rows) != 2 {
+			if err != nil || s.Preview.Headers[0].Name != "Value" || len(s.Preview.Rows) < 5 {
 				t.Errorf("%+v, %v", s.Preview, err)
 			}
 		})

@@ -21,6 +21,7 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 			{Name: "Discount", Column: "D", Type: column.Number}, {Name: "Double", Column: "E", Type: column.Number},
 		},
 		HeaderRow: 2,
+		Leading:   [][]*string{{new("Customers of the year")}},
 		Rows: [][]*string{
 			{new("Ann Lee"), new("2026-01-31"), new("1,234.50"), new("12.5%"), new("2,469.00")},
 			{new("Bøb"), new("2025-12-24"), new("2.00"), nil, new("4.00")},

@@ -19,9 +19,10 @@ type SheetPreview struct {
 
 // PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
 // tab and header row at may replace. Suggestions are for the type with key; if key is empty, for the
-// source's own type; if there is neither, there are none.
+// source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
+// column.MaxShownRows.
 func (s *Service) PreviewSheet(
-	ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, key source.TypeKey,
+	ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, rows int, key source.TypeKey,
 ) (SheetPreview, error) {
 	if err := source.MayCreate(by); err != nil {
 		return SheetPreview{}, err
@@ -53,6 +54,7 @@ func (s *Service) PreviewSheet(
 	if err != nil {
 		return SheetPreview{}, answer(err)
 	}
+	sheet.Preview.Rows = sheet.Preview.Rows[:min(len(sheet.Preview.Rows), rows)]
 	location.Connection = through
 	s.previewed(ctx, by, of, location)
 	suggestions, err := s.suggest(ctx, by, t, sheet.Preview.Headers)

@@ -294,11 +294,24 @@ func TestPreviews(t *testing.T) {
 		s := newEnv(t)
 		s.expectSheet(aSheet(), nil)
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(column.Memory{"age": "email"}, nil)
-		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, "people")
+		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, 2, "people")
 		wantErr(t, err, nil)
 		s.wantNoted("source.previewed", "", peer)
 		if len(got.Suggestions) != 1 || got.Suggestions[0].Column != "Age" {
 			t.Errorf("%+v", got.Suggestions)
+		}
+	})
+	t.Run("of a sheet, with as many rows as were asked for", func(t *testing.T) {
+		sheet := aSheet()
+		sheet.Preview.Rows = [][]*string{{new("1")}, {new("2")}, {new("3")}}
+		for asked, want := range map[int]int{2: 2, 3: 3, 20: 3} {
+			s := newEnv(t)
+			s.expectSheet(sheet, nil)
+			got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, asked, "")
+			wantErr(t, err, nil)
+			if len(got.Preview.Rows) != want {
+				t.Errorf("%d rows of %d", len(got.Preview.Rows), asked)
+			}
 		}
 	})
 	t.Run("of a source's sheet, at another tab with another header", func(t *testing.T) {
@@ -313,7 +326,7 @@ func TestPreviews(t *testing.T) {
 			return aSheet(), nil
 		})
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(nil, nil)
-		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{Tab: "Other"}, "")
+		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{Tab: "Other"}, 2, "")
 		wantErr(t, err, nil)
 		s.wantNoted("source.previewed", "src", peer)
 	})
@@ -321,7 +334,7 @@ func TestPreviews(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, throughGoogle(bookAt)))
 		s.lent = connection.ErrRevoked
-		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, "")
+		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, 2, "")
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
@@ -338,7 +351,7 @@ func TestPreviews(t *testing.T) {
 	t.Run("a source that is a table has no sheet", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, table))
-		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, "")
+		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, 2, "")
 		wantErr(t, err, source.ErrNotASheet)
 	})
 	t.Run("tables are listed", func(t *testing.T) {
@@ -352,7 +365,7 @@ func TestPreviews(t *testing.T) {
 	})
 	t.Run("nothing is read for a viewer", func(t *testing.T) {
 		s := newEnv(t)
-		_, one := s.PreviewSheet(s.ctx, viewer, "", sheetAt.Sheet, "")
+		_, one := s.PreviewSheet(s.ctx, viewer, "", sheetAt.Sheet, 2, "")
 		_, two := s.PreviewTable(s.ctx, viewer, "con", table.Table, 3, "")
 		_, three := s.Tables(s.ctx, viewer, "con", connection.TableQuery{})
 		for _, err := range []error{one, two, three} {

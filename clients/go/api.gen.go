@@ -2291,8 +2291,13 @@ type SheetPreview struct {
 	// How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64        `json:"header_confidence"`
 	Headers          []SourceColumn `json:"headers"`
-	// The first two rows below the header. Each cell is its displayed text, or `null`.
-	Rows        [][]*string        `json:"rows"`
+	// The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed text, or
+	// `null`.
+	Rows [][]*string `json:"rows"`
+	// The rows directly above the header, so that a person can point to another one: the last has the number
+	// `header_row` minus 1. Empty rows are included, and empty cells at the end of a row are omitted. There are
+	// fewer than 20 if they have more than 131,072 characters.
+	LeadingRows [][]*string        `json:"leading_rows"`
 	Suggestions []SourceSuggestion `json:"suggestions"`
 }
 
@@ -5556,6 +5561,9 @@ type DataSourcesPreviewSheetQuery struct {
 	Tab string
 	// Number of the header row, counted from 1. By default, the server detects it.
 	HeaderRow int64
+	// The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and the
+	// leading rows have more than 131,072 characters.
+	SampleRows int64
 	// Suggest columns for the fields of this type. Default, with `source_id`: the type of the data source.
 	Type string
 }
@@ -5566,6 +5574,7 @@ func (q DataSourcesPreviewSheetQuery) values() url.Values {
 	addValue(v, "source_id", q.SourceID)
 	addValue(v, "tab", q.Tab)
 	addValue(v, "header_row", q.HeaderRow)
+	addValue(v, "sample_rows", q.SampleRows)
 	addValue(v, "type", q.Type)
 	return v
 }

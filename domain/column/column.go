@@ -8,7 +8,13 @@ const (
 	MaxColumns   = 200 // columns of a table; those further right are omitted
 	HeaderWindow = 20  // first rows that are searched for a header
 	SampleWindow = 32  // rows below the header from which types are inferred
-	ShownRows    = 2   // of these, the rows that are shown
+	ShownRows    = 2   // of these, the rows that are shown unless a caller asks for more
+	MaxShownRows = 20  // of these, the most that are shown
+	LeadingRows  = 20  // rows directly above a header that are shown
+
+	// MaxExtra is the most characters in leading rows and in rows after the first ShownRows together. Further rows
+	// are omitted, so that a preview fits into the answer of a child process.
+	MaxExtra = 128 << 10
 )
 
 // Type is the type of the values of a column or a field.
@@ -41,7 +47,8 @@ type Preview struct {
 	HeaderRow  int     // from 1; 0 if the table is empty
 	Confidence float64 // probability from 0 to 1 that this is the header; 1 if it was given
 	Headers    []Header
-	Rows       [][]*string // up to ShownRows rows below the header; a value for each column, nil if it is empty
+	Rows       [][]*string // up to MaxShownRows rows below the header; a value for each column, nil if it is empty
+	Leading    [][]*string // up to LeadingRows rows directly above the header, as wide as their last cell
 }
 
 // Schema describes rows by the fields that columns can be mapped to.

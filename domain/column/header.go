@@ -14,7 +14,8 @@ func Window(headerRow int) (skip, rows int) {
 	if headerRow == 0 {
 		return 0, HeaderWindow + SampleWindow
 	}
-	return headerRow - 1, 1 + SampleWindow
+	above := min(headerRow-1, LeadingRows)
+	return headerRow - 1 - above, above + 1 + SampleWindow
 }
 
 // Examine finds the header of a table and describes the rows below it. rows are those of the Window for
@@ -25,7 +26,7 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		rows[i] = row[:min(len(row), MaxColumns)]
 	}
 	p := Preview{HeaderRow: headerRow, Confidence: 1}
-	at := 0
+	at := min(headerRow-1, LeadingRows)
 	if headerRow == 0 {
 		at, p.Confidence = likeliestHeader(rows)
 		p.HeaderRow = at + 1
@@ -47,12 +48,41 @@ func Examine(rows [][]*string, headerRow int) Preview {
 	for column, name := range names {
 		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(columnOf(below, column))})
 	}
-	for _, row := range below[:min(len(below), ShownRows)] {
+	left := MaxExtra
+	p.Leading = leading(rows[:at], &left)
+	for i, row := range below[:min(len(below), MaxShownRows)] {
+		if i >= ShownRows && !fits(row, &left) {
+			break
+		}
 		shown := make([]*string, width)
 		copy(shown, row)
 		p.Rows = append(p.Rows, shown)
 	}
 	return p
+}
+
+// leading returns the last LeadingRows of the rows above a header; fewer if they have more than left characters, which
+// it reduces.
+func leading(above [][]*string, left *int) [][]*string {
+	from := len(above)
+	for from > max(0, len(above)-LeadingRows) && fits(above[from-1], left) {
+		from--
+	}
+	var out [][]*string
+	for _, row := range above[from:] {
+		out = append(out, row[:extent(row)])
+	}
+	return out
+}
+
+// fits reports whether the cells of a row have at most left characters, and reduces left by them.
+func fits(row []*string, left *int) bool {
+	for _, c := range row {
+		if c != nil {
+			*left -= utf8.RuneCountInString(*c)
+		}
+	}
+	return *left >= 0
 }
 
 // distinct returns names for width columns from the cells of a header. An empty cell gets the letters

@@ -35,7 +35,7 @@ func FuzzExamine(f *testing.F) {
 		}
 		p := column.Examine(rows, headerRow)
 		if p.Confidence < 0 || p.Confidence > 1 || p.HeaderRow < 0 || len(p.Headers) > column.MaxColumns ||
-			len(p.Rows) > column.ShownRows {
+			len(p.Rows) > column.MaxShownRows || len(p.Leading) > column.LeadingRows {
 			t.Errorf("%q: row %d, confidence %v, %d headers, %d rows", table, p.HeaderRow, p.Confidence, len(p.Headers),
 				len(p.Rows))
 		}

@@ -82,13 +82,17 @@ func TestAHeaderBelowTheFirstRowsIsNotLookedFor(t *testing.T) {
 }
 
 func TestAGivenHeaderRowIsTakenAsItIs(t *testing.T) {
-	skip, n := column.Window(3)
-	if skip != 2 || n != 1+column.SampleWindow {
-		t.Fatalf("Window = %d, %d", skip, n)
+	for headerRow, want := range map[int][2]int{
+		3:    {0, 2 + 1 + column.SampleWindow},
+		1000: {1000 - 1 - column.LeadingRows, column.LeadingRows + 1 + column.SampleWindow},
+	} {
+		if skip, n := column.Window(headerRow); skip != want[0] || n != want[1] {
+			t.Fatalf("Window(%d) = %d, %d", headerRow, skip, n)
+		}
 	}
-	p := column.Examine(table("1|2", "3|4", "5|6", "7|8"), 3)
-	if p.HeaderRow != 3 || p.Confidence != 1 || !slices.Equal(names(p), []string{"1", "2"}) || len(p.Rows) != 2 ||
-		*p.Rows[0][0] != "3" {
+	p := column.Examine(table("1|2", "3|4", "5|6", "7|8", "9|0"), 3)
+	if p.HeaderRow != 3 || p.Confidence != 1 || !slices.Equal(names(p), []string{"5", "6"}) || len(p.Rows) != 2 ||
+		*p.Rows[0][0] != "7" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -118,9 +122,57 @@ func TestColumnsNeverVanishAndNeverShareAName(t *testing.T) {
 	}
 }
 
-func TestTwoRowsAreShownAndMoreLookedAt(t *testing.T) {
+func TestTheRowsAboveAHeaderAreShownAsTheyAre(t *testing.T) {
+	lines := []string{"too far up", "Our people||", "|", "|as of|March"}
+	for n := len(lines); n < column.LeadingRows+1; n++ {
+		lines = append(lines, "note")
+	}
+	lines = append(lines, "Name|Age", "Ann|7", "Bob|8")
+	headerRow := len(lines) - 2
+	skip, n := column.Window(headerRow)
+	p := column.Examine(table(lines[skip:min(skip+n, len(lines))]...), headerRow)
+	if len(p.Leading) != column.LeadingRows || len(p.Leading[0]) != 1 || *p.Leading[0][0] != "Our people" ||
+		len(p.Leading[1]) != 0 || len(p.Leading[2]) != 3 || p.Leading[2][0] != nil || *p.Leading[2][2] != "March" {
+		t.Errorf("leading = %v", p.Leading)
+	}
+	if !slices.Equal(names(p), []string{"Name", "Age"}) || len(p.Rows) != 2 {
+		t.Errorf("%+v", p)
+	}
+	if p := column.Examine(table("Our people", "Name|Age", "Ann|7"), 0); p.HeaderRow != 2 || len(p.Leading) != 1 {
+		t.Errorf("found in row %d, below %v", p.HeaderRow, p.Leading)
+	}
+	if p := column.Examine(table("Name|Age", "Ann|7"), 1); len(p.Leading) != 0 {
+		t.Errorf("leading = %v", p.Leading)
+	}
+}
+
+func TestRowsWithMoreThanTheirCharactersAreNotShown(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("é", column.MaxCell)+"|", column.MaxColumns-1)
+	above, below := []string{long, long}, []string{long, long, long, long}
+	p := column.Examine(table(append(append(above, "Name|Age"), below...)...), 3)
+	if len(p.Leading) != 2 || len(p.Rows) != column.ShownRows {
+		t.Errorf("%d rows above, %d below", len(p.Leading), len(p.Rows))
+	}
+	p = column.Examine(table(append([]string{"Name|Age"}, below...)...), 1)
+	if len(p.Rows) != column.ShownRows+2 {
+		t.Errorf("%d rows below", len(p.Rows))
+	}
+	p = column.Examine(table(long, long, long, "a|b", "1|2", "3|4", "5|6"), 4)
+	if len(p.Leading) != 2 || len(p.Rows) != column.ShownRows {
+		t.Errorf("%d rows above, %d below", len(p.Leading), len(p.Rows))
+	}
+}
+
+func TestTwentyRowsAreShownAndMoreLookedAt(t *testing.T) {
+	var lines []string
+	for n := range column.MaxShownRows + 1 {
+		lines = append(lines, fmt.Sprint(n, "|", n), "|")
+	}
+	if p := column.Examine(table(append([]string{"Code|Price"}, lines...)...), 1); len(p.Rows) != column.MaxShownRows {
+		t.Errorf("%d rows are shown", len(p.Rows))
+	}
 	p := column.Examine(table("Code|Price", "|", "1|2", "|", "2|", "x|2.5"), 1)
-	if len(p.Rows) != column.ShownRows || *p.Rows[0][0] != "1" || *p.Rows[1][0] != "2" || p.Rows[1][1] != nil {
+	if len(p.Rows) != 3 || *p.Rows[0][0] != "1" || *p.Rows[1][0] != "2" || p.Rows[1][1] != nil {
 		t.Errorf("rows = %v", p.Rows)
 	}
 	if p.Headers[0].Type != column.String || p.Headers[1].Type != column.Number || p.Headers[1].Column != "B" {

@@ -75,6 +75,7 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 			Rows: [][]*string{
 				{new("Ann"), new("ann@example.com"), new("Lee"), new("x")},
 				{new("Bøb"), new("bob@example.com"), nil, new("y")},
+				{new("Cid, “the 3rd”"), new("cid@example.com"), new("Ray"), new("z")},
 			},
 		}
 		if diff := cmp.Diff(want, s.Preview); diff != "" {
@@ -96,6 +97,22 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 		s := read(t, to)
 		if s.Preview.HeaderRow != 4 || s.Preview.Headers[0].Name != "Bøb" || len(s.Preview.Rows) != 1 ||
 			s.Preview.Confidence != 1 {
+			t.Errorf("%+v", s.Preview)
+		}
+		if above := s.Preview.Leading; len(above) != 3 || *above[0][0] != "All our people" || *above[1][1] != "E-mail" {
+			t.Errorf("leading = %v", above)
+		}
+	})
+	t.Run("twenty rows above a header are shown", func(t *testing.T) {
+		var rows [][]string
+		for n := range 30 {
+			rows = append(rows, []string{fmt.Sprint("note ", n+1)})
+		}
+		to := harness.Put(t, one(append(rows, people...)...))
+		to.Location.HeaderRow = 31
+		s := read(t, to)
+		if above := s.Preview.Leading; len(above) != column.LeadingRows || *above[0][0] != "note 11" ||
+			s.Preview.Headers[1].Name != "E-mail" {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
@@ -122,7 +139,7 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 			rows = append(rows, people[1])
 		}
 		s := read(t, harness.Put(t, one(rows...)))
-		if len(s.Preview.Rows) != column.ShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
+		if len(s.Preview.Rows) != column.MaxShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
 			t.Errorf("%d rows are shown, of %d", len(s.Preview.Rows), s.Tab.Rows)
 		}
 	})

@@ -251,9 +251,12 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 	write("Staff list\nE-mail;First name;E-mail\nada@example.com;Ada;1\ngrace@example.com;Grace;\n")
 	ann.get(t, sources+"/sheet-preview?type=contacts&url=file:people.csv").has(t, map[string]string{
 		"title": "people", "header_row": "2", "headers.0.name": "E-mail", "headers.2.name": "E-mail (2)",
-		"headers.0.inferred_type": "email",
-		"rows":                    `[["ada@example.com","Ada","1"],["grace@example.com","Grace",null]]`,
-		"suggestions.0.field":     "email", "suggestions.0.column": "E-mail",
+		"headers.0.inferred_type": "email", "leading_rows": `[["Staff list"]]`,
+		"rows":                `[["ada@example.com","Ada","1"],["grace@example.com","Grace",null]]`,
+		"suggestions.0.field": "email", "suggestions.0.column": "E-mail",
+	})
+	ann.get(t, sources+"/sheet-preview?url=file:people.csv&header_row=1&sample_rows=3").has(t, map[string]string{
+		"leading_rows": "[]", "rows": `[["E-mail","First name","E-mail"],["ada@example.com","Ada","1"],["grace@example.com","Grace",null]]`,
 	})
 	for location, code := range map[string]string{"file:../atrium.db": "url_not_allowed",
 		"file:none.csv": "sheet_not_found"} {

@@ -2862,7 +2862,10 @@ type SheetPreview struct {
 	HeaderRow nullable.Nullable[int] `json:"header_row"`
 	Headers   []SourceColumn         `json:"headers"`
 
-	// Rows The first two rows below the header. Each cell is its displayed text, or `null`.
+	// LeadingRows The rows directly above the header, so that a person can point to another one: the last has the number `header_row` minus 1. Empty rows are included, and empty cells at the end of a row are omitted. There are fewer than 20 if they have more than 131,072 characters.
+	LeadingRows [][]nullable.Nullable[string] `json:"leading_rows"`
+
+	// Rows The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed text, or `null`.
 	Rows        [][]nullable.Nullable[string] `json:"rows"`
 	Suggestions []SourceSuggestion            `json:"suggestions"`
 

@@ -92,7 +92,7 @@ func TestDelimitersWithinValuesAreNone(t *testing.T) {
 		"commas within quotes": {"Name;Note\n\"a, b, c\";x\n\"d, e, f\";y\n",
 			[][]string{{"Name", "Note"}, {"a, b, c", "x"}, {"d, e, f", "y"}}},
 		"decimal commas": {"Price;Name\n1,5;a\n2,5;b\n3;c\n",
-			[][]string{{"Price", "Name"}, {"1,5", "a"}, {"2,5", "b"}}},
+			[][]string{{"Price", "Name"}, {"1,5", "a"}, {"2,5", "b"}, {"3", "c"}}},
 		"lines within quotes": {"Name,Note\na,\"two\nlines\"\nb,c\n",
 			[][]string{{"Name", "Note"}, {"a", "two\nlines"}, {"b", "c"}}},
 		"one column": {"Name\na\nb\n", [][]string{{"Name"}, {"a"}, {"b"}}},

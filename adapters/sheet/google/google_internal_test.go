@@ -138,11 +138,11 @@ func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
 	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Ann" || got.Tab.Title != "It's more" {
 		t.Errorf("%+v", got)
 	}
-	asked(t, g, "values 'It''s more'!A2:GR34")
+	asked(t, g, "values 'It''s more'!A1:GR34")
 
 	c.advance(fresh)
 	preview(t, s, of)
-	asked(t, g, "tabs", "values 'It''s more'!A2:GR34") // its id is known no more
+	asked(t, g, "tabs", "values 'It''s more'!A1:GR34") // its id is known no more
 }
 
 func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {

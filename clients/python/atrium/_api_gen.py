@@ -3161,7 +3161,15 @@ class SheetPreview(TypedDict):
     """"""
 
     rows: List[List[Optional[str]]]
-    """The first two rows below the header. Each cell is its displayed text, or `null`."""
+    """The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed
+    text, or `null`.
+    """
+
+    leading_rows: List[List[Optional[str]]]
+    """The rows directly above the header, so that a person can point to another one: the last has the
+    number `header_row` minus 1. Empty rows are included, and empty cells at the end of a row are
+    omitted. There are fewer than 20 if they have more than 131,072 characters.
+    """
 
     suggestions: List[SourceSuggestion]
     """"""
@@ -6281,6 +6289,7 @@ class DataSourcesResource(Resource):
         source_id: Optional[str] = None,
         tab: Optional[str] = None,
         header_row: Optional[int] = None,
+        sample_rows: Optional[int] = None,
         type: Optional[str] = None,
         **options: Unpack[Options],
     ) -> SheetPreview:
@@ -6302,7 +6311,7 @@ class DataSourcesResource(Resource):
         tab_not_found, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
         url_not_allowed; and those that every call can have.
         """
-        return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "type": type}, options=options))
+        return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "sample_rows": sample_rows, "type": type}, options=options))
 
     def preview_warehouse(
         self,

@@ -2498,8 +2498,17 @@ export type SheetPreview = {
   header_confidence: number
   /**  */
   headers: SourceColumn[]
-  /** The first two rows below the header. Each cell is its displayed text, or `null`. */
+  /**
+   * The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed text, or
+   * `null`.
+   */
   rows: ((string | null)[])[]
+  /**
+   * The rows directly above the header, so that a person can point to another one: the last has the number
+   * `header_row` minus 1. Empty rows are included, and empty cells at the end of a row are omitted. There are
+   * fewer than 20 if they have more than 131,072 characters.
+   */
+  leading_rows: ((string | null)[])[]
   /**  */
   suggestions: SourceSuggestion[]
 }
@@ -5213,6 +5222,11 @@ export class DataSourcesResource extends Resource {
       tab?: string
       /** Number of the header row, counted from 1. By default, the server detects it. */
       header_row?: number
+      /**
+       * The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and
+       * the leading rows have more than 131,072 characters.
+       */
+      sample_rows?: number
       /** Suggest columns for the fields of this type. Default, with `source_id`: the type of the data source. */
       type?: string
     }, options?: Options): Promise<SheetPreview> {
