@@ -51,7 +51,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	o.trace = traceID(r)
 	r = r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
 	w.Header().Set("Request-Id", o.id)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header()["X-Content-Type-Options"] = noSniff
 	if a.draining.Load() { // a proxy must not use the connection at the moment at which the server closes it
 		w.Header().Set("Connection", "close")
 	}

@@ -17,7 +17,8 @@ import (
 type limiter struct {
 	name             string
 	perMinute, burst int
-	policy, item     string // of header fields
+	policy           []string // the header field, shared by all responses
+	item             string   // the start of the other header field
 
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -43,7 +44,7 @@ func newNamedLimiter(name string, perMinute, burst int) *limiter {
 		perMinute: perMinute,
 		burst:     burst,
 		buckets:   map[string]*bucket{},
-		policy:    fmt.Sprintf(`"%s";q=%d;w=60`, name, perMinute),
+		policy:    []string{fmt.Sprintf(`"%s";q=%d;w=60`, name, perMinute)},
 		item:      `"` + name + `";r=`,
 	}
 }
@@ -113,7 +114,7 @@ func takeAll(h http.Header, now time.Time, n int, allowances ...allowance) (refu
 func (l *limiter) setHeaders(h http.Header, left float64, n int) {
 	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60
-	h["Ratelimit-Policy"] = []string{l.policy}
+	h["Ratelimit-Policy"] = l.policy
 	h["Ratelimit"] = []string{l.item + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(
 		int(math.Ceil((float64(l.burst)-left)/perSecond)),
 	)}

@@ -107,12 +107,23 @@ func etag(revision int64, body []byte) string {
 	return `"` + strconv.FormatInt(revision, 10) + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
 }
 
+// Values of header fields that most responses have. They are shared, so nothing may change them.
+var (
+	privateNoCache = []string{"private, no-cache"}
+	noSniff        = []string{"nosniff"}
+)
+
 // write sends an answer, or 304 if the client has it already.
 func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 	h := w.Header()
-	h.Set("Cache-Control", "private, no-cache")
+	h["Cache-Control"] = privateNoCache
+	values := make([]string, 0, len(a.Header)+1) // one allocation for all of them
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	for name, value := range a.Header {
-		h.Set(name, value)
+		set(http.CanonicalHeaderKey(name), value)
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if tag := a.Header["Etag"]; tag != "" && reads && noneMatch(r.Header.Values("If-None-Match"), tag) {
@@ -121,7 +132,7 @@ func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 		return
 	}
 	if a.Body != nil {
-		h.Set("Content-Length", strconv.Itoa(len(a.Body)))
+		set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body) // it fails if the client is gone

@@ -66,6 +66,9 @@ type outage struct{ message, cause string }
 // outageOf returns the outage that a line is about, if its error says that something is unavailable.
 func outageOf(r slog.Record) (o outage, isOutage bool) {
 	r.Attrs(func(a slog.Attr) bool {
+		if a.Value.Kind() != slog.KindAny { // no error; Any would allocate
+			return true
+		}
 		err, isError := a.Value.Any().(error)
 		if isOutage = isError && errors.Is(err, ports.ErrUnavailable); isOutage {
 			o = outage{r.Message, innermost(err).Error()}
