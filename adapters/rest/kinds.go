@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// kind is how requests of an operation run: query, command, outbound, dryRunnable or streaming.
+// kind is how requests of an operation run: query, remembered, command, outbound, dryRunnable or streaming.
 type kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -110,7 +110,7 @@ func respond(out reply) command {
 func checkKind(op *openapi.Operation, k kind) error {
 	isOutbound := false
 	switch k.(type) {
-	case query:
+	case query, remembered:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}

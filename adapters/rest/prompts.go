@@ -12,10 +12,10 @@ func (a *API) promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
 		// First, where the router finds it soonest: applications repeat it all day.
-		{http.MethodGet, template + "/versions/{version_id}", query(a.getVersion)},
+		{http.MethodGet, template + "/versions/{version_id}", remembered(a.getVersion)},
 		{http.MethodGet, "/api/prompt-templates", query(a.listPrompts)},
 		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},
-		{http.MethodPost, "/api/prompt-templates/resolve", query(a.resolvePrompts)},
+		{http.MethodPost, "/api/prompt-templates/resolve", remembered(a.resolvePrompts)},
 		{http.MethodGet, template, query(a.getPrompt)},
 		{http.MethodPatch, template, command(a.updatePrompt)},
 		{http.MethodDelete, template, command(a.deletePrompt)},
@@ -27,7 +27,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodPost, template + "/versions/{version_id}/activate", command(a.activateVersion)},
 		{http.MethodGet, template + "/versions/{version_id}/diff", query(a.diffVersions)},
 		{http.MethodGet, template + "/activations", query(a.listActivations)},
-		{http.MethodPost, template + "/render", query(a.renderPrompt)},
+		{http.MethodPost, template + "/render", remembered(a.renderPrompt)},
 		{http.MethodGet, template + "/shares", query(a.listShares)},
 		{http.MethodPost, template + "/shares", command(a.createShare)},
 		{http.MethodGet, template + "/shares/{user_id}", query(a.getShare)},

@@ -31,9 +31,10 @@ type Deps struct {
 	Idempotency ports.Idempotency
 	Verifier    ports.Verifier // of tokens that an org's issuers signed
 	OpenID      ports.OpenIDClient
-	Sealer      ports.Sealer                // of cursors
-	SignIns     ports.Sealer                // of sign-ins at providers, in cookies
-	Digester    ports.Digester              // of requests that are stored
+	Sealer      ports.Sealer   // of cursors
+	SignIns     ports.Sealer   // of sign-ins at providers, in cookies
+	Digester    ports.Digester // of requests that are stored
+	Changes     ports.Changes
 	Ready       func(context.Context) error // an error if the node should get no requests now
 	Metrics     prometheus.Registerer
 	Log         *slog.Logger
@@ -58,6 +59,7 @@ type API struct {
 	outbound        *gates // for those that reach another system
 	visitors        *visitLimits
 	heartbeats      *limiter // heartbeats, by user
+	answers         answers
 	measures        *measures
 	readiness       readiness
 
@@ -139,8 +141,13 @@ func (a *API) route(areas []area) error {
 			if err := checkKind(declared, op.kind); err != nil {
 				return err
 			}
-			if q, ok := op.kind.(query); ok && op.method == http.MethodGet {
-				a.reads[op.path] = readOperation{declared, q}
+			if op.method == http.MethodGet {
+				switch q := op.kind.(type) {
+				case query:
+					a.reads[op.path] = readOperation{declared, q}
+				case remembered:
+					a.reads[op.path] = readOperation{declared, query(q)}
+				}
 			}
 			registered[op.method+" "+op.path] = true
 			register(router, op.method, op.path, op.kind.handler(a, declared))

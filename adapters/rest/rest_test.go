@@ -47,6 +47,7 @@ type env struct {
 	warehouse   *mocks.MockWarehouse
 	idempotency *mocks.MockIdempotency
 	sessions    *mocks.MockSessions
+	changes     *changes
 	log         *bytes.Buffer // as JSON, from level info on
 }
 
@@ -79,7 +80,8 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock),
 		sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
-		idempotency: mocks.NewMockIdempotency(mock), sessions: mocks.NewMockSessions(mock), log: new(bytes.Buffer),
+		idempotency: mocks.NewMockIdempotency(mock), sessions: mocks.NewMockSessions(mock), changes: &changes{},
+		log: new(bytes.Buffer),
 	}
 	notes := mocks.NewMockNotes(mock)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
@@ -117,7 +119,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 	})
 	api, err := New(c, Deps{
 		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
-		Services: bind(stores), Bind: bind,
+		Services: bind(stores), Bind: bind, Changes: h.changes,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 	})

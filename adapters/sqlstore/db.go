@@ -38,7 +38,8 @@ type shared struct {
 	connector   driver.Connector // of PostgreSQL
 	patient     *engine.Patient  // connects for writer; nil on SQLite
 	migrations  *goose.Provider
-	rebound     sync.Map // query → query with the engine's placeholders
+	statements  sync.Map // query → *statement
+	changes     *changes
 	sealer      ports.Sealer
 	principals  ttlCache[principalKey, *account.Principal]
 	signIns     ttlCache[signInKey, *account.Person]
@@ -57,6 +58,14 @@ type transaction struct {
 	afterCommit []func()
 	effects     []func()                     // of use cases; they may take seconds, so they run after afterCommit
 	members     map[memberKey]account.Member // as they are stored; see storesMember
+	changing    []*changeCount               // what it may change
+	readWidely  bool                         // it has run such a statement
+}
+
+// statement is what is known of a query.
+type statement struct {
+	bound      string // with the engine's placeholders
+	readWidely bool   // it changes what answers in memory depend on
 }
 
 // Stores returns every store on db.
@@ -121,10 +130,14 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 	}
 	defer func() { _ = tx.Rollback() }() // no-op after Commit
 	t := &transaction{Tx: tx}
+	defer t.endChanges()
 	if err := fn(&DB{shared: db.shared, tx: t}); err != nil {
 		return err
 	}
-	if err := tx.Commit(); err != nil {
+	db.beforeCommit(t)
+	err = tx.Commit()
+	t.endChanges() // before anybody learns of the commit
+	if err != nil {
 		return err
 	}
 	for _, f := range slices.Concat(t.afterCommit, t.effects) {
@@ -145,6 +158,7 @@ func (db *DB) afterCommit(f func()) {
 // forget clears the caches of credentials when the transaction has been committed, so that the next
 // requests read them from the database.
 func (db *DB) forget() {
+	db.changingAll()
 	db.afterCommit(func() {
 		db.principals.forget()
 		db.signIns.forget()
@@ -197,15 +211,18 @@ func (db *DB) forCredentials() *DB {
 	return &DB{shared: db.shared, from: db.credentials}
 }
 
-// bound returns query with the placeholders of the engine. It remembers them: to parse a query takes 45 times as long,
-// 3 µs for each statement (BenchmarkBound).
-func (db *DB) bound(query string) string {
-	if b, ok := db.rebound.Load(query); ok {
-		return b.(string) //nolint:errcheck // the map holds nothing but strings
+// bound returns query with the placeholders of the engine.
+func (db *DB) bound(query string) string { return db.statement(query).bound }
+
+// statement returns what is known of a query. It remembers it: to parse a query takes 45 times as long, 3 µs for each
+// statement (BenchmarkBound).
+func (db *DB) statement(query string) *statement {
+	if s, ok := db.statements.Load(query); ok {
+		return s.(*statement) //nolint:errcheck // the map holds nothing else
 	}
-	b := db.reader.Rebind(query)
-	db.rebound.Store(query, b) // the queries are constants of this package: they are few
-	return b
+	s := &statement{bound: db.reader.Rebind(query), readWidely: readWidely.MatchString(query)}
+	db.statements.Store(query, s) // the queries are constants of this package: they are few
+	return s
 }
 
 // get reads one row into dst, if there is one.
@@ -245,7 +262,9 @@ func (db *DB) exec(ctx context.Context, query string, args ...any) (changed int6
 		})
 		return changed, err
 	}
-	result, err := db.tx.ExecContext(ctx, db.bound(query), args...)
+	s := db.statement(query)
+	db.tx.readWidely = db.tx.readWidely || s.readWidely
+	result, err := db.tx.ExecContext(ctx, s.bound, args...)
 	if err != nil {
 		return 0, err
 	}

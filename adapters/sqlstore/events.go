@@ -38,6 +38,7 @@ func (db *DB) eventWrites(events []event.Event) ([]write, error) {
 	d := db.digester()
 	writes := make([]write, len(events))
 	for i, e := range events {
+		db.changing(e.Workspace)
 		data, err := json.Marshal(e.Data)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"time"
 
@@ -23,4 +24,10 @@ func Bound() func(query string) string {
 // RenewingEvery returns s, which renews the reservations of running requests at another interval.
 func RenewingEvery(s *Idempotency, interval time.Duration) *Idempotency {
 	return &Idempotency{s.db, interval}
+}
+
+// Exec runs a statement that no store has.
+func Exec(ctx context.Context, db *DB, query string, args ...any) error {
+	_, err := db.exec(ctx, query, args...)
+	return err
 }

@@ -28,6 +28,7 @@ func newDeps(
 		Sealer:      c.Keyring.For(seal.Cursors),
 		SignIns:     c.Keyring.For(seal.SignIns),
 		Digester:    c.External.Envelope,
+		Changes:     c.DB,
 		Ready:       c.DB.Ready,
 		Metrics:     metrics,
 		Log:         log,

@@ -1,0 +1,122 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// remembered is a query that applications repeat all the time. Its answers are kept in memory, and are returned without
+// a statement while nothing in the workspace has changed, for a second at most. So a change through this process shows
+// at once, and one through another process, or by time, within a second. Cache-Control: no-cache in a request reads
+// the database. The result may depend on nothing but the request, its caller and the workspace.
+type remembered func(*request) (reply, error)
+
+func (q remembered) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.handle(op, q.perform)
+}
+
+func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	if r.by.Workspace == "" || len(r.body) > maxAskedBytes {
+		return query(q).perform(r)
+	}
+	generation, settled := r.api.Changes.Generation(r.by.Workspace)
+	if !settled {
+		return query(q).perform(r)
+	}
+	key, read := r.asked(), time.Now()
+	if !strings.Contains(r.Header.Get("Cache-Control"), "no-cache") {
+		if answer, known := r.api.answers.recall(&key, generation, read); known {
+			return answer, false, nil
+		}
+	}
+	answer, _, err = query(q).perform(r)
+	if err == nil {
+		r.api.answers.remember(key, kept{answer, generation, read})
+	}
+	return answer, false, err
+}
+
+const (
+	maxAskedBytes   = 16 << 10  // of a body; larger ones are rarely sent twice
+	maxKeptBytes    = 512 << 10 // of an answer
+	maxAnswersBytes = 64 << 20  // of all answers, with what was asked
+	answerOverhead  = 1 << 10   // of an entry, about
+	answersFresh    = time.Second
+)
+
+// asked is a request whose answer is kept: everything that the answer can depend on.
+type asked struct {
+	op                *openapi.Operation
+	path, query, body string
+	org               *identity.Org // another one after its configuration has changed
+	workspace         identity.WorkspaceID
+	user              identity.UserID
+	key               identity.KeyID
+	role, ceiling     identity.Role
+	operator          bool
+}
+
+func (r *request) asked() asked {
+	return asked{
+		op: r.op, path: r.URL.Path, query: r.URL.RawQuery, body: string(r.body), org: observation(r.Request).org,
+		workspace: r.by.Workspace, user: r.by.User, key: r.by.Key, role: r.by.Role, ceiling: r.by.Ceiling,
+		operator: r.by.Operator,
+	}
+}
+
+func (k *asked) size() int { return len(k.path) + len(k.query) + len(k.body) + answerOverhead }
+
+// kept is an answer, with the generation of the workspace and the time before it was read.
+type kept struct {
+	answer     ports.Answer
+	generation uint64
+	read       time.Time
+}
+
+// answers keeps the answers of remembered queries. Nobody may change them. Those of the older half are forgotten when
+// the younger half is full.
+type answers struct {
+	mu          sync.Mutex
+	young, aged map[asked]kept
+	size        int // of the young, in bytes
+}
+
+// recall returns the answer to what is asked, if it can still be used.
+func (s *answers) recall(key *asked, generation uint64, now time.Time) (answer ports.Answer, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, known := s.young[*key]
+	if !known {
+		if k, known = s.aged[*key]; !known {
+			return ports.Answer{}, false
+		}
+	}
+	if k.generation != generation || now.Sub(k.read) >= answersFresh {
+		return ports.Answer{}, false
+	}
+	return k.answer, true
+}
+
+// remember keeps an answer.
+func (s *answers) remember(key asked, k kept) {
+	size := key.size() + len(k.answer.Body)
+	if len(k.answer.Body) > maxKeptBytes {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.young == nil || s.size+size > maxAnswersBytes/2 {
+		s.aged, s.young, s.size = s.young, map[asked]kept{}, 0
+	}
+	if old, there := s.young[key]; there {
+		s.size -= key.size() + len(old.answer.Body)
+	}
+	s.size += size
+	s.young[key] = k
+}

@@ -1,0 +1,116 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// changes are those of a store in which nothing changes by itself.
+type changes struct {
+	generation uint64
+	pending    bool
+}
+
+func (c *changes) Generation(identity.WorkspaceID) (uint64, bool) { return c.generation, !c.pending }
+
+func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
+	const path = promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn/versions/active"
+	read := func(t *testing.T, test func(h *env, reads *int)) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			h, reads := newEnv(t), 0
+			h.unchecked = true
+			h.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+				func(context.Context, identity.Actor, prompt.ID, prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+					if reads++; reads > 1 && h.changes.generation == 99 {
+						return nil, nil, prompt.ErrNotFound
+					}
+					t := &prompt.Reading{ID: "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Type: prompt.Text,
+						Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}}
+					v := &prompt.Version{}
+					v.ID, v.Template, v.Number, v.Revision, v.Content = "pver_1", t.ID, reads, 1, prompt.Content{Text: "Hello"}
+					return t, v, nil
+				})
+			test(h, &reads)
+		})
+	}
+	get := func(h *env, path string, headers ...string) {
+		t.Helper()
+		if w := h.call("GET", path, "", headers...); w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		then  func(h *env)
+		reads int
+	}{
+		{"asked again", func(h *env) { get(h, path) }, 1},
+		{"asked with HEAD", func(h *env) { h.call("HEAD", path, "") }, 1},
+		{"after a change", func(h *env) { h.changes.generation++; get(h, path) }, 2},
+		{"while a change is being stored", func(h *env) { h.changes.pending = true; get(h, path) }, 2},
+		{"just before a second has passed", func(h *env) { time.Sleep(time.Second - 1); get(h, path) }, 1},
+		{"after a second", func(h *env) { time.Sleep(time.Second); get(h, path) }, 2},
+		{"for another version", func(h *env) { get(h, strings.Replace(path, "active", "latest", 1)) }, 2},
+		{"with Cache-Control: no-cache", func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) }, 2},
+		{"after it is gone", func(h *env) {
+			h.changes.generation = 99
+			for range 2 { // a refusal is not kept
+				if w := h.call("GET", path, ""); w.Code != http.StatusNotFound {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+			}
+		}, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			read(t, func(h *env, reads *int) {
+				get(h, path)
+				tt.then(h)
+				if *reads != tt.reads {
+					t.Errorf("%d reads, want %d", *reads, tt.reads)
+				}
+			})
+		})
+	}
+}
+
+func TestAnswersInMemoryAreBounded(t *testing.T) {
+	var s answers
+	now := time.Now()
+	body := make([]byte, maxKeptBytes)
+	for i := range 1000 {
+		s.remember(asked{path: strings.Repeat("x", i)}, kept{ports.Answer{Body: body}, 1, now})
+		held := 0
+		for _, half := range []map[asked]kept{s.young, s.aged} {
+			for key, k := range half {
+				held += key.size() + len(k.answer.Body)
+			}
+		}
+		if held > maxAnswersBytes {
+			t.Fatalf("%d bytes are held", held)
+		}
+	}
+	key := asked{path: strings.Repeat("x", 999)}
+	if _, known := s.recall(&key, 1, now); !known {
+		t.Error("the newest answer is not kept")
+	}
+	key.path = ""
+	if _, known := s.recall(&key, 1, now); known {
+		t.Error("the oldest answer is still kept")
+	}
+	s.remember(key, kept{ports.Answer{Body: make([]byte, maxKeptBytes+1)}, 1, now})
+	if _, known := s.recall(&key, 1, now); known {
+		t.Error("an answer that is too large is kept")
+	}
+}

@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"hash/maphash"
+	"regexp"
+	"sync/atomic"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// changes counts the transactions of this process that changed a workspace. Several workspaces share a counter: then a
+// change of one counts for the others too, which is safe.
+type changes struct {
+	seed       maphash.Seed
+	workspaces [1024]changeCount
+	all        changeCount // of transactions that do not say which workspace they change
+}
+
+// changeCount counts the transactions that may have committed a change, and those that are about to.
+type changeCount struct {
+	pending atomic.Int64
+	ended   atomic.Uint64
+}
+
+var _ ports.Changes = (*DB)(nil)
+
+func newChanges() *changes { return &changes{seed: maphash.MakeSeed()} }
+
+func (c *changes) of(ws identity.WorkspaceID) *changeCount {
+	return &c.workspaces[maphash.String(c.seed, string(ws))%uint64(len(c.workspaces))]
+}
+
+// Generation implements ports.Changes.
+func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, settled bool) {
+	count, all := db.changes.of(ws), &db.changes.all
+	// What is pending is read first: a change that is not pending any more has been counted.
+	settled = count.pending.Load() == 0 && all.pending.Load() == 0
+	return count.ended.Load() + all.ended.Load(), settled
+}
+
+// begin counts a change as pending until the transaction ends, however it ends.
+func (t *transaction) begin(count *changeCount) {
+	for _, begun := range t.changing {
+		if begun == count {
+			return
+		}
+	}
+	count.pending.Add(1)
+	t.changing = append(t.changing, count)
+}
+
+// endChanges counts the pending changes of a transaction that has ended. The result of a commit can be unknown, so
+// those of a failed one count too.
+func (t *transaction) endChanges() {
+	for _, count := range t.changing {
+		count.ended.Add(1)
+		count.pending.Add(-1)
+	}
+	t.changing = nil
+}
+
+// changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it.
+func (db *DB) changing(ws identity.WorkspaceID) {
+	if db.tx != nil && ws != "" {
+		db.tx.begin(db.changes.of(ws))
+	}
+}
+
+// changingAll notes that the transaction changes people or their credentials, and with them any workspace.
+func (db *DB) changingAll() {
+	if db.tx == nil {
+		db.changes.all.ended.Add(1)
+		return
+	}
+	db.tx.begin(&db.changes.all)
+}
+
+// readWidely matches statements that change tables which answers in memory depend on.
+var readWidely = regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+` +
+	`(prompt_\w+|memberships|user_groups|group_people|users|workspaces)\b`)
+
+// beforeCommit notes what a transaction has changed that said nothing about it.
+func (db *DB) beforeCommit(t *transaction) {
+	if t.readWidely && len(t.changing) == 0 {
+		t.begin(&db.changes.all)
+	}
+}

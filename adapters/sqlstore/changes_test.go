@@ -1,0 +1,104 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db, _ := watched(t, url)
+		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		team := fixture.NewTeam(t, s, orgs["one"])
+		by := team.Member
+		made := fixture.Template(t, s, by, prompt.Draft{})
+		one := fixture.Version(t, s, by, made.ID, "one", "live")
+		for _, tt := range []struct {
+			name   string
+			change func() error
+		}{
+			{"a template", func() error { fixture.Template(t, s, by, prompt.Draft{Name: "Another"}); return nil }},
+			{"a version", func() error { fixture.Version(t, s, by, made.ID, "two"); return nil }},
+			{"an activation", func() error {
+				_, err := s.Prompts.UpdateVersion(t.Context(), by, made.ID, prompt.Ref{ID: one.ID},
+					func(t *prompt.Template, v *prompt.VersionInfo) error { return t.Activate(by, nil, v, nil, "") })
+				return err
+			}},
+			{"a share", func() error {
+				fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
+				return nil
+			}},
+			{"a statement without an event", func() error {
+				return sqlstore.Exec(t.Context(), db, `DELETE FROM prompt_shares WHERE template_id = ?`, made.ID)
+			}},
+			{"a person", func() error {
+				return sqlstore.Exec(t.Context(), db, `UPDATE users SET name = 'Other' WHERE id = ?`, by.User)
+			}},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				before, settled := db.Generation(by.Workspace)
+				if !settled {
+					t.Fatal("a change is pending before")
+				}
+				if err := tt.change(); err != nil {
+					t.Fatal(err)
+				}
+				if after, settled := db.Generation(by.Workspace); after <= before || !settled {
+					t.Errorf("generation %d, then %d, settled: %v", before, after, settled)
+				}
+			})
+		}
+		t.Run("while it is being stored, and also if that fails", func(t *testing.T) {
+			before, _ := db.Generation(by.Workspace)
+			failed := errors.New("no")
+			err := s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
+				fixture.Version(t, tx, by, made.ID, "three")
+				if _, settled := db.Generation(by.Workspace); settled {
+					t.Error("settled before the commit")
+				}
+				return failed
+			})
+			if after, settled := db.Generation(by.Workspace); !errors.Is(err, failed) || after <= before || !settled {
+				t.Errorf("%v, generation %d, then %d, settled: %v", err, before, after, settled)
+			}
+		})
+		t.Run("but reads, and changes elsewhere, do not", func(t *testing.T) {
+			generation := func() (all []uint64) {
+				for i := range 20 { // two workspaces can share a counter
+					n, _ := db.Generation(identity.WorkspaceID([]byte{'w', byte(i)}))
+					all = append(all, n)
+				}
+				return all
+			}
+			here, _ := db.Generation(by.Workspace)
+			if _, _, err := s.Prompts.GetVersion(t.Context(), by, made.ID, prompt.Ref{Latest: true}); err != nil {
+				t.Fatal(err)
+			}
+			if after, _ := db.Generation(by.Workspace); after != here {
+				t.Errorf("a read started generation %d", after)
+			}
+			before := generation()
+			fixture.Version(t, s, by, made.ID, "four")
+			same := 0
+			for i, n := range generation() {
+				if n == before[i] {
+					same++
+				}
+			}
+			if same < 15 {
+				t.Errorf("%d of 20 other workspaces stayed in their generation", same)
+			}
+		})
+	})
+}

@@ -1,0 +1,13 @@
+package ports
+
+import "github.com/atrium-hq/atrium/domain/identity"
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// Changes tells whether what was read of a workspace can still be used.
+type Changes interface {
+	// Generation returns a number that grows with every change of a workspace through this process, before the caller
+	// who made the change learns that it is stored. settled is false while a change is being stored: then what is in
+	// memory can be older than what others have read already. Changes through other processes do not count.
+	Generation(ws identity.WorkspaceID) (generation uint64, settled bool)
+}

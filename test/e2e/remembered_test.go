@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestReadsFollowWritesAtOnce activates versions one after the other, while others read the active one: what a write
+// has returned, every read that begins later shows.
+func TestReadsFollowWritesAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		template := ann.template(t, "followed")
+		ann.do(t, "PATCH", template, object{"visibility": "workspace"}).is(t, 200)
+		for range 20 {
+			ann.create(t, template+"/versions", object{"text": "Hello"})
+		}
+		var active atomic.Int64
+		var wrong atomic.Pointer[string]
+		done := make(chan struct{})
+		var readers sync.WaitGroup
+		for _, c := range []*client{ann, bob, ann, bob} {
+			readers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					least := active.Load()
+					a, err := c.try(t, "GET", template+"/versions/active", nil)
+					if err != nil || least == 0 && a.status == 404 {
+						continue
+					}
+					if n, _ := strconv.ParseInt(a.at("number"), 10, 64); n < least {
+						text := a.String()
+						wrong.Store(&text)
+					}
+				}
+			})
+		}
+		for n := range 20 {
+			ann.do(t, "POST", template+"/versions/v"+strconv.Itoa(n+1)+"/activate", nil).is(t, 200)
+			active.Store(int64(n + 1))
+			time.Sleep(5 * time.Millisecond) // the readers keep answers meanwhile
+		}
+		close(done)
+		readers.Wait()
+		if text := wrong.Load(); text != nil {
+			t.Errorf("a read showed an earlier version than a write before it had made active: %s", *text)
+		}
+		t.Run("and a share that has ended shows nothing any more", func(t *testing.T) {
+			private := ann.template(t, "private")
+			ann.create(t, private+"/versions", object{"text": "Hello", "labels": []string{"live"}})
+			ann.do(t, "POST", private+"/versions/v1/activate", nil).is(t, 200)
+			ann.create(t, private+"/shares", object{"user_id": bob.id, "role": "viewer"})
+			for range 3 {
+				bob.get(t, private+"/versions/active")
+			}
+			ann.do(t, "DELETE", private+"/shares/"+bob.id, nil).is(t, 204)
+			bob.do(t, "GET", private+"/versions/active", nil).is(t, 404)
+		})
+		if engine == postgres {
+			t.Run("and another node shows it within a second", func(t *testing.T) {
+				elsewhere := bob.at(s.deployment.start(t))
+				elsewhere.get(t, template+"/versions/active").has(t, map[string]string{"number": "20"})
+				ann.do(t, "POST", template+"/versions/v1/activate", nil).is(t, 200)
+				time.Sleep(time.Second)
+				elsewhere.get(t, template+"/versions/active").has(t, map[string]string{"number": "1"})
+				ann.do(t, "POST", template+"/versions/v2/activate", nil).is(t, 200)
+				elsewhere.get(t, template+"/versions/active", "Cache-Control: no-cache").
+					has(t, map[string]string{"number": "2"})
+			})
+		}
+	})
+}
