@@ -22,6 +22,10 @@ func (p *process) printBanner(app *node.Core, addr net.Addr, owner *firstOwner) 
 	var next string
 	if owner != nil {
 		shown, key := "below is shown\nonly now", owner.token.Reveal()
+		signIn := "To sign in with a browser, make a link with: " + p.hint("console") + "\n"
+		if owner.link != "" {
+			signIn = "Sign in with a browser within 15 minutes, once:\n" + owner.link + "\n"
+		}
 		if owner.ends {
 			shown += " and ends in 24 hours"
 		}
@@ -33,7 +37,8 @@ This is the first start: %s owns the workspace "default". The API key %s; %s.
 
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
-`, owner.email, shown, describeStorage(app), url, key)
+%s
+`, owner.email, shown, describeStorage(app), url, key, signIn)
 	} else {
 		var err error
 		if next, err = p.nextKey(app); err != nil {
@@ -61,7 +66,7 @@ func (p *process) logBanner(app *node.Core, url string, owner *firstOwner) error
 		if owner.file != "" {
 			attrs = append(attrs, slog.String("api_key_file", owner.file))
 		} else {
-			attrs = append(attrs, slog.String("api_key", owner.token.Reveal()))
+			attrs = append(attrs, slog.String("api_key", owner.token.Reveal()), slog.String("sign_in_url", owner.link))
 		}
 		if owner.ends {
 			attrs = append(attrs, slog.Time("api_key_expires_at", time.Now().Add(firstKeyLasts).UTC()))

@@ -31,14 +31,15 @@ type firstOwner struct {
 	email string
 	token account.Token
 	ends  bool   // whether the key ends after firstKeyLasts
+	link  string // signs the person in with a browser, once; empty if the token is not printed
 	file  string // the file with the token; empty if the token is printed
 }
 
 // firstRun creates the first person of a new deployment with a single org. With several orgs, `atrium user create`
 // creates the people. The address is only a name and is not verified, so that no issuer's token can join the account.
 //
-// The key is printed only to a terminal, or with sample data: otherwise it would stay in a journal. In other cases it
-// is in a file that only its owner can read.
+// The key and a link that signs in are printed only to a terminal, or with sample data: otherwise they would stay in a
+// journal. In other cases the key is in a file that only its owner can read, and atrium console makes a link.
 func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*firstOwner, error) {
 	all := app.Orgs.Directory().All()
 	if empty, err := app.DB.Empty(ctx); err != nil || !empty || len(all) != 1 {
@@ -68,6 +69,11 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 	}
 	owner := &firstOwner{email: firstEmail, token: made.Token, ends: !demo}
 	if demo || p.atTerminal() {
+		link, made, err := app.Services.Sessions.LinkFor(ctx, by, firstEmail)
+		if err != nil {
+			return nil, fmt.Errorf("no link to sign in was made, create one with %s: %w", p.hint("console"), err)
+		}
+		owner.link = made.URL(&all[0], link)
 		return owner, nil
 	}
 	owner.file = filepath.Join(app.Config.Data, "first-api-key")

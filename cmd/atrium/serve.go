@@ -22,12 +22,11 @@ type serveCommand struct {
 
 // Help implements kong.HelpProvider.
 func (serveCommand) Help() string {
-	return `Without configuration Atrium listens on 127.0.0.1:8080, keeps all data in ./atrium-data, and
-creates an API key on its
-first start, which ends after 24 hours. It prints the key to a terminal, or writes it to the file first-api-key in the
-data directory. With --demo it always prints the key, and the key does not end. SIGHUP reloads orgs and keyring;
-SIGTERM and Ctrl-C finish running requests and jobs, then stop; unless it runs in a terminal, it serves for another
-server.drain (5s) before, while it is not ready.
+	return `Without configuration Atrium listens on 127.0.0.1:8080, and keeps all data in ./atrium-data. On its first
+start it creates an API key, which ends after 24 hours, and prints it to a terminal with a link that signs in with a
+browser. Without a terminal it writes the key to the file first-api-key in the data directory. With --demo it always
+prints both, and the key does not end. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish running requests and
+jobs, then stop; unless it runs in a terminal, it serves for another server.drain (5s) before, while it is not ready.
 
 Examples:
   atrium serve --demo

@@ -23,6 +23,9 @@ func TestStart(t *testing.T) {
 			token := s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]
 			owner := &client{server: s, token: token}
 			owner.get(t, "/api/me").has(t, map[string]string{"role": "owner", "workspace.slug": "default"})
+			link := s.stdout.await(t, s, regexp.MustCompile(`once:\nhttp://\S+/console/sign-in#token=(atl_\w+)\n`))[1]
+			(&client{server: s}).do(t, "POST", "/api/auth/sessions", object{"token": link}).is(t, 201).
+				has(t, map[string]string{"user.email": "owner@localhost"})
 			demo := owner.get(t, templates).items(t)
 			if len(demo) == 0 {
 				t.Error("there is no demo data")
@@ -75,6 +78,7 @@ func TestStart(t *testing.T) {
 		s := d.start(t)
 		path := s.stdout.await(t, s, regexp.MustCompile(`The API key is in the file\n(.*) and ends in 24 hours`))[1]
 		command := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
+		s.stdout.await(t, s, regexp.MustCompile(`make a link with: atrium console`))
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != d.data {
 			t.Fatalf("%s: %v, %v", path, info, err)
 		}
@@ -90,8 +94,8 @@ func TestStart(t *testing.T) {
 		if answers := newShell(t).run(t, []string{command}); len(answers[0]) != 1 || answers[0][0] != "200" {
 			t.Errorf("%s: %v", command, answers)
 		}
-		if strings.Contains(s.stdout.String()+s.stderr.String(), "atk_") {
-			t.Error("the key was printed")
+		if text := s.stdout.String() + s.stderr.String(); strings.Contains(text, "atk_") || strings.Contains(text, "atl_") {
+			t.Error("the key or a link was printed")
 		}
 	})
 	t.Run("the hint names no user if there are several", func(t *testing.T) {
