@@ -1806,6 +1806,16 @@ type ProblemUse struct {
 
 // PromptFormat is a type of the API. How a version is rendered. `mustache` replaces variables with values;
 // `none` leaves the text unchanged.
+//
+// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
+// `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
+// a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials,
+// parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
+// that is declared with a dot in its name comes before the member that its name describes.
+//
+// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing,
+// and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
+// section over a name without a value is hidden.
 type PromptFormat string
 
 // The values of PromptFormat that this version of the client knows.
@@ -1965,8 +1975,10 @@ type PromptVersionCreate struct {
 	Text     *string         `json:"text,omitzero"`
 	Messages []PromptMessage `json:"messages,omitzero"`
 	Format   *PromptFormat   `json:"format,omitzero"`
-	// Inferred from the text if omitted. If given, it must declare every variable that the text uses. At most 64 KiB
-	// of JSON in total.
+	// Inferred from the text if omitted: each name outside of sections is a variable of type `any`, required unless
+	// the text handles its absence. Names inside a section belong to its context and need a value only if the
+	// section is rendered. If given, it must declare every variable that the text uses. At most 64 KiB of JSON in
+	// total.
 	Variables   []PromptVariable   `json:"variables,omitzero"`
 	ModelConfig *PromptModelConfig `json:"model_config,omitzero"`
 	// Tool definitions in the provider's format. At most 256 KiB of JSON.
@@ -2072,8 +2084,9 @@ const (
 	RegistryStatusDisabled   RegistryStatus = "disabled"
 )
 
-// RenderMode is a type of the API. What happens if a required variable has no value. `strict` refuses to render;
-// `partial` leaves the variable's tag in the text.
+// RenderMode is a type of the API. What happens if a required variable, or a name that a rendered tag prints,
+// has no value. `strict` refuses to render and names at most 100 paths, such as `/variables/user/name`;
+// `partial` leaves the tag in the text.
 type RenderMode string
 
 // The values of RenderMode that this version of the client knows.
@@ -2095,7 +2108,8 @@ type RenderRequest struct {
 type RenderResult struct {
 	Text     *string         `json:"text,omitzero"`
 	Messages []PromptMessage `json:"messages,omitzero"`
-	// Required variables without a value.
+	// Required variables without a value, and the paths of names that a rendered tag prints and that have none, such
+	// as `user.name` or `docs.1.title`. At most 100 paths.
 	Missing []string `json:"missing"`
 	// Names in `variables` that the version does not use.
 	Unused      []string         `json:"unused"`
@@ -2774,11 +2788,13 @@ type User struct {
 	DefaultWorkspaceID *string `json:"default_workspace_id"`
 }
 
-// VariableType is a type of the API.
+// VariableType is a type of the API. The type of the values. `any` accepts every value; null is a value only
+// there, and prints nothing. Inferred variables have this type.
 type VariableType string
 
 // The values of VariableType that this version of the client knows.
 const (
+	VariableTypeAny     VariableType = "any"
 	VariableTypeString  VariableType = "string"
 	VariableTypeNumber  VariableType = "number"
 	VariableTypeBoolean VariableType = "boolean"

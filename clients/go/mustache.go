@@ -10,9 +10,10 @@ import (
 // cases with both.
 
 const (
-	maxNesting = 32   // nested sections, as deep as the JSON that a caller can send
-	maxTagName = 256  // bytes of a name with all its members
-	tagOpen    = "{{" // cannot be changed: {{= =}} is refused
+	maxNesting = 32  // nested sections, as deep as the JSON that a caller can send
+	maxTagName = 256 // bytes of a name with all its members
+	maxDelim   = 16  // bytes of a delimiter that {{= =}} sets
+	tagOpen    = "{{"
 	tagClose   = "}}"
 )
 
@@ -57,9 +58,9 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("Line %d: %s", e.line,
 
 // parseMustache parses a text in time linear in its length.
 func parseMustache(text string) ([]node, error) {
-	p := parser{text: text, line: 1, open: []node{{}}}
+	p := parser{text: text, line: 1, open: []node{{}}, opening: tagOpen, closing: tagClose}
 	for p.pos < len(text) {
-		i := strings.Index(text[p.pos:], tagOpen)
+		i := strings.Index(text[p.pos:], p.opening)
 		if i < 0 {
 			p.literal(len(text))
 			break
@@ -81,6 +82,8 @@ type parser struct {
 	counted int    // the position up to which lines are counted
 	open    []node // the whole text, and the sections that are not closed yet
 	items   int    // how many of open have an item, which {{.}} names
+	// The delimiters that are in force, {{ and }} at first.
+	opening, closing string
 }
 
 // tag reads the tag that starts at start, and the text before it.
@@ -88,7 +91,7 @@ func (p *parser) tag(start int) error {
 	p.line += strings.Count(p.text[p.counted:start], "\n")
 	p.counted = start
 
-	body, end, ok := tagBody(p.text, start)
+	body, end, ok := p.tagBody(start)
 	if !ok {
 		return p.refuse("the tag is not closed.")
 	}
@@ -104,12 +107,10 @@ func (p *parser) tag(start int) error {
 	switch sigil {
 	case '>':
 		return p.refuse("partials are not supported.")
-	case '=':
-		return p.refuse("other delimiters than {{ and }} are not supported.")
 	case '<', '$':
 		return p.refuse("parents and blocks are not supported.")
 	}
-	if sigil != '!' && !isTagName(name) {
+	if sigil != '!' && sigil != '=' && !isTagName(name) {
 		return p.refuse("a tag must hold a name of at most 64 letters, digits, _ and -, with dots between a variable " +
 			"and its members.")
 	}
@@ -118,13 +119,15 @@ func (p *parser) tag(start int) error {
 	}
 
 	switch sigil {
-	case '#', '^', '/', '!':
+	case '#', '^', '/', '!', '=':
 		start, end = p.standalone(start, end)
 	}
 	p.literal(start)
 	p.pos = end
 	switch sigil {
 	case '!':
+	case '=':
+		return p.setDelimiters(name)
 	case '#', '^':
 		kind := inverted
 		if sigil == '#' {
@@ -153,17 +156,34 @@ func (p *parser) tag(start int) error {
 }
 
 // tagBody returns the text inside the tag that starts at start, and where the tag ends.
-func tagBody(text string, start int) (body string, end int, ok bool) {
-	from, until := start+len(tagOpen), tagClose
-	if strings.HasPrefix(text[from:], "{") {
-		until = "}" + tagClose
+func (p *parser) tagBody(start int) (body string, end int, ok bool) {
+	from, until := start+len(p.opening), p.closing
+	switch {
+	case strings.HasPrefix(p.text[from:], "{"):
+		until = "}" + until
+	case strings.HasPrefix(p.text[from:], "="):
+		from, until = from+1, "="+until
 	}
-	i := strings.Index(text[from:], until)
+	i := strings.Index(p.text[from:], until)
 	if i < 0 {
 		return "", 0, false
 	}
 	end = from + i + len(until)
-	return text[from : end-len(tagClose)], end, true
+	if until[0] == '=' {
+		from--
+	}
+	return p.text[from : end-len(p.closing)], end, true
+}
+
+// setDelimiters reads what follows the first = of a tag such as {{=<% %>=}}.
+func (p *parser) setDelimiters(body string) error {
+	body, closed := strings.CutSuffix(body, "=")
+	fields := strings.Fields(body)
+	if !closed || len(fields) != 2 || strings.Contains(body, "=") || max(len(fields[0]), len(fields[1])) > maxDelim {
+		return p.refuse("{{= =}} must hold two delimiters of at most 16 bytes, with a space between them and no =.")
+	}
+	p.opening, p.closing = fields[0], fields[1]
+	return nil
 }
 
 // standalone extends a tag to its whole line if the line has only blanks besides it: such a line leaves

@@ -63,6 +63,9 @@ type promptPart struct {
 	nodes []node
 }
 
+// anyType is the type of a variable whose values may be of every type, null included.
+const anyType = "any"
+
 // declared is a variable with the defaults of the API filled in.
 type declared struct {
 	name, kind   string
@@ -141,10 +144,8 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 	if invalid {
 		return nil, &RenderError{CodeInvalidVariables, wrong}
 	}
-	if len(wrong) > 0 {
-		return nil, &RenderError{CodeMissingVariables, wrong}
-	}
-	out := &Rendered{Missing: missing, Unused: p.unused(given, r.values)}
+	r.absent.expect(p)
+	out := &Rendered{Unused: p.unused(given, r.values)}
 	first := len(p.parts) - len(p.version.Messages)
 	for _, part := range p.parts[:first] {
 		if out.Text, err = r.render(part); err != nil {
@@ -172,6 +173,15 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 			}
 		}
 	}
+	for _, path := range r.absent.paths {
+		if missing = append(missing, strings.ReplaceAll(path, "/", ".")); mode != RenderModePartial {
+			wrong.add(path, "required", "Must be given.")
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, &RenderError{CodeMissingVariables, wrong}
+	}
+	out.Missing = missing
 	return out, nil
 }
 
@@ -204,22 +214,24 @@ func (f *fieldErrors) add(name, code, detail string) {
 // placeholder.
 func (p *preparedPrompt) bind(given map[string]any, r *renderer) (inserted map[string][]PromptMessage,
 	wrong fieldErrors) {
-	isDeclared := func(name string) bool {
-		return slices.ContainsFunc(p.variables, func(v declared) bool { return v.name == name })
-	}
 	for name, value := range given {
-		if value != nil && (isDeclared(name) || !strings.Contains(name, ".")) {
+		i := slices.IndexFunc(p.variables, func(v declared) bool { return v.name == name })
+		if isNull := value == nil && i >= 0 && p.variables[i].kind != anyType; !isNull &&
+			(i >= 0 || !strings.Contains(name, ".")) {
 			r.values[name] = value
 		}
 	}
 	for _, v := range p.variables {
 		value, ok := r.values[v.name]
+		if ok && value == nil && v.defaultValue != nil {
+			ok = false
+		}
 		switch {
 		case !ok && v.defaultValue != nil:
 			if plain, err := plainValues(map[string]any{"value": v.defaultValue}); err == nil {
 				r.values[v.name] = plain["value"]
 			}
-		case ok && kindOf(value) != v.kind:
+		case ok && v.kind != anyType && kindOf(value) != v.kind:
 			wrong.add(v.name, "wrong_type", "Must be of type "+v.kind+".")
 		case ok && len(v.enum) > 0 && !slices.ContainsFunc(v.enum, func(allowed any) bool {
 			plain, err := plainValues(map[string]any{"value": allowed})

@@ -61,7 +61,7 @@ type Message struct {
 // Variable declares a value that a render needs or accepts.
 type Variable struct {
 	Name        string          `json:"name"`
-	Type        string          `json:"type"` // string, number, boolean, array or object
+	Type        string          `json:"type"` // any, string, number, boolean, array or object
 	Required    bool            `json:"required"`
 	Default     json.RawMessage `json:"default,omitempty"`
 	Enum        []any           `json:"enum,omitempty"`
@@ -83,6 +83,9 @@ type ModelConfig struct {
 
 const maxVariableName = 64 // bytes
 
+// anyType is the type of a variable whose values may be of every type, null included.
+const anyType = "any"
+
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // isVariableName reports whether s is a valid name of a variable or a placeholder.
@@ -90,7 +93,7 @@ func isVariableName(s string) bool { return len(s) <= maxVariableName && variabl
 
 var (
 	roles         = []string{"system", "developer", "user", "assistant", "tool"}
-	variableTypes = []string{"string", "number", "boolean", "array", "object"}
+	variableTypes = []string{anyType, "string", "number", "boolean", "array", "object"}
 )
 
 // checked returns c as it is stored in a version of a template with type of. The default format is

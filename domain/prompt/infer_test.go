@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -11,28 +12,29 @@ import (
 func TestInference(t *testing.T) {
 	for text, want := range map[string][]Variable{
 		"no tags at all":                           nil,
-		"{{b}} {{a}} {{b}}":                        {{Name: "b", Type: "string", Required: true}, {Name: "a", Type: "string", Required: true}},
-		"{{{a}}} {{&b}} {{! c }}":                  {{Name: "a", Type: "string", Required: true}, {Name: "b", Type: "string", Required: true}},
-		"{{user.name}}":                            {{Name: "user", Type: "object", Required: true}},
-		"{{user}} {{user.name}}":                   {{Name: "user", Type: "object", Required: true}},
-		"{{#formal}}Dear{{/formal}}":               {{Name: "formal", Type: "boolean", Required: true}},
-		"{{^formal}}Hi{{/formal}}":                 {{Name: "formal", Type: "boolean"}},
-		"{{#f}}Dear{{/f}}{{^f}}Hi{{/f}}":           {{Name: "f", Type: "boolean"}},
-		"Hi {{name}}{{^name}}friend{{/name}}":      {{Name: "name", Type: "string"}},
-		"{{#note}}Note: {{note}}{{/note}}":         {{Name: "note", Type: "string"}},
-		"{{#note}}Note: {{note}}{{/note}}{{note}}": {{Name: "note", Type: "string", Required: true}},
-		"{{#user}}{{user.name}}{{/user}}":          {{Name: "user", Type: "object"}},
-		"{{#words}}{{.}}{{/words}}":                {{Name: "words", Type: "array", Required: true}},
-		"{{#items}}- {{name}}{{/items}}":           {{Name: "items", Type: "array", Required: true}},
-		"{{#vip}}Dear {{name}}{{/vip}}{{name}}":    {{Name: "vip", Type: "boolean", Required: true}, {Name: "name", Type: "string", Required: true}},
-		"{{^vip}}Hi {{name}}{{/vip}}":              {{Name: "vip", Type: "boolean"}, {Name: "name", Type: "string", Required: true}},
-		"{{#a}}{{#b}}{{c}}{{/b}}{{/a}}":            {{Name: "a", Type: "array", Required: true}},
-		"{{#a}}{{#b}}{{c}}{{/b}}{{/a}}{{b}}":       {{Name: "a", Type: "boolean", Required: true}, {Name: "b", Type: "array", Required: true}},
-		"{{#a}}{{^none}}x{{/none}}{{/a}}":          {{Name: "a", Type: "array", Required: true}},
-		"{{#o.list}}{{x}}{{/o.list}}":              {{Name: "o", Type: "object", Required: true}},
-		"{{#o.id}}No. {{o.id}}{{/o.id}}":           {{Name: "o", Type: "object"}},
-		"{{^o.id}}none{{/o.id}}{{o.name}}":         {{Name: "o", Type: "object", Required: true}},
-		"{{#o}}{{id}}{{/o}}{{o.id}}":               {{Name: "o", Type: "object", Required: true}},
+		"{{b}} {{a}} {{b}}":                        {{Name: "b", Type: "any", Required: true}, {Name: "a", Type: "any", Required: true}},
+		"{{{a}}} {{&b}} {{! c }}":                  {{Name: "a", Type: "any", Required: true}, {Name: "b", Type: "any", Required: true}},
+		"{{user.name}}":                            {{Name: "user", Type: "any", Required: true}},
+		"{{user}} {{user.name}}":                   {{Name: "user", Type: "any", Required: true}},
+		"{{#formal}}Dear{{/formal}}":               {{Name: "formal", Type: "any", Required: true}},
+		"{{^formal}}Hi{{/formal}}":                 {{Name: "formal", Type: "any"}},
+		"{{#f}}Dear{{/f}}{{^f}}Hi{{/f}}":           {{Name: "f", Type: "any"}},
+		"Hi {{name}}{{^name}}friend{{/name}}":      {{Name: "name", Type: "any"}},
+		"{{#note}}Note: {{note}}{{/note}}":         {{Name: "note", Type: "any"}},
+		"{{#note}}Note: {{note}}{{/note}}{{note}}": {{Name: "note", Type: "any", Required: true}},
+		"{{#user}}{{user.name}}{{/user}}":          {{Name: "user", Type: "any"}},
+		"{{#words}}{{.}}{{/words}}":                {{Name: "words", Type: "any", Required: true}},
+		"{{#items}}- {{name}}{{/items}}":           {{Name: "items", Type: "any", Required: true}},
+		"{{#vip}}Dear {{name}}{{/vip}}{{name}}":    {{Name: "vip", Type: "any", Required: true}, {Name: "name", Type: "any", Required: true}},
+		"{{^vip}}Hi {{name}}{{/vip}}":              {{Name: "vip", Type: "any"}},
+		"{{^vip}}Hi {{name}}{{/vip}}{{name}}":      {{Name: "vip", Type: "any"}, {Name: "name", Type: "any", Required: true}},
+		"{{#a}}{{#b}}{{c}}{{/b}}{{/a}}":            {{Name: "a", Type: "any", Required: true}},
+		"{{#a}}{{#b}}{{c}}{{/b}}{{/a}}{{b}}":       {{Name: "a", Type: "any", Required: true}, {Name: "b", Type: "any", Required: true}},
+		"{{#a}}{{^none}}x{{/none}}{{/a}}":          {{Name: "a", Type: "any", Required: true}},
+		"{{#o.list}}{{x}}{{/o.list}}":              {{Name: "o", Type: "any", Required: true}},
+		"{{#o.id}}No. {{o.id}}{{/o.id}}":           {{Name: "o", Type: "any"}},
+		"{{^o.id}}none{{/o.id}}{{o.name}}":         {{Name: "o", Type: "any", Required: true}},
+		"{{#o}}{{id}}{{/o}}{{o.id}}":               {{Name: "o", Type: "any", Required: true}},
 	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := (Content{Text: text, Variables: []Variable{{Name: "stale and wrong"}}}).checked(Text, false)
@@ -56,27 +58,21 @@ func TestInference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []Variable{{Name: "vip", Type: "boolean", Required: true},
-			{Name: "name", Type: "string", Required: true}}
+		want := []Variable{{Name: "vip", Type: "any", Required: true},
+			{Name: "name", Type: "any", Required: true}}
 		if diff := cmp.Diff(want, got.Variables); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// fitting returns a value for a variable.
-func fitting(v Variable) any {
-	switch v.Type {
-	case "boolean":
-		return true
-	case "array":
-		return []any{map[string]any{"x": "y"}}
-	case "object":
-		return map[string]any{"x": "y"}
-	}
-	return "{{value}}"
+// drawValue draws a value of any type for a variable, at times one without the members that a text names.
+func drawValue(t *rapid.T) any {
+	return rapid.SampledFrom([]any{nil, true, false, "", "{{value}}", 7.0, []any{}, []any{"x", map[string]any{"x": 1.0}},
+		map[string]any{}, map[string]any{"x": "X", "y": nil, "a": true, "b": []any{"c"}}}).Draw(t, "value")
 }
 
+// A strict render of inferred variables takes values of any type, and succeeds exactly if nothing is missing.
 func TestInferredVariablesSuffice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Content{Text: "x" + drawText(t, 3)}
@@ -88,12 +84,19 @@ func TestInferredVariablesSuffice(t *testing.T) {
 			t.Fatalf("%q is not declared by what was inferred from it: %v", c.Text, err)
 		}
 		values := map[string]any{}
-		for _, v := range c.Variables {
-			values[v.Name] = fitting(v)
+		for _, name := range []string{"a", "b", "c", "d"} {
+			if rapid.Bool().Draw(t, "given") {
+				values[name] = drawValue(t)
+			}
 		}
-		out, err := c.Render(values, Strict)
-		if err != nil || len(out.Missing) > 0 || len(out.Unused) > 0 {
+		out, err := c.Render(values, Partial)
+		if err != nil {
 			t.Fatalf("%q gives %+v, %v", c.Text, out, err)
+		}
+		strict, err := c.Render(values, Strict)
+		if (err == nil) != (len(out.Missing) == 0) || err == nil && strict.Text != out.Text ||
+			err != nil && !errors.Is(err, ErrMissingVariables) {
+			t.Fatalf("%q without %q gives %+v, %v", c.Text, out.Missing, strict, err)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	if err != nil {
 		return Rendered{}, err
 	}
-	r := renderer{values: map[string]any{}, missing: map[string]bool{}, space: MaxRenderedBytes, work: maxWork}
+	r := newRenderer()
 	inserted, wrong := c.bind(values, &r)
 	invalid, missing := len(wrong) > 0, c.missing(r.values)
 	for _, name := range missing {
@@ -76,10 +76,8 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	if invalid {
 		return Rendered{}, ErrInvalidVariables.With(wrong...)
 	}
-	if len(wrong) > 0 {
-		return Rendered{}, ErrMissingVariables.With(wrong...)
-	}
-	out := Rendered{Missing: missing, Unused: c.unused(values, r.values, parts)}
+	r.absent.expect(c, parts)
+	out := Rendered{Unused: c.unused(values, r.values, parts)}
 	for _, p := range parts[:len(parts)-len(c.Messages)] {
 		if out.Text, err = r.render(p); err != nil {
 			return Rendered{}, err
@@ -107,7 +105,20 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 			}
 		}
 	}
+	for _, path := range r.absent.paths {
+		if missing = append(missing, strings.ReplaceAll(path, "/", ".")); mode != Partial {
+			wrong.Add("/variables/"+path, "required", "Must be given.")
+		}
+	}
+	if len(wrong) > 0 {
+		return Rendered{}, ErrMissingVariables.With(wrong...)
+	}
+	out.Missing = missing
 	return out, nil
+}
+
+func newRenderer() renderer {
+	return renderer{values: map[string]any{}, missing: map[string]bool{}, space: MaxRenderedBytes, work: maxWork}
 }
 
 // renderer writes texts.
@@ -115,7 +126,8 @@ type renderer struct {
 	values  map[string]any  // whose numbers are plain
 	missing map[string]bool // variables whose tags are kept
 	text    string          // the text that is being rendered
-	items   []any           // of the enclosing sections, the innermost last
+	absent  absences        // names without a value that a rendered section or a member needs
+	frames  []frame         // the enclosing sections, the innermost last
 	out     strings.Builder
 	space   int // bytes that may still be written
 	work    int // work that may still be done
@@ -144,14 +156,19 @@ func (r *renderer) node(n node) error {
 	if n.kind == literal {
 		return r.write(r.text[n.start:n.end])
 	}
-	value, missing := r.lookup(n.name)
+	value, base, state := r.lookup(n.name)
 	switch {
-	case missing:
+	case state == kept:
+		return r.write(r.text[n.start:n.end])
+	case state == unknown && n.kind == interpolation && !r.absent.handled[n.name]:
+		if err := r.absence(frame{base: base, name: n.name, index: -1}); err != nil {
+			return err
+		}
 		return r.write(r.text[n.start:n.end])
 	case n.kind == interpolation:
 		return r.print(value)
 	case n.kind == section && truthy(value):
-		return r.section(n, value)
+		return r.section(n, value, base)
 	case n.kind == inverted && !truthy(value):
 		return r.nodes(n.nodes)
 	}
@@ -159,18 +176,21 @@ func (r *renderer) node(n node) error {
 }
 
 // section renders the content of a section, once for each item of an array, else once.
-func (r *renderer) section(n node, value any) error {
+func (r *renderer) section(n node, value any, base int) error {
 	list, ok := value.([]any)
 	if !ok {
 		list = []any{value}
 	}
-	last := len(r.items)
-	defer func() { r.items = r.items[:last] }()
-	for _, item := range list {
+	last := len(r.frames)
+	defer func() { r.frames = r.frames[:last] }()
+	for i, item := range list {
+		if !ok {
+			i = -1
+		}
 		if err := r.spend(itemCost); err != nil {
 			return err
 		}
-		r.items = append(r.items[:last], item)
+		r.frames = append(r.frames[:last], frame{item, base, n.name, i})
 		if err := r.nodes(n.nodes); err != nil {
 			return err
 		}
@@ -194,47 +214,64 @@ func (r *renderer) write(text string) error {
 }
 
 // lookup finds a name in the items of the enclosing sections, from the inside out, then among the
-// variables. It finds the first part of a dotted name this way, and the rest in that value. Only
-// variables can be missing.
-func (r *renderer) lookup(name string) (value any, missing bool) {
+// variables. It finds the first part of a dotted name this way, and the rest in that value. base is the
+// frame that has the value, or should have it: the innermost one over an object.
+func (r *renderer) lookup(name string) (value any, base int, state state) {
 	if name == "." {
-		return r.items[len(r.items)-1], false
+		base = len(r.frames) - 1
+		return r.frames[base].value, base, known
 	}
 	first, rest, _ := strings.Cut(name, ".")
-	for _, item := range slices.Backward(r.items) {
+	base = outermost
+	for i, f := range slices.Backward(r.frames) {
 		r.work -= itemCost
-		if object, ok := item.(map[string]any); ok {
+		if object, ok := f.value.(map[string]any); ok {
 			r.work -= lookupCost + len(first)
 			if value, ok := object[first]; ok {
-				return r.memberOf(value, rest), false
+				value, state = r.memberOf(value, rest)
+				return value, i, state
+			}
+			if base == outermost {
+				base = i
 			}
 		}
 	}
+	optional := false
 	for prefix := range prefixes(name) {
 		r.work -= 2 * (lookupCost + len(prefix))
 		if r.missing[prefix] {
-			return nil, true
+			return nil, outermost, kept
 		}
 		if value, ok := r.values[prefix]; ok {
-			return r.memberOf(value, strings.TrimPrefix(name[len(prefix):], ".")), false
+			value, state = r.memberOf(value, strings.TrimPrefix(name[len(prefix):], "."))
+			if optional {
+				state = known
+			}
+			return value, outermost, state
 		}
+		optional = optional || r.absent.optional[prefix]
 	}
-	return nil, false
+	if optional {
+		return nil, outermost, known
+	}
+	return nil, base, unknown
 }
 
-// memberOf follows a dotted path into value. It returns nil if there is no such member.
-func (r *renderer) memberOf(value any, path string) any {
+// memberOf follows a dotted path into value. It returns nil and unknown if there is no such member.
+func (r *renderer) memberOf(value any, path string) (any, state) {
 	for path != "" {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return nil
+			return nil, unknown
 		}
 		var name string
 		name, path, _ = strings.Cut(path, ".")
 		r.work -= lookupCost + len(name)
-		value = object[name]
+		if value, ok = object[name]; !ok {
+			return nil, unknown
+		}
 	}
-	return value
+	return value, known
 }
 
 // truthy reports whether value shows a section. Numbers are plain, so that each has one notation.

@@ -88,7 +88,7 @@ func TestRenderPrints(t *testing.T) {
 			if err == nil || errors.As(err, &f) {
 				t.Errorf("%T gives %v", v, err)
 			}
-			if _, err := text("{{#x}}a{{y}}{{/x}}{{x.y}}").Render(map[string]any{"x": v}, prompt.Strict); err != nil {
+			if _, err := text("{{#x}}a{{y}}{{/x}}{{x.y}}").Render(map[string]any{"x": v}, prompt.Partial); err != nil {
 				t.Errorf("%T in a section gives %v", v, err)
 			}
 		}
@@ -97,31 +97,11 @@ func TestRenderPrints(t *testing.T) {
 		}
 	})
 	t.Run("no method of a value", func(t *testing.T) {
-		if got := rendered(t, "{{x.String}}{{#x}}{{Float64}}{{/x}}", map[string]any{"x": json.Number("7")}); got != "" {
+		if got := rendered(t, "{{x.String}}{{#x}}{{Float64}}{{/x}}"+
+			"{{^x.String}}{{/x.String}}{{^Float64}}{{/Float64}}", map[string]any{"x": json.Number("7")}); got != "" {
 			t.Errorf("got %q", got)
 		}
 	})
-}
-
-func TestTruth(t *testing.T) {
-	for value, want := range map[string]string{
-		`true`: "yes", `"x"`: "yes", `" "`: "yes", `"false"`: "yes", `1`: "yes", `-0.5`: "yes", `{}`: "yes",
-		`[0]`: "yes", `[[]]`: "yes",
-		`false`: "no", `null`: "no", `""`: "no", `0`: "no", `-0`: "no", `0.0`: "no", `[]`: "no",
-	} {
-		t.Run(value, func(t *testing.T) {
-			exact := json.Number(value)
-			all := []map[string]any{decode(t, `{"x":`+value+`}`)}
-			if strings.Trim(value, "-0.5") == "" || value == "1" {
-				all = append(all, map[string]any{"x": exact})
-			}
-			for _, values := range all {
-				if got := rendered(t, "{{#x}}yes{{/x}}{{^x}}no{{/x}}", values); got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
-			}
-		})
-	}
 }
 
 func TestMissing(t *testing.T) {
@@ -154,8 +134,27 @@ func TestMissing(t *testing.T) {
 		{"a section stays whole", text("x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}",
 			flag, optional, filled), `{"d":1}`, []string{"flag"},
 			"x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}"},
-		{"within a section that has a value", text("{{#list}}{{n}}{{a}};{{/list}}", append(required("a"), list)...),
-			`{"list":[{"n":1},{"a":"own"}]}`, []string{"a"}, "1{{a}};own;"},
+		{"within a section that has a value", text("{{#list}}{{n}}{{^n}}-{{/n}}{{a}};{{/list}}", append(required("a"), list)...),
+			`{"list":[{"n":1},{"a":"own"}]}`, []string{"a"}, "1{{a}};-own;"},
+		{"a name in an object", text("{{#list}}Dear {{nme}}{{/list}}", list), `{"list":[{"nme":1},{}]}`,
+			[]string{"list/1/nme"}, "Dear 1Dear {{nme}}"},
+		{"members of members", inferred(t, "{{#a.b}}{{#c}}{{d}}{{e.f}} {{.}}{{/c}}{{/a.b}}"),
+			`{"a":{"b":{"c":{"d":null,"e":{}}}}}`, []string{"a/b/c/e/f"}, `{{e.f}} {"d":null,"e":{}}`},
+		{"a member of a variable", inferred(t, "{{user.name}}"), `{"user":{}}`, []string{"user/name"}, "{{user.name}}"},
+		{"a member of what is no object", inferred(t, "{{user.name}}"), `{"user":"x"}`, []string{"user/name"},
+			"{{user.name}}"},
+		{"a name in a section that is rendered", inferred(t, "{{#on}}{{a}}{{a}}{{/on}}"), `{"on":true}`, []string{"a"},
+			"{{a}}{{a}}"},
+		{"not one in a section that is not", inferred(t, "{{#on}}{{a}}{{/on}}{{^off}}{{b}}{{/off}}"),
+			`{"on":false,"off":true}`, nil, ""},
+		{"not a section over a member", inferred(t, "{{#u.vip}}!{{u.vip}}{{/u.vip}}{{^u.n}}-{{/u.n}}{{u.n}}"), `{"u":{}}`,
+			nil, "-"},
+		{"items of items", inferred(t, "{{#a}}{{#.}}{{n}}{{/.}}{{/a}}"), `{"a":[[{"n":1}],[{"n":2},{}]]}`,
+			[]string{"a/1/1/n"}, "12{{n}}"},
+		{"not a member of an optional variable that is absent", text("[{{u.n}}]", prompt.Variable{Name: "u",
+			Type: "object"}), `{}`, nil, "[]"},
+		{"null is a value of type any", inferred(t, "[{{a}}{{b.c}}]"), `{"a":null,"b":{"c":null}}`, nil, "[]"},
+		{"between other delimiters", inferred(t, "{{=| |=}}|a| {{b}}"), `{}`, []string{"a"}, "|a| {{b}}"},
 		{"one that is declared and not used", text("x", required("a")...), `{}`, []string{"a"}, "x"},
 		{"one with a dot in its name",
 			text("{{u.n}} {{u.m}}", append(required("u.n"), prompt.Variable{Name: "u", Type: "object"})...),
@@ -181,7 +180,11 @@ func TestMissing(t *testing.T) {
 				}
 			}
 			out, err = tt.content.Render(values, prompt.Partial)
-			if err != nil || out.Text != tt.partial || !slices.Equal(out.Missing, tt.missing) {
+			var missing []string
+			for _, path := range tt.missing {
+				missing = append(missing, strings.ReplaceAll(path, "/", "."))
+			}
+			if err != nil || out.Text != tt.partial || !slices.Equal(out.Missing, missing) {
 				t.Errorf("partial gives %+v, %v; want %q", out, err, tt.partial)
 			}
 		})
@@ -195,6 +198,13 @@ func TestMissing(t *testing.T) {
 		rest := map[string]any{"b": "B", "flag": true}
 		if got := rendered(t, first.Text, rest); got != "A\n B\nB." {
 			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("at most a hundred paths are named", func(t *testing.T) {
+		items := slices.Repeat([]any{map[string]any{}}, 5000)
+		_, err := inferred(t, "{{#l}}{{n}}{{/l}}").Render(map[string]any{"l": items}, prompt.Strict)
+		if got := faults(t, err); len(got) != 101 || got[100] != "/variables/l/99/n required" {
+			t.Errorf("%d faults, the last %q", len(got), got[len(got)-1])
 		}
 	})
 	t.Run("no mode is strict", func(t *testing.T) {
@@ -267,12 +277,12 @@ func TestUnused(t *testing.T) {
 		values  string
 		want    []string
 	}{
-		{"none", text("{{a}} {{b.c}} {{#l}}{{m}}{{/l}}"), `{"a":1,"b":{},"l":[],"m":2}`, nil},
+		{"none", text("{{a}} {{b.c}} {{#l}}{{m}}{{/l}}"), `{"a":1,"b":{"c":1},"l":[],"m":2}`, nil},
 		{"those that no tag names, sorted", text("{{a}}"), `{"z":1,"a":1,"b":null,"":2,".":3}`,
 			[]string{"", ".", "b", "z"}},
 		{"one that is declared", text("x", prompt.Variable{Name: "a", Type: "string"}), `{"a":"A"}`, []string{"a"}},
 		{"one that only a comment names", text("{{! a }}"), `{"a":"A"}`, []string{"a"}},
-		{"a dotted name that is not declared", text("{{a.b}}"), `{"a.b":1,"a":{}}`, []string{"a.b"}},
+		{"a dotted name that is not declared", text("{{a.b}}"), `{"a.b":1,"a":{"b":2}}`, []string{"a.b"}},
 		{"not one in a section that stays away", text("{{#no}}{{a}}{{/no}}"), `{"a":"A"}`, nil},
 		{"not what a placeholder takes",
 			chat(prompt.Message{Placeholder: "h"}, prompt.Message{Role: "user", Content: "x"}),
@@ -289,7 +299,7 @@ func TestUnused(t *testing.T) {
 }
 
 func TestVariablesWithDots(t *testing.T) {
-	c := text("{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}", prompt.Variable{Name: "u", Type: "object"},
+	c := text("{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}{{^u.n.x}}{{/u.n.x}}", prompt.Variable{Name: "u", Type: "object"},
 		prompt.Variable{Name: "u.n", Type: "string"})
 	out, err := c.Render(decode(t, `{"u":{"n":"inner","m":"M"},"u.n":"whole"}`), prompt.Strict)
 	if err != nil || out.Text != "whole M inner " {
@@ -301,6 +311,7 @@ func TestRenderChat(t *testing.T) {
 	user := func(s string) prompt.Message { return prompt.Message{Role: "user", Content: s} }
 	c := chat(prompt.Message{Role: "system", Content: "You are {{role}}."}, prompt.Message{Placeholder: "history"},
 		prompt.Message{Placeholder: "must", Required: true}, user("{{q}}"))
+	c.Variables = []prompt.Variable{{Name: "role", Type: "string"}, {Name: "q", Type: "string"}}
 	for _, tt := range []struct {
 		name, values string
 		mode         prompt.Mode

@@ -15,7 +15,8 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 	types := c.types()
 	for name, value := range values {
 		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
-		if value != nil && (types[name] != "" || !strings.Contains(name, ".")) {
+		isNull := value == nil && types[name] != "" && types[name] != anyType
+		if !isNull && (types[name] != "" || !strings.Contains(name, ".")) {
 			if hasLongNumber(value) {
 				wrong.Add("/variables/"+name, "too_long", numberRule)
 			}
@@ -25,6 +26,9 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 	for _, v := range c.variables() {
 		pointer := "/variables/" + v.Name
 		value, given := r.values[v.Name]
+		if given && value == nil && v.Default != nil {
+			given = false
+		}
 		switch {
 		case !given && v.Default != nil:
 			if value, err := v.defaultValue(); err == nil {

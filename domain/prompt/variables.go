@@ -19,7 +19,7 @@ func (v Variable) check(pointer string, wrong *fault.Fields) {
 	}
 	wrong.AddCharacters(pointer+"/description", v.Description)
 	if !slices.Contains(variableTypes, v.Type) {
-		wrong.Add(pointer+"/type", "not_allowed_value", "Must be string, number, boolean, array or object.")
+		wrong.Add(pointer+"/type", "not_allowed_value", "Must be any, string, number, boolean, array or object.")
 		return
 	}
 	if v.Enum != nil && len(v.Enum) == 0 {
@@ -87,6 +87,9 @@ func (v Variable) allows(value any) bool {
 // fits reports whether value, as decoded from JSON with or without json.Number, is of a variable's
 // type.
 func fits(variableType string, value any) bool {
+	if variableType == anyType {
+		return true
+	}
 	switch value.(type) {
 	case string:
 		return variableType == "string"
@@ -173,8 +176,8 @@ func (c Content) types() map[string]string {
 }
 
 // undeclared returns ErrUndeclaredVariable with the first use of each variable that is used and not
-// declared. In a section over an array or an object, a name can be a member of the items, so it is not
-// refused there.
+// declared. In a section over an array or an object, a name can be a member of the items, and in one over
+// a variable of type any it belongs to the section's context, so it is not refused there.
 func (c Content) undeclared(parts []part) error {
 	types, named := c.types(), map[string]bool{}
 	var wrong fault.Fields
@@ -200,9 +203,9 @@ func (c Content) undeclared(parts []part) error {
 				wrong.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.",
 					n.line, root))
 			}
-			within := members
+			within := members || types[variable] == anyType
 			if n.kind == section {
-				within = members || variable != n.name || types[variable] == "array" || types[variable] == "object"
+				within = within || variable != n.name || types[variable] == "array" || types[variable] == "object"
 			}
 			visit(p, n.nodes, within)
 		}

@@ -16,10 +16,11 @@ func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := renderer{values: map[string]any{}, missing: map[string]bool{}, space: MaxRenderedBytes, work: maxWork}
+	r := newRenderer()
 	if _, wrong := c.bind(values, &r); len(wrong) > 0 {
 		t.Fatalf("refused: %+v", wrong)
 	}
+	r.absent.expect(c, parts)
 	for _, p := range parts {
 		if _, err := r.render(p); err != nil {
 			return maxWork - r.work, true
@@ -76,7 +77,7 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 			map[string]any{"x": list(1000, true)}, 20},
 		"a long object": {"{{x}}", map[string]any{"x": map[string]any{}},
 			map[string]any{"x": map[string]any{"a": strings.Repeat("x", 10_000)}}, 100},
-		"a path into an item": {"{{#x}}{{" + path + "}}{{/x}}", map[string]any{"x": list(100, map[string]any{"a": 1})},
+		"a path into an item": {"{{#x}}{{" + path + "}}{{/x}}{{^" + path + "}}{{/" + path + "}}", map[string]any{"x": list(100, map[string]any{"a": 1})},
 			map[string]any{"x": list(100, deep)}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {

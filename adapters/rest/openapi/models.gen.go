@@ -469,6 +469,7 @@ const (
 
 // Defines values for VariableType.
 const (
+	VariableTypeAny     VariableType = "any"
 	VariableTypeArray   VariableType = "array"
 	VariableTypeBoolean VariableType = "boolean"
 	VariableTypeNumber  VariableType = "number"
@@ -2318,6 +2319,10 @@ type ProblemUse struct {
 }
 
 // PromptFormat How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+//
+// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+//
+// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 type PromptFormat string
 
 // PromptMessage Either one message, with `role` and `content`, or a `placeholder` where the application inserts its own list of messages.
@@ -2460,8 +2465,10 @@ type PromptVariable struct {
 	Required *bool         `json:"required,omitempty"`
 
 	// Sensitive Tells applications to keep the value out of their logs.
-	Sensitive bool         `json:"sensitive,omitempty,omitzero"`
-	Type      VariableType `json:"type,omitempty,omitzero"`
+	Sensitive bool `json:"sensitive,omitempty,omitzero"`
+
+	// Type The type of the values. `any` accepts every value; null is a value only there, and prints nothing. Inferred variables have this type.
+	Type VariableType `json:"type,omitempty,omitzero"`
 }
 
 // PromptVersion One version of a template. It has `text` or `messages`, depending on the template's type.
@@ -2476,6 +2483,10 @@ type PromptVersion struct {
 	FirstActivatedAt nullable.Nullable[Time] `json:"first_activated_at"`
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+	//
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format"`
 
 	// ID Examples: pver_01jb4rqnx1fx2s4k0g0f3wz7ha
@@ -2508,6 +2519,10 @@ type PromptVersionCreate struct {
 	CommitMessage string `json:"commit_message,omitempty,omitzero"`
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+	//
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format,omitempty,omitzero"`
 
 	// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
@@ -2526,7 +2541,7 @@ type PromptVersionCreate struct {
 	// Tools Tool definitions in the provider's format. At most 256 KiB of JSON.
 	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
 
-	// Variables Inferred from the text if omitted. If given, it must declare every variable that the text uses. At most 64 KiB of JSON in total.
+	// Variables Inferred from the text if omitted: each name outside of sections is a variable of type `any`, required unless the text handles its absence. Names inside a section belong to its context and need a value only if the section is rendered. If given, it must declare every variable that the text uses. At most 64 KiB of JSON in total.
 	Variables *[]PromptVariable `json:"variables,omitempty"`
 }
 
@@ -2541,6 +2556,10 @@ type PromptVersionPatch struct {
 	CommitMessage nullable.Nullable[string] `json:"commit_message,omitempty,omitzero"`
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+	//
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format      *PromptFormat                             `json:"format,omitempty"`
 	Labels      nullable.Nullable[[]string]               `json:"labels,omitempty,omitzero"`
 	Messages    *[]PromptMessage                          `json:"messages,omitempty"`
@@ -2573,6 +2592,10 @@ type PromptVersionSummary struct {
 	FirstActivatedAt nullable.Nullable[Time] `json:"first_activated_at"`
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+	//
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format"`
 
 	// ID Examples: pver_01jb4rqnx1fx2s4k0g0f3wz7ha
@@ -2627,12 +2650,12 @@ type RegistryItem struct {
 // RegistryStatus A `deprecated` item can still be selected, but will be removed. A `disabled` item cannot be selected.
 type RegistryStatus string
 
-// RenderMode What happens if a required variable has no value. `strict` refuses to render; `partial` leaves the variable's tag in the text.
+// RenderMode What happens if a required variable, or a name that a rendered tag prints, has no value. `strict` refuses to render and names at most 100 paths, such as `/variables/user/name`; `partial` leaves the tag in the text.
 type RenderMode string
 
 // RenderRequest defines model for RenderRequest.
 type RenderRequest struct {
-	// Mode What happens if a required variable has no value. `strict` refuses to render; `partial` leaves the variable's tag in the text.
+	// Mode What happens if a required variable, or a name that a rendered tag prints, has no value. `strict` refuses to render and names at most 100 paths, such as `/variables/user/name`; `partial` leaves the tag in the text.
 	Mode RenderMode `json:"mode,omitempty,omitzero"`
 
 	// Ref The id of a version, a label, `active`, `latest`, or a number such as `v12`.
@@ -2647,7 +2670,7 @@ type RenderResult struct {
 	ContentHash string          `json:"content_hash"`
 	Messages    []PromptMessage `json:"messages,omitempty,omitzero"`
 
-	// Missing Required variables without a value.
+	// Missing Required variables without a value, and the paths of names that a rendered tag prints and that have none, such as `user.name` or `docs.1.title`. At most 100 paths.
 	Missing []string `json:"missing"`
 	Text    *string  `json:"text,omitempty"`
 
@@ -3425,7 +3448,7 @@ type User struct {
 	Operator bool `json:"operator"`
 }
 
-// VariableType defines model for VariableType.
+// VariableType The type of the values. `any` accepts every value; null is a value only there, and prints nothing. Inferred variables have this type.
 type VariableType string
 
 // VersionDiff defines model for VersionDiff.

@@ -2429,6 +2429,16 @@ class ProblemUse(TypedDict):
     """"""
 
 # How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+# 
+# Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
+# `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
+# a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials,
+# parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
+# that is declared with a dot in its name comes before the member that its name describes.
+# 
+# A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing,
+# and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
+# section over a name without a value is hidden.
 PromptFormat = Union[Literal["mustache", "none"], str]
 
 
@@ -2670,8 +2680,10 @@ class PromptVersionCreate(TypedDict):
     """"""
 
     variables: NotRequired[List[PromptVariable]]
-    """Inferred from the text if omitted. If given, it must declare every variable that the text uses. At
-    most 64 KiB of JSON in total.
+    """Inferred from the text if omitted: each name outside of sections is a variable of type `any`,
+    required unless the text handles its absence. Names inside a section belong to its context and need a
+    value only if the section is rendered. If given, it must declare every variable that the text uses.
+    At most 64 KiB of JSON in total.
     """
 
     model_config: NotRequired[PromptModelConfig]
@@ -2840,8 +2852,8 @@ class RegistryItem(TypedDict):
 # A `deprecated` item can still be selected, but will be removed. A `disabled` item cannot be selected.
 RegistryStatus = Union[Literal["available", "deprecated", "disabled"], str]
 
-# What happens if a required variable has no value. `strict` refuses to render; `partial` leaves the variable's
-# tag in the text.
+# What happens if a required variable, or a name that a rendered tag prints, has no value. `strict` refuses to
+# render and names at most 100 paths, such as `/variables/user/name`; `partial` leaves the tag in the text.
 RenderMode = Union[Literal["strict", "partial"], str]
 
 
@@ -2870,7 +2882,9 @@ class RenderResult(TypedDict):
     """"""
 
     missing: List[str]
-    """Required variables without a value."""
+    """Required variables without a value, and the paths of names that a rendered tag prints and that have
+    none, such as `user.name` or `docs.1.title`. At most 100 paths.
+    """
 
     unused: List[str]
     """Names in `variables` that the version does not use."""
@@ -3930,8 +3944,9 @@ class User(TypedDict):
     default_workspace_id: Optional[str]
     """The workspace of GET requests that do not name one."""
 
-# 
-VariableType = Union[Literal["string", "number", "boolean", "array", "object"], str]
+# The type of the values. `any` accepts every value; null is a value only there, and prints nothing. Inferred
+# variables have this type.
+VariableType = Union[Literal["any", "string", "number", "boolean", "array", "object"], str]
 
 
 class VersionDiff(TypedDict):

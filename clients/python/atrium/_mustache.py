@@ -9,6 +9,7 @@ LITERAL, VALUE, SECTION, INVERTED = range(4)
 _NAME = re.compile(r"(?:\.|[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\Z")
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 _MAX_NESTING = 32
+_MAX_DELIMITER = 16  # bytes
 
 
 @dataclass
@@ -32,12 +33,13 @@ def parse(text: str) -> List[Node]:
     opened: List[Node] = []
     items = 0  # sections that are open: {{.}} names the item of the innermost one
     pos = 0
+    opening, closing = "{{", "}}"
 
     def add(node: Node) -> None:
         (opened[-1].nodes if opened else root).append(node)
 
     while pos < len(text):
-        start = text.find("{{", pos)
+        start = text.find(opening, pos)
         if start < 0:
             add(Node(LITERAL, "", pos, len(text)))
             break
@@ -45,12 +47,14 @@ def parse(text: str) -> List[Node]:
         def refuse(reason: str) -> MustacheError:
             return MustacheError(f"Line {text.count(chr(10), 0, start) + 1}: {reason}")
 
-        close = "}}}" if text[start + 2 : start + 3] == "{" else "}}"
-        at = text.find(close, start + 2)
+        first = start + len(opening)
+        mark = text[first : first + 1]
+        close = {"{": "}", "=": "="}.get(mark, "") + closing
+        at = text.find(close, first + (mark == "="))
         if at < 0:
             raise refuse("the tag is not closed.")
         end = at + len(close)
-        name, sigil = text[start + 2 : end - 2].strip(_SPACE), ""
+        name, sigil = text[first : end - len(closing)].strip(_SPACE), ""
         if name and name[0] in "#^/!&{><$=":
             sigil, name = name[0], name[1:].strip(_SPACE)
         if sigil == "{":
@@ -59,20 +63,25 @@ def parse(text: str) -> List[Node]:
             name = name[:-1].strip(_SPACE)
         if sigil == ">":
             raise refuse("partials are not supported.")
-        if sigil == "=":
-            raise refuse("other delimiters than {{ and }} are not supported.")
         if sigil and sigil in "<$":
             raise refuse("parents and blocks are not supported.")
-        if sigil != "!" and (not _NAME.match(name) or len(name) > 256):
+        if sigil not in ("!", "=") and (not _NAME.match(name) or len(name) > 256):
             raise refuse("the name of a tag is not valid.")
         if name == "." and items == 0 and sigil not in ("!", "/"):
             raise refuse("{{.}} has a meaning only inside a section.")
-        if sigil and sigil in "#^/!":
+        if sigil and sigil in "#^/!=":
             start, end = _standalone(text, pos, start, end)
         if start > pos:
             add(Node(LITERAL, "", pos, start))
         pos = end
         if sigil == "!":
+            continue
+        if sigil == "=":
+            pair = [d for d in re.split(f"[{_SPACE}]+", name[:-1]) if d]
+            longest = max((len(d.encode("utf-8", "surrogatepass")) for d in pair), default=0)
+            if name[-1:] != "=" or "=" in name[:-1] or len(pair) != 2 or longest > _MAX_DELIMITER:
+                raise refuse("{{= =}} must hold two delimiters of at most 16 bytes, with a space between them and no =.")
+            opening, closing = pair
             continue
         if sigil in ("#", "^"):
             if len(opened) >= _MAX_NESTING:

@@ -152,13 +152,18 @@ class Prepared:
         def wrong(pointer: str, code: str, detail: str) -> None:
             errors.append({"pointer": "/variables/" + pointer, "code": code, "detail": detail})
 
-        declared = {v.name for v in self.variables}
-        bound = {k: v for k, v in given.items() if v is not None and (k in declared or "." not in k)}
+        declared = {v.name: v.type for v in self.variables}
+        bound = {
+            k: v
+            for k, v in given.items()
+            if (v is not None or declared.get(k, "any") == "any") and (k in declared or "." not in k)
+        }
         for v in self.variables:
-            if v.name not in bound:
-                if v.default is not None:
-                    bound[v.name] = _plain(v.default)
-            elif _type_of(bound[v.name]) != v.type:
+            if bound.get(v.name) is None and v.default is not None:
+                bound[v.name] = _plain(v.default)
+            elif v.name not in bound:
+                continue
+            elif v.type != "any" and _type_of(bound[v.name]) != v.type:
                 wrong(v.name, "wrong_type", f"Must be of type {v.type}.")
             elif v.enum and all(_encode(_plain(allowed)) != _encode(bound[v.name]) for allowed in v.enum):
                 wrong(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
@@ -172,9 +177,17 @@ class Prepared:
         if mode != "partial":
             for name in missing:
                 wrong(name, "required", "Must be given.")
+        if invalid:
+            raise RenderError("invalid_variables", errors)
+        absent: List[str] = []
+        out = self._written(given, bound, missing, inserted, absent)
+        if mode != "partial":
+            for path in absent:
+                wrong(path, "required", "Must be given.")
         if errors:
-            raise RenderError("invalid_variables" if invalid else "missing_variables", errors)
-        return self._written(given, bound, missing, inserted)
+            raise RenderError("missing_variables", errors)
+        out["missing"] = missing + [path.replace("/", ".") for path in absent]
+        return out
 
     def _written(
         self,
@@ -182,8 +195,20 @@ class Prepared:
         bound: Dict[str, Any],
         missing: List[str],
         inserted: Dict[str, List[PromptMessage]],
+        absent: List[str],
     ) -> RenderedPrompt:
-        r = _Renderer(bound, set(missing))
+        handled: Set[str] = set()
+
+        def visit(nodes: List[Node]) -> None:
+            for n in nodes:
+                if n.kind == INVERTED:
+                    handled.add(n.name)
+                visit(n.nodes)
+
+        for _, nodes in self.parts:
+            visit(nodes)
+        optional = {v.name for v in self.variables if not v.required}
+        r = _Renderer(bound, set(missing), handled, optional, absent)
         out: RenderedPrompt = {"missing": missing, "unused": self._unused(given, bound)}
         first = len(self.parts) - len(self.messages)
         if first:
@@ -237,10 +262,29 @@ def _message_of(item: Any, pointer: str, wrong: Any) -> PromptMessage:
     return cast(PromptMessage, item)
 
 
+_UNKNOWN, _KNOWN, _KEPT = range(3)
+_MAX_ABSENCES = 100
+
+
+@dataclass
+class _Frame:
+    """An enclosing section with one item."""
+
+    value: Any
+    base: int  # the frame that has the section's value; -1 outside of all
+    name: str
+    index: int  # of the item in its array; -1 if the value is no array
+
+
 class _Renderer:
-    def __init__(self, values: Dict[str, Any], missing: Set[str]) -> None:
+    def __init__(
+        self, values: Dict[str, Any], missing: Set[str], handled: Set[str], optional: Set[str], absent: List[str]
+    ) -> None:
         self.values, self.missing = values, missing
-        self.items: List[Any] = []
+        self.handled = handled  # names of inverted sections: the text says what to print without a value
+        self.optional, self.absent = optional, absent
+        self.seen: Set[str] = set()
+        self.frames: List[_Frame] = []
         self.out: List[str] = []
         self.text = ""
         self.space, self.work = _MAX_BYTES, _MAX_WORK
@@ -272,8 +316,11 @@ class _Renderer:
         if n.kind == LITERAL:
             self.write(written)
             return
-        value, missing = self._lookup(n.name)
-        if missing:
+        value, base, state = self._lookup(n.name)
+        if state == _KEPT:
+            self.write(written)
+        elif state == _UNKNOWN and n.kind == VALUE and n.name not in self.handled:
+            self._absence(_Frame(None, base, n.name, -1))
             self.write(written)
         elif n.kind == VALUE:
             self._print(value)
@@ -281,39 +328,71 @@ class _Renderer:
             if not _truthy(value):
                 self._nodes(n.nodes)
         elif _truthy(value):
-            for item in value if isinstance(value, list) else [value]:
+            for i, item in enumerate(value if isinstance(value, list) else [value]):
                 self.spend(16)
-                self.items.append(item)
+                self.frames.append(_Frame(item, base, n.name, i if isinstance(value, list) else -1))
                 self._nodes(n.nodes)
-                self.items.pop()
+                self.frames.pop()
 
-    def _lookup(self, name: str) -> Tuple[Any, bool]:
+    def _lookup(self, name: str) -> Tuple[Any, int, int]:
         """Finds a name in the items of the sections, from the inside out, then among the variables."""
         if name == ".":
-            return self.items[-1], False
+            return self.frames[-1].value, len(self.frames) - 1, _KNOWN
         first, _, rest = name.partition(".")
-        for item in reversed(self.items):
+        base = -1
+        for i in range(len(self.frames) - 1, -1, -1):
+            item = self.frames[i].value
             self.work -= 16
             if isinstance(item, dict):
                 self.work -= 48 + len(first)
                 if first in item:
-                    return self._member(item[first], rest), False
+                    value, state = self._member(item[first], rest)
+                    return value, i, state
+                if base < 0:
+                    base = i
+        optional = False
         for prefix in _prefixes(name):
             self.work -= 2 * (48 + len(prefix))
             if prefix in self.missing:
-                return None, True
+                return None, -1, _KEPT
             if prefix in self.values:
-                return self._member(self.values[prefix], name[len(prefix) + 1 :]), False
-        return None, False
+                value, state = self._member(self.values[prefix], name[len(prefix) + 1 :])
+                return value, -1, _KNOWN if optional else state
+            optional = optional or prefix in self.optional
+        return (None, -1, _KNOWN) if optional else (None, base, _UNKNOWN)
 
-    def _member(self, value: Any, rest: str) -> Any:
+    def _member(self, value: Any, rest: str) -> Tuple[Any, int]:
         while rest:
             if not isinstance(value, dict):
-                return None
+                return None, _UNKNOWN
             name, _, rest = rest.partition(".")
             self.work -= 48 + len(name)
-            value = value.get(name)
-        return value
+            if name not in value:
+                return None, _UNKNOWN
+            value = value[name]
+        return value, _KNOWN
+
+    def _absence(self, frame: _Frame) -> None:
+        """Notes that the tag of a frame has no value."""
+        if len(self.absent) == _MAX_ABSENCES:
+            return
+        path = self._path(frame)
+        if path not in self.seen:
+            self.seen.add(path)
+            self.absent.append(path)
+        self.spend(512)
+
+    def _path(self, frame: _Frame) -> str:
+        """Where the value of a frame is among the values of the render."""
+        steps: List[str] = []
+        while True:
+            if frame.index >= 0:
+                steps.append(str(frame.index))
+            if frame.name != ".":
+                steps.extend(reversed(frame.name.split(".")))
+            if frame.base < 0:
+                return "/".join(reversed(steps))
+            frame = self.frames[frame.base]
 
     def _print(self, value: Any) -> None:
         if value is None:

@@ -1933,7 +1933,19 @@ export type ProblemUse = {
   name: string
 }
 
-/** How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged. */
+/**
+ * How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+ *
+ * Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
+ * `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
+ * a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials,
+ * parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
+ * that is declared with a dot in its name comes before the member that its name describes.
+ *
+ * A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing,
+ * and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
+ * section over a name without a value is hidden.
+ */
 export type PromptFormat = 'mustache' | 'none' | (string & {})
 
 /**
@@ -2125,8 +2137,10 @@ export type PromptVersionCreate = {
   /**  */
   format?: PromptFormat
   /**
-   * Inferred from the text if omitted. If given, it must declare every variable that the text uses. At most 64
-   * KiB of JSON in total.
+   * Inferred from the text if omitted: each name outside of sections is a variable of type `any`, required
+   * unless the text handles its absence. Names inside a section belong to its context and need a value only if
+   * the section is rendered. If given, it must declare every variable that the text uses. At most 64 KiB of JSON
+   * in total.
    */
   variables?: PromptVariable[]
   /**  */
@@ -2257,8 +2271,8 @@ export type RegistryItem = {
 export type RegistryStatus = 'available' | 'deprecated' | 'disabled' | (string & {})
 
 /**
- * What happens if a required variable has no value. `strict` refuses to render; `partial` leaves the variable's
- * tag in the text.
+ * What happens if a required variable, or a name that a rendered tag prints, has no value. `strict` refuses to
+ * render and names at most 100 paths, such as `/variables/user/name`; `partial` leaves the tag in the text.
  */
 export type RenderMode = 'strict' | 'partial' | (string & {})
 
@@ -2278,7 +2292,10 @@ export type RenderResult = {
   text?: string
   /**  */
   messages?: PromptMessage[]
-  /** Required variables without a value. */
+  /**
+   * Required variables without a value, and the paths of names that a rendered tag prints and that have none,
+   * such as `user.name` or `docs.1.title`. At most 100 paths.
+   */
   missing: string[]
   /** Names in `variables` that the version does not use. */
   unused: string[]
@@ -3087,8 +3104,11 @@ export type User = {
   default_workspace_id: string | null
 }
 
-/**  */
-export type VariableType = 'string' | 'number' | 'boolean' | 'array' | 'object' | (string & {})
+/**
+ * The type of the values. `any` accepts every value; null is a value only there, and prints nothing. Inferred
+ * variables have this type.
+ */
+export type VariableType = 'any' | 'string' | 'number' | 'boolean' | 'array' | 'object' | (string & {})
 
 /**  */
 export type VersionDiff = {

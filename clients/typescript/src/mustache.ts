@@ -14,6 +14,9 @@ const names = /^(?:\.|[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)$/
 const space = /^[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g
 const trim = (text: string) => text.replace(space, '')
 const maxNesting = 32
+const maxDelimiter = 16 // bytes
+const bytes = (text: string) => new TextEncoder().encode(text).length
+const spaces = /[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/
 
 /** Parses the part of Mustache that prompts use, as the server does. @internal */
 export function parse(text: string): Node[] {
@@ -21,13 +24,14 @@ export function parse(text: string): Node[] {
   const open: Node[] = []
   let items = 0 // sections that are open: {{.}} names the item of the innermost one
   let pos = 0
+  let [opening, closing] = ['{{', '}}']
   const add = (node: Node) => (open.at(-1)?.nodes ?? root).push(node)
   const literal = (end: number) => {
     if (end > pos) add({ kind: 'literal', name: '', start: pos, end, nodes: [] })
     pos = end
   }
   while (pos < text.length) {
-    let start = text.indexOf('{{', pos)
+    let start = text.indexOf(opening, pos)
     if (start < 0) {
       literal(text.length)
       break
@@ -35,11 +39,13 @@ export function parse(text: string): Node[] {
     const refuse = (reason: string): never => {
       throw new MustacheError(`Line ${text.slice(0, start).split('\n').length}: ${reason}`)
     }
-    const close = text[start + 2] === '{' ? '}}}' : '}}'
-    const at = text.indexOf(close, start + 2)
+    const first = start + opening.length
+    const mark = text[first]
+    const close = (mark === '{' ? '}' : mark === '=' ? '=' : '') + closing
+    const at = text.indexOf(close, mark === '=' ? first + 1 : first)
     if (at < 0) refuse('the tag is not closed.')
     let end = at + close.length
-    let name = trim(text.slice(start + 2, end - 2))
+    let name = trim(text.slice(first, end - closing.length))
     let sigil = ''
     if (name !== '' && '#^/!&{><$='.includes(name[0] as string)) {
       sigil = name[0] as string
@@ -50,14 +56,22 @@ export function parse(text: string): Node[] {
       name = trim(name.slice(0, -1))
     }
     if (sigil === '>') refuse('partials are not supported.')
-    if (sigil === '=') refuse('other delimiters than {{ and }} are not supported.')
     if (sigil === '<' || sigil === '$') refuse('parents and blocks are not supported.')
-    if (sigil !== '!' && (!names.test(name) || name.length > 256)) refuse('the name of a tag is not valid.')
+    if (sigil !== '!' && sigil !== '=' && (!names.test(name) || name.length > 256)) refuse('the name of a tag is not valid.')
     if (name === '.' && items === 0 && sigil !== '!' && sigil !== '/') refuse('{{.}} has a meaning only inside a section.')
-    if (sigil !== '' && '#^/!'.includes(sigil)) [start, end] = standalone(text, pos, start, end)
+    if (sigil !== '' && '#^/!='.includes(sigil)) [start, end] = standalone(text, pos, start, end)
     literal(start)
     pos = end
     if (sigil === '!') continue
+    if (sigil === '=') {
+      const body = name.slice(0, -1)
+      const [a = '', b = '', ...more] = body.split(spaces).filter((d) => d !== '')
+      if (!name.endsWith('=') || body.includes('=') || b === '' || more.length > 0 || Math.max(bytes(a), bytes(b)) > maxDelimiter) {
+        refuse('{{= =}} must hold two delimiters of at most 16 bytes, with a space between them and no =.')
+      }
+      ;[opening, closing] = [a, b]
+      continue
+    }
     if (sigil === '#' || sigil === '^') {
       if (open.length >= maxNesting) refuse(`sections are nested more than ${maxNesting} deep.`)
       const kind = sigil === '#' ? 'section' : 'inverted'

@@ -89,13 +89,14 @@ export function render(version: RenderableVersion, values: Record<string, unknow
   const wrong = (pointer: string, code: string, detail: string) => errors.push({ pointer: `/variables/${pointer}`, code, detail })
   const bound: Values = new Map()
   for (const [name, value] of Object.entries(given)) {
-    if (value !== null && (variables.some((v) => v.name === name) || !name.includes('.'))) bound.set(name, value)
+    const v = variables.find((v) => v.name === name)
+    if ((value !== null || !v || v.type === 'any') && (v || !name.includes('.'))) bound.set(name, value)
   }
   for (const v of variables) {
     const value = bound.get(v.name)
-    if (value === undefined) {
-      if (v.default !== undefined) bound.set(v.name, v.default as Value)
-    } else if (typeOf(value) !== v.type) wrong(v.name, 'wrong_type', `Must be of type ${v.type}.`)
+    if ((value ?? undefined) === undefined && v.default !== undefined) bound.set(v.name, v.default as Value)
+    else if (value === undefined) continue
+    else if (v.type !== 'any' && typeOf(value) !== v.type) wrong(v.name, 'wrong_type', `Must be of type ${v.type}.`)
     else if (v.enum?.length && !v.enum.some((allowed) => encode(allowed as Value) === encode(value))) {
       wrong(v.name, 'not_allowed_value', 'Must be one of the values that the version allows.')
     }
@@ -111,9 +112,17 @@ export function render(version: RenderableVersion, values: Record<string, unknow
   const missing = variables.filter((v) => v.required && !bound.has(v.name)).map((v) => v.name)
   const invalid = errors.length > 0
   if (mode !== 'partial') for (const name of missing) wrong(name, 'required', 'Must be given.')
-  if (errors.length > 0) throw new RenderError(invalid ? 'invalid_variables' : 'missing_variables', errors)
+  if (invalid) throw new RenderError('invalid_variables', errors)
 
-  const r = new Renderer(bound, new Set(missing))
+  const handled = new Set<string>() // names of inverted sections: the text says what to print without a value
+  const visit = (nodes: Node[]) => {
+    for (const n of nodes) {
+      if (n.kind === 'inverted') handled.add(n.name)
+      visit(n.nodes)
+    }
+  }
+  for (const p of parts) visit(p.nodes)
+  const r = new Renderer(bound, new Set(missing), handled, new Set(variables.filter((v) => !v.required).map((v) => v.name)))
   const out: RenderedPrompt = { missing, unused: unused(given, bound, version, parts) }
   if (parts.length > messages.length) out.text = r.render(parts[0] as Part)
   if (version.messages) out.messages = []
@@ -129,6 +138,9 @@ export function render(version: RenderableVersion, values: Record<string, unknow
       }
     }
   })
+  if (mode !== 'partial') for (const path of r.absent) wrong(path, 'required', 'Must be given.')
+  if (errors.length > 0) throw new RenderError('missing_variables', errors)
+  out.missing = [...missing, ...[...r.absent].map((path) => path.replaceAll('/', '.'))]
   return out
 }
 
@@ -193,18 +205,36 @@ function unused(given: Record<string, Value>, bound: Values, version: Renderable
     .sort(byCodePoints)
 }
 
+/** An enclosing section with one item. */
+interface Frame {
+  value: Value
+  base: number // the frame that has the section's value; -1 outside of all
+  name: string
+  index: number // of the item in its array; -1 if the value is no array
+}
+
+/** What is known about a name. A tag that is kept has a variable that is missing. */
+type Found = { state: 'known'; value: Value; base: number } | { state: 'unknown'; value: null; base: number } | { state: 'kept' }
+
+const maxAbsences = 100
+
 class Renderer {
+  readonly absent = new Set<string>() // paths without a value
   private out: string[] = []
   private text = ''
-  private items: Value[] = []
+  private frames: Frame[] = []
   private left = maxBytes
   private work = maxWork
   private readonly values: Values
   private readonly missing: Set<string>
+  private readonly handled: Set<string>
+  private readonly optional: Set<string>
 
-  constructor(values: Values, missing: Set<string>) {
+  constructor(values: Values, missing: Set<string>, handled: Set<string>, optional: Set<string>) {
     this.values = values
     this.missing = missing
+    this.handled = handled
+    this.optional = optional
   }
 
   render(part: Part): string {
@@ -234,52 +264,80 @@ class Renderer {
     const written = this.text.slice(n.start, n.end)
     if (n.kind === 'literal') return this.write(written)
     const found = this.lookup(n.name)
-    if (found === undefined) return this.write(written) // a missing variable: its tag stays
-    const { value } = found
+    if (found.state === 'kept') return this.write(written)
+    const { value, base } = found
+    if (found.state === 'unknown' && n.kind === 'value' && !this.handled.has(n.name)) {
+      this.absence({ value: null, base, name: n.name, index: -1 })
+      return this.write(written)
+    }
     if (n.kind === 'value') this.print(value)
     else if (n.kind === 'inverted') {
       if (!truthy(value)) this.nodes(n.nodes)
     } else if (truthy(value)) {
-      const outer = this.items
-      for (const item of Array.isArray(value) ? value : [value]) {
+      const items = Array.isArray(value) ? value : [value]
+      items.forEach((item, i) => {
         this.spend(16)
-        this.items = [...outer, item]
+        this.frames.push({ value: item, base, name: n.name, index: Array.isArray(value) ? i : -1 })
         this.nodes(n.nodes)
-      }
-      this.items = outer
+        this.frames.pop()
+      })
     }
   }
 
   /** Finds a name in the items of the sections, from the inside out, then among the variables. */
-  private lookup(name: string): { value: Value } | undefined {
-    if (name === '.') return { value: this.items.at(-1) ?? null }
+  private lookup(name: string): Found {
+    if (name === '.') return { state: 'known', value: this.frames.at(-1)?.value ?? null, base: this.frames.length - 1 }
     const [first = '', ...rest] = name.split('.')
-    for (const item of [...this.items].reverse()) {
+    let base = -1
+    for (let i = this.frames.length - 1; i >= 0; i--) {
+      const item = this.frames[i]?.value ?? null
       this.work -= 16
       if (isObject(item)) {
         this.work -= 48 + first.length
-        if (Object.hasOwn(item, first)) return { value: this.member(item[first] as Value, rest) }
+        if (Object.hasOwn(item, first)) return this.member(item[first] as Value, rest, i)
+        if (base < 0) base = i
       }
     }
+    let optional = false
     for (const p of prefixes(name)) {
       this.work -= 2 * (48 + p.length)
-      if (this.missing.has(p)) return undefined
+      if (this.missing.has(p)) return { state: 'kept' }
       const value = this.values.get(p)
       if (value !== undefined) {
         const path = name.slice(p.length + 1)
-        return { value: this.member(value, path === '' ? [] : path.split('.')) }
+        const found = this.member(value, path === '' ? [] : path.split('.'), -1)
+        return optional && found.state === 'unknown' ? { ...found, state: 'known' } : found
       }
+      optional ||= this.optional.has(p)
     }
-    return { value: null }
+    return optional ? { state: 'known', value: null, base: -1 } : { state: 'unknown', value: null, base }
   }
 
-  private member(value: Value, path: string[]): Value {
+  private member(value: Value, path: string[], base: number): Found {
     for (const name of path) {
-      if (!isObject(value)) return null
+      if (!isObject(value)) return { state: 'unknown', value: null, base }
       this.work -= 48 + name.length
-      value = Object.hasOwn(value, name) ? (value[name] as Value) : null
+      if (!Object.hasOwn(value, name)) return { state: 'unknown', value: null, base }
+      value = value[name] as Value
     }
-    return value
+    return { state: 'known', value, base }
+  }
+
+  /** Notes that the tag of a frame has no value. */
+  private absence(frame: Frame): void {
+    if (this.absent.size === maxAbsences) return
+    this.absent.add(this.path(frame))
+    this.spend(512)
+  }
+
+  /** Where the value of a frame is among the values of the render. */
+  private path(frame: Frame): string {
+    const steps: string[] = []
+    for (let f: Frame | undefined = frame; f; f = this.frames[f.base]) {
+      if (f.index >= 0) steps.push(String(f.index))
+      if (f.name !== '.') steps.push(...f.name.split('.').reverse())
+    }
+    return steps.reverse().join('/')
   }
 
   private print(value: Value): void {

@@ -1,0 +1,94 @@
+package prompt
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxAbsences bounds the paths that a render names, because a list can have a million items without a
+// member.
+const maxAbsences = 100
+
+// state says what lookup found out about a name.
+type state int
+
+const (
+	unknown state = iota // it has no value, and nothing says that it may have none
+	known                // it has a value, or is an optional variable
+	kept                 // its variable is missing: tags stay as they are written
+)
+
+// root is the base of a value that is not in a section.
+const outermost = -1
+
+// frame is an enclosing section with one item.
+type frame struct {
+	value any
+	base  int    // the index of the frame that has the section's value, or outermost
+	name  string // of the section
+	index int    // of the item in its array; -1 if the value is no array
+}
+
+// path returns where the value of f is among the values of the render, as a JSON pointer without its
+// first slash.
+func (r *renderer) path(f frame) string {
+	var steps []string
+	for {
+		if f.index >= 0 {
+			steps = append(steps, strconv.Itoa(f.index))
+		}
+		if f.name != "." {
+			members := strings.Split(f.name, ".")
+			slices.Reverse(members)
+			steps = append(steps, members...)
+		}
+		if f.base == outermost {
+			break
+		}
+		f = r.frames[f.base]
+	}
+	slices.Reverse(steps)
+	return strings.Join(steps, "/")
+}
+
+// absences are the names without a value that a render met.
+type absences struct {
+	handled  map[string]bool // names of inverted sections: the text says what to print without a value
+	optional map[string]bool // variables that may have no value
+	paths    []string        // each once, in the order of their occurrence
+	seen     map[string]bool
+}
+
+// expect prepares a for a render of c, whose texts are parts.
+func (a *absences) expect(c Content, parts []part) {
+	a.handled, a.optional, a.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, v := range c.variables() {
+		a.optional[v.Name] = !v.Required
+	}
+	var visit func(nodes []node)
+	visit = func(nodes []node) {
+		for _, n := range nodes {
+			if n.kind == inverted {
+				a.handled[n.name] = true
+			}
+			visit(n.nodes)
+		}
+	}
+	for _, p := range parts {
+		visit(p.nodes)
+	}
+}
+
+// absence notes that the tag of f has no value.
+func (r *renderer) absence(f frame) error {
+	a := &r.absent
+	if len(a.paths) == maxAbsences {
+		return nil
+	}
+	if path := r.path(f); !a.seen[path] {
+		a.seen[path] = true
+		a.paths = append(a.paths, path)
+	}
+	return r.spend(encodeCost)
+}

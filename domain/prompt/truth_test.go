@@ -1,0 +1,28 @@
+package prompt_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestTruth(t *testing.T) {
+	for value, want := range map[string]string{
+		`true`: "yes", `"x"`: "yes", `" "`: "yes", `"false"`: "yes", `1`: "yes", `-0.5`: "yes", `{}`: "yes",
+		`[0]`: "yes", `[[]]`: "yes",
+		`false`: "no", `null`: "no", `""`: "no", `0`: "no", `-0`: "no", `0.0`: "no", `[]`: "no",
+	} {
+		t.Run(value, func(t *testing.T) {
+			exact := json.Number(value)
+			all := []map[string]any{decode(t, `{"x":`+value+`}`)}
+			if strings.Trim(value, "-0.5") == "" || value == "1" {
+				all = append(all, map[string]any{"x": exact})
+			}
+			for _, values := range all {
+				if got := rendered(t, "{{#x}}yes{{/x}}{{^x}}no{{/x}}", values); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
