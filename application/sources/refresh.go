@@ -148,10 +148,41 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 		}
 	}()
 	r, err = s.read(ctx, by, src.Location, true)
+	if err == nil && src.LostHeader(r.Columns) {
+		r, err = s.searched(ctx, by, src, r)
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return source.Reading{}, cause
 	}
 	return r, err
+}
+
+// searched reads a sheet whose header is no longer in its row, from the row where it is now. It returns there, what was
+// read before, if no row of the sheet's first ones is the header.
+func (s *Service) searched(
+	ctx context.Context, by identity.Actor, src *source.Source, there source.Reading,
+) (source.Reading, error) {
+	at := src.Location
+	at.Sheet.HeaderRow = 0
+	sheet, through, err := s.showSheet(ctx, by, at)
+	if err != nil {
+		return source.Reading{}, err
+	}
+	row := src.FindHeader(sheet.Preview)
+	if row == 0 {
+		return there, nil
+	}
+	if row != sheet.Preview.HeaderRow {
+		at.Sheet.HeaderRow = row
+		if sheet, through, err = s.showSheet(ctx, by, at); err != nil {
+			return source.Reading{}, err
+		}
+		if src.FindHeader(sheet.Preview) != row {
+			return there, nil // empty rows above it made its number wrong
+		}
+	}
+	at.Connection = through
+	return ofSheet(at, sheet), nil
 }
 
 // note stores the outcome of a refresh, if it still counts, and queues the next one, unless the outcome

@@ -82,17 +82,35 @@ func TestRefresh(t *testing.T) {
 		other.Preview.Headers = []column.Header{{Name: "Other", Type: column.Integer}}
 		s := begin(t, src)
 		s.expectSheet(other, nil)
+		s.expectSheet(other, nil) // the header is searched for
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.expectQueued(10 * time.Minute)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 		s = begin(t, src)
 		s.expectSheet(other, nil)
+		s.expectSheet(other, nil) // the header is searched for
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.jobs.EXPECT().Cancel(gomock.Any(), acme, "src").Return(1, nil)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 		if src.Paused != source.BreakingDrift {
+			t.Errorf("%+v", src)
+		}
+	})
+	t.Run("a header below a new title is found, and read from there on", func(t *testing.T) {
+		src := stored(t, sheetAt)
+		titled, found := aSheet(), aSheet()
+		titled.Preview.Headers = []column.Header{{Name: "Contacts 2026", Type: column.String}}
+		found.Preview.HeaderRow = 2
+		s := begin(t, src)
+		s.expectSheet(titled, nil)
+		s.expectSheet(found, nil)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(day)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		if src.Location.Sheet.HeaderRow != 2 || src.Drift.Level != source.NoDrift {
 			t.Errorf("%+v", src)
 		}
 	})

@@ -1,6 +1,11 @@
 package source
 
-import "github.com/atrium-hq/atrium/domain/column"
+import (
+	"slices"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/column"
+)
 
 // DriftLevel says how much the columns of a source differ from those that were mapped.
 type DriftLevel string
@@ -39,7 +44,8 @@ type Drift struct {
 }
 
 // drift compares now with the columns that were mapped. A mapped column counts as renamed if a column's
-// name differs only in its spelling, or if a new column with fitting values is at exactly its place.
+// name differs only in its spelling, or if a new column with values of the same kind is at its place. Columns that were
+// added elsewhere do not prevent that.
 func (s *Source) drift(t *Type, now []column.Header) Drift {
 	d := Drift{Level: NoDrift}
 	note := func(level DriftLevel, c DriftedColumn) {
@@ -77,20 +83,105 @@ func (s *Source) drift(t *Type, now []column.Header) Drift {
 
 // successor returns the name of the column of now that replaced the one at a place; "" if none did.
 func (s *Source) successor(f *column.Field, place int, now []column.Header, taken map[string]bool) string {
+	was := s.Columns[place]
 	fresh := func(c column.Header) bool {
 		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] &&
 			(f == nil || column.Fitness(f.Type, c.Type) >= column.MinScore)
 	}
-	name := column.Normalise(s.Columns[place].Name)
+	name := column.Normalise(was.Name)
 	for _, c := range now {
-		if name != "" && column.Normalise(c.Name) == name && fresh(c) {
-			return c.Name
+		if name != "" && column.Normalise(c.Name) == name && fresh(c) && (c.Type == column.String || agree(was, c)) {
+			return c.Name // column.String may be a column without values
 		}
 	}
-	if len(now) == len(s.Columns) && fresh(now[place]) {
-		return now[place].Name
+	beside, candidates := "", 0 // the last candidate that is beside a column which it was beside before
+	for i, c := range now {
+		if !fresh(c) || !agree(was, c) {
+			continue
+		}
+		candidates++
+		left, right := neighbour(now, i-1), neighbour(now, i+1)
+		before, after := neighbour(s.Columns, place-1) == left, neighbour(s.Columns, place+1) == right
+		if before && after || i == place && (before || after || len(now) == len(s.Columns)) {
+			return c.Name
+		}
+		if before && left != "" || after && right != "" {
+			beside = c.Name
+		}
+	}
+	if candidates == 1 {
+		return beside
 	}
 	return ""
+}
+
+// neighbour returns the name of the column at a place; "" if that is beyond an end of the table.
+func neighbour(columns []column.Header, place int) string {
+	if place < 0 || place >= len(columns) {
+		return ""
+	}
+	return columns[place].Name
+}
+
+// alike maps types to the one that stands for all types whose values a column may have at different times.
+var alike = map[column.Type]column.Type{column.Integer: column.Number, column.DateTime: column.Date,
+	column.Text: column.String}
+
+// agree reports whether the values of two columns are of the same kind.
+func agree(a, b column.Header) bool {
+	kind := func(t column.Type) column.Type {
+		if other, ok := alike[t]; ok {
+			return other
+		}
+		return t
+	}
+	return kind(a.Type) == kind(b.Type)
+}
+
+// LostHeader reports whether columns, which were read where the header of s was, are probably no header: none of the
+// mapped columns is among them. A line that was put above a sheet does this.
+func (s *Source) LostHeader(columns []column.Header) bool {
+	for _, p := range s.Mapping {
+		if columnNamed(columns, p.Column) != nil {
+			return false
+		}
+	}
+	return len(s.Mapping) > 0 && s.Location.Backend() == SheetBackend
+}
+
+// FindHeader returns the row of p, counted from 1, that has the names of all mapped columns of s; 0 if there is none. The row
+// is approximate if it is below the header of p, where p omits empty rows.
+func (s *Source) FindHeader(p column.Preview) int {
+	for i, row := range p.Leading {
+		if s.isHeader(row) {
+			return p.HeaderRow - len(p.Leading) + i
+		}
+	}
+	names := make([]*string, len(p.Headers))
+	for i := range names {
+		names[i] = &p.Headers[i].Name
+	}
+	if s.isHeader(names) {
+		return p.HeaderRow
+	}
+	for i, row := range p.Rows {
+		if s.isHeader(row) {
+			return p.HeaderRow + 1 + i
+		}
+	}
+	return 0
+}
+
+// isHeader reports whether row has the name of each mapped column.
+func (s *Source) isHeader(row []*string) bool {
+	for _, p := range s.Mapping {
+		if !slices.ContainsFunc(row, func(c *string) bool {
+			return c != nil && strings.Join(strings.Fields(*c), " ") == p.Column
+		}) {
+			return false
+		}
+	}
+	return len(s.Mapping) > 0
 }
 
 // fieldOf returns the field that a column is mapped to; nil if the type no longer has it.

@@ -146,6 +146,10 @@ func (s *Source) Refreshed(by identity.Actor, t *Type, o Outcome, chance float64
 			s.Location.Connection = through
 			s.touch(by)
 		}
+		if row := o.Reading.Location.Sheet.HeaderRow; row != 0 && row != s.Location.Sheet.HeaderRow {
+			s.Location.Sheet.HeaderRow = row // it was found elsewhere
+			s.touch(by)
+		}
 		s.observe(by, s.drift(t, o.Reading.Columns))
 	}
 	if s.Paused == "" {

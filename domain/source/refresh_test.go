@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -37,6 +38,10 @@ func TestDriftIsToldByWhatIsMapped(t *testing.T) {
 		"an unused column less":                {"Mail:email Age:integer", source.Drift{Level: source.Additive, Columns: []source.DriftedColumn{{Column: "Note", Change: source.ColumnRemoved}}}},
 		"another spelling, elsewhere":          {"Note:string Age:integer E-Mail:email", source.Drift{Level: source.Renamed, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRenamed, To: "E-Mail"}}}},
 		"another name at its place":            {"Contact:email Age:integer Note:string", source.Drift{Level: source.Renamed, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRenamed, To: "Contact"}}}},
+		"another name, and a column more":      {"Contact:email Age:integer Note:string Phone:string", source.Drift{Level: source.Renamed, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRenamed, To: "Contact"}, {Column: "Phone", Change: source.ColumnAdded}}}},
+		"another name, after a column more":    {"Phone:string Contact:email Age:integer Note:string", source.Drift{Level: source.Renamed, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRenamed, To: "Contact"}, {Column: "Phone", Change: source.ColumnAdded}}}},
+		"a title at its place":                 {"Contacts_2026:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}, {Column: "Age", Change: source.ColumnRemoved}, {Column: "Note", Change: source.ColumnRemoved}, {Column: "Contacts_2026", Change: source.ColumnAdded}}, Seen: 1}},
+		"another name and other values":        {"Contact:string Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}, {Column: "Contact", Change: source.ColumnAdded}}, Seen: 1}},
 		"something else at its place":          {"Count:integer Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}, {Column: "Count", Change: source.ColumnAdded}}, Seen: 1}},
 		"a mapped column less":                 {"Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}}, Seen: 1}},
 		"other values in it":                   {"Mail:integer Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRetyped, To: "integer"}}, Seen: 1}},
@@ -56,6 +61,40 @@ func TestDriftIsToldByWhatIsMapped(t *testing.T) {
 			same(t, "drift", s.Drift, tt.want)
 		})
 	}
+}
+
+func TestAHeaderThatMovedIsFound(t *testing.T) {
+	cells := func(values ...string) (row []*string) {
+		for i := range values {
+			row = append(row, &values[i])
+		}
+		return row
+	}
+	title := []column.Header{{Name: "Contacts 2026"}}
+	s := attached(t, email, age)
+	s.Location.Sheet.HeaderRow = 1
+	if !s.LostHeader(title) || s.LostHeader([]column.Header{{Name: "Mail"}, {Name: "Years"}}) {
+		t.Error("lost must mean that no mapped column is there")
+	}
+	for name, tt := range map[string]struct {
+		preview column.Preview
+		want    int
+	}{
+		"above":           {column.Preview{HeaderRow: 5, Headers: title, Leading: [][]*string{cells("x"), cells("Mail ", "Age")}}, 4},
+		"in its row":      {column.Preview{HeaderRow: 5, Headers: []column.Header{{Name: "Age"}, {Name: "Mail"}}}, 5},
+		"below":           {column.Preview{HeaderRow: 5, Headers: title, Rows: [][]*string{{nil}, cells("Mail", "Age")}}, 7},
+		"only in part":    {column.Preview{HeaderRow: 5, Headers: title, Rows: [][]*string{cells("Mail")}}, 0},
+		"nowhere":         {column.Preview{HeaderRow: 5, Headers: title}, 0},
+		"in an empty one": {column.Preview{}, 0},
+	} {
+		same(t, name, s.FindHeader(tt.preview), tt.want)
+	}
+	moved := read(usual)
+	moved.Reading.Location = s.Location
+	moved.Reading.Location.Sheet.HeaderRow = 3
+	refresh(t, s, moved)
+	same(t, "header row", s.Location.Sheet.HeaderRow, 3)
+	same(t, "revision", s.Revision, int64(2))
 }
 
 func TestABreakingDriftPausesWhenItIsSeenTwiceInARow(t *testing.T) {
