@@ -236,4 +236,8 @@ type Events interface {
 	// List lists a workspace's events, latest first. With two or more of type, actor and subject, a
 	// page can hold fewer events than its limit, or none, and still have a Next.
 	List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error)
+
+	// Feed reads the events of org's workspace in the order of their Seq. No event appears later before one that was
+	// already read. A part can hold fewer events than its limit, or none, and still have More.
+	Feed(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery) (event.Feed, error)
 }

@@ -158,6 +158,7 @@ func toEvent(e *event.Event) openapi.Event {
 		RequestID: e.Request.ID,
 		Address:   openapi.OrNull(e.Request.Address),
 		CreatedAt: openapi.Time(e.At),
+		Seq:       openapi.OrNull(e.Seq),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
@@ -113,11 +112,4 @@ func (a *API) getKey(r *request) (reply, error) {
 
 func (a *API) revokeKey(r *request) (reply, error) {
 	return noContent, r.Accounts.RevokeKey(r.Context(), r.by, keyID(r), r.match)
-}
-
-func (a *API) listEvents(r *request) (reply, error) {
-	f := eventFilter(r.query)
-	return listing(r, toEvent, func(q page.Query) (event.Page, error) {
-		return r.Accounts.Events(r.Context(), r.by, f, q)
-	})
 }

@@ -69,7 +69,11 @@ type eventRow struct {
 	At        int64                `db:"created_at"`
 	RequestID string               `db:"request_id"`
 	Address   string               `db:"address"`
+	Seq       int64                `db:"chain_seq"`
 }
+
+const eventColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
+	request_id, address, chain_seq`
 
 // clockSlack is how much earlier than its time an event's id may have been made: the time is that of the
 // request, the id is made later, and the clock may be set back in between.
@@ -80,7 +84,7 @@ func (r *eventRow) event() event.Event {
 	return event.Event{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key,
 		Session: r.Session, Subject: r.Subject, At: fromMicros(r.At),
-		Request: identity.Request{ID: r.RequestID, Address: r.Address},
+		Request: identity.Request{ID: r.RequestID, Address: r.Address}, Seq: r.Seq,
 	}
 }
 
@@ -109,18 +113,26 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter))
 	var rows []eventRow
 	err := s.db.list(ctx, &rows, `
-		SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
-			address
+		SELECT `+eventColumns+`
 		FROM events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err
 	}
+	events, err := eventsOf(rows)
+	if err != nil {
+		return event.Page{}, err
+	}
+	return endingAt(page.Cut(events, q.Limit, func(e event.Event) string { return e.ID }), floor), nil
+}
+
+// eventsOf returns the events of rows with their Data.
+func eventsOf(rows []eventRow) ([]event.Event, error) {
 	events := make([]event.Event, len(rows))
 	for i, r := range rows {
 		events[i] = r.event()
 		if err := json.Unmarshal(r.Data, &events[i].Data); err != nil {
-			return event.Page{}, err
+			return nil, err
 		}
 	}
-	return endingAt(page.Cut(events, q.Limit, func(e event.Event) string { return e.ID }), floor), nil
+	return events, nil
 }

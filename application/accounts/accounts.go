@@ -175,6 +175,14 @@ func (s *Service) Events(ctx context.Context, by identity.Actor, f event.Filter,
 	return s.events.List(ctx, by.Workspace, f, q)
 }
 
+// EventFeed reads a part of the workspace's audit trail in the order of Seq.
+func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.FeedQuery) (event.Feed, error) {
+	if err := event.MayRead(by); err != nil {
+		return event.Feed{}, err
+	}
+	return s.events.Feed(ctx, by.Org, by.Workspace, q)
+}
+
 // NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused says so.
 // deletes says whether the operation deletes something. It must be called outside of the transaction that was undone.
 func (s *Service) NoteRefusal(ctx context.Context, by identity.Actor, operation string, deletes bool, err error) {

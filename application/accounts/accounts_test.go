@@ -367,23 +367,6 @@ func TestRevokeKeyOf(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
-	f, q := event.Filter{Type: "x"}, page.Query{Limit: 5}
-	t.Run("an admin reads the workspace's", func(t *testing.T) {
-		s := newEnv(t)
-		want := event.Page{Items: []event.Event{{ID: "e"}}}
-		s.events.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), f, q).Return(want, nil)
-		if got, err := s.Events(s.ctx, admin, f, q); err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("Events = %+v, %v", got, err)
-		}
-	})
-	t.Run("a member's question reaches no list", func(t *testing.T) {
-		s := newEnv(t)
-		_, err := s.Events(s.ctx, member, f, q)
-		wantErr(t, err, identity.ErrForbidden)
-	})
-}
-
 func TestRefusalsAreNoted(t *testing.T) {
 	s := newEnv(t)
 	s.NoteRefusal(s.ctx, member, "createAPIKey", false, identity.ErrRoleCeiling)

@@ -1050,12 +1050,19 @@ type Event struct {
 	// The caller's network address.
 	Address   *string   `json:"address"`
 	CreatedAt time.Time `json:"created_at"`
+	// Its place in the workspace's feed. null during about a second after the change, and for events that releases
+	// without a feed wrote.
+	Seq *int64 `json:"seq"`
 }
 
 // EventList is a type of the API.
 type EventList struct {
 	Data       []Event `json:"data"`
 	NextCursor *string `json:"next_cursor"`
+	// The `seq` of the oldest event that is kept. null without `order=asc`.
+	FirstSeq *int64 `json:"first_seq"`
+	// The `after` of the next request. null without `order=asc`.
+	LastSeq *int64 `json:"last_seq"`
 }
 
 // FailureCategory is a type of the API. Who can resolve the failure. `config`: the people who manage the
@@ -4066,6 +4073,14 @@ func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedS
 // With two or more of `type`, `actor` and `subject`, one page examines at most 2,000 events. It can then hold
 // fewer items than `limit`, or none, and still have a `next_cursor`.
 //
+// `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its `seq` about a
+// second after its change. To read everything once, store `last_seq` of each response, and send it as `after` of
+// the next request; wait between requests while `next_cursor` is null. Events without a `seq` are not in the
+// feed. One page examines at most 2,000 events. Three cases need care:
+// - `first_seq` above `after` + 1: retention removed events that you did not read.
+// - `last_seq` below `after`: the server was restored from a backup. Read on from `last_seq`.
+// - An event that you receive again, after you could not store `last_seq`, has the same `id`.
+//
 // The event types are `access.refused`, `api_key.created`, `api_key.leaked`, `api_key.revoked`,
 // `api_key.rotated`, `chat_member.accepted`, `chat_member.added`, `chat_member.invitation_renewed`,
 // `chat_member.invited`, `chat_member.removed`, `chat_member.updated`, `chat_template.created`,
@@ -5664,6 +5679,12 @@ type EventsListQuery struct {
 	Actor string
 	// Return only events about the resource with this id.
 	Subject string
+	// `desc` returns the newest events first, `asc` the feed in the order of `seq`.
+	Order string
+	// Return only events with a higher `seq`. Only with `order=asc`.
+	After *int
+	// Return only events of these types, up to 20, with commas between them. Only with `order=asc`.
+	Types string
 	// Return only events after this time.
 	CreatedAfter time.Time
 	// Cursor is the NextCursor of the page before.
@@ -5676,6 +5697,9 @@ func (q EventsListQuery) values() url.Values {
 	addValue(v, "type", q.Type)
 	addValue(v, "actor", q.Actor)
 	addValue(v, "subject", q.Subject)
+	addValue(v, "order", q.Order)
+	addValue(v, "after", q.After)
+	addValue(v, "types", q.Types)
 	addValue(v, "created_after", q.CreatedAfter)
 	addValue(v, "cursor", q.Cursor)
 	return v

@@ -26,6 +26,7 @@ type Event struct {
 	Data      map[string]any     // small: what changed, before and after; never a secret
 	At        time.Time
 	Request   identity.Request
+	Seq       int64 // its place in the workspace's feed, from 1; 0: it has none yet, which takes about a second
 }
 
 // Page is one page of events.

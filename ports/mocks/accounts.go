@@ -768,6 +768,21 @@ func (m *MockEvents) EXPECT() *MockEventsMockRecorder {
 	return m.recorder
 }
 
+// Feed mocks base method.
+func (m *MockEvents) Feed(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery) (event.Feed, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Feed", ctx, org, ws, q)
+	ret0, _ := ret[0].(event.Feed)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Feed indicates an expected call of Feed.
+func (mr *MockEventsMockRecorder) Feed(ctx, org, ws, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Feed", reflect.TypeOf((*MockEvents)(nil).Feed), ctx, org, ws, q)
+}
+
 // List mocks base method.
 func (m *MockEvents) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
 	m.ctrl.T.Helper()

@@ -237,6 +237,34 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				t.Errorf("in pages of 5 they are\n%v\nat once\n%v", paged, all.each(t, "id"))
 			}
 		})
+		t.Run("the feed has every event in the order of seq, for admins only", func(t *testing.T) {
+			feed := "/api/events?order=asc&subject=" + made.at("id")
+			bob.do(t, "GET", feed, nil).problem(t, 403, "forbidden")
+			want := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "id")
+			slices.Reverse(want)
+			awaits(t, "the events are linked", s, func() bool {
+				return slices.Equal(admin.get(t, feed+"&limit=100").each(t, "id"), want)
+			})
+			var read []string
+			for after := "0"; len(read) < len(want); {
+				p := admin.get(t, feed+"&limit=5&after="+after)
+				read, after = append(read, p.each(t, "id")...), p.at("last_seq")
+			}
+			if !slices.Equal(read, want) {
+				t.Errorf("read on from last_seq they are\n%v\nwant\n%v", read, want)
+			}
+			first := admin.get(t, feed+"&limit=1")
+			first.has(t, map[string]string{"data.0.id": want[0]})
+			admin.get(t, feed+"&limit=1&cursor="+first.at("next_cursor")).has(t, map[string]string{"data.0.id": want[1]})
+			some := admin.get(t, feed+"&types=prompt_template.deleted,prompt_template.restored").each(t, "type")
+			if !slices.Equal(some, []string{"prompt_template.deleted", "prompt_template.restored"}) {
+				t.Errorf("filtered by type they are %v", some)
+			}
+			for _, wrong := range []string{"after=1", "types=prompt_template.deleted", "order=desc&after=1",
+				"order=asc&after=-1", "order=asc&after=x", "order=asc&types=,", "order=up"} {
+				admin.do(t, "GET", "/api/events?"+wrong, nil).problem(t, 400, "invalid_parameter")
+			}
+		})
 	})
 }
 

@@ -1475,6 +1475,9 @@ type Event struct {
 	ID        string `json:"id"`
 	RequestID string `json:"request_id"`
 
+	// Seq Its place in the workspace's feed. null during about a second after the change, and for events that releases without a feed wrote.
+	Seq nullable.Nullable[int64] `json:"seq"`
+
 	// SessionID Id of the session that was used. null if none was.
 	SessionID nullable.Nullable[string] `json:"session_id"`
 
@@ -1489,7 +1492,13 @@ type Event struct {
 
 // EventList defines model for EventList.
 type EventList struct {
-	Data       []Event                   `json:"data"`
+	Data []Event `json:"data"`
+
+	// FirstSeq The `seq` of the oldest event that is kept. null without `order=asc`.
+	FirstSeq nullable.Nullable[int64] `json:"first_seq"`
+
+	// LastSeq The `after` of the next request. null without `order=asc`.
+	LastSeq    nullable.Nullable[int64]  `json:"last_seq"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 

@@ -1370,6 +1370,11 @@ class Event(TypedDict):
     created_at: str
     """"""
 
+    seq: Optional[int]
+    """Its place in the workspace's feed. null during about a second after the change, and for events that
+    releases without a feed wrote.
+    """
+
 
 class EventList(TypedDict):
     """A type of the API."""
@@ -1379,6 +1384,12 @@ class EventList(TypedDict):
 
     next_cursor: Optional[str]
     """"""
+
+    first_seq: Optional[int]
+    """The `seq` of the oldest event that is kept. null without `order=asc`."""
+
+    last_seq: Optional[int]
+    """The `after` of the next request. null without `order=asc`."""
 
 # Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it
 # may resolve without action; retry later. `system`: the administrator of the Atrium server.
@@ -6071,6 +6082,9 @@ class EventsResource(Resource):
         type: Optional[str] = None,
         actor: Optional[str] = None,
         subject: Optional[str] = None,
+        order: Optional[Union[Literal["asc", "desc"], str]] = None,
+        after: Optional[int] = None,
+        types: Optional[str] = None,
         created_after: Optional[Union[str, datetime.datetime]] = None,
         cursor: Optional[str] = None,
         **options: Unpack[Options],
@@ -6083,6 +6097,15 @@ class EventsResource(Resource):
 
         With two or more of `type`, `actor` and `subject`, one page examines at most 2,000 events. It can
         then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+
+        `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its
+        `seq` about a second after its change. To read everything once, store `last_seq` of each
+        response, and send it as `after` of the next request; wait between requests while `next_cursor`
+        is null. Events without a `seq` are not in the feed. One page examines at most 2,000 events.
+        Three cases need care:
+        - `first_seq` above `after` + 1: retention removed events that you did not read.
+        - `last_seq` below `after`: the server was restored from a backup. Read on from `last_seq`.
+        - An event that you receive again, after you could not store `last_seq`, has the same `id`.
 
         The event types are `access.refused`, `api_key.created`, `api_key.leaked`, `api_key.revoked`,
         `api_key.rotated`, `chat_member.accepted`, `chat_member.added`, `chat_member.invitation_renewed`,
@@ -6116,7 +6139,7 @@ class EventsResource(Resource):
 
         Errors: scope_required; and those that every call can have.
         """
-        return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "created_after": created_after, "cursor": cursor}, options=options))
+        return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "order": order, "after": after, "types": types, "created_after": created_after, "cursor": cursor}, options=options))
 
 
 class EmbedResource(Resource):

@@ -1105,6 +1105,11 @@ export type Event = {
   address: string | null
   /**  */
   created_at: string
+  /**
+   * Its place in the workspace's feed. null during about a second after the change, and for events that releases
+   * without a feed wrote.
+   */
+  seq: number | null
 }
 
 /**  */
@@ -1113,6 +1118,10 @@ export type EventList = {
   data: Event[]
   /**  */
   next_cursor: string | null
+  /** The `seq` of the oldest event that is kept. null without `order=asc`. */
+  first_seq: number | null
+  /** The `after` of the next request. null without `order=asc`. */
+  last_seq: number | null
 }
 
 /**
@@ -5002,6 +5011,14 @@ export class EventsResource extends Resource {
    * With two or more of `type`, `actor` and `subject`, one page examines at most 2,000 events. It can then hold
    * fewer items than `limit`, or none, and still have a `next_cursor`.
    *
+   * `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its `seq` about
+   * a second after its change. To read everything once, store `last_seq` of each response, and send it as
+   * `after` of the next request; wait between requests while `next_cursor` is null. Events without a `seq` are
+   * not in the feed. One page examines at most 2,000 events. Three cases need care:
+   * - `first_seq` above `after` + 1: retention removed events that you did not read.
+   * - `last_seq` below `after`: the server was restored from a backup. Read on from `last_seq`.
+   * - An event that you receive again, after you could not store `last_seq`, has the same `id`.
+   *
    * The event types are `access.refused`, `api_key.created`, `api_key.leaked`, `api_key.revoked`,
    * `api_key.rotated`, `chat_member.accepted`, `chat_member.added`, `chat_member.invitation_renewed`,
    * `chat_member.invited`, `chat_member.removed`, `chat_member.updated`, `chat_template.created`,
@@ -5040,6 +5057,12 @@ export class EventsResource extends Resource {
       actor?: string
       /** Return only events about the resource with this id. */
       subject?: string
+      /** `desc` returns the newest events first, `asc` the feed in the order of `seq`. */
+      order?: 'asc' | 'desc' | (string & {})
+      /** Return only events with a higher `seq`. Only with `order=asc`. */
+      after?: number
+      /** Return only events of these types, up to 20, with commas between them. Only with `order=asc`. */
+      types?: string
       /** Return only events after this time. */
       created_after?: string
       /** The `next_cursor` of the page before. */

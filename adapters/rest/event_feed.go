@@ -1,0 +1,67 @@
+package rest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+var errOnlyAscending = openapi.ErrInvalidParameter.Because("after and types are only for order=asc.")
+
+func (a *API) listEvents(r *request) (reply, error) {
+	if r.query.Get("order") == "asc" {
+		return r.feed()
+	}
+	if r.query.Has("after") || r.query.Has("types") {
+		return reply{}, errOnlyAscending
+	}
+	f := eventFilter(r.query)
+	items, next, err := pageOf(r, toEvent, func(q page.Query) (event.Page, error) {
+		return r.Accounts.Events(r.Context(), r.by, f, q)
+	})
+	return ok(openapi.EventList{
+		Data:       items,
+		NextCursor: next,
+		FirstSeq:   nullable.NewNullNullable[int64](),
+		LastSeq:    nullable.NewNullNullable[int64](),
+	}), err
+}
+
+// feed responds with a part of the feed. The position in a cursor is what after is in a request without one.
+func (r *request) feed() (reply, error) {
+	at, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	q := event.FeedQuery{Filter: eventFilter(r.query), Limit: at.Limit}
+	if types := r.query.Get("types"); types != "" {
+		q.Types = strings.Split(types, ",")
+	}
+	after := r.query.Get("after")
+	if at.After != "" {
+		after = at.After
+	}
+	if after != "" {
+		q.After, _ = strconv.ParseInt(after, 10, 64) // the contract has let only integers through
+	}
+	part, err := r.Accounts.EventFeed(r.Context(), r.by, q)
+	if err != nil {
+		return reply{}, err
+	}
+	position := ""
+	if part.More {
+		position = strconv.FormatInt(part.Last, 10)
+	}
+	next, err := r.next(position)
+	return ok(openapi.EventList{
+		Data:       mapSlice(part.Items, toEvent),
+		NextCursor: next,
+		FirstSeq:   nullable.NewNullableWithValue(part.First),
+		LastSeq:    nullable.NewNullableWithValue(part.Last),
+	}), err
+}

@@ -1,0 +1,55 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Feed implements ports.Events. The places in the chain of a workspace are the order: LinkEvents gives them to events
+// that are committed, one after the other and without gaps, so that no reader passes an event that appears later. A
+// filter needs no index, since one part examines a bounded number of places.
+func (s *Events) Feed(
+	ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery,
+) (event.Feed, error) {
+	// The end is read before the events: those that are linked in between belong to the next part.
+	_, end, err := s.ends(ctx, org, ws)
+	if err != nil {
+		return event.Feed{}, err
+	}
+	last := min(end, q.After+int64(s.db.scans.events))
+	where := newConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ? AND chain_seq <= ?`,
+		ws, org, q.After, last)
+	where.when(q.Type != "", `type = ?`, q.Type)
+	in(where, `type`, q.Types)
+	where.when(q.Actor != "", `actor_id = ?`, q.Actor)
+	where.when(q.Subject != "", `subject = ?`, q.Subject)
+	where.when(!q.CreatedAfter.IsZero(), `created_at > ?`, micros(q.CreatedAfter))
+	var rows []eventRow
+	if err := s.db.list(ctx, &rows, `SELECT `+eventColumns+` FROM events WHERE `+where.sql()+`
+		ORDER BY chain_seq LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return event.Feed{}, err
+	}
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		last = rows[q.Limit-1].Seq
+	}
+	// The beginning is read after the events, which retention can have removed meanwhile.
+	base, _, err := s.ends(ctx, org, ws)
+	if err != nil {
+		return event.Feed{}, err
+	}
+	items, err := eventsOf(rows)
+	return event.Feed{Items: items, First: base + 1, Last: last, More: last < end}, err
+}
+
+// ends returns the last removed and the last given place of a workspace's chain; 0 without one.
+func (s *Events) ends(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (base, last int64, err error) {
+	var row struct {
+		Base int64 `db:"base_seq"`
+		Last int64 `db:"seq"`
+	}
+	_, err = s.db.get(ctx, &row, `SELECT base_seq, seq FROM event_chains WHERE workspace_id = ? AND org_id = ?`, ws, org)
+	return row.Base, row.Last, err
+}
