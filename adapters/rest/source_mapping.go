@@ -14,10 +14,29 @@ import (
 // fromLocation reads where a source is to be; an id that is none of ours is one that nothing has.
 func fromLocation(in openapi.SourceLocation) source.Location {
 	return source.Location{
-		Sheet:      source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: in.HeaderRow},
+		Sheet:      source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: fromHeaderRow(in.HeaderRow)},
 		Connection: connection.ID(in.ConnectionID),
 		Table:      connection.TableRef{Schema: in.Schema, Name: in.Table},
 	}
+}
+
+// fromHeaderRow reads the row of a header: nil if it is to be detected, 0 if there is none.
+func fromHeaderRow(in *int) int {
+	switch {
+	case in == nil:
+		return 0
+	case *in == 0:
+		return column.NoHeader
+	}
+	return *in
+}
+
+// toHeaderRow is the opposite of fromHeaderRow.
+func toHeaderRow(row int) *int {
+	if row == 0 {
+		return nil
+	}
+	return new(max(row, 0)) // column.NoHeader is negative
 }
 
 // fromPairs reads a mapping: nil if there was none, and not nil if it was empty.
@@ -43,7 +62,7 @@ func toSource(s *sources.Seen) openapi.Source {
 		Location: openapi.SourceLocation{
 			URL:          at.Sheet.URL,
 			Tab:          at.Sheet.Tab,
-			HeaderRow:    at.Sheet.HeaderRow,
+			HeaderRow:    toHeaderRow(at.Sheet.HeaderRow),
 			ConnectionID: string(at.Connection),
 			Schema:       at.Table.Schema,
 			Table:        at.Table.Name,
@@ -142,10 +161,14 @@ func toRows(rows [][]*string) [][]nullable.Nullable[string] {
 }
 
 func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
+	headerRow := nullable.NewNullNullable[int]()
+	if row := toHeaderRow(p.Preview.HeaderRow); row != nil {
+		headerRow = nullable.NewNullableWithValue(*row)
+	}
 	return openapi.SheetPreview{
 		Title:            p.Title,
 		Tab:              p.Tab.ID,
-		HeaderRow:        openapi.OrNull(p.Preview.HeaderRow),
+		HeaderRow:        headerRow,
 		HeaderConfidence: p.Preview.Confidence,
 		Tabs: mapSlice(p.Tabs, func(t *source.Tab) openapi.SheetTab {
 			return openapi.SheetTab{

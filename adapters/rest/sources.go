@@ -56,7 +56,10 @@ func (a *API) previewSheet(r *request) (reply, error) {
 	if r.query.Has("source_id") {
 		of = queryID[source.ID](r, "source_id", source.Prefix)
 	}
-	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab"), HeaderRow: r.number("header_row", 0)}
+	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab")}
+	if r.query.Has("header_row") {
+		at.HeaderRow = fromHeaderRow(new(r.number("header_row", 0)))
+	}
 	p, err := r.Sources.PreviewSheet(
 		r.Context(), r.by, of, at, r.number("sample_rows", column.ShownRows), source.TypeKey(r.query.Get("type")),
 	)
@@ -162,7 +165,7 @@ func (a *API) mapSource(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, in.HeaderRow)
+	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, fromHeaderRow(in.HeaderRow))
 	if err != nil {
 		return nil, err
 	}

@@ -162,9 +162,10 @@ func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
 		Columns:     sheet.Preview.Headers,
 		Rows:        sheet.Preview.Rows,
 		RowEstimate: -1,
+		Candidates:  sheet.Preview.Candidates,
 	}
 	if sheet.Tab.Rows >= 0 {
-		r.RowEstimate = int64(max(sheet.Tab.Rows-sheet.Preview.HeaderRow, 0))
+		r.RowEstimate = int64(max(sheet.Tab.Rows-max(sheet.Preview.HeaderRow, 0), 0))
 	}
 	return r
 }

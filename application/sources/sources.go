@@ -154,7 +154,8 @@ func (s *Service) Jobs(ctx context.Context, by identity.Actor, id source.ID, q p
 	return s.jobs.History(ctx, by.Workspace, string(id), q)
 }
 
-// Read reads the table of a new source. Nothing is stored.
+// Read reads the table of a new source. Nothing is stored. It returns source.ErrHeaderUncertain if a sheet's header is
+// neither given nor certain.
 func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (source.Reading, error) {
 	if err := source.MayCreate(by); err != nil {
 		return source.Reading{}, err
@@ -167,10 +168,14 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 		return source.Reading{}, err
 	}
 	r, err := s.read(ctx, by, d.Location, false)
-	if err == nil {
-		s.previewed(ctx, by, "", r.Location)
+	if err != nil {
+		return source.Reading{}, answer(err)
 	}
-	return r, answer(err)
+	s.previewed(ctx, by, "", r.Location)
+	if err := r.HeaderCertain(); err != nil {
+		return source.Reading{}, err
+	}
+	return r, nil
 }
 
 // lockConnection locks a connection against revocation until tx ends; connection.ErrRevoked if it is revoked.

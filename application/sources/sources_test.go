@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -84,6 +85,19 @@ func TestRead(t *testing.T) {
 		if got.Location.Sheet.Tab != "0" || got.Location.Sheet.HeaderRow != 2 || got.RowEstimate != 11 ||
 			got.Title != "people.csv" {
 			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("a sheet whose header is uncertain is not attached until a person says which row it is", func(t *testing.T) {
+		unsure := aSheet()
+		unsure.Preview.Candidates = []int{2, 1}
+		s := newEnv(t)
+		s.expectSheet(unsure, nil)
+		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
+		wantErr(t, err, source.ErrHeaderUncertain)
+		failed, ok := errors.AsType[*fault.Error](err)
+		if !ok || len(failed.Fields) != 3 || failed.Fields[0].Pointer != "/location/header_row" ||
+			failed.Fields[2].Detail != "Give 0 if there is no header." {
+			t.Errorf("%+v", failed)
 		}
 	})
 	t.Run("Google is shown the workspace's credential, which is lent", func(t *testing.T) {

@@ -50,6 +50,7 @@ const (
 	CodeGatewayTimeout           Code = "gateway_timeout"             // Payment gateway timed out
 	CodeGatewayUnavailable       Code = "gateway_unavailable"         // Payment gateway unavailable
 	CodeGroupNotFound            Code = "group_not_found"             // Group not found
+	CodeHeaderUncertain          Code = "header_uncertain"            // Header uncertain
 	CodeHTTPSRequired            Code = "https_required"              // HTTPS required
 	CodeIdempotencyAnswerErased  Code = "idempotency_answer_erased"   // Response not kept
 	CodeIdempotencyInFlight      Code = "idempotency_in_flight"       // Call in progress
@@ -2307,7 +2308,7 @@ type SheetPreview struct {
 	Tabs  []SheetTab `json:"tabs"`
 	// Id of the tab that was read.
 	Tab string `json:"tab"`
-	// Number of the header row, counted from 1. `null` if the tab is empty.
+	// Number of the header row, counted from 1; 0 if that was given. `null` if the tab is empty.
 	HeaderRow *int `json:"header_row"`
 	// How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64        `json:"header_confidence"`
@@ -2519,7 +2520,8 @@ type SourceLocation struct {
 	URL *string `json:"url,omitzero"`
 	// Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden.
 	Tab *string `json:"tab,omitzero"`
-	// Number of the header row, counted from 1. Default: the most likely of the first 20 rows.
+	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
+	// and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
 	HeaderRow    *int    `json:"header_row,omitzero"`
 	ConnectionID *string `json:"connection_id,omitzero"`
 	Schema       *string `json:"schema,omitzero"`
@@ -2529,7 +2531,8 @@ type SourceLocation struct {
 // SourceMap is a type of the API.
 type SourceMap struct {
 	Mapping []SourcePair `json:"mapping"`
-	// Number of the header row, counted from 1. Only for sheets.
+	// Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Only for
+	// sheets.
 	HeaderRow *int `json:"header_row,omitzero"`
 }
 
@@ -3899,10 +3902,10 @@ func (s *ConnectionsService) Verify(ctx context.Context, connectionID string, bo
 // mapped. It is refreshed immediately, and then once a day.
 //
 // Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-// file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied, plan_limit_reached,
-// preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
-// source_limit_reached, tab_not_found, table_not_found, too_many_reads, unknown_source_type, unsupported_format,
-// upstream_timeout, url_not_allowed; and those that every call can have.
+// file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
+// plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared,
+// source_forbidden, source_limit_reached, tab_not_found, table_not_found, too_many_reads, unknown_source_type,
+// unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
 func (s *DataSourcesService) Attach(ctx context.Context, body SourceAttach, opts ...Option) (*Source, error) {
 	return send[Source](ctx, s.client, &call{name: "dataSources.attach", method: "POST", path: []string{"/api/datasources"}, body: body, keyed: true}, opts)
 }
@@ -5590,8 +5593,9 @@ type DataSourcesPreviewSheetQuery struct {
 	SourceID string
 	// Id or title of the tab. Default: the tab that the `url` names, or else the first tab that is not hidden.
 	Tab string
-	// Number of the header row, counted from 1. By default, the server detects it.
-	HeaderRow int64
+	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
+	// and so on. By default, the server detects it.
+	HeaderRow *int64
 	// The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and the
 	// leading rows have more than 131,072 characters.
 	SampleRows int64

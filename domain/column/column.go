@@ -44,10 +44,11 @@ type Header struct {
 
 // Preview holds the first rows of a table.
 type Preview struct {
-	HeaderRow  int     // from 1; 0 if the table is empty
+	HeaderRow  int     // from 1; 0 if the table is empty; NoHeader if that was given
 	Confidence float64 // probability from 0 to 1 that this is the header; 1 if it was given
 	Headers    []Header
 	Rows       [][]*string // up to MaxShownRows rows below the header; a value for each column, nil if it is empty
+	Candidates []int       // rows that may be the header, the likeliest first, if Confidence is below SureHeader
 	Leading    [][]*string // up to LeadingRows rows directly above the header, as wide as their last cell
 }
 

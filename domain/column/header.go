@@ -1,18 +1,23 @@
 package column
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
+// NoHeader in the place of a header's row says that a table has no header. Its columns are named by their letters.
+const NoHeader = -1
+
 // Window returns which rows of a table Examine needs: how many to skip, and how many to read after those. headerRow is
-// the row of the header, from 1, or 0 to search for it.
+// the row of the header, from 1, or 0 to search for it, or NoHeader.
 func Window(headerRow int) (skip, rows int) {
-	if headerRow == 0 {
+	switch headerRow {
+	case 0:
 		return 0, HeaderWindow + SampleWindow
+	case NoHeader:
+		return 0, SampleWindow
 	}
 	above := min(headerRow-1, LeadingRows)
 	return headerRow - 1 - above, above + 1 + SampleWindow
@@ -27,11 +32,23 @@ func Examine(rows [][]*string, headerRow int) Preview {
 	}
 	p := Preview{HeaderRow: headerRow, Confidence: 1}
 	at := min(headerRow-1, LeadingRows)
-	if headerRow == 0 {
-		at, p.Confidence = likeliestHeader(rows)
+	switch headerRow {
+	case NoHeader:
+		rows, at = slices.Insert(rows, 0, nil), 0
+	case 0:
+		var candidates []int
+		if candidates, p.Confidence = likeliestHeader(rows); len(candidates) == 0 {
+			return Preview{}
+		}
+		at = candidates[0]
 		p.HeaderRow = at + 1
+		if p.Confidence < SureHeader {
+			for _, c := range candidates {
+				p.Candidates = append(p.Candidates, c+1)
+			}
+		}
 	}
-	if at < 0 || at >= len(rows) || filled(rows[at]) == 0 && headerRow == 0 {
+	if at >= len(rows) {
 		return Preview{HeaderRow: headerRow}
 	}
 	var below [][]*string
@@ -44,9 +61,16 @@ func Examine(rows [][]*string, headerRow int) Preview {
 	for _, row := range below {
 		width = max(width, extent(row))
 	}
+	values := below
+	if len(below) > 1 && isNotes([][]*string{rows[at], below[0], below[1]}, 1) {
+		values = below[1:]
+	}
 	names := distinct(rows[at], width)
 	for column, name := range names {
-		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(columnOf(below, column))})
+		if headerRow == NoHeader {
+			name = Letters(column)
+		}
+		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(columnOf(values, column))})
 	}
 	left := MaxExtra
 	p.Leading = leading(rows[:at], &left)
@@ -114,71 +138,6 @@ func distinct(header []*string, width int) []string {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// The weights of a header's features; their sum is 1.
-const (
-	weightFull     = 0.35 // it has a cell for every column
-	weightWords    = 0.25 // its cells are words, not numbers, dates or addresses
-	weightDistinct = 0.15 // its cells are distinct
-	weightContrast = 0.15 // its cells are words where those below are not
-	weightFollowed = 0.05 // the next row has about the same width
-	weightShort    = 0.05 // its cells are names, not sentences
-	perRow         = 0.01 // of two equal rows, the earlier one wins
-)
-
-// likeliestHeader returns which of the first HeaderWindow rows is most like a header, with its score;
-// -1 if all are empty.
-func likeliestHeader(rows [][]*string) (at int, confidence float64) {
-	width := 0
-	for _, row := range rows {
-		width = max(width, filled(row))
-	}
-	at = -1
-	for i := range rows[:min(len(rows), HeaderWindow)] {
-		if filled(rows[i]) == 0 {
-			continue
-		}
-		if score := headerScore(rows, i, width) - perRow*float64(i); at < 0 || score > confidence {
-			at, confidence = i, score
-		}
-	}
-	return at, math.Round(100*min(max(confidence, 0), 1)) / 100
-}
-
-func headerScore(rows [][]*string, at, width int) float64 {
-	row := rows[at]
-	var cells, words, short, contrast, below float64
-	seen := map[string]bool{}
-	for column, c := range row {
-		if c == nil {
-			continue
-		}
-		cells++
-		seen[oneLine(*c)] = true
-		if utf8.RuneCountInString(*c) <= 40 {
-			short++
-		}
-		isWord := slices.Contains([]Type{String, Text}, Infer([]*string{c}))
-		if isWord {
-			words++
-		}
-		if Infer(columnOf(rows[at+1:], column)) != String {
-			below++
-			if isWord {
-				contrast++
-			}
-		}
-	}
-	score := weightFull*cells/float64(width) + weightWords*words/cells + weightDistinct*float64(len(seen))/cells +
-		weightShort*short/cells
-	if below > 0 {
-		score += weightContrast * contrast / below
-	}
-	if at+1 < len(rows) && filled(rows[at+1])*2 >= len(seen) {
-		score += weightFollowed
-	}
-	return score
-}
 
 func columnOf(rows [][]*string, column int) []*string {
 	var cells []*string

@@ -97,6 +97,41 @@ func TestAGivenHeaderRowIsTakenAsItIs(t *testing.T) {
 	}
 }
 
+func TestATableWithoutAHeaderHasColumnsNamedByTheirLetters(t *testing.T) {
+	if skip, n := column.Window(column.NoHeader); skip != 0 || n != column.SampleWindow {
+		t.Errorf("Window = %d, %d", skip, n)
+	}
+	p := column.Examine(table("a@example.com|A|1", "b@example.com|B|2|x"), column.NoHeader)
+	if diff := cmp.Diff([]string{"A", "B", "C", "D"}, names(p)); diff != "" {
+		t.Error(diff)
+	}
+	if p.HeaderRow != column.NoHeader || p.Confidence != 1 || len(p.Rows) != 2 || *p.Rows[0][0] != "a@example.com" ||
+		p.Headers[0].Type != column.Email || p.Headers[2].Type != column.Integer || p.Leading != nil {
+		t.Errorf("%+v", p)
+	}
+	if p := column.Examine(nil, column.NoHeader); p.Headers != nil {
+		t.Errorf("empty: %+v", p)
+	}
+}
+
+func TestUnitsBelowTheHeaderDoNotChangeTypes(t *testing.T) {
+	p := column.Examine(table("Time|Weight", "s|kg", "0|20.5", "1|21.5"), 0)
+	if p.HeaderRow != 1 || p.Headers[0].Type != column.Integer || p.Headers[1].Type != column.Number ||
+		*p.Rows[0][1] != "kg" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAnUncertainHeaderHasCandidates(t *testing.T) {
+	p := column.Examine(table("foo|bar", "alpha|beta", "gamma|delta"), 0)
+	if p.Confidence >= column.SureHeader || !slices.Equal(p.Candidates, []int{1, 2, 3}) {
+		t.Errorf("%+v", p)
+	}
+	if p := column.Examine(table("Name|E-mail", "Ann|a@example.com"), 0); p.Candidates != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestColumnsNeverVanishAndNeverShareAName(t *testing.T) {
 	for _, tt := range []struct {
 		header, row string

@@ -146,7 +146,7 @@ func (s *Source) LostHeader(columns []column.Header) bool {
 			return false
 		}
 	}
-	return len(s.Mapping) > 0 && s.Location.Backend() == SheetBackend
+	return len(s.Mapping) > 0 && s.Location.Backend() == SheetBackend && s.Location.Sheet.HeaderRow != column.NoHeader
 }
 
 // FindHeader returns the row of p, counted from 1, that has the names of all mapped columns of s; 0 if there is none. The row

@@ -24,7 +24,7 @@ const FileScheme = "file:"
 type SheetLocation struct {
 	URL       string // https, or FileScheme and a bare file name
 	Tab       string // id or title; empty: the one that the URL names (#gid=…), else the first that is not hidden
-	HeaderRow int    // from 1 to MaxHeaderRow; 0: the likeliest of the first column.HeaderWindow rows
+	HeaderRow int    // from 1 to MaxHeaderRow; 0: the likeliest of the first column.HeaderWindow rows; column.NoHeader
 }
 
 // Sheet is the part of a spreadsheet that was read: its tabs, and the first rows of one of them.

@@ -21,6 +21,12 @@ var (
 		Code:   "sheet_not_found",
 		Detail: "There is no sheet at this location.",
 	}
+	ErrHeaderUncertain = &fault.Error{
+		Kind: fault.Invalid,
+		Code: "header_uncertain",
+		Detail: "It is uncertain which row is the header. Give header_row: one of the rows in errors, or 0 if the " +
+			"sheet has no header.",
+	}
 	ErrTabNotFound  = &fault.Error{Kind: fault.NotFound, Code: "tab_not_found", Detail: "The sheet has no such tab."}
 	ErrFileTooLarge = &fault.Error{
 		Kind:   fault.TooLarge,

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -206,6 +207,23 @@ type Reading struct {
 	Columns     []column.Header
 	Rows        [][]*string // some of the rows below the header: a value for each column
 	RowEstimate int64       // -1 if unknown
+	Candidates  []int       // rows of a sheet that may be the header, if none was given and none is certain
+}
+
+// HeaderCertain returns ErrHeaderUncertain, with the candidates, if a person must say which row is the header.
+func (r Reading) HeaderCertain() error {
+	if len(r.Candidates) == 0 {
+		return nil
+	}
+	var rows fault.Fields
+	for _, row := range append(slices.Clone(r.Candidates), 0) {
+		detail := "Give " + strconv.Itoa(row) + " if this row is the header."
+		if row == 0 {
+			detail = "Give 0 if there is no header."
+		}
+		rows.Add("/location/header_row", "header_candidate", detail)
+	}
+	return ErrHeaderUncertain.With(rows...)
 }
 
 // New creates a source from a reading of its location. others counts the workspace's sources. Requires

@@ -279,6 +279,24 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 	write("Mail;First name\nada@example.com;Ada\n")
 	ann.do(t, "PUT", sources+"/"+made, object{"mapping": []object{{"field": "email", "column": "Mail"}},
 		"header_row": 1}).is(t, 200).has(t, map[string]string{"source.location.header_row": "1"})
+	attach := func(location object) object { return object{"type": "contacts", "location": location} }
+	if err := os.WriteFile(filepath.Join(folder, "bare.csv"), []byte("a@example.com,A,1\nb@example.com,B,2\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrong := ann.do(t, "POST", sources, attach(object{"url": "file:bare.csv"})).problem(t, 422,
+		"header_uncertain").wrong()
+	if len(wrong) != 3 || wrong[0] != "/location/header_row header_candidate" {
+		t.Errorf("wrong = %q", wrong)
+	}
+	ann.get(t, sources+"/sheet-preview?url=file:bare.csv&header_row=0").has(t, map[string]string{
+		"header_row": "0", "headers.0.name": "A", "headers.2.name": "C", "headers.0.inferred_type": "email",
+		"rows": `[["a@example.com","A","1"],["b@example.com","B","2"]]`, "leading_rows": "[]"})
+	bare := ann.create(t, sources, attach(object{"url": "file:bare.csv", "header_row": 0})).has(t, map[string]string{
+		"location.header_row": "0", "columns.0.name": "A"}).at("id")
+	ann.do(t, "PUT", sources+"/"+bare, object{"mapping": []object{{"field": "email", "column": "A"}},
+		"header_row": 0}).is(t, 200).has(t, map[string]string{"source.location.header_row": "0",
+		"rows": `[{"email":"a@example.com"},{"email":"b@example.com"}]`})
 	refreshed(t, ann, made).has(t, map[string]string{"status": "active", "row_estimate": "1"})
 	if err := os.Remove(filepath.Join(folder, "people.csv")); err != nil {
 		t.Fatal(err)

@@ -185,7 +185,8 @@ func TestCheckBodyFields(t *testing.T) {
 	t.Run("every code that the check can answer was answered, and is registered", func(t *testing.T) {
 		ofTheDomain := []string{"in_the_past", "too_late", "undeclared_variable", "unsupported_syntax",
 			"unknown_registry_item", "invalid_item_config", "prompt_unavailable", "unknown_mapping_field",
-			"unknown_column", "required_field_unmapped", "invalid_origin", "insecure_origin", "invalid_wildcard",
+			"unknown_column", "header_candidate", "required_field_unmapped", "invalid_origin", "insecure_origin",
+			"invalid_wildcard",
 			"public_suffix"}
 		registered := document(t)["x-field-codes"].(object)
 		for code := range registered {

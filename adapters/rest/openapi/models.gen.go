@@ -2890,7 +2890,7 @@ type SheetPreview struct {
 	// HeaderConfidence How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64 `json:"header_confidence"`
 
-	// HeaderRow Number of the header row, counted from 1. `null` if the tab is empty.
+	// HeaderRow Number of the header row, counted from 1; 0 if that was given. `null` if the tab is empty.
 	HeaderRow nullable.Nullable[int] `json:"header_row"`
 	Headers   []SourceColumn         `json:"headers"`
 
@@ -3137,8 +3137,8 @@ type SourceList struct {
 type SourceLocation struct {
 	ConnectionID string `json:"connection_id,omitempty,omitzero"`
 
-	// HeaderRow Number of the header row, counted from 1. Default: the most likely of the first 20 rows.
-	HeaderRow int    `json:"header_row,omitempty,omitzero"`
+	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B, and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
+	HeaderRow *int   `json:"header_row,omitempty"`
 	Schema    string `json:"schema,omitempty,omitzero"`
 
 	// Tab Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden.
@@ -3149,8 +3149,8 @@ type SourceLocation struct {
 
 // SourceMap defines model for SourceMap.
 type SourceMap struct {
-	// HeaderRow Number of the header row, counted from 1. Only for sheets.
-	HeaderRow int          `json:"header_row,omitempty,omitzero"`
+	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Only for sheets.
+	HeaderRow *int         `json:"header_row,omitempty"`
 	Mapping   []SourcePair `json:"mapping"`
 }
 

@@ -45,6 +45,7 @@ Code = Union[
         "gateway_timeout",
         "gateway_unavailable",
         "group_not_found",
+        "header_uncertain",
         "https_required",
         "idempotency_answer_erased",
         "idempotency_in_flight",
@@ -3177,7 +3178,7 @@ class SheetPreview(TypedDict):
     """Id of the tab that was read."""
 
     header_row: Optional[int]
-    """Number of the header row, counted from 1. `null` if the tab is empty."""
+    """Number of the header row, counted from 1; 0 if that was given. `null` if the tab is empty."""
 
     header_confidence: float
     """How likely the header row was detected correctly. 1 if `header_row` was given."""
@@ -3507,7 +3508,9 @@ class SourceLocation(TypedDict):
     """
 
     header_row: NotRequired[int]
-    """Number of the header row, counted from 1. Default: the most likely of the first 20 rows."""
+    """Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named
+    A, B, and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
+    """
 
     connection_id: NotRequired[str]
     """"""
@@ -3526,7 +3529,9 @@ class SourceMap(TypedDict):
     """"""
 
     header_row: NotRequired[int]
-    """Number of the header row, counted from 1. Only for sheets."""
+    """Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one.
+    Only for sheets.
+    """
 
 
 class SourceMapped(TypedDict):
@@ -6239,11 +6244,11 @@ class DataSourcesResource(Resource):
         its columns are mapped. It is refreshed immediately, and then once a day.
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
-        credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid,
-        permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
-        sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found,
-        table_not_found, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
-        url_not_allowed; and those that every call can have.
+        credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered,
+        mapping_invalid, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded,
+        scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached,
+        tab_not_found, table_not_found, too_many_reads, unknown_source_type, unsupported_format,
+        upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("Source", self._caller.send("dataSources.attach", "POST", path("/api/datasources"), body=body, keyed=True, options=options))
 

@@ -39,6 +39,7 @@ export type Code =
   | 'gateway_timeout'
   | 'gateway_unavailable'
   | 'group_not_found'
+  | 'header_uncertain'
   | 'https_required'
   | 'idempotency_answer_erased'
   | 'idempotency_in_flight'
@@ -2518,7 +2519,7 @@ export type SheetPreview = {
   tabs: SheetTab[]
   /** Id of the tab that was read. */
   tab: string
-  /** Number of the header row, counted from 1. `null` if the tab is empty. */
+  /** Number of the header row, counted from 1; 0 if that was given. `null` if the tab is empty. */
   header_row: number | null
   /** How likely the header row was detected correctly. 1 if `header_row` was given. */
   header_confidence: number
@@ -2772,7 +2773,10 @@ export type SourceLocation = {
   url?: string
   /** Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden. */
   tab?: string
-  /** Number of the header row, counted from 1. Default: the most likely of the first 20 rows. */
+  /**
+   * Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
+   * and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
+   */
   header_row?: number
   /**  */
   connection_id?: string
@@ -2786,7 +2790,10 @@ export type SourceLocation = {
 export type SourceMap = {
   /**  */
   mapping: SourcePair[]
-  /** Number of the header row, counted from 1. Only for sheets. */
+  /**
+   * Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Only for
+   * sheets.
+   */
   header_row?: number
 }
 
@@ -5164,10 +5171,11 @@ export class DataSourcesResource extends Resource {
    * are mapped. It is refreshed immediately, and then once a day.
    *
    * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
-   * credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
-   * plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared,
-   * source_forbidden, source_limit_reached, tab_not_found, table_not_found, too_many_reads, unknown_source_type,
-   * unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+   * credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
+   * permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
+   * sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
+   * too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   attach(body: SourceAttach, options?: Options): Promise<Source> {
     return this.caller.send({ name: 'dataSources.attach', method: 'POST', path: path`/api/datasources`, body, keyed: true }, options)
@@ -5263,7 +5271,10 @@ export class DataSourcesResource extends Resource {
       source_id?: string
       /** Id or title of the tab. Default: the tab that the `url` names, or else the first tab that is not hidden. */
       tab?: string
-      /** Number of the header row, counted from 1. By default, the server detects it. */
+      /**
+       * Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A,
+       * B, and so on. By default, the server detects it.
+       */
       header_row?: number
       /**
        * The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and
