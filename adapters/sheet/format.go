@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/csv"
@@ -71,14 +72,17 @@ func isPage(head []byte) bool {
 	return false
 }
 
-// isForeign reports whether a text is known to be no table, though it could be read as one: PDF, RTF,
-// JSON, other markup.
+// arrayForm is the beginning of a JSON array; [Name], as Access writes names, is none.
+var arrayForm = regexp.MustCompile(`^\[\s*(?:[{\["\-\d]|true|false|null|\])`)
+
+// isForeign reports whether a text is known to be no table of values, though it could be read as one: PDF, RTF, JSON,
+// other markup, DIF and SYLK.
 func isForeign(head []byte) bool {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
-	for _, begin := range []string{"%PDF-", "{", "<", "#!"} {
+	for _, begin := range []string{"%PDF-", "{", "<", "#!", "TABLE\n0,1", "TABLE\r\n0,1", "ID;P"} {
 		if bytes.HasPrefix(text, []byte(begin)) {
 			return true
 		}
 	}
-	return len(text) == 0
+	return len(text) == 0 || arrayForm.Match(text)
 }

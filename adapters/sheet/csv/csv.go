@@ -43,7 +43,12 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 	if _, err := source.FindTab([]source.Tab{tab}, at.Tab); err != nil {
 		return source.Sheet{}, err
 	}
-	plain := transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())
+	var raw io.Reader = io.NewSectionReader(r, 0, size)
+	plain := io.Reader(transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder()))
+	if bytes.ContainsRune(text, '\r') && !bytes.ContainsRune(text, '\n') { // as Excel for Mac writes it
+		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
+		raw, plain = carriageReturns{raw}, carriageReturns{plain}
+	}
 	skip, most := column.Window(at.HeaderRow)
 	rows, seen, all, err := records(plain, delimiter(string(text), whole), skip, most)
 	if err != nil {
@@ -54,7 +59,7 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 	}
 	tab.Rows = seen
 	if !all {
-		if tab.Rows, err = lines(io.NewSectionReader(r, 0, size)); err != nil {
+		if tab.Rows, err = lines(raw); err != nil {
 			return source.Sheet{}, err
 		}
 	}
@@ -89,6 +94,19 @@ func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, see
 		rows = append(rows, row)
 	}
 	return rows, seen + 1, false, nil
+}
+
+// carriageReturns reads a text whose lines end with a carriage return only, as one whose lines end with a line feed.
+type carriageReturns struct{ from io.Reader }
+
+func (c carriageReturns) Read(b []byte) (int, error) {
+	n, err := c.from.Read(b)
+	for i := range b[:n] {
+		if b[i] == '\r' {
+			b[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // allowance is a reader that fails with source.ErrFileTooLarge after left bytes.

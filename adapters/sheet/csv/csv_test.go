@@ -55,6 +55,8 @@ func TestTextIsReadHoweverItIsWritten(t *testing.T) {
 	want := [][]string{{"Name", "City"}, {"Björn", "Zürich"}, {"Ann", "Oslo"}}
 	for name, content := range map[string]string{
 		"UTF-8":                              plain,
+		"lines that end with CR only":        strings.ReplaceAll(plain, "\n", "\r"),
+		"the same in UTF-16":                 utf16Text(strings.ReplaceAll("\ufeff"+plain, "\n", "\r"), false),
 		"UTF-8 with a byte order mark":       "\ufeff" + plain,
 		"UTF-16 of small ends":               utf16Text("\ufeff"+plain, false),
 		"UTF-16 of big ends":                 utf16Text("\ufeff"+plain, true),
