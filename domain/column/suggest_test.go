@@ -213,6 +213,36 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 	}
 }
 
+func TestUsualHeadersInEightLanguagesAreKnown(t *testing.T) {
+	file, err := os.ReadFile("testdata/languages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suggested, right, wanted int
+	for line := range strings.SplitSeq(string(file), "\n") {
+		parts := strings.Split(line, " | ")
+		if strings.HasPrefix(line, "#") || len(parts) != 3 {
+			continue
+		}
+		at := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
+		got := chosen(column.Suggest(source.CommonTypes()[at].Schema(), headersOf(parts[1]), nil))
+		suggested += len(got)
+		for pair := range strings.SplitSeq(parts[2], "; ") {
+			field, header, _ := strings.Cut(pair, "=")
+			if wanted++; got[field] == header {
+				right++
+			} else {
+				t.Logf("%s: %s is %q, want %q", parts[0], field, got[field], header)
+			}
+		}
+	}
+	t.Logf("%d suggested, %d right, of %d wanted", suggested, right, wanted)
+	if wanted < 100 || right*100 < suggested*98 || right*100 < wanted*90 {
+		t.Errorf("%d suggested, %d right, of %d wanted: want a precision of 0.98 and a recall of 0.90", suggested, right,
+			wanted)
+	}
+}
+
 func BenchmarkSuggest200By200(b *testing.B) {
 	ty := column.Schema{Key: "wide"}
 	var headers []column.Header
