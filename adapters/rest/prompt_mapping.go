@@ -311,6 +311,8 @@ func versionDraft(in openapi.PromptVersionCreate) prompt.VersionDraft {
 		Labels:            in.Labels,
 		CommitMessage:     in.CommitMessage,
 		Base:              prompt.VersionID(in.BaseVersionID),
+		Activate:          in.Activate,
+		Reason:            in.Reason,
 	}
 	if in.Variables != nil {
 		d.Content.Variables = toVariables(*in.Variables)

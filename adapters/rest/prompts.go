@@ -54,7 +54,11 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	t, err := r.Prompts.Create(r.Context(), r.by, promptDraft(in))
+	var first *prompt.VersionDraft
+	if in.Version != nil {
+		first = new(versionDraft(*in.Version))
+	}
+	t, err := r.Prompts.Create(r.Context(), r.by, promptDraft(in), first)
 	if err != nil {
 		return reply{}, err
 	}

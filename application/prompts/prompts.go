@@ -36,15 +36,35 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f prompt.Filter, 
 	return s.lists.Visible(ctx, by, f, q)
 }
 
-// Create creates a template that by owns.
-func (s *Service) Create(ctx context.Context, by identity.Actor, d prompt.Draft) (*prompt.Template, error) {
+// Create creates a template that by owns, with its first version unless first is nil. Errors in the fields of first
+// point below /version.
+func (s *Service) Create(
+	ctx context.Context, by identity.Actor, d prompt.Draft, first *prompt.VersionDraft,
+) (*prompt.Template, error) {
 	t, err := prompt.New(by, d)
 	if err != nil {
 		return nil, err
 	}
-	return t, s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, tx.Prompts.Add(ctx, t)
+	if first != nil && first.Base != "" {
+		return nil, fault.InField("/version/base_version_id", "not_allowed_value",
+			"A new prompt template has no version to base this one on.")
+	}
+	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+		if err := tx.Prompts.Add(ctx, t); err != nil || first == nil {
+			return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, err
+		}
+		err := tx.Prompts.AddVersion(ctx, by, t.ID,
+			func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+				t = stored
+				return stored.AddVersion(by, *first, used)
+			})
+		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes},
+			fault.Under("/version", err)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // Get returns a template.

@@ -33,21 +33,50 @@ func TestCreate(t *testing.T) {
 		s := newStage(t)
 		var stored *prompt.Template
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, t *prompt.Template) { stored = t })
-		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"})
+		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"}, nil)
 		if err != nil || got != stored || got.Name != "new" || got.Owner != "ann" {
 			t.Fatalf("Create = %+v, %v", got, err)
 		}
 	})
+	t.Run("a first version is added in the same transaction, and what is returned has it", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().Add(s.ctx, gomock.Any())
+		s.expectAddFirst()
+		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"},
+			&prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Activate: true, Reason: "why"})
+		if err != nil || got.Active.Number != 3 || len(got.Activated) != 1 || got.Activated[0].Reason != "why" {
+			t.Fatalf("Create = %+v, %v", got, err)
+		}
+	})
+	t.Run("errors in a first version point below /version", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().Add(s.ctx, gomock.Any())
+		s.expectAddFirst()
+		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"},
+			&prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"latest"}})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Fields) != 1 ||
+			f.Fields[0].Pointer != "/version/labels/0" {
+			t.Fatalf("error = %+v", err)
+		}
+	})
+	t.Run("a first version has no base", func(t *testing.T) {
+		_, err := newStage(t).Create(t.Context(), owner, prompt.Draft{Name: "new"},
+			&prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: "ver1"})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Fields) != 1 ||
+			f.Fields[0].Pointer != "/version/base_version_id" {
+			t.Fatalf("error = %+v", err)
+		}
+	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
 		s := newStage(t)
-		if _, err := s.Create(s.ctx, owner, prompt.Draft{}); err == nil {
+		if _, err := s.Create(s.ctx, owner, prompt.Draft{}, nil); err == nil {
 			t.Fatal("it was accepted")
 		}
 	})
 	t.Run("a taken name is passed on", func(t *testing.T) {
 		s := newStage(t)
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Return(prompt.ErrNameTaken)
-		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "taken"})
+		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "taken"}, nil)
 		wantErr(t, err, prompt.ErrNameTaken)
 	})
 }

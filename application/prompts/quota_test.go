@@ -15,7 +15,7 @@ func TestQuotas(t *testing.T) {
 	anything := gomock.Any()
 	create := func(s *stage) error {
 		s.prompts.EXPECT().Add(s.ctx, anything).Return(nil)
-		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x", Type: prompt.Text})
+		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x", Type: prompt.Text}, nil)
 		return err
 	}
 	rename := func(to string) func(*stage) error {
@@ -29,6 +29,13 @@ func TestQuotas(t *testing.T) {
 			_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Name: &to})
 			return err
 		}
+	}
+	createWithVersion := func(s *stage) error {
+		s.prompts.EXPECT().Add(s.ctx, anything).Return(nil)
+		s.expectAddFirst()
+		first := prompt.VersionDraft{Content: prompt.Content{Text: "x"}}
+		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x"}, &first)
+		return err
 	}
 	addVersion := func(s *stage) error {
 		s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), anything).Return(nil)
@@ -44,6 +51,8 @@ func TestQuotas(t *testing.T) {
 			ChatTemplates: 9, StorageBytes: 1}, create, nil},
 		"a template beyond the count is undone": {quota.Amounts{PromptTemplates: 2}, create, quota.ErrExceeded},
 		"a template beyond the bytes is undone": {quota.Amounts{StorageBytes: 2}, create, quota.ErrExceeded},
+		"a template whose first version is beyond the count is undone": {quota.Amounts{PromptVersions: 2},
+			createWithVersion, quota.ErrExceeded},
 		"a version within them is kept": {quota.Amounts{PromptTemplates: 9, PromptVersions: 1,
 			StorageBytes: 1}, addVersion, nil},
 		"a version beyond the count is undone": {quota.Amounts{PromptVersions: 2}, addVersion, quota.ErrExceeded},

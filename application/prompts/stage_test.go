@@ -160,8 +160,13 @@ func (s *stage) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *
 		})
 }
 
-func (s *stage) expectAddVersion(by identity.Actor) {
-	s.prompts.EXPECT().AddVersion(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
+func (s *stage) expectAddVersion(by identity.Actor) { s.expectAdd(by, gomock.Eq(prompt.ID("tpl"))) }
+
+// expectAddFirst expects a version of a template that the test creates.
+func (s *stage) expectAddFirst() { s.expectAdd(owner, gomock.Not(prompt.ID("tpl"))) }
+
+func (s *stage) expectAdd(by identity.Actor, id gomock.Matcher) {
+	s.prompts.EXPECT().AddVersion(s.ctx, by, id, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID,
 			change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 			for range 2 {

@@ -1917,9 +1917,10 @@ type PromptTemplateCreate struct {
 	Description *string     `json:"description,omitzero"`
 	Tags        []string    `json:"tags,omitzero"`
 	// At most 16 KiB of JSON.
-	Metadata   map[string]any `json:"metadata,omitzero"`
-	Visibility *Visibility    `json:"visibility,omitzero"`
-	Protected  *bool          `json:"protected,omitzero"`
+	Metadata   map[string]any       `json:"metadata,omitzero"`
+	Visibility *Visibility          `json:"visibility,omitzero"`
+	Protected  *bool                `json:"protected,omitzero"`
+	Version    *PromptVersionCreate `json:"version,omitzero"`
 }
 
 // PromptTemplateList is a type of the API.
@@ -1995,8 +1996,14 @@ type PromptVersionCreate struct {
 	ResponseFormat map[string]any `json:"response_format,omitzero"`
 	Labels         *Labels        `json:"labels,omitzero"`
 	CommitMessage  *string        `json:"commit_message,omitzero"`
-	// The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest.
+	// The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed
+	// for the first version of a new template.
 	BaseVersionID *string `json:"base_version_id,omitzero"`
+	// Also makes this version the active one, in the same transaction. On a protected template, this requires the
+	// manager role.
+	Activate *bool `json:"activate,omitzero"`
+	// Why the version is activated, for the list of activations. Requires `activate`.
+	Reason *string `json:"reason,omitzero"`
 }
 
 // PromptVersionList is a type of the API.
@@ -5010,14 +5017,14 @@ func (s *PresenceService) Stream(ctx context.Context, query PresenceStreamQuery,
 
 // Create: Create a prompt template.
 //
-// Requires the member role in the workspace. The caller becomes the owner of the template, which has no versions
-// yet.
+// Requires the member role in the workspace. The caller becomes the owner of the template. It has no versions
+// yet, unless `version` gives the first one. If that version is refused, nothing is created.
 //
 // Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn from this
 // error that a name is in use, but nothing else about that template. Do not put secrets in names.
 //
-// Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required; and those that every
-// call can have.
+// Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required, undeclared_variable,
+// unsupported_syntax; and those that every call can have.
 func (s *PromptTemplatesService) Create(ctx context.Context, body PromptTemplateCreate, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.create", method: "POST", path: []string{"/api/prompt-templates"}, body: body, keyed: true}, opts)
 }
@@ -5185,7 +5192,8 @@ func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTem
 
 // Create: Create a version.
 //
-// Requires the editor role on the template. Setting `labels` on a protected template requires the manager role.
+// Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires the
+// manager role.
 //
 // Errors: base_outdated, invalid_fields, plan_limit_reached, prompt_template_forbidden,
 // prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,

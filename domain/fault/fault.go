@@ -104,6 +104,21 @@ func Join(checks ...error) error {
 	return InvalidFields(fields[:min(len(fields), maxFields)])
 }
 
+// Under returns err with the pointers of its fields below pointer, for a check of a part of the body. An error that is
+// not about fields is returned as it is.
+func Under(pointer string, err error) error {
+	f, ok := errors.AsType[*Error](err)
+	if !ok || len(f.Fields) == 0 {
+		return err
+	}
+	fields := make([]Field, len(f.Fields))
+	for i, field := range f.Fields {
+		field.Pointer = pointer + field.Pointer
+		fields[i] = field
+	}
+	return f.With(fields...)
+}
+
 // Because returns a copy of e with another detail.
 func (e *Error) Because(detail string) *Error {
 	c := *e

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -121,12 +120,14 @@ type VersionDraft struct {
 	Labels            []string
 	CommitMessage     string
 	Base              VersionID // if given, must be the latest
+	Activate          bool      // make it the active version at once
+	Reason            string    // of the activation, up to 500 characters; empty unless Activate
 }
 
-// AddVersion creates the next version of t, a draft unless it has labels. used are the labels of t.
+// AddVersion creates the next version of t, a draft unless it has labels or is activated. used are the labels of t.
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*Version, error) {
 	may := t.Allow(by, access.Editor)
-	if len(d.Labels) > 0 {
+	if len(d.Labels) > 0 || d.Activate {
 		may = t.mayRelease(by)
 	}
 	if may != nil {
@@ -136,7 +137,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 		return nil, ErrBaseOutdated
 	}
 	content, err := d.Content.checked(t.Type, d.VariablesDeclared)
-	if err := fault.Join(err, checkNotes(d.Labels, d.CommitMessage)); err != nil {
+	if err := fault.Join(err, checkNotes(d.Labels, d.CommitMessage), d.checkReason()); err != nil {
 		return nil, err
 	}
 	t.LastNumber++
@@ -151,6 +152,9 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 	}
 	t.Record(by, "prompt_version.created", string(t.ID),
 		v.named(used.taken(v.info(), map[string]any{"labels": v.Labels})))
+	if d.Activate {
+		return v, t.Activate(by, nil, v.info(), nil, d.Reason)
+	}
 	return v, nil
 }
 
@@ -257,8 +261,8 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 	if expected != nil && *expected != t.Active.Version {
 		return ErrActiveChanged
 	}
-	if utf8.RuneCountInString(reason) > 500 {
-		return fault.InField("/reason", "too_long", "Must have at most 500 characters.")
+	if err := checkReason(reason); err != nil {
+		return err
 	}
 	if t.Active.Version == v.ID {
 		return nil
@@ -348,35 +352,4 @@ func (l Labels) taken(v *VersionInfo, data map[string]any) map[string]any {
 		data["labels_taken_from"] = from
 	}
 	return data
-}
-
-// checkNotes returns all errors in labels and a commit message.
-func checkNotes(labels []string, message string) error {
-	var wrong fault.Fields
-	if len(labels) > 10 {
-		wrong.Add("/labels", "too_many_items", "Must have at most 10 items.")
-	}
-	for i, l := range labels {
-		pointer := fmt.Sprintf("/labels/%d", i)
-		switch {
-		case !isLabel(l):
-			wrong.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
-		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
-			wrong.Add(pointer, "not_allowed_value",
-				"Is reserved: active, latest, version numbers and identifiers are no labels.")
-		case slices.Contains(labels[:i], l):
-			wrong.Add(pointer, "duplicate_item", "Must not be listed twice.")
-		}
-	}
-	if utf8.RuneCountInString(message) > 500 {
-		wrong.Add("/commit_message", "too_long", "Must have at most 500 characters.")
-	}
-	return wrong.Err()
-}
-
-// sorted never returns nil, so that no event contains a null.
-func sorted(labels []string) []string {
-	out := append([]string{}, labels...)
-	slices.Sort(out)
-	return out
 }

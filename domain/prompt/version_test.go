@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -93,6 +94,34 @@ func TestAddVersion(t *testing.T) {
 		}
 		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4},
 			prompt.Summary{Count: 3, Latest: v.ID, LatestNumber: 4})
+	})
+	t.Run("it is activated at once if asked", func(t *testing.T) {
+		tmpl, _ := cast()
+		v, err := add(tmpl, prompt.VersionDraft{Activate: true, Reason: "why"})
+		wantErr(t, err, nil)
+		step := prompt.Activation{From: "ver1", To: v.ID, By: "ann", At: now, Reason: "why"}
+		if !v.Frozen || v.FirstActivatedAt != now || tmpl.Active.Version != v.ID || tmpl.Active.Number != 4 ||
+			!slices.Equal(tmpl.Activated, []prompt.Activation{step}) {
+			t.Fatalf("got %+v of %+v", v, tmpl)
+		}
+		recorded(t, tmpl, owner, "prompt_version.created", "prompt_template.activated")
+	})
+	t.Run("an editor cannot activate one of a protected template, and a manager can", func(t *testing.T) {
+		for by, want := range map[*identity.Actor]error{&editor: prompt.ErrForbidden, &manager: nil} {
+			tmpl, _ := cast()
+			tmpl.Protected = true
+			_, err := tmpl.AddVersion(*by, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Activate: true}, nil)
+			wantErr(t, err, want)
+		}
+	})
+	t.Run("a reason needs an activation, and has at most 500 characters", func(t *testing.T) {
+		for _, d := range []prompt.VersionDraft{{Reason: "why"}, {Activate: true, Reason: strings.Repeat("ä", 501)}} {
+			tmpl, _ := cast()
+			before, _ := cast()
+			_, err := add(tmpl, d)
+			wantErr(t, err, fault.ErrInvalid)
+			unchanged(t, tmpl, before)
+		}
 	})
 	t.Run("a base that is the latest is accepted", func(t *testing.T) {
 		tmpl, _ := cast()

@@ -215,6 +215,15 @@ func promptVersions(t *testing.T, a Adapter) {
 			t.Fatalf("event = %+v, version = %+v", k.Events[0], k.Versions[0])
 		}
 	})
+	t.Run("a version that is activated as it is added is the active one, with a ledger entry", func(t *testing.T) {
+		at := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "at once"})
+		v := fixture.VersionOf(t, a.Stores, by, at.ID, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+			Labels: []string{"live"}, Activate: true, Reason: "new"})
+		same(t, "version", read(t, by, at.ID, prompt.Ref{Active: true}), v)
+		k := keptOf(t, a.Stores, by, at.ID)
+		same(t, "pointer", k.Template.Active, prompt.Active{Version: v.ID, Number: 1, At: by.At, By: by.User})
+		same(t, "ledger", k.Ledger, []prompt.Activation{{To: v.ID, By: by.User, At: by.At, Reason: "new"}})
+	})
 	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
 		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2},
 			func(p *prompt.Template, v *prompt.VersionInfo) error {

@@ -43,7 +43,7 @@ func usageCounts(t *testing.T, a Adapter) {
 		return got
 	}
 	same(t, "usage of a new workspace", used(t), quota.Amounts{})
-	made, err := service.Create(ctx, by, prompt.Draft{Name: "counted", Description: "é", Type: prompt.Text})
+	made, err := service.Create(ctx, by, prompt.Draft{Name: "counted", Description: "é", Type: prompt.Text}, nil)
 	must(t, err)
 	template := quota.Amounts{PromptTemplates: 1, StorageBytes: 1024 + 7 + 2 + 2} // tags are []
 	same(t, "usage with a template", used(t), template)
@@ -128,7 +128,7 @@ func usageRaces(t *testing.T, a Adapter) {
 		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil })
 	var ids []prompt.ID
 	for i := range room - 1 {
-		p, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("before ", i), Type: prompt.Text})
+		p, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("before ", i), Type: prompt.Text}, nil)
 		must(t, err)
 		ids = append(ids, p.ID)
 		if i > 0 {
@@ -139,7 +139,7 @@ func usageRaces(t *testing.T, a Adapter) {
 	}
 	limits.PromptTemplates, limits.PromptVersions = room, room-1
 	same(t, "templates made", got(t, atOnce(writers, func(i int) error {
-		_, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("raced ", i), Type: prompt.Text})
+		_, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("raced ", i), Type: prompt.Text}, nil)
 		return err
 	}), quota.ErrExceeded), 1)
 	same(t, "versions made", got(t, atOnce(writers, func(int) error {

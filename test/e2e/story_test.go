@@ -38,6 +38,16 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 					"prompt_version_not_found")
 			}
 		})
+		t.Run("a prompt is created and goes live in one call, and so is its next version", func(t *testing.T) {
+			live := ann.create(t, templates, object{"name": "one/call", "version": object{"text": "Hi!",
+				"labels": []string{"production"}, "activate": true, "reason": "First"}})
+			live.has(t, map[string]string{"active_version.number": "1", "version_count": "1"})
+			path := templates + "/" + live.at("id")
+			ann.create(t, path+"/versions", object{"text": "Ho!", "activate": true, "reason": "Shorter"}).has(t,
+				map[string]string{"number": "2", "state": "frozen", "is_active": "true"})
+			ann.get(t, path+"/activations").has(t, map[string]string{"data.0.reason": "Shorter",
+				"data.1.reason": "First", "data.1.from_version_id": "null"})
+		})
 		t.Run("a draft renders without escaping, and strictly unless told otherwise", func(t *testing.T) {
 			ann.do(t, "POST", template+"/render",
 				object{"ref": "latest", "variables": object{"customer": "Bob & <Eve> {{x}}", "body": "ok"}}).is(t, 200).
@@ -217,7 +227,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			if by := admin.events(t, "&actor="+admin.id+"&subject="+made.at("id")); len(by) != 2 {
 				t.Errorf("the admin did %d things, want the description and the restore", len(by))
 			}
-			if by := admin.events(t, "&type=prompt_template.activated"); len(by) != 2 {
+			if by := admin.events(t, "&type=prompt_template.activated&subject="+made.at("id")); len(by) != 2 {
 				t.Errorf("%d activations, want 2", len(by))
 			}
 			if later := admin.events(t, "&created_after="+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); len(

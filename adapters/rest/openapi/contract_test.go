@@ -239,8 +239,9 @@ func TestOperations(t *testing.T) {
 			!slices.Equal(o.MediaTypes, []string{"application/json", "application/merge-patch+json"}) {
 			t.Errorf("a patch takes %v", o.MediaTypes)
 		}
-		if large := slices.Contains([]string{"createPromptVersion", "updatePromptVersion", "createChatTemplate",
-			"updateChatTemplate", "receivePaymentEvent"}, o.ID); o.HasBody && (o.MaxBody == 1<<20) != large {
+		if large := slices.Contains([]string{"createPromptTemplate", "createPromptVersion", "updatePromptVersion",
+			"createChatTemplate", "updateChatTemplate", "receivePaymentEvent"},
+			o.ID); o.HasBody && (o.MaxBody == 1<<20) != large {
 			t.Errorf("the body may have %d bytes", o.MaxBody)
 		}
 	})

@@ -2430,6 +2430,9 @@ type PromptTemplateCreate struct {
 	// Type Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after creation.
 	Type PromptType `json:"type,omitempty,omitzero"`
 
+	// Version Exactly one of `text` and `messages` is required, depending on the template's type. The whole content can have at most 1 MiB as JSON.
+	Version *PromptVersionCreate `json:"version,omitempty"`
+
 	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility,omitempty,omitzero"`
 }
@@ -2523,7 +2526,10 @@ type PromptVersion struct {
 
 // PromptVersionCreate Exactly one of `text` and `messages` is required, depending on the template's type. The whole content can have at most 1 MiB as JSON.
 type PromptVersionCreate struct {
-	// BaseVersionID The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest.
+	// Activate Also makes this version the active one, in the same transaction. On a protected template, this requires the manager role.
+	Activate bool `json:"activate,omitempty,omitzero"`
+
+	// BaseVersionID The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed for the first version of a new template.
 	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
 	CommitMessage string `json:"commit_message,omitempty,omitzero"`
 
@@ -2540,6 +2546,9 @@ type PromptVersionCreate struct {
 
 	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+
+	// Reason Why the version is activated, for the list of activations. Requires `activate`.
+	Reason string `json:"reason,omitempty,omitzero"`
 
 	// ResponseFormat At most 256 KiB of JSON.
 	ResponseFormat json.RawMessage `json:"response_format,omitempty,omitzero"`

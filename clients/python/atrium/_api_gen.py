@@ -2612,6 +2612,9 @@ class PromptTemplateCreate(TypedDict):
     protected: NotRequired[bool]
     """"""
 
+    version: NotRequired[PromptVersionCreate]
+    """"""
+
 
 class PromptTemplateList(TypedDict):
     """A type of the API."""
@@ -2714,7 +2717,17 @@ class PromptVersionCreate(TypedDict):
     """"""
 
     base_version_id: NotRequired[str]
-    """The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest."""
+    """The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not
+    allowed for the first version of a new template.
+    """
+
+    activate: NotRequired[bool]
+    """Also makes this version the active one, in the same transaction. On a protected template, this
+    requires the manager role.
+    """
+
+    reason: NotRequired[str]
+    """Why the version is activated, for the list of activations. Requires `activate`."""
 
 
 class PromptVersionList(TypedDict):
@@ -4476,8 +4489,8 @@ class PromptTemplatesVersionsResource(Resource):
     ) -> PromptVersion:
         """Create a version.
 
-        Requires the editor role on the template. Setting `labels` on a protected template requires the
-        manager role.
+        Requires the editor role on the template. Setting `labels` or `activate` on a protected template
+        requires the manager role.
 
         Errors: base_outdated, invalid_fields, plan_limit_reached, prompt_template_forbidden,
         prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required,
@@ -4689,15 +4702,16 @@ class PromptTemplatesResource(Resource):
     ) -> PromptTemplate:
         """Create a prompt template.
 
-        Requires the member role in the workspace. The caller becomes the owner of the template, which
-        has no versions yet.
+        Requires the member role in the workspace. The caller becomes the owner of the template. It has
+        no versions yet, unless `version` gives the first one. If that version is refused, nothing is
+        created.
 
         Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn
         from this error that a name is in use, but nothing else about that template. Do not put secrets
         in names.
 
-        Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required; and those
-        that every call can have.
+        Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
+        undeclared_variable, unsupported_syntax; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.create", "POST", path("/api/prompt-templates"), body=body, keyed=True, options=options))
 

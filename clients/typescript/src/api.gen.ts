@@ -2073,6 +2073,8 @@ export type PromptTemplateCreate = {
   visibility?: Visibility
   /**  */
   protected?: boolean
+  /**  */
+  version?: PromptVersionCreate
 }
 
 /**  */
@@ -2163,8 +2165,18 @@ export type PromptVersionCreate = {
   labels?: Labels
   /**  */
   commit_message?: string
-  /** The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. */
+  /**
+   * The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not
+   * allowed for the first version of a new template.
+   */
   base_version_id?: string
+  /**
+   * Also makes this version the active one, in the same transaction. On a protected template, this requires the
+   * manager role.
+   */
+  activate?: boolean
+  /** Why the version is activated, for the list of activations. Requires `activate`. */
+  reason?: string
 }
 
 /**  */
@@ -3525,8 +3537,8 @@ export class PromptTemplatesVersionsResource extends Resource {
   /**
    * Create a version.
    *
-   * Requires the editor role on the template. Setting `labels` on a protected template requires the manager
-   * role.
+   * Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires
+   * the manager role.
    *
    * Errors: base_outdated, invalid_fields, plan_limit_reached, prompt_template_forbidden,
    * prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
@@ -3714,14 +3726,14 @@ export class PromptTemplatesResource extends Resource {
   /**
    * Create a prompt template.
    *
-   * Requires the member role in the workspace. The caller becomes the owner of the template, which has no
-   * versions yet.
+   * Requires the member role in the workspace. The caller becomes the owner of the template. It has no versions
+   * yet, unless `version` gives the first one. If that version is refused, nothing is created.
    *
    * Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn from this
    * error that a name is in use, but nothing else about that template. Do not put secrets in names.
    *
-   * Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required; and those that every
-   * call can have.
+   * Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required, undeclared_variable,
+   * unsupported_syntax; and those that every call can have.
    */
   create(body: PromptTemplateCreate, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.create', method: 'POST', path: path`/api/prompt-templates`, body, keyed: true }, options)

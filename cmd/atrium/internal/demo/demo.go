@@ -59,7 +59,7 @@ func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string) 
 
 func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Actor) error {
 	for _, d := range samplePrompts {
-		t, err := service.Create(ctx, by, d.draft)
+		t, err := service.Create(ctx, by, d.draft, nil)
 		if err != nil {
 			return err
 		}
