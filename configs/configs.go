@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 // Config is every setting. A field's key is its name in snake_case: Server.ReadTimeout is
@@ -101,7 +102,8 @@ type Org struct {
 	SourceTypes     []SourceType  // empty: source.CommonTypes
 	GoogleAPIKey    secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
 	Payments        Payments
-	Quotas          quota.Amounts // of each workspace; 0: quota.Default
+	Rows            source.RowLimits // of one request for the rows of a data source; 0: see completeRows
+	Quotas          quota.Amounts    // of each workspace; 0: quota.Default
 	// page for accepting invitations; {token} is replaced. Empty: /console/join#token={token} below BaseURL
 	AcceptURL string
 }
@@ -232,6 +234,7 @@ func (c *Config) complete() {
 			o.Name = o.Slug
 		}
 		o.Quotas = o.Quotas.Or(quota.Default())
+		completeRows(&o.Rows)
 		if o.APIKeys.Personal == nil {
 			o.APIKeys.Personal = new(true)
 		}

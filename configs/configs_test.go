@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 // equal compares configurations by their values, secrets too.
@@ -148,13 +149,14 @@ orgs:
 		if diff := cmp.Diff(wantProxies, c.Server.TrustedProxies, equal); diff != "" {
 			t.Errorf("trusted proxies (-want +got):\n%s", diff)
 		}
+		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
 		want := []configs.Org{
 			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
 				BaseURL:     "https://acme.example",
 				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
-				WorkspacesBy: "anyone", Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
+				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
-				Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
+				Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
 		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
 			t.Errorf("orgs (-want +got):\n%s", diff)

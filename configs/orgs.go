@@ -53,6 +53,7 @@ func (c *Config) validateOrgs(found *problems) {
 						"only for localhost, no path, no default port")
 			}
 		}
+		checkRows(o.Rows, key+".rows", found)
 		for _, q := range []struct {
 			key string
 			n   int64

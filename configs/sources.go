@@ -1,6 +1,9 @@
 package configs
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -32,13 +35,31 @@ type SourceOffer struct {
 	Types        []source.Type
 	Files        bool          // whether they may read the data directory's folder sheets
 	GoogleAPIKey secret.String // zero: none
+	Rows         source.RowLimits
+}
+
+// completeRows sets the limits that are left out.
+func completeRows(l *source.RowLimits) {
+	*l = source.RowLimits{
+		Rows:    cmp.Or(l.Rows, 1_000_000),
+		Bytes:   cmp.Or(l.Bytes, 256<<20),
+		Seconds: cmp.Or(l.Seconds, time.Minute),
+	}
+}
+
+// checkRows finds limits that are out of range.
+func checkRows(l source.RowLimits, key string, found *problems) {
+	within(found, key+".rows", l.Rows, 1, 100_000_000, "1 to 100000000")
+	within(found, key+".bytes", l.Bytes, 1<<20, 64<<30, "1048576 to 68719476736")
+	within(found, key+".seconds", l.Seconds, time.Second, 10*time.Minute, "1s to 10m")
 }
 
 // SourceOffers returns each org's offer; ids as for Directory.
 func (c Config) SourceOffers(ids func(slug string) identity.OrgID) map[identity.OrgID]SourceOffer {
 	all := make(map[identity.OrgID]SourceOffer, len(c.Orgs))
 	for _, o := range c.Orgs {
-		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.embedded(), GoogleAPIKey: o.GoogleAPIKey}
+		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.embedded(), GoogleAPIKey: o.GoogleAPIKey,
+			Rows: o.Rows}
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -43,3 +44,10 @@ func WithoutWaiting(ctx context.Context) context.Context {
 
 // MayWait reports whether confined jobs of ctx wait for a slot.
 func MayWait(ctx context.Context) bool { return ctx.Value(withoutWaiting{}) == nil }
+
+// ConfinedStream is Confined for a job whose answer has many parts: each gets them one after another, as JSON, and the
+// child process waits for it. An error of each ends the job, and is returned.
+type ConfinedStream func(
+	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in any,
+	each func(part json.RawMessage) error,
+) error

@@ -2,7 +2,9 @@ package ports
 
 import (
 	"context"
+	"time"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -26,6 +28,12 @@ type Sheets interface {
 	// or below the given header row, its Preview has no headers. The result may be up to 30 s old, or
 	// ten minutes if the host accepts no more requests.
 	Preview(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget) (source.Sheet, error)
+
+	// Rows gives the rows below the location's header to each, in batches, without empty rows. The first batch tells
+	// the file's version, its sample, and which columns the tab does not have; then there are no rows. An error of
+	// each ends the call, and is returned. source.ErrRowsUnsupported for Google Sheets.
+	Rows(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget, q source.RowsQuery,
+		each func(column.Batch) error) error
 }
 
 // SheetTarget says which sheet to read, and with which limits and credentials.
@@ -37,6 +45,7 @@ type SheetTarget struct {
 	// is sent to no host other than Google's.
 	Google connection.Credential
 	Offer  SheetOffer
+	Within time.Duration // how long Rows may take
 }
 
 // SheetOffer is what an org's configuration adds to the sheets that its workspaces can read.

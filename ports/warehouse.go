@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -32,6 +33,11 @@ type Warehouse interface {
 	// see, PermissionDenied if the user may not read it. A row estimate that cannot be read is
 	// unknown, and no error.
 	Preview(ctx context.Context, to Target, q connection.PreviewQuery) (connection.Preview, error)
+
+	// Rows gives the rows of a table to each, in batches of one snapshot. The first batch tells which columns
+	// the table does not have; then there are no rows. An error of each ends the call, and is returned. It returns
+	// connection.RowsUnsupported if the kind cannot do it, else errors as Preview does.
+	Rows(ctx context.Context, to Target, q connection.RowsQuery, each func(column.Batch) error) error
 }
 
 // Target says what a Warehouse must reach, and with which limits.

@@ -111,6 +111,7 @@ type jobRequest struct {
 	Job    string
 	Limits Limits
 	Within time.Duration
+	Stream bool
 	Input  json.RawMessage
 }
 
@@ -118,25 +119,15 @@ type jobRequest struct {
 func (r *Runner) Run(
 	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any,
 ) error {
-	input, err := json.Marshal(in)
-	if err != nil {
-		return fmt.Errorf("confine: write the input of job %s: %w", job, err)
-	}
-	text, err := json.Marshal(jobRequest{Job: job, Limits: r.limits, Within: within, Input: input})
+	text, err := r.request(jobRequest{Job: job, Limits: r.limits, Within: within}, in)
 	if err != nil {
 		return err
 	}
-	tenant, err := r.tenant(ctx, ws)
-	if err != nil {
-		return fmt.Errorf("confine: find the tenant of %s: %w", ws, err)
-	}
-	held, release, err := r.limiter.acquire(ctx, tenant, ports.MayWait(ctx))
+	timed, release, err := r.hold(ctx, ws, within)
 	if err != nil {
 		return err
 	}
 	defer release()
-	timed, cancel := context.WithTimeoutCause(held, within+grace, ports.ErrJobTimeout)
-	defer cancel()
 	answer, err := r.do(timed, text)
 	r.refill()
 	if err != nil {
@@ -149,6 +140,30 @@ func (r *Runner) Run(
 		return ports.ErrJobCrashed // without err, which may quote the answer
 	}
 	return nil
+}
+
+// request returns what a child reads to do a job.
+func (r *Runner) request(o jobRequest, in any) (text []byte, err error) {
+	if o.Input, err = json.Marshal(in); err != nil {
+		return nil, fmt.Errorf("confine: write the input of job %s: %w", o.Job, err)
+	}
+	return json.Marshal(o)
+}
+
+// hold waits for a slot of ws's tenant. The job ends with the context that hold returns, and then calls release.
+func (r *Runner) hold(
+	ctx context.Context, ws identity.WorkspaceID, within time.Duration,
+) (timed context.Context, release func(), err error) {
+	tenant, err := r.tenant(ctx, ws)
+	if err != nil {
+		return nil, nil, fmt.Errorf("confine: find the tenant of %s: %w", ws, err)
+	}
+	held, free, err := r.limiter.acquire(ctx, tenant, ports.MayWait(ctx))
+	if err != nil {
+		return nil, nil, err
+	}
+	timed, cancel := context.WithTimeoutCause(held, within+grace, ports.ErrJobTimeout)
+	return timed, func() { cancel(); free() }, nil
 }
 
 // do sends the request to a child: to a waiting one if it still exists, else to a new one.

@@ -100,6 +100,9 @@ func served() map[string]confine.Job {
 	for name, do := range jobs {
 		all[name] = confine.Job{Do: do}
 	}
+	for name, stream := range streams {
+		all[name] = confine.Job{Stream: stream}
+	}
 	maps.Copy(all, hostileJobs())
 	return all
 }

@@ -16,7 +16,10 @@ import (
 type Job struct {
 	// Do does the job. The result is the answer, as JSON.
 	Do func(ctx context.Context, input json.RawMessage) (any, error)
-	// Needs returns what Do needs for an input. nil: neither files nor a network.
+	// Stream is Do for Runner.Stream. It gives each part of its answer to emit, as soon as it is known. nil: the job
+	// cannot be streamed.
+	Stream func(ctx context.Context, input json.RawMessage, emit func(part any) error) error
+	// Needs returns what the job needs for an input. nil: neither files nor a network.
 	Needs func(input json.RawMessage) ports.JobNeeds
 }
 
@@ -72,6 +75,12 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	debug.SetGCPercent(gcPercent)
 	ctx, cancel := context.WithTimeout(context.Background(), o.Within)
 	defer cancel()
+	if o.Stream {
+		if stream(ctx, job, o.Input, out) != nil {
+			return exitFailed
+		}
+		return 0
+	}
 	answer, err := do(ctx, job, o.Input)
 	if err != nil {
 		return exitFailed

@@ -26,6 +26,7 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodPut, one, outbound(a.mapSource)},
 		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
 		{http.MethodGet, one + "/jobs", query(a.listSourceJobs)},
+		{http.MethodGet, one + "/rows", streaming(a.readRows)},
 	}
 }
 

@@ -30,13 +30,14 @@ const ChildCPU = 3
 // Confined implements ports.Sheets for files. It reads each file in a child process.
 type Confined struct {
 	run    ports.Confined
+	stream ports.ConfinedStream
 	within time.Duration
 }
 
 // NewConfined returns a Sheets whose files are read by Job wherever run runs it, within a time that
-// is to be that of Job's own limits.
-func NewConfined(run ports.Confined, within time.Duration) *Confined {
-	return &Confined{run: run, within: within}
+// is to be that of Job's own limits. Their rows are read by RowsJob wherever stream runs it.
+func NewConfined(run ports.Confined, stream ports.ConfinedStream, within time.Duration) *Confined {
+	return &Confined{run: run, stream: stream, within: within}
 }
 
 // request is a call on its way to the child. It holds no credential: files need none.
@@ -44,6 +45,8 @@ type request struct {
 	Location source.SheetLocation
 	Egress   identity.Egress
 	Files    bool
+	Rows     source.RowsQuery
+	Within   time.Duration
 }
 
 // answer is the result of a request.
@@ -56,12 +59,8 @@ type answer struct {
 func (c *Confined) Preview(
 	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
 ) (source.Sheet, error) {
-	// JSON would replace invalid UTF-8, and the result may be a name that exists.
-	if !utf8.ValidString(of.Location.URL) {
-		return source.Sheet{}, source.ErrURLNotAllowed
-	}
-	if !utf8.ValidString(of.Location.Tab) {
-		return source.Sheet{}, source.ErrTabNotFound
+	if err := check(of.Location); err != nil {
+		return source.Sheet{}, err
 	}
 	var a answer
 	err := c.run(ctx, workspace, JobName, c.within,
@@ -71,18 +70,37 @@ func (c *Confined) Preview(
 		return a.Sheet, nil
 	case err == nil:
 		return source.Sheet{}, a.Failed
-	case ctx.Err() != nil:
-		return source.Sheet{}, ctx.Err()
-	case errors.Is(err, ports.ErrJobRefused):
-		return source.Sheet{}, connection.ErrTooManyReads
-	case errors.Is(err, ports.ErrJobTooLarge):
-		return source.Sheet{}, source.ErrFileTooLarge
-	case errors.Is(err, ports.ErrJobTimeout):
-		return source.Sheet{}, source.ErrSheetTimeout
-	case errors.Is(err, ports.ErrJobCrashed):
-		return source.Sheet{}, source.ErrUnsupportedFormat // a parser gave up on it
 	}
-	return source.Sheet{}, err
+	return source.Sheet{}, failed(ctx, err)
+}
+
+// check returns an error for a location that JSON would change: it replaces invalid UTF-8, and the result may be a
+// name that exists.
+func check(at source.SheetLocation) error {
+	if !utf8.ValidString(at.URL) {
+		return source.ErrURLNotAllowed
+	}
+	if !utf8.ValidString(at.Tab) {
+		return source.ErrTabNotFound
+	}
+	return nil
+}
+
+// failed returns the error of a call that its child did not do.
+func failed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, ports.ErrJobRefused):
+		return connection.ErrTooManyReads
+	case errors.Is(err, ports.ErrJobTooLarge):
+		return source.ErrFileTooLarge
+	case errors.Is(err, ports.ErrJobTimeout):
+		return source.ErrSheetTimeout
+	case errors.Is(err, ports.ErrJobCrashed):
+		return source.ErrUnsupportedFormat // a parser gave up on it
+	}
+	return err
 }
 
 // Needs returns what Job needs: a file of folder, or the port of the host that serves one.

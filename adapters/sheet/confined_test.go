@@ -19,7 +19,7 @@ func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
 		_ any) error {
 		asked = tenant
 		return ports.ErrJobTimeout
-	}, time.Second)
+	}, nil, time.Second)
 	_, err := sheets.Preview(t.Context(), "wsp_1",
 		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
 	if asked != "wsp_1" || !errors.Is(err, source.ErrSheetTimeout) {
@@ -30,7 +30,7 @@ func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
 func TestAReadThatWasRefusedIsNoFailureOfTheSheet(t *testing.T) {
 	sheets := sheet.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 		return ports.ErrJobRefused
-	}, time.Second)
+	}, nil, time.Second)
 	_, err := sheets.Preview(t.Context(), "wsp_1",
 		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
 	if !errors.Is(err, connection.ErrTooManyReads) {

@@ -87,33 +87,42 @@ func NewDocuments(guard Guard, roots *tls.Config, folder string, limits Limits) 
 func (d *Documents) Preview(ctx context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Total, source.ErrSheetTimeout)
 	defer cancel()
-	s, err := d.read(ctx, of)
-	switch {
-	case err == nil:
-		return s, nil
-	case ctx.Err() != nil:
-		return source.Sheet{}, context.Cause(ctx)
+	var s source.Sheet
+	if err := d.read(ctx, of, func(doc document) (err error) {
+		s, err = doc.read(of.Location)
+		return err
+	}); err != nil {
+		return source.Sheet{}, known(ctx, err)
 	}
-	if known, ok := errors.AsType[*fault.Error](err); ok {
-		return source.Sheet{}, known
-	}
-	return source.Sheet{}, source.ErrSheetFailed
+	return s, nil
 }
 
-func (d *Documents) read(ctx context.Context, of ports.SheetTarget) (source.Sheet, error) {
+// known returns an error of reading as one for the caller.
+func known(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if known, ok := errors.AsType[*fault.Error](err); ok {
+		return known
+	}
+	return source.ErrSheetFailed
+}
+
+// read opens the file of a target, and gives it to do.
+func (d *Documents) read(ctx context.Context, of ports.SheetTarget, do func(document) error) error {
 	if name, ok := strings.CutPrefix(of.Location.URL, source.FileScheme); ok && of.Offer.Files {
-		return d.file(name, of.Location)
+		return d.file(name, do)
 	}
 	u, err := url.Parse(of.Location.URL)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Hostname() == "" ||
 		len(of.Location.URL) > source.MaxLocation {
-		return source.Sheet{}, source.ErrURLNotAllowed
+		return source.ErrURLNotAllowed
 	}
 	doc, err := d.fetch(ctx, u, of.Egress)
 	if err != nil {
-		return source.Sheet{}, err
+		return err
 	}
-	return doc.read(of.Location)
+	return do(doc)
 }
 
 // maxFileName is the maximum length of a file name in characters.
@@ -131,27 +140,27 @@ func isFileName(name string) bool {
 
 // file reads a file of the folder. It does not follow links that lead out of the folder, and does not wait for
 // pipes.
-func (d *Documents) file(name string, at source.SheetLocation) (source.Sheet, error) {
+func (d *Documents) file(name string, do func(document) error) error {
 	if !isFileName(name) {
-		return source.Sheet{}, source.ErrURLNotAllowed
+		return source.ErrURLNotAllowed
 	}
 	root, err := os.OpenRoot(d.folder)
 	if err != nil {
-		return source.Sheet{}, source.ErrSheetNotFound // there are no files at all
+		return source.ErrSheetNotFound // there are no files at all
 	}
 	defer func() { _ = root.Close() }()
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return source.Sheet{}, source.ErrSheetNotFound
+		return source.ErrSheetNotFound
 	}
 	defer func() { _ = f.Close() }() // it was read from
 	switch info, err := f.Stat(); {
 	case err != nil || !info.Mode().IsRegular():
-		return source.Sheet{}, source.ErrSheetNotFound
+		return source.ErrSheetNotFound
 	case info.Size() > d.limits.Bytes:
-		return source.Sheet{}, source.ErrFileTooLarge
+		return source.ErrFileTooLarge
 	default:
-		return document{ReaderAt: f, size: info.Size(), name: name}.read(at)
+		return do(document{ReaderAt: f, size: info.Size(), name: name})
 	}
 }
 

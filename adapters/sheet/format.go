@@ -23,31 +23,54 @@ type document struct {
 
 // read reads a document in the format that its first bytes show. Its name and its media type are often wrong.
 func (d document) read(at source.SheetLocation) (s source.Sheet, err error) {
-	const enough = 512 // bytes
-	head := make([]byte, min(d.size, enough))
-	if n, err := d.ReadAt(head, 0); n < len(head) {
+	title := strings.TrimSuffix(d.name, path.Ext(d.name))
+	kind, err := d.format()
+	if err != nil {
 		return source.Sheet{}, err
 	}
-	title := strings.TrimSuffix(d.name, path.Ext(d.name))
-	switch {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		if isODS(head) {
-			s, err = ods.Read(d, d.size, at)
-		} else {
-			s, err = xlsx.Read(d, d.size, at)
-		}
-	case isPage(head):
-		if d.web {
-			return source.Sheet{}, source.ErrSheetNotShared
-		}
-		return source.Sheet{}, source.ErrUnsupportedFormat
-	case isForeign(head):
-		return source.Sheet{}, source.ErrUnsupportedFormat
-	default:
+	switch kind {
+	case openDocument:
+		s, err = ods.Read(d, d.size, at)
+	case workbook:
+		s, err = xlsx.Read(d, d.size, at)
+	case plainText:
 		s, err = csv.Read(d, d.size, title, at)
 	}
 	s.Title = source.TabTitle(title)
 	return s, err
+}
+
+// format is what a document is.
+type format int
+
+const (
+	plainText format = iota
+	openDocument
+	workbook
+)
+
+// format returns what the first bytes of a document show, or why it cannot be read.
+func (d document) format() (format, error) {
+	const enough = 512 // bytes
+	head := make([]byte, min(d.size, enough))
+	if n, err := d.ReadAt(head, 0); n < len(head) {
+		return 0, err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		if isODS(head) {
+			return openDocument, nil
+		}
+		return workbook, nil
+	case isPage(head):
+		if d.web {
+			return 0, source.ErrSheetNotShared
+		}
+		return 0, source.ErrUnsupportedFormat
+	case isForeign(head):
+		return 0, source.ErrUnsupportedFormat
+	}
+	return plainText, nil
 }
 
 // isODS reports whether an archive's first part is what OpenDocument has there (part 2, 3.3): its

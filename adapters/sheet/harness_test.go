@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(confine.Serve(map[string]confine.Job{
 			sheet.JobName: {Do: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
-				Needs: sheet.Needs(os.Args[2])},
+				Stream: sheet.RowsJob(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
+				Needs:  sheet.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()
@@ -83,7 +84,7 @@ func confined(t testing.TB, arguments ...string) *sheet.Confined {
 			t.Error(err)
 		}
 	})
-	return sheet.NewConfined(runner.Run, limits().Total)
+	return sheet.NewConfined(runner.Run, runner.Stream, limits().Total)
 }
 
 // host serves files by https. A test may put anything else at a path.

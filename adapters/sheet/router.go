@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -18,6 +19,18 @@ type Router struct {
 // NewRouter returns a Router that passes Google Sheets to googleSheets and all other locations to files.
 func NewRouter(files, googleSheets ports.Sheets) *Router {
 	return &Router{files: files, google: googleSheets}
+}
+
+// Rows implements ports.Sheets, for files.
+func (r *Router) Rows(
+	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
+	each func(column.Batch) error,
+) error {
+	if google.Owns(of.Location.URL) {
+		return source.ErrRowsUnsupported
+	}
+	return r.files.Rows(ctx, workspace, ports.SheetTarget{Location: of.Location, Egress: of.Egress, Within: of.Within,
+		Offer: ports.SheetOffer{Files: of.Offer.Files}}, q, each)
 }
 
 // Preview implements ports.Sheets. It passes on only the parts of a target that are needed: files get no

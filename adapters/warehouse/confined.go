@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -16,11 +17,15 @@ const JobName = "warehouse"
 
 // Confined is ports.Warehouse for all kinds: it has a child process do each call.
 type Confined struct {
-	run ports.Confined
+	run    ports.Confined
+	stream ports.ConfinedStream
 }
 
-// NewConfined returns a Warehouse whose calls are done by Job wherever run runs it.
-func NewConfined(run ports.Confined) *Confined { return &Confined{run: run} }
+// NewConfined returns a Warehouse whose calls are done by Job wherever run runs it, and Rows by RowsJob wherever stream
+// runs it.
+func NewConfined(run ports.Confined, stream ports.ConfinedStream) *Confined {
+	return &Confined{run: run, stream: stream}
+}
 
 // The calls of ports.Warehouse, as a child is told of them.
 const (
@@ -38,6 +43,7 @@ type request struct {
 	Limits     ports.Limits
 	Query      connection.TableQuery
 	Preview    connection.PreviewQuery
+	Rows       connection.RowsQuery
 }
 
 // answer is the result of a request.
@@ -94,16 +100,59 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 		return a, nil
 	case err == nil:
 		return answer{}, a.Code
-	case ctx.Err() != nil:
-		return answer{}, ctx.Err()
-	case errors.Is(err, ports.ErrJobRefused):
-		return answer{}, connection.ErrTooManyReads
-	case errors.Is(err, ports.ErrJobTooLarge):
-		return answer{}, connection.ResponseTooLarge
-	case errors.Is(err, ports.ErrJobTimeout):
-		return answer{}, connection.QueryTimeout
 	}
-	return answer{}, connection.Internal
+	return answer{}, failed(ctx, err)
+}
+
+// failed returns the error of a call that its child did not do.
+func failed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, ports.ErrJobRefused):
+		return connection.ErrTooManyReads
+	case errors.Is(err, ports.ErrJobTooLarge):
+		return connection.ResponseTooLarge
+	case errors.Is(err, ports.ErrJobTimeout):
+		return connection.QueryTimeout
+	}
+	return connection.Internal
+}
+
+// part is a part of the answer to Rows: a batch, or at the end the code of what failed.
+type part struct {
+	Batch column.Batch
+	Code  connection.Code
+}
+
+// Rows is ports.Warehouse's.
+func (c *Confined) Rows(
+	ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error,
+) error {
+	if !valid(q.Table) {
+		return connection.TableNotFound
+	}
+	credential, err := to.Credential.Reveal()
+	if err != nil {
+		return connection.Internal
+	}
+	r := request{Kind: to.Credential.Kind(), Credential: credential, Egress: to.Egress, Limits: to.Limits, Rows: q}
+	var handled error
+	err = c.stream(ctx, to.Workspace, JobName, to.Limits.Total, r, func(text json.RawMessage) error {
+		var p part
+		if err := json.Unmarshal(text, &p); err != nil {
+			handled = connection.Internal // without err, which may quote a value
+		} else if p.Code != "" {
+			handled = p.Code
+		} else {
+			handled = each(p.Batch)
+		}
+		return handled
+	})
+	if err == nil || handled != nil {
+		return handled
+	}
+	return failed(ctx, err)
 }
 
 // httpsPort is where kinds are whose credential names no port.
@@ -135,16 +184,49 @@ func Job(kinds map[connection.Kind]ports.Warehouse) func(ctx context.Context, in
 		if err := json.Unmarshal(input, &r); err != nil {
 			return nil, errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		w, ok := kinds[r.Kind]
+		w, to, ok := r.target(kinds)
 		if !ok {
 			return answer{Code: connection.Internal}, nil
 		}
-		c, err := connection.ParseCredential(r.Kind, r.Credential)
-		if err != nil {
-			return answer{Code: connection.Internal}, nil
-		}
-		return do(ctx, w, ports.Target{Credential: c, Egress: r.Egress, Limits: r.Limits}, r), nil
+		return do(ctx, w, to, r), nil
 	}
+}
+
+func (r *request) target(kinds map[connection.Kind]ports.Warehouse) (ports.Warehouse, ports.Target, bool) {
+	w, ok := kinds[r.Kind]
+	c, err := connection.ParseCredential(r.Kind, r.Credential)
+	return w, ports.Target{Credential: c, Egress: r.Egress, Limits: r.Limits}, ok && err == nil
+}
+
+// RowsJob is the child's side of Confined.Rows.
+func RowsJob(
+	kinds map[connection.Kind]ports.Warehouse,
+) func(ctx context.Context, input json.RawMessage, emit func(any) error) error {
+	return func(ctx context.Context, input json.RawMessage, emit func(any) error) error {
+		var r request
+		if err := json.Unmarshal(input, &r); err != nil {
+			return errors.New("a request that cannot be read") // without err, which may quote it
+		}
+		w, to, ok := r.target(kinds)
+		if !ok {
+			return emit(part{Code: connection.Internal})
+		}
+		if err := w.Rows(ctx, to, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) }); err != nil {
+			return emit(part{Code: codeOf(err)})
+		}
+		return nil
+	}
+}
+
+// codeOf returns the code of an error of a kind.
+func codeOf(err error) connection.Code {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return connection.QueryTimeout
+	}
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		return code
+	}
+	return connection.Internal
 }
 
 func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a answer) {
@@ -160,14 +242,7 @@ func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a a
 		err = connection.Internal
 	}
 	if err != nil {
-		code, ok := errors.AsType[connection.Code](err)
-		if !ok {
-			code = connection.Internal
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			code = connection.QueryTimeout
-		}
-		return answer{Code: code}
+		return answer{Code: codeOf(err)}
 	}
 	return a
 }

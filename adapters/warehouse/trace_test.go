@@ -164,7 +164,12 @@ func TestConfined(t *testing.T) {
 					t.Errorf("the call is %q's", tenant)
 				}
 				return tt.err
+			}, func(context.Context, identity.WorkspaceID, string, time.Duration, any, func(json.RawMessage) error) error {
+				return tt.err
 			})
+			if err := w.Rows(t.Context(), to, connection.RowsQuery{}, nil); !errors.Is(err, tt.want) {
+				t.Errorf("Rows = %v", err)
+			}
 			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Tables = %v", err)
 			}
@@ -181,7 +186,7 @@ func TestConfined(t *testing.T) {
 	t.Run("a call that was refused is no failure of the connection", func(t *testing.T) {
 		w := warehouse.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 			return ports.ErrJobRefused
-		})
+		}, nil)
 		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err,
 			connection.ErrTooManyReads) {
 			t.Errorf("Tables = %v", err)
@@ -211,7 +216,7 @@ func TestConfined(t *testing.T) {
 				return err
 			}
 			return json.Unmarshal(text, out)
-		})
+		}, nil)
 		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.Internal) {
 			t.Errorf("Tables = %v", err)
 		}

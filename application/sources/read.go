@@ -50,6 +50,8 @@ func answer(err error) error {
 		return ErrTableNotFound
 	case connection.PermissionDenied:
 		return ErrPermissionDenied
+	case connection.RowsUnsupported:
+		return source.ErrRowsUnsupported
 	case connection.QueryTimeout, connection.ConnectTimeout:
 		return ErrReadTimeout
 	}

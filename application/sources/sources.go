@@ -23,6 +23,7 @@ type Offer struct {
 	Types  []source.Type
 	Egress identity.Egress
 	Sheets ports.SheetOffer
+	Rows   source.RowLimits
 }
 
 // Offers returns the current offer of an org; zero if the org is not configured.

@@ -135,6 +135,7 @@ const (
 	CodeRequiredClaimMissing     Code = "required_claim_missing"      // Required claim missing
 	CodeRevisionMismatch         Code = "revision_mismatch"           // Revision mismatch
 	CodeRoleCeiling              Code = "role_ceiling"                // Above your own role
+	CodeRowsUnsupported          Code = "rows_unsupported"            // Rows not supported
 	CodeScopeRequired            Code = "scope_required"              // Scope required
 	CodeSessionNotFound          Code = "session_not_found"           // Session not found
 	CodeSessionRequired          Code = "session_required"            // Session required
@@ -150,10 +151,12 @@ const (
 	CodeSignInStateInvalid       Code = "sign_in_state_invalid"       // Sign-in not begun here
 	CodeSignUpClosed             Code = "sign_up_closed"              // Sign-up closed
 	CodeSlugTaken                Code = "slug_taken"                  // Slug taken
+	CodeSourceChanged            Code = "source_changed"              // Data source changed
 	CodeSourceForbidden          Code = "source_forbidden"            // Not allowed on this data source
 	CodeSourceLimitReached       Code = "source_limit_reached"        // Too many data sources
 	CodeSourceNotFound           Code = "source_not_found"            // Data source not found
 	CodeSourcePaused             Code = "source_paused"               // Data source paused
+	CodeSourceUnmapped           Code = "source_unmapped"             // Data source unmapped
 	CodeStepUpRequired           Code = "step_up_required"            // Confirm it is you
 	CodeStreamLimitReached       Code = "stream_limit_reached"        // Too many streams
 	CodeSubscriptionEnds         Code = "subscription_ends"           // Subscription ends
@@ -2488,6 +2491,16 @@ const (
 	SourceFieldTypeJSON     SourceFieldType = "json"
 )
 
+// SourceInvalidValue is a type of the API.
+type SourceInvalidValue struct {
+	// Number of the row: in its file, or among the rows that were read of a table.
+	Row   int    `json:"row"`
+	Field string `json:"field"`
+	// `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a
+	// required field is empty.
+	Code string `json:"code"`
+}
+
 // SourceJob is a type of the API.
 type SourceJob struct {
 	ID string `json:"id"`
@@ -2580,6 +2593,19 @@ const (
 	SourcePauseReasonConnectionChanged SourcePauseReason = "connection_changed"
 	SourcePauseReasonBreakingDrift     SourcePauseReason = "breaking_drift"
 )
+
+// SourceRows is a type of the API.
+type SourceRows struct {
+	// The rows. Each is an object with field keys and values.
+	Data []map[string]any `json:"data"`
+	// The values that are none of their field, if `on_invalid` is `report`.
+	Invalid []SourceInvalidValue `json:"invalid"`
+	// Whether there are more rows.
+	HasMore bool `json:"has_more"`
+	// The cursor of the next page. `null` after the last page, and for a table whose rows have no unique field to go
+	// on by.
+	NextCursor *string `json:"next_cursor"`
+}
 
 // SourceSuggestion is a type of the API.
 type SourceSuggestion struct {
@@ -4020,6 +4046,39 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 	return send[Source](ctx, s.client, &call{name: "dataSources.refresh", method: "POST", path: []string{"/api/datasources/", sourceID, "/refresh"}, keyed: true}, opts)
 }
 
+// Rows: Read the rows of a data source.
+//
+// Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the fields,
+// and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows of files
+// and of connections of the kinds `postgres`, `mysql`, `clickhouse` and `sqlite` can be read.
+//
+// A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
+// has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
+// Values longer than 65,536 characters are cut.
+//
+// With `Accept: application/x-ndjson` or `text/csv`, the response streams all rows from one snapshot, or the
+// first `limit` rows, without a cursor. If the connection is closed before the end of the body, the rows are
+// incomplete: the limits of the organisation were reached, the connection was revoked, or the client read too
+// slowly.
+//
+// As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
+// unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
+// `source_changed`.
+//
+// Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
+// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
+// sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
+// source_unmapped, tab_not_found, table_not_found, too_many_reads, unsupported_format, upstream_timeout,
+// url_not_allowed; and those that every call can have.
+func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
+	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
+}
+
+// RowsPage returns one page of Rows: set Cursor for those after the first.
+func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) (*SourceRows, error) {
+	return send[SourceRows](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
+}
+
 // List: List the jobs of a data source.
 //
 // Requires the viewer role in the workspace. Returns jobs that are queued or running, and jobs that ended within
@@ -4109,8 +4168,8 @@ func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedS
 // `prompt_template.activated`, `prompt_template.created`, `prompt_template.deleted`, `prompt_template.restored`,
 // `prompt_template.transferred`, `prompt_template.updated`, `prompt_version.created`, `prompt_version.deleted`,
 // `prompt_version.updated`, `session.confirmed`, `session.ended`, `session.started`, `source.attached`,
-// `source.detached`, `source.drifted`, `source.mapped`, `source.paused`, `source.previewed`, `source.recovered`,
-// `source.resumed`, `subscription.cancellation_requested`, `subscription.change_requested`,
+// `source.detached`, `source.drifted`, `source.mapped`, `source.paused`, `source.previewed`, `source.read`,
+// `source.recovered`, `source.resumed`, `subscription.cancellation_requested`, `subscription.change_requested`,
 // `subscription.changed`, `subscription.checkout_started`, `subscription.duplicated`, `subscription.ended`,
 // `subscription.request_failed`, `subscription.requested`, `subscription.started`, `trial.ending`,
 // `trial.refused`, `usage.not_billed`, `user.created`, `user.disabled`, `user.enabled`, `user.erased`,
@@ -5664,6 +5723,31 @@ func (r *DataSourcesServicePreviewWarehouseResult) UnmarshalJSON(text []byte) er
 		return json.Unmarshal(text, &r.WarehouseTableList)
 	}
 	return errors.New("atrium: a response of an unknown type")
+}
+
+// DataSourcesRowsQuery is the query of DataSourcesService.Rows. The zero value of a field is not sent.
+type DataSourcesRowsQuery struct {
+	// The maximum number of rows. Default: 100 for a page, and all for a stream.
+	Limit int64
+	// The keys of the mapped fields that are wanted, separated by commas. Default: all.
+	Fields string
+	// What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
+	// `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row does.
+	OnInvalid string
+	// Whether values are texts as the source has them, without checks.
+	Raw bool
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q DataSourcesRowsQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "fields", q.Fields)
+	addValue(v, "on_invalid", q.OnInvalid)
+	addValue(v, "raw", q.Raw)
+	addValue(v, "cursor", q.Cursor)
+	return v
 }
 
 // DataSourcesJobsListQuery is the query of DataSourcesJobsService.List. The zero value of a field is not sent.

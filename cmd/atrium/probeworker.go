@@ -17,12 +17,15 @@ type probeWorkerCommand struct {
 }
 
 func (c *probeWorkerCommand) Run() error {
+	kinds := node.Warehouses(c.Warehouses)
+	documents := sheet.NewDocuments(node.SheetGuard, nil, c.Sheets, sheet.DefaultLimits())
 	os.Exit(confine.Serve(map[string]confine.Job{
-		warehouse.JobName: {Do: warehouse.Job(node.Warehouses(c.Warehouses)), Needs: warehouse.Needs(c.Warehouses)},
-		sheet.JobName: {
-			Do:    sheet.Job(sheet.NewDocuments(node.SheetGuard, nil, c.Sheets, sheet.DefaultLimits())),
-			Needs: sheet.Needs(c.Sheets),
+		warehouse.JobName: {
+			Do:     warehouse.Job(kinds),
+			Stream: warehouse.RowsJob(kinds),
+			Needs:  warehouse.Needs(c.Warehouses),
 		},
+		sheet.JobName: {Do: sheet.Job(documents), Stream: sheet.RowsJob(documents), Needs: sheet.Needs(c.Sheets)},
 	}, os.Stdin, os.Stdout))
 	return nil
 }

@@ -8,8 +8,11 @@ import (
 
 // Cell returns s as a cell of a preview: valid UTF-8 without control characters except line ends and
 // tabs, cut to MaxCell characters; nil if nothing of it is visible.
-func Cell(s string) *string {
-	s = Clean(s, MaxCell)
+func Cell(s string) *string { return CellOf(s, MaxCell) }
+
+// CellOf is Cell with another length, in characters.
+func CellOf(s string, most int) *string {
+	s = Clean(s, most)
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}

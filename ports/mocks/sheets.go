@@ -8,6 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
+	column "github.com/atrium-hq/atrium/domain/column"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	source "github.com/atrium-hq/atrium/domain/source"
 	ports "github.com/atrium-hq/atrium/ports"
@@ -50,4 +51,18 @@ func (m *MockSheets) Preview(ctx context.Context, workspace identity.WorkspaceID
 func (mr *MockSheetsMockRecorder) Preview(ctx, workspace, of interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockSheets)(nil).Preview), ctx, workspace, of)
+}
+
+// Rows mocks base method.
+func (m *MockSheets) Rows(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery, each func(column.Batch) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Rows", ctx, workspace, of, q, each)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Rows indicates an expected call of Rows.
+func (mr *MockSheetsMockRecorder) Rows(ctx, workspace, of, q, each interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockSheets)(nil).Rows), ctx, workspace, of, q, each)
 }

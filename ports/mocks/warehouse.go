@@ -8,6 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
+	column "github.com/atrium-hq/atrium/domain/column"
 	connection "github.com/atrium-hq/atrium/domain/connection"
 	ports "github.com/atrium-hq/atrium/ports"
 	gomock "github.com/golang/mock/gomock"
@@ -63,6 +64,20 @@ func (m *MockWarehouse) Probe(ctx context.Context, to ports.Target) connection.R
 func (mr *MockWarehouseMockRecorder) Probe(ctx, to interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Probe", reflect.TypeOf((*MockWarehouse)(nil).Probe), ctx, to)
+}
+
+// Rows mocks base method.
+func (m *MockWarehouse) Rows(ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Rows", ctx, to, q, each)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Rows indicates an expected call of Rows.
+func (mr *MockWarehouseMockRecorder) Rows(ctx, to, q, each interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockWarehouse)(nil).Rows), ctx, to, q, each)
 }
 
 // Tables mocks base method.

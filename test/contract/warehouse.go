@@ -80,6 +80,7 @@ func Warehouse(t *testing.T, harness WarehouseHarness) {
 	t.Run("a probe runs every step", func(t *testing.T) { warehouseProbe(t, harness) })
 	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, harness) })
 	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, harness) })
+	t.Run("the rows of a table are read", func(t *testing.T) { warehouseRows(t, harness) })
 	for _, f := range harness.Failures {
 		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, harness, f) })
 	}

@@ -51,9 +51,11 @@ func (h *Hosted) Main(m *testing.M) {
 		if err != nil || !roots.AppendCertsFromPEM(text) {
 			os.Exit(1)
 		}
+		kinds := map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}
 		os.Exit(confine.Serve(map[string]confine.Job{
 			warehouse.JobName: {
-				Do: warehouse.Job(map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}),
+				Do:     warehouse.Job(kinds),
+				Stream: warehouse.RowsJob(kinds),
 				// The test server can have any port.
 				Needs: func(json.RawMessage) ports.JobNeeds { return ports.JobNeeds{Network: true} },
 			},
@@ -92,7 +94,7 @@ func (h *Hosted) Confined(t *testing.T) ports.Warehouse {
 			t.Error(err)
 		}
 	})
-	return warehouse.NewConfined(runner.Run)
+	return warehouse.NewConfined(runner.Run, runner.Stream)
 }
 
 // KeyPEM returns Key in the form of a credential.

@@ -291,6 +291,7 @@ var examples = map[string]example{
 	"mapSource":      ofSource(object{"mapping": []object{{"field": "email", "column": "email"}}}),
 	"refreshSource":  ofSource(nil),
 	"listSourceJobs": ofSource(nil),
+	"listSourceRows": ofSource(nil),
 	"detachSource": {make: func(t *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.attach(t, h.owner)}}
 	}},

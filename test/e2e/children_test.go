@@ -172,6 +172,7 @@ func TestTooManyReads(t *testing.T) {
 	sheets := map[string][]any{
 		"preview": {http.MethodGet, sources + "/sheet-preview?url=file:people.csv", nil},
 		"attach":  {http.MethodPost, sources, attach},
+		"rows":    {http.MethodGet, sources + "/" + source + "/rows", nil},
 		"map":     {http.MethodPut, sources + "/" + source, object{"mapping": attach["mapping"]}},
 	}
 	warehouses := map[string][]any{
@@ -218,7 +219,8 @@ func TestTooManyReads(t *testing.T) {
 	set("connections.preview_limits.workspace_per_minute", "1")(s.deployment)
 	again := s.deployment.start(t)
 	call(t, ann.at(again), sheets["preview"])
-	for _, how := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], warehouses["list"],
+	for _, how := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], sheets["rows"],
+		warehouses["list"],
 		warehouses["table"]} {
 		a := call(t, ann.at(again), how).problem(t, 429, "preview_rate_limited")
 		if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {

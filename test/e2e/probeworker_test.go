@@ -36,7 +36,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer runner.Close()
-	w := warehouse.NewConfined(runner.Run)
+	w := warehouse.NewConfined(runner.Run, runner.Stream)
 	to := func(kind connection.Kind, credential string) ports.Target {
 		t.Helper()
 		c, err := connection.ParseCredential(kind, []byte(credential))
@@ -63,7 +63,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 		}
 	})
 
-	sheets := sheet.NewConfined(runner.Run, sheet.DefaultLimits().Total)
+	sheets := sheet.NewConfined(runner.Run, runner.Stream, sheet.DefaultLimits().Total)
 	t.Run("the child reads a sheet", func(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("Name;Age\nAnn;7\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -72,6 +72,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		ann.do(t, "GET", sources+"/sheet-preview?url=file:large.csv", nil).problem(t, 413, "file_too_large")
 		ann.do(t, "GET", sources+"/sheet-preview?url=file:letter.csv", nil).problem(t, 415, "unsupported_format")
 	})
+	t.Run("rows", func(t *testing.T) { rowsAreRead(t, ann, shop, network, connection) })
 	s.stop(t)
 	lookForCanary(t, s)
 }

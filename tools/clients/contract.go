@@ -36,6 +36,7 @@ type parameter struct {
 	Ref         string  `json:"$ref"`
 	Name        string  `json:"name"`
 	In          string  `json:"in"`
+	Style       string  `json:"style"`
 	Required    bool    `json:"required"`
 	Description string  `json:"description"`
 	Schema      *schema `json:"schema"`
@@ -183,7 +184,7 @@ func (d *document) parameters(o *operation, c *call) error {
 		case "path":
 			inPath[p.Name] = p
 		case "query":
-			if p.Name != "cursor" {
+			if p.Name != "cursor" && p.Style == "" { // the clients have no parameters with members
 				c.query = append(c.query, p)
 			}
 		case "header":

@@ -69,6 +69,7 @@ type parameter struct {
 	Ref    string `json:"$ref"`
 	Name   string `json:"name"`
 	In     string `json:"in"`
+	Style  string `json:"style"`
 	Code   string `json:"x-code"`
 	Schema struct {
 		Type string `json:"type"`
@@ -170,7 +171,11 @@ func (d *document) addParameter(o *Operation, p parameter, at string) error {
 		return nil // a malformed one is a 404, which the domain answers
 	}
 	var err error
-	if p.schema, err = d.schema(at + "/schema"); err != nil {
+	pointer := at + "/schema"
+	if p.Style == deepObject {
+		pointer += "/additionalProperties"
+	}
+	if p.schema, err = d.schema(pointer); err != nil {
 		return err
 	}
 	if p.In == "query" {

@@ -423,6 +423,14 @@ const (
 	SourceFieldTypeURL      SourceFieldType = "url"
 )
 
+// Defines values for SourceInvalidValueCode.
+const (
+	SourceInvalidValueCodeAmbiguous SourceInvalidValueCode = "ambiguous"
+	SourceInvalidValueCodeMissing   SourceInvalidValueCode = "missing"
+	SourceInvalidValueCodeNotInEnum SourceInvalidValueCode = "not_in_enum"
+	SourceInvalidValueCodeWrongType SourceInvalidValueCode = "wrong_type"
+)
+
 // Defines values for SourceJobState.
 const (
 	SourceJobStateFailed    SourceJobState = "failed"
@@ -3100,6 +3108,19 @@ type SourceField struct {
 // SourceFieldType defines model for SourceFieldType.
 type SourceFieldType string
 
+// SourceInvalidValue defines model for SourceInvalidValue.
+type SourceInvalidValue struct {
+	// Code `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a required field is empty.
+	Code  SourceInvalidValueCode `json:"code"`
+	Field string                 `json:"field"`
+
+	// Row Number of the row: in its file, or among the rows that were read of a table.
+	Row int `json:"row"`
+}
+
+// SourceInvalidValueCode `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a required field is empty.
+type SourceInvalidValueCode string
+
 // SourceJob defines model for SourceJob.
 type SourceJob struct {
 	// Attempt Number of the current or last attempt. 0 before the first attempt.
@@ -3194,6 +3215,21 @@ type SourcePair struct {
 
 // SourcePauseReason `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the connection now leads to another server or database. The owner must map the data source again. `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
 type SourcePauseReason string
+
+// SourceRows defines model for SourceRows.
+type SourceRows struct {
+	// Data The rows. Each is an object with field keys and values.
+	Data []map[string]interface{} `json:"data"`
+
+	// HasMore Whether there are more rows.
+	HasMore bool `json:"has_more"`
+
+	// Invalid The values that are none of their field, if `on_invalid` is `report`.
+	Invalid []SourceInvalidValue `json:"invalid"`
+
+	// NextCursor The cursor of the next page. `null` after the last page, and for a table whose rows have no unique field to go on by.
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
 
 // SourceSuggestion defines model for SourceSuggestion.
 type SourceSuggestion struct {

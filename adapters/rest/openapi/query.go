@@ -45,6 +45,13 @@ func (o *Operation) CheckQuery(rawQuery string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		p, ok := o.query[name]
+		if base, _, found := strings.Cut(name, "["); found && strings.HasSuffix(name, "]") {
+			p, ok = o.query[base]
+			ok = ok && p.Style == deepObject
+			p.Name = name
+		} else {
+			ok = ok && p.Style != deepObject
+		}
 		switch values := given[name]; {
 		case !ok:
 			return because(ErrUnknownParameter, "There is no query parameter "+quoteName(name)+" here.")
@@ -76,6 +83,9 @@ func (o *Operation) CheckHeader(h http.Header) error {
 	}
 	return nil
 }
+
+// deepObject is the style of a parameter with members, such as filter[email]=….
+const deepObject = "deepObject"
 
 func (p *parameter) check(s string) error {
 	var v any = s

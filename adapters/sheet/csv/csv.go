@@ -26,31 +26,16 @@ const (
 // source.ErrFileTooLarge if a row that it reads is longer than 1 MiB, and source.ErrUnsupportedFormat if this is
 // not text.
 func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (source.Sheet, error) {
-	sample := make([]byte, min(size, maxSample))
-	if n, err := r.ReadAt(sample, 0); n < len(sample) {
+	raw, plain, comma, err := open(r, size)
+	if err != nil {
 		return source.Sheet{}, err
-	}
-	whole := int64(len(sample)) == size
-	encoding := charset(sample, whole)
-	if encoding == nil {
-		return source.Sheet{}, source.ErrUnsupportedFormat
-	}
-	text, _, err := transform.Bytes(encoding.NewDecoder(), sample)
-	if err != nil && !errors.Is(err, transform.ErrShortSrc) { // the sample may end within a character
-		return source.Sheet{}, source.ErrUnsupportedFormat
 	}
 	tab := source.Tab{ID: "1", Title: source.TabTitle(title)}
 	if _, err := source.FindTab([]source.Tab{tab}, at.Tab); err != nil {
 		return source.Sheet{}, err
 	}
-	var raw io.Reader = io.NewSectionReader(r, 0, size)
-	plain := io.Reader(transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder()))
-	if bytes.ContainsRune(text, '\r') && !bytes.ContainsRune(text, '\n') { // as Excel for Mac writes it
-		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
-		raw, plain = carriageReturns{raw}, carriageReturns{plain}
-	}
 	skip, most := column.Window(at.HeaderRow)
-	rows, seen, all, err := records(plain, delimiter(string(text), whole), skip, most)
+	rows, seen, all, err := records(plain, comma, skip, most)
 	if err != nil {
 		return source.Sheet{}, err
 	}
@@ -64,6 +49,30 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 		}
 	}
 	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Examine(rows, at.HeaderRow)}, nil
+}
+
+// open returns a table's bytes, its text in UTF-8, and the separator of its values.
+func open(r io.ReaderAt, size int64) (raw, plain io.Reader, comma rune, err error) {
+	sample := make([]byte, min(size, maxSample))
+	if n, err := r.ReadAt(sample, 0); n < len(sample) {
+		return nil, nil, 0, err
+	}
+	whole := int64(len(sample)) == size
+	encoding := charset(sample, whole)
+	if encoding == nil {
+		return nil, nil, 0, source.ErrUnsupportedFormat
+	}
+	text, _, err := transform.Bytes(encoding.NewDecoder(), sample)
+	if err != nil && !errors.Is(err, transform.ErrShortSrc) { // the sample may end within a character
+		return nil, nil, 0, source.ErrUnsupportedFormat
+	}
+	raw = io.NewSectionReader(r, 0, size)
+	plain = transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())
+	if bytes.ContainsRune(text, '\r') && !bytes.ContainsRune(text, '\n') { // as Excel for Mac writes it
+		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
+		raw, plain = carriageReturns{raw}, carriageReturns{plain}
+	}
+	return raw, plain, delimiter(string(text), whole), nil
 }
 
 // records reads at most most records after the first skip. It also returns how many it saw, and whether those are

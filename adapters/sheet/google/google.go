@@ -124,6 +124,13 @@ func (s *Sheets) Preview(
 	return out, err
 }
 
+// Rows implements ports.Sheets.
+func (*Sheets) Rows(
+	context.Context, identity.WorkspaceID, ports.SheetTarget, source.RowsQuery, func(column.Batch) error,
+) error {
+	return source.ErrRowsUnsupported
+}
+
 // call is one running Preview.
 type call struct {
 	*Sheets

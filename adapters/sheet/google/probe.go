@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -48,6 +49,11 @@ func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report
 		report.Checks = append(report.Checks, check)
 	}
 	return report
+}
+
+// Rows is ports.Warehouse's.
+func (*Accounts) Rows(context.Context, ports.Target, connection.RowsQuery, func(column.Batch) error) error {
+	return connection.RowsUnsupported
 }
 
 // failure returns the code of a sign-in error, only by its type; "" if there is none.

@@ -44,38 +44,64 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 		return source.Sheet{}, err
 	}
 	defer func() { _ = part.Close() }() // it was read from
-	d := &document{in: pack.Decoder(part), at: at, hidden: map[string]bool{}}
+	d := &document{in: pack.Decoder(part), hidden: map[string]bool{}, most: column.MaxCell}
+	d.skip, d.window = column.Window(at.HeaderRow)
 	err = zipfile.Broken(d.read())
 	if err != nil && (!errors.Is(err, source.ErrFileTooLarge) || len(d.tables) == 0) {
 		return source.Sheet{}, err
 	}
+	t, missing := d.find(at.Tab)
+	if missing != nil {
+		return source.Sheet{}, errors.Join(err, missing)
+	}
+	if t.rows == nil && err != nil { // it is the one in which the limit was met
+		return source.Sheet{}, err
+	}
+	rows := make([][]*string, len(t.rows))
+	for i, row := range t.rows {
+		rows[i] = row.shown
+	}
+	return source.Sheet{Tabs: d.tabs(), Tab: t.Tab, Preview: column.Examine(rows, at.HeaderRow)}, nil
+}
+
+func (d *document) tabs() []source.Tab {
 	tabs := make([]source.Tab, len(d.tables))
 	for i, t := range d.tables {
 		tabs[i] = t.Tab
 	}
-	tab, missing := source.FindTab(tabs, at.Tab)
-	if missing != nil {
-		return source.Sheet{}, errors.Join(err, missing)
+	return tabs
+}
+
+// find returns the table that a location names.
+func (d *document) find(asked string) (*table, error) {
+	tabs := d.tabs()
+	tab, err := source.FindTab(tabs, asked)
+	if err != nil {
+		return nil, err
 	}
-	i := slices.Index(tabs, tab)
-	if d.tables[i].rows == nil && err != nil { // it is the one in which the limit was met
-		return source.Sheet{}, err
-	}
-	return source.Sheet{Tabs: tabs, Tab: tab, Preview: column.Examine(d.tables[i].rows, at.HeaderRow)}, nil
+	return d.tables[slices.Index(tabs, tab)], nil
 }
 
 // document is read from its first element to its last.
 type document struct {
 	in     *xml.Decoder
-	at     source.SheetLocation
 	hidden map[string]bool // styles of tables that are not displayed
 	tables []*table
+	skip   int  // rows of each table before those that are kept
+	window int  // rows that are kept
+	most   int  // characters of a cell
+	exact  bool // whether what is stored in cells is kept too
+}
+
+// cells are those of a row: as they are shown, and those that are stored otherwise.
+type cells struct {
+	shown, stored []*string
 }
 
 type table struct {
 	source.Tab
-	rows [][]*string // those of the window
-	next int         // the row that comes next, from 0
+	rows []cells // those of the window
+	next int     // the row that comes next, from 0
 	skip int
 	most int
 }
@@ -124,7 +150,7 @@ func (d *document) table(e xml.StartElement) error {
 	title := source.TabTitle(zipfile.Attribute(e, "name"))
 	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1,
 		Hidden: d.hidden[zipfile.Attribute(e, "style-name")]}}
-	t.skip, t.most = column.Window(d.at.HeaderRow)
+	t.skip, t.most = d.skip, d.window
 	d.tables = append(d.tables, t)
 	rows, columns := 0, 0
 	for {
@@ -161,11 +187,15 @@ func (d *document) table(e xml.StartElement) error {
 }
 
 // add keeps a row as often as it is within the window.
-func (t *table) add(row []*string, times int) {
+func (t *table) add(row cells, times int) {
+	if len(row.shown) == 0 { // at the end there can be a million of them
+		t.next += times
+		return
+	}
 	from, to := max(t.next, t.skip), min(t.next+times, t.skip+t.most)
 	for at := from; at < to; at++ {
 		for len(t.rows) < at-t.skip {
-			t.rows = append(t.rows, nil)
+			t.rows = append(t.rows, cells{})
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -173,12 +203,12 @@ func (t *table) add(row []*string, times int) {
 }
 
 // row reads the cells of a row, and how many columns it takes up to its last one that is not empty.
-func (d *document) row() (row []*string, width int, err error) {
+func (d *document) row() (row cells, width int, err error) {
 	col := 0
 	for {
 		token, err := d.in.Token()
 		if err != nil {
-			return nil, 0, err
+			return cells{}, 0, err
 		}
 		switch token := token.(type) {
 		case xml.EndElement:
@@ -187,29 +217,43 @@ func (d *document) row() (row []*string, width int, err error) {
 			}
 		case xml.StartElement:
 			times := repeated(token, "number-columns-repeated", 16384)
-			var cell *string
+			var cell, stored *string
 			switch token.Name.Local {
 			case "table-cell":
+				if d.exact {
+					stored = value(token)
+				}
 				if cell, err = d.cell(token); err != nil {
-					return nil, 0, err
+					return cells{}, 0, err
 				}
 			default: // a cell that another one covers
 				if err := d.in.Skip(); err != nil {
-					return nil, 0, err
+					return cells{}, 0, err
 				}
 			}
 			if cell != nil {
-				for len(row) < min(col, column.MaxColumns) {
-					row = append(row, nil)
+				for len(row.shown) < min(col, column.MaxColumns) {
+					row.shown, row.stored = append(row.shown, nil), append(row.stored, nil)
 				}
 				for at := col; at < min(col+times, column.MaxColumns); at++ {
-					row = append(row, cell)
+					row.shown, row.stored = append(row.shown, cell), append(row.stored, stored)
 				}
 				width = col + times
 			}
 			col = min(col+times, 16384)
 		}
 	}
+}
+
+// value returns what a cell of a number, a date or a boolean stores (part 3, 19.385); nil for others.
+func value(e xml.StartElement) *string {
+	name := map[string]string{
+		"float": "value", "percentage": "value", "currency": "value", "date": "date-value", "boolean": "boolean-value",
+	}[zipfile.Attribute(e, "value-type")]
+	if name == "" {
+		return nil
+	}
+	return column.Cell(column.Stored(zipfile.Attribute(e, name)))
 }
 
 // cell reads what a cell shows: its paragraphs. Comments and drawings are passed over.
@@ -223,9 +267,9 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 		switch token := token.(type) {
 		case xml.EndElement: // all others were passed over
 			if len(paragraphs) == 0 {
-				return column.Cell(zipfile.Attribute(e, "value")), nil
+				return column.CellOf(zipfile.Attribute(e, "value"), d.most), nil
 			}
-			return column.Cell(strings.Join(paragraphs, "\n")), nil
+			return column.CellOf(strings.Join(paragraphs, "\n"), d.most), nil
 		case xml.StartElement:
 			if token.Name != (xml.Name{Space: nsText, Local: "p"}) {
 				if err := d.in.Skip(); err != nil {
@@ -237,7 +281,7 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(paragraphs) < column.MaxCell { // more cannot be shown
+			if len(paragraphs) < d.most { // more cannot be shown
 				paragraphs = append(paragraphs, text)
 			}
 		}
@@ -254,7 +298,7 @@ func (d *document) paragraph() (string, error) {
 		}
 		switch token := token.(type) {
 		case xml.CharData:
-			if text.Len() <= 4*column.MaxCell {
+			if text.Len() <= 4*d.most {
 				text.Write(token)
 			}
 		case xml.EndElement:

@@ -54,6 +54,7 @@ func (b *workbook) format(cells []cell, put func(cell, string)) error {
 		if c.row < len(rows) && c.col < len(rows[c.row]) {
 			shown = rows[c.row][c.col]
 		}
+		b.store(c, shown)
 		put(c, shown)
 	}
 	return nil

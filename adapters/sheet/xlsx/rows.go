@@ -34,7 +34,7 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 		for len(rows[c.row]) <= c.col {
 			rows[c.row] = append(rows[c.row], nil)
 		}
-		rows[c.row][c.col] = column.Cell(shown)
+		rows[c.row][c.col] = column.CellOf(shown, b.most)
 	}
 	shared := map[int][]cell{}
 	var styled []cell

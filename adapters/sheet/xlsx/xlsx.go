@@ -29,9 +29,11 @@ const (
 type workbook struct {
 	pack   *zipfile.Package
 	sheets []sheet
-	styles string // the part, "" if there is none
-	texts  string // as styles
-	dates  string // what the workbook says of its dates: 1904's attribute
+	styles string            // the part, "" if there is none
+	texts  string            // as styles
+	dates  string            // what the workbook says of its dates: 1904's attribute
+	most   int               // characters of a cell
+	stored map[[2]int]string // what is stored in a row and column, if that is wanted too
 }
 
 type sheet struct {
@@ -50,6 +52,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if err != nil {
 		return source.Sheet{}, err
 	}
+	b.most = column.MaxCell
 	var tabs []source.Tab
 	for _, s := range b.sheets {
 		tabs = append(tabs, s.Tab)

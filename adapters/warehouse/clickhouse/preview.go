@@ -28,7 +28,7 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	}
 	list := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
-		list[i] = cell(c)
+		list[i] = cell(c, connection.MaxCell)
 	}
 	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(ref.Name) +
 		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
@@ -94,9 +94,9 @@ func inside(name, wrapper string) string {
 
 // cell returns the expression for a column's value as text, cut to the length that is shown. States of aggregate
 // functions are not values, and are shown as NULL.
-func cell(c connection.Column) string {
+func cell(c connection.Column, most int) string {
 	if strings.HasPrefix(c.DatabaseType, "AggregateFunction(") {
 		return `CAST(NULL AS Nullable(String))`
 	}
-	return `substringUTF8(toString(` + quote(c.Name) + `), 1, ` + strconv.Itoa(connection.MaxCell) + `)`
+	return `substringUTF8(toString(` + quote(c.Name) + `), 1, ` + strconv.Itoa(most) + `)`
 }

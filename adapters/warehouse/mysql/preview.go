@@ -12,27 +12,13 @@ import (
 // read, each cut by the server.
 func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
-	if ref.Schema != s.database || ref.Name == "" || !isText(ref.Name) {
-		return p, connection.TableNotFound
-	}
-	found, err := s.query(`SELECT COUNT(*) FROM information_schema.TABLES
-		WHERE `+ours+` AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)`, ref.Name, ref.Name)
+	columns, err := s.readable(ref)
 	if err != nil {
 		return p, err
-	}
-	if !isTrue(found) {
-		return p, connection.TableNotFound
-	}
-	columns, err := s.columns(ref.Name)
-	if err != nil {
-		return p, err
-	}
-	if len(columns) == 0 {
-		return p, connection.PermissionDenied
 	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
-		p.Columns, list[i] = append(p.Columns, c.Column), c.cell()
+		p.Columns, list[i] = append(p.Columns, c.Column), c.cell(connection.MaxCell)
 	}
 	if rows <= 0 {
 		return p, nil
@@ -44,6 +30,26 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	}
 	p.Rows, err = warehouse.Cells(values, len(p.Columns))
 	return p, err
+}
+
+// readable returns the columns of a table that the catalogue confirms, as far as the user may read them.
+func (s *session) readable(ref connection.TableRef) ([]column, error) {
+	if ref.Schema != s.database || ref.Name == "" || !isText(ref.Name) {
+		return nil, connection.TableNotFound
+	}
+	found, err := s.query(`SELECT COUNT(*) FROM information_schema.TABLES
+		WHERE `+ours+` AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)`, ref.Name, ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	if !isTrue(found) {
+		return nil, connection.TableNotFound
+	}
+	columns, err := s.columns(ref.Name)
+	if err == nil && len(columns) == 0 {
+		err = connection.PermissionDenied
+	}
+	return columns, err
 }
 
 // column is a column with DATA_TYPE, which is only the name of its type.
@@ -95,16 +101,16 @@ func typeOf(dataType, columnType string) connection.Type {
 	return connection.Text
 }
 
-// cell returns the expression for a column's value as text, cut to the length that is shown. Bytes are written as
-// hexadecimal digits, shapes as WKT.
-func (c column) cell() string {
+// cell returns the expression for a column's value as text, cut to most characters. Bytes are written as hexadecimal
+// digits, shapes as WKT.
+func (c column) cell(most int) string {
 	name := quote(c.Name)
 	as := func(expression string) string {
-		return `LEFT(CAST(` + expression + ` AS CHAR CHARACTER SET utf8mb4), ` + strconv.Itoa(connection.MaxCell) + `)`
+		return `LEFT(CAST(` + expression + ` AS CHAR CHARACTER SET utf8mb4), ` + strconv.Itoa(most) + `)`
 	}
 	switch c.dataType {
 	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob":
-		const shown = connection.MaxCell/2 - 1 // bytes
+		shown := most/2 - 1 // bytes
 		return `CONCAT('0x', LOWER(HEX(LEFT(` + name + `, ` + strconv.Itoa(shown) + `))))`
 	case "bit":
 		return as(name + ` + 0`)

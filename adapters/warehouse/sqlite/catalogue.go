@@ -47,35 +47,48 @@ func tables(ctx context.Context, db *sql.Conn, q connection.TableQuery) (found [
 // preview reads a table that the catalogue confirms.
 func preview(ctx context.Context, db *sql.Conn, ref connection.TableRef, rows int) (p connection.Preview, err error) {
 	p.RowEstimate = -1
+	if p.Columns, err = readable(ctx, db, ref); err != nil || rows <= 0 {
+		return p, err
+	}
+	list := make([]string, len(p.Columns))
+	for i, c := range p.Columns {
+		list[i] = cell(c, connection.MaxCell)
+	}
+	err = read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(ref.Name)+
+		` LIMIT `+strconv.Itoa(min(rows, connection.MaxSampleRows)), nil, len(list), func(row []*string) error {
+		for i, v := range row {
+			if v != nil {
+				row[i] = connection.Cell(*v)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+		return nil
+	})
+	return p, err
+}
+
+// readable returns the columns of a table that the catalogue confirms.
+func readable(ctx context.Context, db *sql.Conn, ref connection.TableRef) ([]connection.Column, error) {
 	if ref.Schema != schema || !utf8.ValidString(ref.Name) || strings.ContainsRune(ref.Name, 0) {
-		return p, connection.TableNotFound
+		return nil, connection.TableNotFound
 	}
 	var found int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_list
 		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
 		AND name = ?`, ref.Name).Scan(&found); err != nil {
-		return p, classify(ctx, err)
+		return nil, classify(ctx, err)
 	}
 	if found != 1 {
-		return p, connection.TableNotFound
+		return nil, connection.TableNotFound
 	}
-	if p.Columns, err = columns(ctx, db, ref.Name); err != nil || rows <= 0 {
-		return p, err
-	}
-	list := make([]string, len(p.Columns))
-	for i, c := range p.Columns {
-		list[i] = cell(c)
-	}
-	p.Rows, err = read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(ref.Name)+
-		` LIMIT `+strconv.Itoa(min(rows, connection.MaxSampleRows)), len(list))
-	return p, err
+	return columns(ctx, db, ref.Name)
 }
 
-// cell returns the expression for a column's value, cut to the length that is shown. Bytes are written as hexadecimal
+// cell returns the expression for a column's value, cut to length characters. Bytes are written as hexadecimal
 // digits, and 1 and 0 in a column of a boolean type as true and false.
-func cell(c connection.Column) string {
+func cell(c connection.Column, length int) string {
 	name := quote(c.Name)
-	most := strconv.Itoa(connection.MaxCell)
+	most := strconv.Itoa(length)
 	other := `substr(CAST(` + name + ` AS TEXT), 1, ` + most + `)`
 	if c.Type == connection.Boolean {
 		other = `CASE ` + name + ` WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE ` + other + ` END`
@@ -84,10 +97,13 @@ func cell(c connection.Column) string {
 		other + ` END`
 }
 
-func read(ctx context.Context, db *sql.Conn, query string, width int) (all [][]*string, err error) {
-	rows, err := db.QueryContext(ctx, query)
+// read gives the rows of a query to each.
+func read(
+	ctx context.Context, db *sql.Conn, query string, args []any, width int, each func([]*string) error,
+) error {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, classify(ctx, err)
+		return classify(ctx, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -97,17 +113,19 @@ func read(ctx context.Context, db *sql.Conn, query string, width int) (all [][]*
 			into[i] = &values[i]
 		}
 		if err := rows.Scan(into...); err != nil {
-			return nil, classify(ctx, err)
+			return classify(ctx, err)
 		}
 		cells := make([]*string, width)
 		for i, v := range values {
 			if v.Valid {
-				cells[i] = connection.Cell(v.String)
+				cells[i] = &v.String
 			}
 		}
-		all = append(all, cells)
+		if err := each(cells); err != nil {
+			return err
+		}
 	}
-	return all, classify(ctx, rows.Err())
+	return classify(ctx, rows.Err())
 }
 
 // columns lists a table's columns, generated ones included.

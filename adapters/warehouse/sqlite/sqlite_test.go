@@ -29,9 +29,9 @@ const childMode = "probe-worker"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childMode {
+		kinds := map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			warehouse.JobName: {
-				Do:    warehouse.Job(map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}),
+			warehouse.JobName: {Do: warehouse.Job(kinds), Stream: warehouse.RowsJob(kinds),
 				Needs: warehouse.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}
@@ -225,7 +225,7 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 		runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode, in)
 		must(t, err)
 		t.Cleanup(func() { must(t, runner.Close()) })
-		return warehouse.NewConfined(runner.Run)
+		return warehouse.NewConfined(runner.Run, runner.Stream)
 	}))
 }
 

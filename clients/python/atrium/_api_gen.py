@@ -130,6 +130,7 @@ Code = Union[
         "required_claim_missing",
         "revision_mismatch",
         "role_ceiling",
+        "rows_unsupported",
         "scope_required",
         "session_not_found",
         "session_required",
@@ -145,10 +146,12 @@ Code = Union[
         "sign_in_state_invalid",
         "sign_up_closed",
         "slug_taken",
+        "source_changed",
         "source_forbidden",
         "source_limit_reached",
         "source_not_found",
         "source_paused",
+        "source_unmapped",
         "step_up_required",
         "stream_limit_reached",
         "subscription_ends",
@@ -3451,6 +3454,21 @@ class SourceField(TypedDict):
 SourceFieldType = Union[Literal["string", "text", "integer", "number", "boolean", "date", "datetime", "url", "email", "enum", "json"], str]
 
 
+class SourceInvalidValue(TypedDict):
+    """A type of the API."""
+
+    row: int
+    """Number of the row: in its file, or among the rows that were read of a table."""
+
+    field: str
+    """"""
+
+    code: Union[Literal["wrong_type", "ambiguous", "not_in_enum", "missing"], str]
+    """`ambiguous`: a date or number with several meanings, and nothing in the column tells which.
+    `missing`: a required field is empty.
+    """
+
+
 class SourceJob(TypedDict):
     """A type of the API."""
 
@@ -3586,6 +3604,24 @@ class SourcePair(TypedDict):
 # connection now leads to another server or database. The owner must map the data source again.
 # `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
 SourcePauseReason = Union[Literal["connection_revoked", "connection_changed", "breaking_drift"], str]
+
+
+class SourceRows(TypedDict):
+    """A type of the API."""
+
+    data: List[Dict[str, Any]]
+    """The rows. Each is an object with field keys and values."""
+
+    invalid: List[SourceInvalidValue]
+    """The values that are none of their field, if `on_invalid` is `report`."""
+
+    has_more: bool
+    """Whether there are more rows."""
+
+    next_cursor: Optional[str]
+    """The cursor of the next page. `null` after the last page, and for a table whose rows have no unique
+    field to go on by.
+    """
 
 
 class SourceSuggestion(TypedDict):
@@ -6147,7 +6183,7 @@ class EventsResource(Resource):
         `prompt_template.transferred`, `prompt_template.updated`, `prompt_version.created`,
         `prompt_version.deleted`, `prompt_version.updated`, `session.confirmed`, `session.ended`,
         `session.started`, `source.attached`, `source.detached`, `source.drifted`, `source.mapped`,
-        `source.paused`, `source.previewed`, `source.recovered`, `source.resumed`,
+        `source.paused`, `source.previewed`, `source.read`, `source.recovered`, `source.resumed`,
         `subscription.cancellation_requested`, `subscription.change_requested`, `subscription.changed`,
         `subscription.checkout_started`, `subscription.duplicated`, `subscription.ended`,
         `subscription.request_failed`, `subscription.requested`, `subscription.started`, `trial.ending`,
@@ -6414,6 +6450,46 @@ class DataSourcesResource(Resource):
         call can have.
         """
         return cast("Source", self._caller.send("dataSources.refresh", "POST", path("/api/datasources/{}/refresh", source_id), keyed=True, options=options))
+
+    def rows(
+        self,
+        source_id: str,
+        *,
+        limit: Optional[int] = None,
+        fields: Optional[str] = None,
+        on_invalid: Optional[Union[Literal["null", "skip", "report"], str]] = None,
+        raw: Optional[bool] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[Dict[str, Any], SourceRows]:
+        """Read the rows of a data source.
+
+        Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
+        of the fields, and stores none of them. The audit trail has an event `source.read` for each
+        reader and hour. Rows of files and of connections of the kinds `postgres`, `mysql`, `clickhouse`
+        and `sqlite` can be read.
+
+        A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a
+        time of day has an offset only if the source has one. A value that is none of its field is
+        handled as `on_invalid` says. Values longer than 65,536 characters are cut.
+
+        With `Accept: application/x-ndjson` or `text/csv`, the response streams all rows from one
+        snapshot, or the first `limit` rows, without a cursor. If the connection is closed before the end
+        of the body, the rows are incomplete: the limits of the organisation were reached, the connection
+        was revoked, or the client read too slowly.
+
+        As JSON, the response is a page. A page of a table can only be followed by another one if a field
+        that is unique is mapped. If the file, the columns or the mapping have changed since, the next
+        page is a 409 `source_changed`.
+
+        Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
+        file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
+        rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
+        source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
+        table_not_found, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those
+        that every call can have.
+        """
+        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
 
 class ConnectionsResource(Resource):

@@ -124,6 +124,7 @@ export type Code =
   | 'required_claim_missing'
   | 'revision_mismatch'
   | 'role_ceiling'
+  | 'rows_unsupported'
   | 'scope_required'
   | 'session_not_found'
   | 'session_required'
@@ -139,10 +140,12 @@ export type Code =
   | 'sign_in_state_invalid'
   | 'sign_up_closed'
   | 'slug_taken'
+  | 'source_changed'
   | 'source_forbidden'
   | 'source_limit_reached'
   | 'source_not_found'
   | 'source_paused'
+  | 'source_unmapped'
   | 'step_up_required'
   | 'stream_limit_reached'
   | 'subscription_ends'
@@ -2734,6 +2737,19 @@ export type SourceField = {
 export type SourceFieldType = 'string' | 'text' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'url' | 'email' | 'enum' | 'json' | (string & {})
 
 /**  */
+export type SourceInvalidValue = {
+  /** Number of the row: in its file, or among the rows that were read of a table. */
+  row: number
+  /**  */
+  field: string
+  /**
+   * `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a
+   * required field is empty.
+   */
+  code: 'wrong_type' | 'ambiguous' | 'not_in_enum' | 'missing' | (string & {})
+}
+
+/**  */
 export type SourceJob = {
   /**  */
   id: string
@@ -2843,6 +2859,21 @@ export type SourcePair = {
  * `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
  */
 export type SourcePauseReason = 'connection_revoked' | 'connection_changed' | 'breaking_drift' | (string & {})
+
+/**  */
+export type SourceRows = {
+  /** The rows. Each is an object with field keys and values. */
+  data: Record<string, unknown>[]
+  /** The values that are none of their field, if `on_invalid` is `report`. */
+  invalid: SourceInvalidValue[]
+  /** Whether there are more rows. */
+  has_more: boolean
+  /**
+   * The cursor of the next page. `null` after the last page, and for a table whose rows have no unique field to
+   * go on by.
+   */
+  next_cursor: string | null
+}
 
 /**  */
 export type SourceSuggestion = {
@@ -5057,7 +5088,7 @@ export class EventsResource extends Resource {
    * `prompt_template.restored`, `prompt_template.transferred`, `prompt_template.updated`,
    * `prompt_version.created`, `prompt_version.deleted`, `prompt_version.updated`, `session.confirmed`,
    * `session.ended`, `session.started`, `source.attached`, `source.detached`, `source.drifted`, `source.mapped`,
-   * `source.paused`, `source.previewed`, `source.recovered`, `source.resumed`,
+   * `source.paused`, `source.previewed`, `source.read`, `source.recovered`, `source.resumed`,
    * `subscription.cancellation_requested`, `subscription.change_requested`, `subscription.changed`,
    * `subscription.checkout_started`, `subscription.duplicated`, `subscription.ended`,
    * `subscription.request_failed`, `subscription.requested`, `subscription.started`, `trial.ending`,
@@ -5342,6 +5373,51 @@ export class DataSourcesResource extends Resource {
    */
   refresh(sourceId: string, options?: Options): Promise<Source> {
     return this.caller.send({ name: 'dataSources.refresh', method: 'POST', path: path`/api/datasources/${sourceId}/refresh`, keyed: true }, options)
+  }
+
+  /**
+   * Read the rows of a data source.
+   *
+   * Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the
+   * fields, and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows
+   * of files and of connections of the kinds `postgres`, `mysql`, `clickhouse` and `sqlite` can be read.
+   *
+   * A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
+   * has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
+   * Values longer than 65,536 characters are cut.
+   *
+   * With `Accept: application/x-ndjson` or `text/csv`, the response streams all rows from one snapshot, or the
+   * first `limit` rows, without a cursor. If the connection is closed before the end of the body, the rows are
+   * incomplete: the limits of the organisation were reached, the connection was revoked, or the client read too
+   * slowly.
+   *
+   * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
+   * unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
+   * `source_changed`.
+   *
+   * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
+   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
+   * sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
+   * source_unmapped, tab_not_found, table_not_found, too_many_reads, unsupported_format, upstream_timeout,
+   * url_not_allowed; and those that every call can have.
+   */
+  rows(sourceId: string, query?: {
+      /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
+      limit?: number
+      /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
+      fields?: string
+      /**
+       * What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
+       * `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row
+       * does.
+       */
+      on_invalid?: 'null' | 'skip' | 'report' | (string & {})
+      /** Whether values are texts as the source has them, without checks. */
+      raw?: boolean
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<Record<string, unknown>, SourceRows> {
+    return this.caller.list({ name: 'dataSources.rows', method: 'GET', path: path`/api/datasources/${sourceId}/rows`, query }, options)
   }
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -152,7 +153,11 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 			return ports.ErrUnavailable
 		}
-		return sandboxedReaders{warehouses: all, sheets: newSheets(nothing, atGoogle)}, func() {}, nil
+		none := func(context.Context, identity.WorkspaceID, string, time.Duration, any,
+			func(json.RawMessage) error) error {
+			return ports.ErrUnavailable
+		}
+		return sandboxedReaders{warehouses: all, sheets: newSheets(nothing, none, atGoogle)}, func() {}, nil
 	}
 	if err != nil {
 		return sandboxedReaders{}, nil, fmt.Errorf("sheets: %w", err)
@@ -163,17 +168,17 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 	}
 	reader.SetTenantOf(tenants)
 	prober.SetTenantOf(tenants)
-	confined := warehouse.NewConfined(prober.Run)
+	confined := warehouse.NewConfined(prober.Run, prober.Stream)
 	for kind := range Warehouses("") { // only their kinds are needed here
 		all[kind] = confined
 	}
 	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
 	closeAll = func() { _ = errors.Join(prober.Close(), reader.Close()) }
-	return sandboxedReaders{warehouses: all, sheets: newSheets(reader.Run, atGoogle), children: children}, closeAll, nil
+	return sandboxedReaders{warehouses: all, sheets: newSheets(reader.Run, reader.Stream, atGoogle), children: children}, closeAll, nil
 }
 
-func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {
-	return sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle))
+func newSheets(run ports.Confined, stream ports.ConfinedStream, atGoogle google.Config) ports.Sheets {
+	return sheet.NewRouter(sheet.NewConfined(run, stream, sheet.DefaultLimits().Total), google.New(atGoogle))
 }
 
 // connectionOffer returns the kinds and networks that an org lets its workspaces connect to, by the current
@@ -200,6 +205,7 @@ func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 	return sources.Offer{
 		Types:  configured.Types,
 		Egress: org.Egress,
+		Rows:   configured.Rows,
 		Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey},
 	}
 }

@@ -1,0 +1,138 @@
+package confine
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// maxPart is the most bytes of one part of a streamed answer.
+const maxPart = 2 << 20
+
+// partLength is how many bytes the length of a part takes, which precedes it.
+const partLength = 4
+
+// Stream is ports.ConfinedStream. The child waits while each handles a part, so that no more than a pipe's content is
+// held. It may use the processor for as long as it may run.
+func (r *Runner) Stream(
+	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in any,
+	each func(part json.RawMessage) error,
+) error {
+	limits := r.limits
+	limits.CPU = max(limits.CPU, int(math.Ceil(within.Seconds())))
+	text, err := r.request(jobRequest{Job: job, Limits: limits, Within: within, Stream: true}, in)
+	if err != nil {
+		return err
+	}
+	timed, release, err := r.hold(ctx, ws, within)
+	if err != nil {
+		return err
+	}
+	defer release()
+	defer r.refill()
+	for {
+		c, ahead, err := r.take()
+		if err != nil {
+			return err
+		}
+		err = c.stream(timed, text, limits, each)
+		if ahead && errors.Is(err, errGone) && timed.Err() == nil {
+			continue
+		}
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+}
+
+// stream sends the child its request, and each part of its answer to each. Then the child is gone.
+func (c *child) stream(
+	ctx context.Context, text []byte, limits Limits, each func(json.RawMessage) error,
+) error {
+	defer context.AfterFunc(ctx, c.kill)()
+	if _, err := c.in.Write(text); err != nil {
+		c.end()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return errGone
+	}
+	_ = c.in.Close()
+	begun, handled, err := parts(c.out, each)
+	if err != nil {
+		c.kill()
+	}
+	ended := c.wait()
+	switch {
+	case handled != nil:
+		return handled
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !begun:
+		return errGone
+	case errors.Is(err, ports.ErrJobTooLarge):
+		return err
+	case err != nil || ended != nil:
+		return exitError(c.cmd.ProcessState, limits)
+	}
+	return nil
+}
+
+// parts reads the parts of an answer. It returns whether the child has begun, the error of each, and the error of
+// reading.
+func parts(from io.Reader, each func(json.RawMessage) error) (begun bool, handled, err error) {
+	in := bufio.NewReaderSize(from, 64<<10)
+	if _, err := in.ReadByte(); err != nil { // ack
+		return false, nil, err
+	}
+	for {
+		var length [partLength]byte
+		if _, err := io.ReadFull(in, length[:]); errors.Is(err, io.EOF) {
+			return true, nil, nil
+		} else if err != nil {
+			return true, nil, err
+		}
+		n := binary.BigEndian.Uint32(length[:])
+		if n > maxPart {
+			return true, nil, ports.ErrJobTooLarge
+		}
+		part := make([]byte, n)
+		if _, err := io.ReadFull(in, part); err != nil {
+			return true, nil, err
+		}
+		if err := each(part); err != nil {
+			return true, err, err
+		}
+	}
+}
+
+// stream does a streamed job. Each part is written with its length before it.
+func stream(ctx context.Context, job Job, input json.RawMessage, out io.Writer) (err error) {
+	defer func() {
+		if recover() != nil { // the panic value may hold the tenant's data
+			err = errors.New("the job panicked")
+		}
+	}()
+	if job.Stream == nil {
+		return errors.New("the job cannot be streamed")
+	}
+	return job.Stream(ctx, input, func(part any) error {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return err
+		}
+		framed := make([]byte, 0, partLength+len(text))
+		framed = binary.BigEndian.AppendUint32(framed, uint32(min(len(text), math.MaxUint32))) //nolint:gosec // bounded
+		_, err = out.Write(append(framed, text...))
+		return err
+	})
+}

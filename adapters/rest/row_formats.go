@@ -1,0 +1,122 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
+)
+
+// errRowsCut ends a stream that has reached a limit of the org, so that no one takes it for all rows.
+var errRowsCut = errors.New("the limits of the organisation for rows are reached")
+
+// invalidMember is the member or column with the invalid values of a row. No field can have this key.
+const invalidMember = "$invalid"
+
+// rowFormat writes rows in a format.
+type rowFormat interface {
+	begin() error
+	row(row sources.Row) error
+	end() error
+}
+
+// rowFormats has the formats of streams by their media type. Each writes to a buffer, and reports invalid values if
+// that is asked for.
+var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, report bool) rowFormat{
+	"application/x-ndjson": func(to *bytes.Buffer, fields []column.Field, _ bool) rowFormat {
+		return &ndjson{to, fields}
+	},
+	"text/csv": func(to *bytes.Buffer, fields []column.Field, report bool) rowFormat {
+		return &csvRows{csv.NewWriter(to), fields, report}
+	},
+}
+
+// ndjson writes a JSON object a line.
+type ndjson struct {
+	to     *bytes.Buffer
+	fields []column.Field
+}
+
+func (*ndjson) begin() error { return nil }
+
+func (f *ndjson) row(row sources.Row) error {
+	if err := writeObject(f.to, f.fields, row.Values); err != nil {
+		return err
+	}
+	if len(row.Invalid) > 0 {
+		codes := map[string]string{}
+		for _, v := range row.Invalid {
+			codes[v.Field] = string(v.Code)
+		}
+		text, err := json.Marshal(codes)
+		if err != nil {
+			return err
+		}
+		f.to.Truncate(f.to.Len() - 1)
+		f.to.WriteString(`,"` + invalidMember + `":` + string(text) + `}`)
+	}
+	f.to.WriteByte('\n')
+	return nil
+}
+
+func (*ndjson) end() error { return nil }
+
+// csvRows writes a header and a record for each row (RFC 4180).
+type csvRows struct {
+	to     *csv.Writer
+	fields []column.Field
+	report bool
+}
+
+func (f *csvRows) begin() error {
+	f.to.UseCRLF = true
+	var names []string
+	for _, field := range f.fields {
+		names = append(names, field.Key)
+	}
+	if f.report {
+		names = append(names, invalidMember)
+	}
+	return f.write(names)
+}
+
+func (f *csvRows) row(row sources.Row) error {
+	record := make([]string, 0, len(f.fields)+1)
+	for _, v := range row.Values {
+		record = append(record, csvCell(v))
+	}
+	if f.report {
+		var codes []string
+		for _, v := range row.Invalid {
+			codes = append(codes, v.Field+":"+string(v.Code))
+		}
+		record = append(record, strings.Join(codes, " "))
+	}
+	return f.write(record)
+}
+
+func (f *csvRows) write(record []string) error {
+	if err := f.to.Write(record); err != nil {
+		return err
+	}
+	f.to.Flush()
+	return f.to.Error()
+}
+
+func (*csvRows) end() error { return nil }
+
+func csvCell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case json.RawMessage:
+		return string(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,243 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
+)
+
+const (
+	defaultRows = 100       // of a page
+	rowsWrite   = 64 << 10  // bytes that are written at a time
+	filterBegin = "filter[" // of the parameters filter[field]
+)
+
+// readRows is handle for the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
+func (a *API) readRows(op *openapi.Operation) http.Handler {
+	page := a.handle(op, query(a.listRows).perform)
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		if media := rowsFormat(hr.Header.Get("Accept")); media != "" {
+			a.streamRows(op, media, w, hr)
+			return
+		}
+		page.ServeHTTP(w, hr)
+	})
+}
+
+// rowsFormat returns the first format of a stream that an Accept header names before JSON; else "".
+func rowsFormat(accept string) string {
+	for part := range strings.SplitSeq(accept, ",") {
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil || params["q"] == "0" {
+			continue
+		}
+		if _, ok := rowFormats[media]; ok {
+			return media
+		}
+		if media == "application/json" {
+			return ""
+		}
+	}
+	return ""
+}
+
+func (r *request) rowsQuery() (q sources.RowsQuery, err error) {
+	page, err := r.page()
+	if err != nil {
+		return q, err
+	}
+	q = sources.RowsQuery{Limit: r.number("limit", 0), After: page.After, Raw: r.query.Get("raw") == "true",
+		OnInvalid: sources.OnInvalid(r.query.Get("on_invalid")), Filter: map[string]string{}}
+	if fields := r.query.Get("fields"); fields != "" {
+		q.Fields = strings.Split(fields, ",")
+	}
+	for name := range r.query {
+		if field, ok := strings.CutPrefix(name, filterBegin); ok {
+			q.Filter[strings.TrimSuffix(field, "]")] = r.query.Get(name)
+		}
+	}
+	return q, nil
+}
+
+// listRows returns a page of rows.
+func (a *API) listRows(r *request) (reply, error) {
+	q, err := r.rowsQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultRows
+	}
+	q.Pages = true
+	var fields []column.Field
+	var data bytes.Buffer
+	invalid := []openapi.SourceInvalidValue{}
+	end, err := r.Sources.ReadRows(r.Context(), r.by, sourceID(r), q, func(_ context.Context, f []column.Field) error {
+		fields = f
+		return nil
+	}, func(row sources.Row) error {
+		if data.Len() > 0 {
+			data.WriteByte(',')
+		}
+		for _, v := range row.Invalid {
+			invalid = append(invalid, openapi.SourceInvalidValue{Row: row.Number, Field: v.Field,
+				Code: openapi.SourceInvalidValueCode(v.Code)})
+		}
+		return writeObject(&data, fields, row.Values)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(end.Next)
+	if err != nil {
+		return reply{}, err
+	}
+	text, err := json.Marshal(struct {
+		Data       json.RawMessage              `json:"data"`
+		Invalid    []openapi.SourceInvalidValue `json:"invalid"`
+		HasMore    bool                         `json:"has_more"`
+		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
+	}{json.RawMessage("[" + data.String() + "]"), invalid, end.More, next})
+	return ok(encoded(text)), err
+}
+
+// writeObject writes a row as a JSON object, with its members in the order of the fields.
+func writeObject(to *bytes.Buffer, fields []column.Field, values []any) error {
+	to.WriteByte('{')
+	for i, f := range fields {
+		if i > 0 {
+			to.WriteByte(',')
+		}
+		to.WriteString(strconv.Quote(f.Key) + ":") // keys are lower snake_case
+		text, err := json.Marshal(values[i])
+		if err != nil {
+			return err
+		}
+		to.Write(text)
+	}
+	to.WriteByte('}')
+	return nil
+}
+
+// streamRows writes the rows as they are read. The usual timeout of a request does not apply, only the limits of the
+// org: a client that reads too slowly is disconnected. An error after the first byte closes the connection, so that the
+// client notices.
+func (a *API) streamRows(op *openapi.Operation, media string, w http.ResponseWriter, hr *http.Request) {
+	obs := observation(hr)
+	obs.route = op.Path
+	ctx, cancel := context.WithCancel(hr.Context())
+	defer cancel()
+	to := http.NewResponseController(w)
+	defer context.AfterFunc(a.streams, func() {
+		cancel()
+		_ = to.SetWriteDeadline(time.Now()) // ends a write that waits for the client
+	})()
+	hr = hr.WithContext(ctx)
+	r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header(), produces: media}
+	var q sources.RowsQuery
+	var err error
+	if r.by, r.person, err = a.authenticate(w, hr, obs, op, false); err == nil {
+		err = r.parse(w)
+	}
+	if err == nil {
+		q, err = r.rowsQuery()
+	}
+	if err != nil {
+		r.recordRefusal(err)
+		a.problem(w, hr, err)
+		return
+	}
+	s := &rowStream{w: w, to: to, media: media, head: hr.Method == http.MethodHead}
+	end, err := r.Sources.ReadRows(ctx, r.by, sourceID(r), q, func(reading context.Context, f []column.Field) error {
+		s.reading = reading
+		context.AfterFunc(reading, func() {
+			if s.isRevoked() {
+				_ = s.to.SetWriteDeadline(time.Now())
+			}
+		})
+		s.format = rowFormats[media](&s.out, f, q.OnInvalid == sources.ReportInvalid)
+		return s.format.begin()
+	}, s.row)
+	if err == nil && end.More && q.Limit == 0 {
+		err = errRowsCut
+	}
+	if err == nil {
+		if err = s.format.end(); err == nil {
+			err = s.flush()
+		}
+	}
+	switch {
+	case err != nil && !s.begun:
+		r.recordRefusal(err)
+		a.problem(w, hr, err)
+	case err != nil:
+		if ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "a stream of rows was not completed", "request_id", obs.id, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// rowStream is one stream of rows.
+type rowStream struct {
+	w      http.ResponseWriter
+	to     *http.ResponseController
+	media  string
+	head   bool
+	format rowFormat
+	out    bytes.Buffer
+	begun  bool // the status is sent
+
+	reading context.Context //nolint:containedctx // of the read; when it ends, so does a write that waits for the client
+}
+
+func (s *rowStream) row(row sources.Row) error {
+	if err := s.format.row(row); err != nil || s.out.Len() < rowsWrite {
+		return err
+	}
+	return s.flush()
+}
+
+// isRevoked reports whether the read was ended by something other than its own end or that of the request.
+func (s *rowStream) isRevoked() bool {
+	cause := context.Cause(s.reading)
+	return cause != nil && !errors.Is(cause, context.Canceled)
+}
+
+// flush sends what is collected.
+func (s *rowStream) flush() error {
+	if !s.begun {
+		s.begun = true
+		h := s.w.Header()
+		h.Set("Content-Type", s.media)
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // nginx would keep parts of it
+		s.w.WriteHeader(http.StatusOK)
+	}
+	if s.head {
+		s.out.Reset()
+		return nil
+	}
+	if err := s.to.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+		return err
+	}
+	if s.isRevoked() {
+		return context.Cause(s.reading)
+	}
+	if _, err := s.out.WriteTo(s.w); err != nil {
+		return err
+	}
+	return s.to.Flush()
+}

@@ -1,0 +1,99 @@
+package mysql
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Rows implements warehouse.RowSession. The server streams the rows of one statement in a transaction, which sees one
+// snapshot of tables of InnoDB.
+func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
+	all, err := s.readable(q.Table)
+	if err != nil {
+		return err
+	}
+	have := make([]connection.Column, len(all))
+	for i, c := range all {
+		have[i] = c.Column
+	}
+	columns := out.Begin(q, have)
+	if len(columns) == 0 {
+		return nil
+	}
+	find := func(name string) column {
+		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]
+	}
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = find(c.Name).cell(warehouse.MaxValue)
+	}
+	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name), []string(nil)
+	if q.Key != "" {
+		key, c := quote(q.Key), find(q.Key)
+		if q.After != nil {
+			sql, args = sql+` WHERE `+key+` > `+c.parameter()+` OR `+key+` IS NULL`, []string{*q.After}
+		}
+		sql += ` ORDER BY ` + key + ` IS NULL, ` + key
+	}
+	return s.each(sql+` LIMIT `+strconv.Itoa(q.Limit), args, len(columns), out.Add)
+}
+
+// parameter returns the expression of a value that is compared with a column. MySQL would compare a text with a number
+// as floating-point numbers, which are not exact beyond 2^53.
+func (c column) parameter() string {
+	switch c.Type {
+	case connection.Integer:
+		return `CAST(? AS DECIMAL(65, 0))`
+	case connection.Number:
+		if c.dataType == "decimal" {
+			return `CAST(? AS DECIMAL(65, 30))`
+		}
+	}
+	return `?`
+}
+
+// each runs one statement and gives its rows to do, as text.
+func (s *session) each(sql string, args []string, width int, do func([]*string) error) error {
+	values := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	var handled error
+	err := recoverPanics(func() error {
+		rows, err := s.conn.QueryContext(s.ctx, sql, values)
+		if err != nil {
+			return err
+		}
+		row := make([]driver.Value, len(rows.Columns()))
+		if len(row) != width {
+			return connection.NotThisDatabase
+		}
+		for {
+			err := rows.Next(row)
+			if errors.Is(err, io.EOF) {
+				return rows.Close()
+			}
+			if err != nil {
+				return err // to close rows would be to wait for the rest of them
+			}
+			texts := make([]*string, len(row))
+			for i, v := range row {
+				texts[i] = text(v)
+			}
+			if handled = do(texts); handled != nil {
+				return handled
+			}
+		}
+	})
+	if handled != nil {
+		return handled
+	}
+	return s.classify(err)
+}

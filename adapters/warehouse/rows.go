@@ -1,0 +1,109 @@
+package warehouse
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// RowSession is a Session that can stream the rows of a table.
+type RowSession interface {
+	// Rows gives the rows of a table to out. It holds few of them at a time.
+	Rows(q connection.RowsQuery, out *Batches) error
+}
+
+// Rows implements ports.Warehouse.
+func (w *Sessions) Rows(
+	ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error,
+) error {
+	return w.withSession(ctx, to, NewTrace(), func(s Session) error {
+		reader, ok := s.(RowSession)
+		if !ok {
+			return connection.RowsUnsupported
+		}
+		out := NewBatches(each)
+		if err := reader.Rows(q, out); err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+}
+
+// MaxValue is the most characters of a value of a row.
+const MaxValue = column.MaxValue
+
+// The size at which a batch is sent.
+const (
+	batchRows  = 500
+	batchBytes = 128 << 10
+)
+
+// Batches collects rows into batches.
+type Batches struct {
+	each  func(column.Batch) error
+	next  column.Batch
+	bytes int
+	sent  bool
+}
+
+// NewBatches returns a Batches that gives batches to each.
+func NewBatches(each func(column.Batch) error) *Batches { return &Batches{each: each} }
+
+// Begin checks which of a query's columns the table has, and returns those of the table in the query's order; none if
+// one is missing, which the first batch then tells.
+func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []connection.Column {
+	found := make([]connection.Column, 0, len(q.Columns))
+	for _, name := range q.Columns {
+		i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == name })
+		if i < 0 {
+			b.next.Missing = append(b.next.Missing, name)
+			continue
+		}
+		found = append(found, have[i])
+	}
+	if len(b.next.Missing) > 0 {
+		return nil
+	}
+	return found
+}
+
+// Add adds a row, whose values it keeps.
+func (b *Batches) Add(row []*string) error {
+	for i, v := range row {
+		if v != nil {
+			text := value(*v)
+			row[i] = &text
+			b.bytes += len(*v)
+		}
+	}
+	b.next.Rows = append(b.next.Rows, row)
+	if len(b.next.Rows) < batchRows && b.bytes < batchBytes {
+		return nil
+	}
+	return b.Flush()
+}
+
+// value returns a value as valid UTF-8 of at most MaxValue characters. Nothing else changes, since rows may be ordered
+// by it.
+func value(v string) string {
+	v = strings.ToValidUTF8(v, "\uFFFD")
+	if len(v) > MaxValue && utf8.RuneCountInString(v) > MaxValue {
+		v = string([]rune(v)[:MaxValue])
+	}
+	return v
+}
+
+// Flush sends what is collected. There is at least one batch, also if it has no rows.
+func (b *Batches) Flush() error {
+	if b.sent && len(b.next.Rows) == 0 {
+		return nil
+	}
+	batch := b.next
+	b.next, b.bytes, b.sent = column.Batch{}, 0, true
+	return b.each(batch)
+}

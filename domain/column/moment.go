@@ -1,0 +1,127 @@
+package column
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	numericDate = regexp.MustCompile(`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?:$|[T ,])`)
+	clock       = regexp.MustCompile(`^(?:T|,? +(?:at )?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?` +
+		`(?: ?([AaPp])\.?[Mm]\.?)?(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?$`)
+)
+
+// moment reads a date, with a time of day if there is one.
+func moment(text string, withTime bool, s Style) (any, Invalid) {
+	text = weekdayForm.ReplaceAllString(text, "")
+	day, rest := text, ""
+	for _, at := range clockAt.FindAllStringIndex(text, -1) {
+		if clock.MatchString(text[at[0]:]) {
+			day, rest = text[:at[0]], text[at[0]:]
+			break
+		}
+	}
+	date, reason := dateOf(day, s)
+	if reason != "" {
+		return nil, reason
+	}
+	if !withTime {
+		return date, ""
+	}
+	if rest == "" {
+		return date + "T00:00:00", ""
+	}
+	time, ok := timeOf(clock.FindStringSubmatch(rest))
+	if !ok {
+		return nil, WrongType
+	}
+	return date + "T" + time, ""
+}
+
+var clockAt = regexp.MustCompile(`T|,? +`)
+
+func dateOf(text string, s Style) (string, Invalid) {
+	found := ""
+	for i, o := range orders {
+		m := o.form.FindStringSubmatch(text)
+		if m == nil || !isDay(m[o.year], m[o.month], m[o.day]) {
+			continue
+		}
+		if order := []DateOrder{YearFirst, DayFirst, MonthFirst}; i < len(order) && i > 0 && s.Dates != "" &&
+			s.Dates != order[i] {
+			continue
+		}
+		date := written(m[o.year], m[o.month], m[o.day])
+		if found != "" && found != date {
+			return "", Ambiguous
+		}
+		found = date
+	}
+	if found == "" {
+		return "", WrongType
+	}
+	return found, ""
+}
+
+// written writes a date that exists. Years of two digits are those of spreadsheets: 30 to 99 are 1930 to 1999.
+func written(year, month, day string) string {
+	const century, split = 100, 30
+	y, _ := strconv.Atoi(year) // they are digits
+	if len(year) == 2 {
+		if y < split {
+			y += century
+		}
+		y += 1900
+	}
+	d, _ := strconv.Atoi(day)
+	m, err := strconv.Atoi(month)
+	if err != nil {
+		m = monthByName(month)
+	}
+	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+// timeOf writes the parts of a time of day as RFC 3339 does.
+func timeOf(m []string) (string, bool) {
+	const noon = 12
+	hour, _ := strconv.Atoi(m[1]) // they are digits
+	switch strings.ToLower(m[5]) {
+	case "p":
+		if hour < noon {
+			hour += noon
+		}
+	case "a":
+		if hour == noon {
+			hour = 0
+		}
+	}
+	if m[3] == "" {
+		m[3] = "00"
+	}
+	if hour > 23 || m[2] > "59" || m[3] > "59" {
+		return "", false
+	}
+	out := strconv.Itoa(hour)
+	if hour < 10 {
+		out = "0" + out
+	}
+	out += ":" + m[2] + ":" + m[3]
+	if fraction := strings.TrimRight(m[4], "0"); fraction != "" {
+		out += "." + fraction
+	}
+	const hours = len("+01")
+	switch zone := m[6]; {
+	case zone == "":
+	case zone == "Z", zone == "UTC", zone == "GMT", strings.Trim(zone, "+-:0") == "":
+		out += "Z"
+	case len(zone) == hours:
+		out += zone + ":00"
+	case !strings.Contains(zone, ":"):
+		out += zone[:hours] + ":" + zone[hours:]
+	default:
+		out += zone
+	}
+	return out, true
+}

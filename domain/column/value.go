@@ -1,0 +1,295 @@
+package column
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Invalid says why a text is no value of a field.
+type Invalid string
+
+// The reasons.
+const (
+	WrongType Invalid = "wrong_type"
+	Ambiguous Invalid = "ambiguous" // a date or number with several meanings, and nothing tells which
+	NotInEnum Invalid = "not_in_enum"
+	Missing   Invalid = "missing" // a required field is empty
+)
+
+// DateOrder is the order in which the parts of a date are written; empty if it is unknown.
+type DateOrder string
+
+// The orders.
+const (
+	YearFirst  DateOrder = "ymd"
+	DayFirst   DateOrder = "dmy"
+	MonthFirst DateOrder = "mdy"
+)
+
+// Style says how the dates and numbers of a column are written.
+type Style struct {
+	Dates   DateOrder
+	Decimal string // "." or ","; empty if it is unknown
+}
+
+// Warehouse is the style of databases.
+var Warehouse = Style{Decimal: "."} //nolint:gochecknoglobals // a constant
+
+// StyleOf returns the style that a column's first cells show: what all of them have in common.
+func StyleOf(cells []*string) Style {
+	var s Style
+	days, months := false, false
+	for _, c := range cells {
+		if c == nil {
+			continue
+		}
+		v := strings.TrimSpace(*c)
+		if m := numericDate.FindStringSubmatch(v); m != nil {
+			days = days || isDay(m[3], m[2], m[1]) && !isDay(m[3], m[1], m[2])
+			months = months || isDay(m[3], m[1], m[2]) && !isDay(m[3], m[2], m[1])
+			continue
+		}
+		bare, _, _ := amount(v)
+		if sign := decimalOf(bare); sign != "" {
+			if s.Decimal != "" && s.Decimal != sign {
+				s.Decimal = "?"
+			} else {
+				s.Decimal = sign
+			}
+		}
+	}
+	switch {
+	case days && !months:
+		s.Dates = DayFirst
+	case months && !days:
+		s.Dates = MonthFirst
+	}
+	if s.Decimal == "?" {
+		s.Decimal = ""
+	}
+	return s
+}
+
+// decimalOf returns the decimal sign of a number that can only have one; else "".
+func decimalOf(bare string) string {
+	point, comma := strings.LastIndex(bare, "."), strings.LastIndex(bare, ",")
+	at := max(point, comma)
+	if at < 0 || !plainForm.MatchString(bare) && !groupedForm.MatchString(bare) {
+		return ""
+	}
+	last, other := bare[at:at+1], ","
+	if last == "," {
+		other = "."
+	}
+	switch {
+	case point >= 0 && comma >= 0: // the other one separates thousands
+		return last
+	case strings.Count(bare, last) > 1: // it separates thousands
+		return other
+	case len(bare)-at-1 != 3 || strings.HasPrefix(strings.TrimLeft(bare, "+-"), "0"+last) ||
+		at > 3 && !strings.ContainsAny(bare[:1], "+-"):
+		return last
+	}
+	return ""
+}
+
+// Value returns a text as a value of a field: nil if it is empty, else a string, a bool, a json.Number, or a
+// json.RawMessage. Dates are texts as RFC 3339 writes them; a time has no offset if the text has none. The value of an
+// Enum is the one of the field that equals the text, whatever its case. A text that is none has a reason.
+func (f Field) Value(cell *string, s Style) (value any, reason Invalid) {
+	if cell == nil || *cell == "" {
+		return nil, ""
+	}
+	text := *cell
+	if f.Type == String || f.Type == Text {
+		return text, ""
+	}
+	text = strings.TrimSpace(text)
+	if f.Type != Enum && placeholders[strings.ToLower(text)] {
+		return nil, ""
+	}
+	switch f.Type {
+	case Integer, Number:
+		return numeric(text, f.Type == Integer, s)
+	case Boolean:
+		return boolean(text)
+	case Date, DateTime:
+		return moment(text, f.Type == DateTime, s)
+	case Email:
+		if text = strings.TrimPrefix(text, "mailto:"); isEmail(text) {
+			return text, ""
+		}
+	case URL:
+		if isURL(text) {
+			return text, ""
+		}
+	case JSON:
+		if json.Valid([]byte(text)) {
+			return json.RawMessage(text), ""
+		}
+	case Enum:
+		return f.member(text)
+	}
+	return nil, WrongType
+}
+
+func (f Field) member(text string) (any, Invalid) {
+	if slices.Contains(f.Enum, text) {
+		return text, ""
+	}
+	found := ""
+	for _, v := range f.Enum {
+		if strings.EqualFold(v, text) {
+			if found != "" {
+				return nil, Ambiguous
+			}
+			found = v
+		}
+	}
+	if found == "" {
+		return nil, NotInEnum
+	}
+	return found, ""
+}
+
+// trues are the words of booleans that mean true, and what databases write for it.
+var trues = setOf("true", "yes", "y", "wahr", "ja", "vrai", "oui", "verdadero", "sí", "si", "vero", "sim", "waar",
+	"on", "☑", "✓", "1", "t")
+
+func boolean(text string) (any, Invalid) {
+	lower := strings.ToLower(text)
+	switch {
+	case trues[lower]:
+		return true, ""
+	case booleans[lower], lower == "0", lower == "f":
+		return false, ""
+	}
+	return nil, WrongType
+}
+
+// amount strips a text to the sign, digits and separators of its number, and says whether it is a percentage. ok is
+// false for a code, such as 007.
+func amount(v string) (bare string, percent, ok bool) {
+	negative := false
+	if strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")") {
+		v, negative = v[1:len(v)-1], true
+	}
+	for _, minus := range []string{"-", "−"} {
+		if rest, found := strings.CutPrefix(v, minus); found {
+			v, negative = rest, !negative
+			break
+		}
+	}
+	percent = strings.HasSuffix(v, "%")
+	if m := moneyForm.FindStringSubmatch(v); m != nil {
+		v = m[1]
+	}
+	if phoneForm.MatchString(v) || strings.HasPrefix(v, "-") {
+		return "", false, false
+	}
+	if negative {
+		v = "-" + strings.TrimPrefix(v, "+")
+	}
+	return v, percent, true
+}
+
+const maxDigits = 400 // of a number
+
+// numeric reads a number as JSON writes it.
+func numeric(text string, whole bool, s Style) (any, Invalid) {
+	bare, percent, ok := amount(text)
+	if !ok || len(bare) > maxDigits || codeForm.MatchString(bare) && !isLong(bare) {
+		return nil, WrongType
+	}
+	plain, reason := decimalForm(bare, s)
+	if reason != "" {
+		return nil, reason
+	}
+	if percent {
+		plain += "e-2"
+	}
+	f, err := strconv.ParseFloat(plain, 64)
+	if err != nil {
+		return nil, WrongType
+	}
+	if percent {
+		plain = strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	if !whole {
+		return json.Number(plain), ""
+	}
+	if before, fraction, found := strings.Cut(plain, "."); found && strings.Trim(fraction, "0") == "" {
+		plain = before // 5.00 is whole
+	}
+	n, err := strconv.ParseInt(plain, 10, 64)
+	if err != nil {
+		return nil, WrongType
+	}
+	return json.Number(strconv.FormatInt(n, 10)), ""
+}
+
+// isLong reports whether digits are no code for their length only: a database has numbers of more than 18 digits.
+func isLong(bare string) bool { return strings.TrimLeft(bare, "+-")[0] != '0' }
+
+// Stored returns a number as programs store it, with a point, so that Value cannot take it for a thousand.
+func Stored(number string) string {
+	if strings.Contains(number, ".") && plainForm.MatchString(number) && !strings.ContainsAny(number, "eE") {
+		return number + noExponent
+	}
+	return number
+}
+
+// noExponent is the exponent of a number that Stored marks.
+const noExponent = "e0"
+
+// decimalForm writes a number with a point and without groups, as JSON requires.
+func decimalForm(bare string, s Style) (string, Invalid) {
+	isGrouped := groupedForm.MatchString(bare)
+	if !isGrouped && !plainForm.MatchString(bare) {
+		return "", WrongType
+	}
+	decimal := decimalOf(bare)
+	point, comma := strings.Count(bare, "."), strings.Count(bare, ",")
+	switch {
+	case decimal != "" && s.Decimal != "" && decimal != s.Decimal:
+		return "", WrongType // the others in its column are written in another way
+	case decimal == "":
+		decimal = s.Decimal
+	}
+	if decimal == "" && isGrouped && point+comma == 1 {
+		if point == 1 {
+			return "", Ambiguous // 1.234 is a thousand or a fraction
+		}
+		decimal = "." // 1,234 is a thousand
+	}
+	mantissa := strings.TrimPrefix(bare, "+")
+	for _, group := range []string{" ", "'", "’", "\u00a0", "\u202f"} {
+		mantissa = strings.ReplaceAll(mantissa, group, "")
+	}
+	if decimal == "," {
+		mantissa = strings.ReplaceAll(strings.ReplaceAll(mantissa, ".", ""), ",", ".")
+	} else {
+		mantissa = strings.ReplaceAll(mantissa, ",", "")
+	}
+	sign := ""
+	if rest, found := strings.CutPrefix(mantissa, "-"); found {
+		sign, mantissa = "-", rest
+	}
+	digits, exponent := mantissa, ""
+	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {
+		digits, exponent = mantissa[:at], mantissa[at:]
+	}
+	before, fraction, _ := strings.Cut(digits, ".")
+	if before = strings.TrimLeft(before, "0"); before == "" {
+		before = "0"
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	if exponent == noExponent {
+		exponent = ""
+	}
+	return sign + before + fraction + exponent, ""
+}

@@ -1,0 +1,105 @@
+package column_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/column"
+)
+
+func TestValuesAreReadAsTheirFieldOrNotAtAll(t *testing.T) {
+	for _, tt := range []struct {
+		field  column.Type
+		style  column.Style
+		text   string
+		want   any
+		reason column.Invalid
+	}{
+		{column.Integer, column.Style{}, "42", "42", ""},
+		{column.Integer, column.Style{}, "5.00", "5", ""},
+		{column.Integer, column.Style{}, "1,234", "1234", ""},
+		{column.Integer, column.Style{}, "007", nil, column.WrongType},
+		{column.Integer, column.Style{}, "5.5", nil, column.WrongType},
+		{column.Integer, column.Warehouse, "9223372036854775807", "9223372036854775807", ""},
+		{column.Integer, column.Warehouse, "9223372036854775808", nil, column.WrongType},
+		{column.Number, column.Style{}, "1.234", nil, column.Ambiguous},
+		{column.Number, column.Style{Decimal: "."}, "1.234", "1.234", ""},
+		{column.Number, column.Style{Decimal: ","}, "1.234", "1234", ""},
+		{column.Number, column.Style{}, column.Stored("1.234"), "1.234", ""},
+		{column.Number, column.Style{}, "1.234,50 €", "1234.50", ""},
+		{column.Number, column.Style{Decimal: "."}, "1.234,50", nil, column.WrongType},
+		{column.Number, column.Style{}, "(12.50)", "-12.50", ""},
+		{column.Number, column.Style{}, "12.5%", "0.125", ""},
+		{column.Number, column.Style{}, ".5", "0.5", ""},
+		{column.Number, column.Style{}, "1e3", "1e3", ""},
+		{column.Number, column.Style{}, "1e400", nil, column.WrongType},
+		{column.Number, column.Style{}, "NaN", nil, ""},
+		{column.Number, column.Style{}, "+47 22 33 44 55", nil, column.WrongType},
+		{column.Number, column.Style{}, "--5", nil, column.WrongType},
+		{column.Number, column.Style{}, "-", nil, ""},
+		{column.Boolean, column.Style{}, "Yes", true, ""},
+		{column.Boolean, column.Style{}, "0", false, ""},
+		{column.Boolean, column.Style{}, "maybe", nil, column.WrongType},
+		{column.Date, column.Style{}, "2026-03-14", "2026-03-14", ""},
+		{column.Date, column.Style{}, "14/03/2026", "2026-03-14", ""},
+		{column.Date, column.Style{}, "03/04/2026", nil, column.Ambiguous},
+		{column.Date, column.Style{Dates: column.DayFirst}, "03/04/2026", "2026-04-03", ""},
+		{column.Date, column.Style{Dates: column.MonthFirst}, "03/04/2026", "2026-03-04", ""},
+		{column.Date, column.Style{Dates: column.MonthFirst}, "14/03/2026", nil, column.WrongType},
+		{column.Date, column.Style{}, "04/04/2026", "2026-04-04", ""},
+		{column.Date, column.Style{}, "14. March 99", "1999-03-14", ""},
+		{column.Date, column.Style{}, "2026-02-30", nil, column.WrongType},
+		{column.Date, column.Style{}, "2026-03-14 15:09:26", "2026-03-14", ""},
+		{column.DateTime, column.Warehouse, "2026-03-14 15:09:26.5+00", "2026-03-14T15:09:26.5Z", ""},
+		{column.DateTime, column.Warehouse, "2026-03-14 15:09:26+0530", "2026-03-14T15:09:26+05:30", ""},
+		{column.DateTime, column.Warehouse, "2026-03-14T15:09", "2026-03-14T15:09:00", ""},
+		{column.DateTime, column.Style{}, "14/03/2026, 3:09 pm", "2026-03-14T15:09:00", ""},
+		{column.DateTime, column.Style{}, "Mar 14, 2026 at 12:00 AM", "2026-03-14T00:00:00", ""},
+		{column.DateTime, column.Style{}, "2026-03-14", "2026-03-14T00:00:00", ""},
+		{column.DateTime, column.Style{}, "2026-03-14 25:00", nil, column.WrongType},
+		{column.Email, column.Style{}, " ada@example.com ", "ada@example.com", ""},
+		{column.Email, column.Style{}, "ada", nil, column.WrongType},
+		{column.URL, column.Style{}, "https://example.com/a", "https://example.com/a", ""},
+		{column.JSON, column.Style{}, `{"a":1}`, `{"a":1}`, ""},
+		{column.JSON, column.Style{}, `{"a":`, nil, column.WrongType},
+		{column.Enum, column.Style{}, "OPEN", "open", ""},
+		{column.Enum, column.Style{}, "lost", nil, column.NotInEnum},
+		{column.String, column.Style{}, "02139", "02139", ""},
+		{column.String, column.Style{}, "n/a", "n/a", ""},
+	} {
+		f := column.Field{Type: tt.field, Enum: []string{"open", "closed"}}
+		got, reason := f.Value(&tt.text, tt.style)
+		if raw, ok := got.(interface{ MarshalJSON() ([]byte, error) }); ok {
+			text, _ := raw.MarshalJSON()
+			got = string(text)
+		}
+		if reason != tt.reason || fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s %q in %+v = %v, %q; want %v, %q", tt.field, tt.text, tt.style, got, reason, tt.want, tt.reason)
+		}
+		if got, reason := f.Value(nil, tt.style); got != nil || reason != "" {
+			t.Errorf("nothing is %v, %q", got, reason)
+		}
+	}
+}
+
+func TestTheStyleOfAColumnIsWhatItsFirstValuesHaveInCommon(t *testing.T) {
+	for _, tt := range []struct {
+		cells string
+		want  column.Style
+	}{
+		{"1.234|1,5|7", column.Style{Decimal: ","}},
+		{"1,234.5|1.234", column.Style{Decimal: "."}},
+		{"1.5|1,5", column.Style{}},
+		{"1.234|2.345", column.Style{}},
+		{"1.234.567", column.Style{Decimal: ","}},
+		{"03/04/2026|25/12/2025", column.Style{Dates: column.DayFirst}},
+		{"03/04/2026|12/25/2025", column.Style{Dates: column.MonthFirst}},
+		{"25/12/2025|12/25/2025", column.Style{}},
+		{"03/04/2026", column.Style{}},
+		{"Ann|", column.Style{}},
+	} {
+		if got := column.StyleOf(table(tt.cells)[0]); got != tt.want {
+			t.Errorf("%q: %+v, want %+v", tt.cells, got, tt.want)
+		}
+	}
+}
