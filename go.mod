@@ -2,6 +2,8 @@ module github.com/atrium-hq/atrium
 
 go 1.26.0
 
+ignore ./web/node_modules
+
 replace github.com/atrium-hq/atrium/clients/go => ./clients/go
 
 exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50

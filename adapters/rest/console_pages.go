@@ -37,11 +37,18 @@ func (a *API) registerConsole() error {
 			return openAsset(consoleFiles, "console/"+name, "no-cache")
 		})
 	}
-	for _, path := range []string{"/console", "/console/"} {
-		register(a.router, http.MethodGet, path, withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, signInAddress(observation(r).org), http.StatusSeeOther)
+	for path, to := range map[string]string{"/": "./console/", "/console": "./console/"} { // a proxy may add a path before
+		register(a.router, http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusSeeOther)
 		}))
 	}
+	a.router.PathPrefix("/console/").Methods(http.MethodGet, http.MethodHead).Handler(
+		withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
+			if a.mayDownload(w, r, 0) {
+				a.Console.ServeHTTP(w, r)
+			}
+		}))
 	return nil
 }
 

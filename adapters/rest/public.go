@@ -17,10 +17,6 @@ type publicOperation struct {
 }
 
 func (a *API) publicOperations() ([]publicOperation, error) {
-	// For people who open the bare address in a browser. It is not part of the contract.
-	register(a.router, http.MethodGet, "/", withRoute("/", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/api/docs", http.StatusSeeOther)
-	}))
 	a.registerSandboxPages()
 	if err := a.registerConsole(); err != nil {
 		return nil, err

@@ -159,7 +159,7 @@ func TestPreviewOfASheet(t *testing.T) {
 	for query, code := range map[string]string{
 		"":                          "invalid_parameter",
 		"?url=x&source_id=y":        "invalid_parameter",
-		"?url=x&header_row=0":       "invalid_parameter",
+		"?url=x&header_row=-1":      "invalid_parameter",
 		"?url=x&sample_rows=1":      "invalid_parameter",
 		"?url=x&sample_rows=21":     "invalid_parameter",
 		"?url=x&type=animals":       "unknown_source_type",

@@ -1,21 +1,24 @@
 package main
 
 import (
+	"io/fs"
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/adapters/console"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/web"
 )
 
 func newDeps(
 	c *node.Core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier,
-	openID ports.OpenIDClient, metrics prometheus.Registerer, log *slog.Logger,
+	openID ports.OpenIDClient, pages *console.Handler, metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
 		Contract:    contract,
@@ -29,10 +32,19 @@ func newDeps(
 		SignIns:     c.Keyring.For(seal.SignIns),
 		Digester:    c.External.Envelope,
 		Changes:     c.DB,
+		Console:     pages,
 		Ready:       c.DB.Ready,
 		Metrics:     metrics,
 		Log:         log,
 	}
+}
+
+func newConsole() (*console.Handler, error) {
+	dist, err := fs.Sub(web.Dist, "dist")
+	if err != nil {
+		return nil, err
+	}
+	return console.New(dist)
 }
 
 func serverConfig(c configs.Config) rest.Config { return c.Server }

@@ -88,7 +88,11 @@ func buildAPI(c *node.Core, metrics prometheus.Registerer, log *slog.Logger) (*r
 	idempotency := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)
 	client := oidc.NewClient(verifier)
-	deps := newDeps(c, contract, idempotency, verifier, client, metrics, log)
+	handler, err := newConsole()
+	if err != nil {
+		return nil, err
+	}
+	deps := newDeps(c, contract, idempotency, verifier, client, handler, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

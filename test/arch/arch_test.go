@@ -58,7 +58,7 @@ var allSources = sync.OnceValues(func() ([]source, error) {
 		if d.IsDir() {
 			switch base := d.Name(); {
 			case rel == ".":
-			case strings.HasPrefix(base, "."), base == "testdata", rel == "tools", rel == "bin":
+			case strings.HasPrefix(base, "."), base == "testdata", base == "node_modules", rel == "tools", rel == "bin":
 				return fs.SkipDir // not this module, or not code
 			}
 			return nil

@@ -17,7 +17,7 @@ var may = map[string][]string{
 	"application": {"domain", "ports"},
 	"adapters":    {"domain", "ports"},
 	"configs":     {"domain", "adapters"},
-	"cmd":         {"domain", "ports", "application", "adapters", "configs", "cmd", "clients"},
+	"cmd":         {"domain", "ports", "application", "adapters", "configs", "cmd", "clients", "web"},
 }
 
 // inbound lists the adapters that call the application. It calls the others.

@@ -31,7 +31,7 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		name, _ := filepath.Rel(root, path)
 		name = filepath.ToSlash(name)
 		if entry.IsDir() {
-			if base := entry.Name(); path != root && (base[0] == '.' || base == "testdata" || base == "mocks" ||
+			if base := entry.Name(); path != root && (base[0] == '.' || base == "testdata" || base == "mocks" || base == "node_modules" ||
 				base == "released") {
 				return filepath.SkipDir
 			}

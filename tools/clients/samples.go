@@ -9,6 +9,7 @@ import (
 
 // sample is a call of an operation as people would write it with curl and in each language. The reference shows it.
 type sample struct {
+	Call       string `json:"call"` // x-sdk
 	Curl       string `json:"curl"`
 	TypeScript string `json:"typescript"`
 	Go         string `json:"go"`
@@ -29,7 +30,7 @@ func samples(d *document) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the sample of %s in Go: %w", c.name, err)
 		}
-		all[c.id] = sample{Curl: curlSample(c), TypeScript: tsSample(c), Go: golang, Python: pySample(c)}
+		all[c.id] = sample{Call: c.name, Curl: curlSample(c), TypeScript: tsSample(c), Go: golang, Python: pySample(c)}
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

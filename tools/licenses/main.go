@@ -218,5 +218,10 @@ func writeTexts(w io.Writer, all []module) error {
 	for _, text := range order {
 		fmt.Fprintf(w, "%s\n\n%s\n\n%s\n\n", strings.Join(of[text], "\n"), text, strings.Repeat("-", 80))
 	}
-	return nil
+	console, err := os.ReadFile("web/dist/licenses.txt")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(console)
+	return err
 }

@@ -2,7 +2,7 @@
 'use strict'
 const $ = (id) => document.getElementById(id)
 const page = document.body.dataset.page
-const PROOF = 'atrium_proof', INVITATION = 'atrium_invitation'
+const PROOF = 'atrium_proof', INVITATION = 'atrium_invitation', RETURN = 'atrium_return'
 
 // What the sign-in at a provider can end with. Any other code has only its page.
 const FAILURES = {
@@ -78,11 +78,24 @@ async function open(token) {
       return
     }
   }
-  if (page === 'sign-in' && sessionStorage.getItem(INVITATION)) {
-    location.assign('join')
+  if (page === 'join') {
+    await start()
     return
   }
-  await start()
+  location.assign(sessionStorage.getItem(INVITATION) ? 'join' : consoleAddress())
+}
+
+// consoleAddress returns the address of the screen that led here, or of the console.
+function consoleAddress() {
+  const home = new URL('./', location.href)
+  let back
+  try {
+    back = new URL(sessionStorage.getItem(RETURN) || home)
+  } catch {
+    return home
+  }
+  sessionStorage.removeItem(RETURN)
+  return back.origin === home.origin && back.pathname.startsWith(home.pathname) && back.pathname !== location.pathname ? back : home
 }
 
 // me returns the signed-in person, or null.
@@ -119,8 +132,10 @@ async function offer() {
 function signedIn(who) {
   $('who').textContent = who.user.name || who.user.email || who.user.id
   $('workspaces').replaceChildren(...(who.workspaces || []).map((workspace) => {
-    const item = document.createElement('li')
-    item.textContent = workspace.name
+    const item = document.createElement('li'), link = document.createElement('a')
+    link.href = 'w/' + encodeURIComponent(workspace.slug) + '/prompts'
+    link.textContent = workspace.name
+    item.append(link)
     return item
   }))
 }

@@ -25,7 +25,7 @@ var text []byte
 var samples []byte
 
 // Samples returns sample calls of each operation that clients have: a JSON object of operation ids, whose values have
-// the members curl, typescript, go and python. Callers do not change it.
+// the members call (x-sdk), curl, typescript, go and python. Callers do not change it.
 func Samples() []byte { return samples }
 
 // defaultMaxBody is the limit of a body in bytes where x-max-bytes sets no other.

@@ -1,0 +1,152 @@
+// Package console serves the console: an application in the browser that calls the API as any other client does.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Prefix is the path that everything of the console is below.
+const Prefix = "/console/"
+
+// Handler serves the files of a built console, and its page at every other path below Prefix: which screen that is, the
+// page finds out itself. Assets have the hash of all files in their path, so that browsers keep them for a year, and a
+// page never gets those of another version.
+type Handler struct {
+	files map[string]*file
+	page  string // index.html
+	build string
+}
+
+type file struct {
+	plain       []byte
+	contentType string
+	zip         func() []byte // made once, when the first browser asks; nil if it would not be shorter
+}
+
+// New returns the handler of a built console: index.html, and assets.
+func New(dist fs.FS) (*Handler, error) {
+	h := &Handler{files: map[string]*file{}}
+	err := fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		plain, err := fs.ReadFile(dist, name)
+		if err != nil {
+			return err
+		}
+		h.files[name] = &file{plain, mime.TypeByExtension(path.Ext(name)), sync.OnceValue(func() []byte {
+			return zipped(plain)
+		})}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	index := h.files["index.html"]
+	if index == nil {
+		return nil, fmt.Errorf("console: there is no index.html")
+	}
+	delete(h.files, "index.html")
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(h.files)) {
+		fmt.Fprintf(all, "%s %d\n", name, len(h.files[name].plain))
+		_, _ = all.Write(h.files[name].plain) // a hash takes everything
+	}
+	h.build = hex.EncodeToString(all.Sum(nil)[:6])
+	h.page = strings.ReplaceAll(string(index.plain), `"./assets/`, `"./assets/`+h.build+`/`)
+	return h, nil
+}
+
+func zipped(plain []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(plain)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil || out.Len() >= len(plain) {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// ServeHTTP implements http.Handler.
+func (c *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	name := strings.TrimPrefix(r.URL.Path, Prefix)
+	asset, isAsset := strings.CutPrefix(name, "assets/")
+	if isAsset {
+		build, rest, _ := strings.Cut(asset, "/")
+		f := c.files["assets/"+rest]
+		if build != c.build || f == nil { // of another version: the page loads itself again
+			http.NotFound(w, r)
+			return
+		}
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		serve(w, r, f)
+		return
+	}
+	if f := c.files[name]; f != nil {
+		h.Set("Cache-Control", "public, max-age=3600")
+		serve(w, r, f)
+		return
+	}
+	c.servePage(w, r)
+}
+
+// servePage serves the page. Its base is relative, so that it works below any path of a proxy.
+func (c *Handler) servePage(w http.ResponseWriter, r *http.Request) {
+	nonce := rand.Text()
+	up := strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, Prefix), "/"))
+	if up == "" {
+		up = "./"
+	}
+	page := strings.NewReplacer("__NONCE__", nonce, `<base href="/console/"`, `<base href="`+up+`"`).Replace(c.page)
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy(nonce))
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(page)))
+	_, _ = w.Write([]byte(page)) // it fails if the client is gone
+}
+
+// policy lets the page run its own scripts only, and no text become one. The nonce is for the styles of its editor.
+func policy(nonce string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; " +
+		"font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+func serve(w http.ResponseWriter, r *http.Request, f *file) {
+	h, body := w.Header(), f.plain
+	h.Set("Content-Type", f.contentType)
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if packed := f.zip(); packed != nil {
+			h.Set("Content-Encoding", "gzip")
+			body = packed
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // it fails if the client is gone
+}

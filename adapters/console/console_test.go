@@ -1,0 +1,126 @@
+package console_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/atrium-hq/atrium/adapters/console"
+	"github.com/atrium-hq/atrium/web"
+)
+
+func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest("GET", path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func built(t *testing.T, script string) http.Handler {
+	t.Helper()
+	h, err := console.New(fstest.MapFS{
+		"index.html":      {Data: []byte(`<base href="/console/" /><meta content="__NONCE__"><script src="./assets/index.js">`)},
+		"assets/index.js": {Data: []byte(script)}, "favicon.svg": {Data: []byte("<svg/>")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestEveryScreenIsThePage(t *testing.T) {
+	h := built(t, "1")
+	nonces := map[string]bool{}
+	for at, base := range map[string]string{"": "./", "w/default/prompts": "../../", "w/default/prompts/ptpl_1": "../../../",
+		"nothing": "./"} {
+		w := get(t, h, console.Prefix+at)
+		policy := w.Header().Get("Content-Security-Policy")
+		nonce := regexp.MustCompile(`'nonce-(\w+)'`).FindStringSubmatch(policy)
+		if w.Code != 200 || w.Header().Get("Cache-Control") != "no-store" || nonce == nil || nonces[nonce[1]] ||
+			!strings.Contains(w.Body.String(), `content="`+nonce[1]+`"`) ||
+			!strings.Contains(w.Body.String(), `<base href="`+base+`"`) ||
+			!strings.Contains(policy, "require-trusted-types-for 'script'; trusted-types 'none'") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("%s: %d %v %s", at, w.Code, w.Header(), w.Body)
+		}
+		nonces[nonce[1]] = true
+	}
+}
+
+func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
+	script := strings.Repeat("console.log(1);", 100)
+	h, next := built(t, script), built(t, script+"2")
+	at := regexp.MustCompile(`\./(assets/\w+/index\.js)`).FindStringSubmatch(get(t, h, "/console/").Body.String())
+	if at == nil {
+		t.Fatal("the page has no hash in the path of its script")
+	}
+	w := get(t, h, "/console/"+at[1], "Accept-Encoding", "br, gzip")
+	if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") ||
+		w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() >= len(script) {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	if w := get(t, h, "/console/"+at[1]); w.Body.String() != script {
+		t.Errorf("without compression: %d %v", w.Code, w.Header())
+	}
+	for name, gone := range map[string]*httptest.ResponseRecorder{
+		"another version": get(t, next, "/console/"+at[1]), "no version": get(t, h, "/console/assets/index.js"),
+		"no such file": get(t, h, strings.Replace("/console/"+at[1], "index", "other", 1)),
+	} {
+		if gone.Code != 404 {
+			t.Errorf("%s: %d", name, gone.Code)
+		}
+	}
+}
+
+func TestTheConsoleLoadsQuickly(t *testing.T) {
+	dist, err := fs.Sub(web.Dist, "dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := fs.ReadFile(dist, "index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := 0
+	err = fs.WalkDir(dist, "assets", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dist, name)
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		if bytes.Contains(page, []byte(path.Base(name))) {
+			first += packed.Len()
+		} else if packed.Len() > 120<<10 {
+			t.Errorf("%s has %d bytes compressed", name, packed.Len())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the first load has %d bytes, compressed", first)
+	if first == 0 || first > 200<<10 {
+		t.Errorf("the first load has %d bytes, compressed", first)
+	}
+}

@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe is axe-core, which finds what people with disabilities cannot use. See testdata/axe/README.md.
+func axe(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// screen is one of the console, with a text that it shows when it has loaded.
+type screen struct{ path, shows string }
+
+var screens = []screen{
+	{"prompts", "support/answer-ticket"}, {"chats", "Your role"}, {"sources", "Customers of the demo shop"},
+	{"sources/new", "Look at the sheet"}, {"connections", "Demo shop"}, {"connections/new/postgres", "step by step"},
+	{"presence", "Say that you are here"}, {"billing", "Plans"}, {"settings/members", "Invite"},
+	{"settings/keys", "New API key"}, {"settings/sessions", "this one"}, {"settings/audit", "Details"},
+}
+
+// walkthrough signs in and goes through every screen. It expects no error in the browser's log, which has violations of
+// the policy, and nothing that axe finds.
+func walkthrough(t *testing.T, ctx context.Context, s *server, look func(screen)) {
+	t.Helper()
+	source := axe(t)
+	for _, at := range screens {
+		t.Run(at.path, func(t *testing.T) {
+			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
+			reads(ctx, t, at.shows)
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](source))
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(document, {resultTypes: ['violations']}).then((r) => {
+				window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | ')
+			}), undefined`))
+			drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
+			found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`))
+			if found != "done: " {
+				t.Errorf("axe finds: %s", found)
+			}
+			look(at)
+		})
+	}
+}
+
+// types puts a text into a field, as a person does.
+func types(ctx context.Context, t *testing.T, selector, text string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+		const field = document.querySelector(%q)
+		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, %q)
+		field.dispatchEvent(new Event('input', {bubbles: true}))
+	})()`, selector, text)))
+}
+
+// presses clicks the button that has a text.
+func presses(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(
+		`[...document.querySelectorAll('button')].some((b) => b.innerText.trim() === %q && !b.disabled)`, text)))
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled).click()`, text)))
+}
+
+func TestTheConsole(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, sqlite, asText)
+	d.flags = []string{"--demo"}
+	s := d.start(t)
+	link := s.stdout.await(t, s, regexp.MustCompile(`/console/sign-in#token=(atl_\w+)\n`))[1]
+	owner := &client{server: s, token: s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]}
+	chromium := browser(t)
+	ctx, console := tab(t, chromium, s.url+"/console/sign-in#token="+link)
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "support/answer-ticket")
+	walkthrough(t, ctx, s, func(at screen) { keep(ctx, t, "console-"+strings.ReplaceAll(at.path, "/", "-")) })
+
+	t.Run("a prompt is edited, compared and activated", func(t *testing.T) {
+		template := owner.create(t, templates, object{"name": "console/greeting", "visibility": "workspace"}).at("id")
+		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hello {{customer}}"})
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+		reads(ctx, t, "Preview of v1")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('.cm-content').focus()`))
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, 'Good day! ')`))
+		reads(ctx, t, "Not saved yet.")
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
+		reads(ctx, t, "support/answer-ticket")
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+		reads(ctx, t, "Not saved yet.") // drafts survive
+		presses(ctx, t, "Save as a new version")
+		reads(ctx, t, "Preview of v2")
+		keep(ctx, t, "console-prompt")
+		presses(ctx, t, "Activate…")
+		reads(ctx, t, "Activate v2")
+		keep(ctx, t, "console-activate")
+		types(ctx, t, `[name=reason]`, "Friendlier")
+		presses(ctx, t, "Activate")
+		reads(ctx, t, "active: v2")
+		owner.get(t, templates+"/"+template+"/versions/active").has(t, map[string]string{"number": "2",
+			"text": "Good day! Hello {{customer}}"})
+		owner.get(t, templates+"/"+template+"/activations").has(t, map[string]string{"data.0.reason": "Friendlier"})
+	})
+	t.Run("columns are mapped by clicking a field and a column", func(t *testing.T) {
+		var sheet string
+		for i, name := range owner.get(t, sources).each(t, "name") {
+			if name == "Sign-ups" {
+				sheet = owner.get(t, sources).at(fmt.Sprintf("data.%d.id", i))
+			}
+		}
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/sources/"+sheet))
+		reads(ctx, t, "2. Click its column")
+		keep(ctx, t, "console-mapping-before")
+		clicks(ctx, t, `[data-field="email"]`)
+		clicks(ctx, t, `[data-column="E-mail Address"]`)
+		reads(ctx, t, "3. What applications will read")
+		keep(ctx, t, "console-mapping")
+		presses(ctx, t, "Save")
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main header').innerText.includes('active')`))
+		owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.field": "email",
+			"mapping.0.column": "E-mail Address"})
+	})
+	t.Run("the list of commands leads anywhere", func(t *testing.T) {
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+			`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))`))
+		reads(ctx, t, "Audit trail")
+		keep(ctx, t, "console-commands")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+			`[...document.querySelectorAll('[role=option]')].find((o) => o.innerText === 'Audit trail').click()`))
+		reads(ctx, t, "source.mapped")
+	})
+	t.Run("each page shows the calls that it made", func(t *testing.T) {
+		presses(ctx, t, "API")
+		reads(ctx, t, `curl "$ATRIUM_URL/api/events"`)
+		keep(ctx, t, "console-api")
+	})
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
+	for m, err := range console {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Text == "that was all" {
+			break
+		}
+		t.Errorf("the browser says %s", m)
+	}
+	t.Run("who may only view is offered nothing else", func(t *testing.T) {
+		viewer := s.user(t, "viewer")
+		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, viewer.email))
+		reads(ctx, t, "Sign in to")
+		clicks(ctx, t, "#use-link")
+		reads(ctx, t, "support/answer-ticket")
+		for path, refused := range map[string][]string{"prompts": {"New prompt"}, "chats": {"New chat"},
+			"sources": {"Map a sheet"}, "connections": {"Connect a warehouse", "Revoke"}, "billing": {"Subscribe"},
+			"settings/members": {"Invite", "Remove", "Audit trail"}} {
+			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+path))
+			for _, at := range screens {
+				if at.path == path && path != "settings/members" {
+					reads(ctx, t, at.shows)
+				}
+			}
+			if path == "settings/members" {
+				reads(ctx, t, viewer.email)
+			}
+			text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('main').innerText`))
+			for _, word := range refused {
+				if strings.Contains(text, word) {
+					t.Errorf("%s offers %q", path, word)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,20 @@
+// Command web notes what the committed console was built from, so that Go alone can tell when it is out of date.
+//
+//	go run ./tools/web
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	found, err := fingerprint(".")
+	if err == nil {
+		err = os.WriteFile(sourcesFile, []byte(found+"\n"), 0o644) //nolint:gosec // a source file like the others
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "web:", err)
+		os.Exit(1)
+	}
+}

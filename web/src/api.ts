@@ -1,0 +1,72 @@
+import { Atrium, type Attempt, AtriumError } from '@atrium-hq/client'
+import { QueryClient } from '@tanstack/react-query'
+
+// The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
+const PROOF = 'atrium_proof'
+export const RETURN = 'atrium_return'
+
+/** A call that the page has made. */
+export interface Made { name: string; method: string; path: string; status: number }
+
+const listeners = new Set<() => void>()
+let made: readonly Made[] = []
+let ended = false
+
+function tell() {
+  for (const listener of listeners) listener()
+}
+
+function observe(attempt: Attempt) {
+  return ({ status }: { status: number }) => {
+    const call = { name: attempt.call, method: attempt.method, path: attempt.path, status }
+    made = [...made.filter((m) => m.name !== call.name || m.path !== call.path), call].slice(-12)
+    if (status === 401) ended = true
+    tell()
+  }
+}
+
+/** The state that the components share: the latest calls, and whether the session has ended. */
+export const calls = {
+  subscribe(listener: () => void) {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  },
+  made: () => made,
+  ended: () => ended,
+  clear() {
+    made = []
+    tell()
+  },
+  /** Tries again after the session has ended. */
+  resume() {
+    ended = false
+    tell()
+  },
+}
+
+export const base = new URL('..', document.baseURI)
+
+export const atrium = new Atrium({ baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 })
+
+export const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 5000, refetchOnWindowFocus: true } },
+})
+
+/** Leads to the page where people sign in, which leads back. */
+export function signIn() {
+  sessionStorage.setItem(RETURN, location.href)
+  location.assign(new URL('sign-in', document.baseURI))
+}
+
+export async function signOut() {
+  try {
+    await atrium.auth.endSession()
+  } catch (e) {
+    if (!AtriumError.is(e, 'unauthenticated')) throw e
+  }
+  localStorage.removeItem(PROOF)
+  location.assign(new URL('sign-in', document.baseURI))
+}
+
+// A new version of the server has other files: the page loads them.
+addEventListener('vite:preloadError', () => location.reload())

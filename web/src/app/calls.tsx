@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState, useSyncExternalStore } from 'react'
+import { base, calls, type Made } from '../api'
+import { t } from '../text'
+import { Button, Copy } from '../ui/basics'
+import { InlineSelect } from '../ui/form'
+
+type Language = 'curl' | 'typescript' | 'go' | 'python'
+type Samples = Record<string, Record<Language | 'call', string>>
+
+const languages: { value: Language; label: string }[] = [
+  { value: 'curl', label: 'curl' }, { value: 'typescript', label: 'TypeScript' }, { value: 'go', label: 'Go' },
+  { value: 'python', label: 'Python' },
+]
+
+/** What the page has just called, as an application would write it. */
+export function Calls() {
+  const made = useSyncExternalStore(calls.subscribe, calls.made)
+  const [open, setOpen] = useState(false)
+  const [language, setLanguage] = useState<Language>('curl')
+  const samples = useQuery({
+    queryKey: ['samples'], enabled: open, staleTime: Infinity,
+    queryFn: async () => {
+      const all = Object.values((await (await fetch(new URL('api/docs/samples.json', base))).json()) as Samples)
+      return new Map(all.map((s) => [s.call, s]))
+    },
+  })
+  return (
+    <footer className="mt-10 border-t border-line pt-3">
+      <Button tone="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>{t.api}</Button>
+      {open && (
+        <div className="mt-2">
+          <div className="mb-2 flex flex-wrap items-center gap-2">
+            <p className="m-0 mr-auto text-soft">{made.length ? t.apiAbout : t.apiNone}</p>
+            <InlineSelect
+              label={t.language} value={language} choices={languages}
+              onChange={(e) => setLanguage(e.target.value as Language)}
+            />
+          </div>
+          {made.map((call) => {
+            const sample = samples.data?.get(call.name)
+            const text = sample && filled(sample, call, language)
+            return (
+              <div key={call.name + call.path} className="mb-2 rounded-md border border-line bg-card p-2">
+                <div className="flex items-center gap-2">
+                  <code className="mr-auto break-all">{call.method} {call.path} · {call.status || '–'}</code>
+                  {text && <Copy text={text} />}
+                </div>
+                {text && <pre tabIndex={0} className="m-0 mt-1 overflow-x-auto text-xs">{text}</pre>}
+              </div>
+            )
+          })}
+        </div>
+      )}
+    </footer>
+  )
+}
+
+/** A sample with the ids of a call in place of its placeholders. */
+function filled(sample: Samples[string], call: Made, language: Language): string {
+  const shown = /\$ATRIUM_URL([^"?]*)"/.exec(sample.curl)?.[1]?.split('/') ?? []
+  const actual = call.path.split('/').slice(-shown.length)
+  let text = sample[language]
+  shown.forEach((part, i) => {
+    const value = actual[i]
+    if (value && /^([A-Z_]+|v2)$/.test(part) && value !== part) text = text.replaceAll(part, decodeURIComponent(value))
+  })
+  return text
+}

@@ -1,0 +1,42 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { atrium } from '../api'
+
+/** The slug or id of the workspace, which is in the address. */
+export function useWorkspace(): string {
+  return (useParams({ strict: false }) as { workspace: string }).workspace
+}
+
+/** A parameter of the address. */
+export function useParam(name: string): string {
+  return (useParams({ strict: false }) as Record<string, string>)[name] ?? ''
+}
+
+export function useMe() {
+  const workspace = useWorkspace()
+  return useQuery({ queryKey: ['me', workspace], queryFn: () => atrium.me.get({ workspace }) })
+}
+
+/** Reports what the caller may do in the workspace, such as prompt_templates:create. */
+export function usePermission(): (permission: string) => boolean {
+  const me = useMe()
+  return (permission) => me.data?.permissions.includes(permission) ?? false
+}
+
+/** A list that grows by pages. */
+export function useList<T>(
+  key: readonly unknown[], load: (cursor: string | undefined) => PromiseLike<{ data: T[]; next_cursor: string | null }>,
+) {
+  const list = useInfiniteQuery({
+    queryKey: key,
+    queryFn: async ({ pageParam }) => load(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  })
+  return { ...list, items: list.data?.pages.flatMap((page) => page.data) ?? [] }
+}
+
+/** The first page of a list, as the promise that queries want. */
+export async function firstPage<P>(list: PromiseLike<P>): Promise<P> {
+  return list
+}

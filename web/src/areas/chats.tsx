@@ -1,0 +1,75 @@
+import { useMutation } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { atrium, queries } from '../api'
+import { useList, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { Form, Input, TextArea } from '../ui/form'
+import { Dialog } from '../ui/overlays'
+import { More, Table } from '../ui/table'
+
+export function Chats() {
+  const workspace = useWorkspace()
+  const may = usePermission()
+  const [creating, setCreating] = useState(false)
+  const list = useList(['chats', workspace], (cursor) => atrium.chatTemplates.list({ limit: 50, ...(cursor && { cursor }) }, { workspace }))
+  return (
+    <>
+      <Heading title={t.chats}>
+        {may('chat_templates.create') && <Button tone="act" onClick={() => setCreating(true)}>New chat</Button>}
+      </Heading>
+      <Problem error={list.error} />
+      {list.isPending && <Loading />}
+      {list.isSuccess && list.items.length === 0 && (
+        <Empty title="There are no chats yet.">A chat has instructions, agents and tools, and can be embedded in a site.</Empty>
+      )}
+      {list.items.length > 0 && (
+        <Table
+          label={t.chats} items={list.items} id={(c) => c.id} csv="chats"
+          columns={[
+            {
+              title: 'Name', text: (c) => c.name,
+              cell: (c) => (
+                <>
+                  <Link className="font-medium" to={`/w/${workspace}/chats/${c.id}` as string}>{c.name}</Link>
+                  {c.description && <p className="m-0 text-xs text-soft">{c.description}</p>}
+                </>
+              ),
+            },
+            { title: 'Status', narrow: true, text: (c) => c.status, cell: (c) => <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>{c.status}</Pill> },
+            { title: 'Health', narrow: true, text: (c) => c.health, cell: (c) => <Pill tone={c.health === 'ok' ? 'ok' : 'warn'}>{c.health}</Pill> },
+            { title: 'Your role', narrow: true, text: (c) => c.my_role, cell: (c) => c.my_role },
+            { title: 'Changed', narrow: true, text: (c) => c.updated_at, cell: (c) => <When at={c.updated_at} /> },
+          ]}
+        />
+      )}
+      <More list={list} />
+      {creating && <Create onClose={() => setCreating(false)} />}
+    </>
+  )
+}
+
+function Create({ onClose }: { onClose: () => void }) {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const create = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.chatTemplates.create(
+      { name: v.name ?? '', ...(v.instructions && { instructions: v.instructions }) }, { workspace },
+    ),
+    onSuccess: async (made) => {
+      await queries.invalidateQueries({ queryKey: ['chats'] })
+      void navigate({ to: `/w/${workspace}/chats/${made.id}` as string })
+    },
+  })
+  const wrong = fieldErrors(create.error)
+  return (
+    <Dialog open onClose={onClose} title="New chat">
+      <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+        <Input name="name" label="Name" required maxLength={120} autoFocus error={wrong.name} />
+        <TextArea name="instructions" label="Instructions" error={wrong.instructions} hint="A prompt can take their place later." />
+        <Problem error={create.error} />
+      </Form>
+    </Dialog>
+  )
+}

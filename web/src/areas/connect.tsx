@@ -1,0 +1,121 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useRef } from 'react'
+import { AtriumError, type ConnectionKind, type ProbeCheck } from '@atrium-hq/client'
+import { atrium, queries } from '../api'
+import { firstPage, useParam, useWorkspace } from '../app/workspace'
+import { Button, Card, Copy, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
+import { Form, Input, Select, TextArea } from '../ui/form'
+import { Checks } from './connections'
+
+interface Property {
+  title?: string
+  description?: string
+  type: string
+  enum?: string[]
+  default?: unknown
+  examples?: string[]
+  'x-secret'?: boolean
+  'x-order'?: number
+  'x-multiline'?: boolean
+}
+
+interface Schema { properties: Record<string, Property>; required?: string[] }
+
+/** What a probe found, in a success or in a problem. */
+function probed(result: unknown, error: unknown): ProbeCheck[] | undefined {
+  const from = AtriumError.is(error) ? error.problem : result
+  return (from as { checks?: ProbeCheck[] } | undefined)?.checks
+}
+
+export function Connect() {
+  const workspace = useWorkspace()
+  const kind = useParam('kind')
+  const list = useQuery({
+    queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })),
+  })
+  const found = list.data?.kinds.find((k) => k.kind === kind)
+  if (!found) return list.isPending ? <Loading /> : <Problem error={list.error ?? new Error('There is no such kind.')} />
+  return <Wizard kind={found} />
+}
+
+function Wizard({ kind }: { kind: ConnectionKind }) {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const form = useRef<HTMLDivElement>(null)
+  const schema = kind.credential_schema as unknown as Schema
+  const fields = Object.entries(schema.properties).sort((a, b) => (a[1]['x-order'] ?? 0) - (b[1]['x-order'] ?? 0))
+  const body = (v: Record<string, string>) => ({
+    kind: kind.kind, ...(v.connection_name && { name: v.connection_name }),
+    credential: Object.fromEntries(fields.flatMap(([name, p]) => {
+      const value = v['credential.' + name] ?? ''
+      if (value === '') return []
+      return [[name, p.type === 'integer' ? Number(value) : p.type === 'boolean' ? value === 'true' : value]]
+    })),
+  })
+  const trial = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.connections.create(body(v), { dry_run: true }, { workspace }),
+  })
+  const store = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.connections.create(body(v), {}, { workspace }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['connections'] })
+      void navigate({ to: `/w/${workspace}/connections` as string })
+    },
+  })
+  const error = store.error ?? trial.error
+  const checks = probed(trial.data, error)
+  const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
+  const wrong = { ...fieldErrors(error), ...Object.fromEntries((failure?.fields ?? []).map((f) => [f, failure!.hint])) }
+  const busy = trial.isPending || store.isPending
+  const values = () => {
+    const all: Record<string, string> = {}
+    for (const [name, value] of new FormData(form.current!.querySelector('form')!)) if (typeof value === 'string') all[name] = value
+    return all
+  }
+  return (
+    <>
+      <Heading title={`Connect ${kind.title}`} />
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Card>
+          <div ref={form}>
+            <Form
+              send="Connect" busy={busy} onSend={(v) => { trial.reset(); store.mutate(v) }}
+              more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? 'Trying…' : 'Try, without storing'}</Button>}
+            >
+              <Input name="connection_name" label="Name" maxLength={120} placeholder={kind.title} />
+              {fields.map(([name, p]) => <Field key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]} />)}
+              <Problem error={error} />
+            </Form>
+          </div>
+        </Card>
+        <div className="min-w-0">
+          <Card title="The check, step by step">
+            {checks ? <Checks checks={checks} /> : <p className="m-0 text-soft">Every step from the name of the host to reading the catalogue is tried, and shown here.</p>}
+            {trial.isSuccess && <Pill tone="ok">It works. Nothing is stored yet.</Pill>}
+            {failure && <p className="m-0 text-bad">{failure.hint}</p>}
+          </Card>
+          <Card title="Make a role that can only read" actions={<Copy text={kind.grants} />}>
+            <pre tabIndex={0} className="m-0 overflow-x-auto text-xs">{kind.grants}</pre>
+            <p className="mb-0"><a href={kind.docs_url} target="_blank" rel="noopener">Documentation</a></p>
+          </Card>
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Field({ name, property: p, required, error }: { name: string; property: Property; required: boolean; error: string | undefined }) {
+  const common = { name: 'credential.' + name, label: p.title ?? name, hint: p.description, error, required }
+  if (p.enum) return <Select {...common} defaultValue={String(p.default ?? '')} choices={p.enum.map((x) => ({ value: x, label: x }))} />
+  if (p.type === 'boolean') {
+    return <Select {...common} defaultValue={String(p.default ?? false)} choices={[{ value: 'false', label: 'no' }, { value: 'true', label: 'yes' }]} />
+  }
+  if (/key|certificate|_ca\b|pem/.test(name) && p.type === 'string') return <TextArea {...common} autoComplete="off" spellCheck={false} />
+  return (
+    <Input
+      {...common} type={p['x-secret'] ? 'password' : p.type === 'integer' ? 'number' : 'text'} autoComplete="off"
+      defaultValue={p.default === undefined ? '' : String(p.default)} placeholder={p.examples?.[0]}
+    />
+  )
+}

@@ -1,0 +1,99 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Connection, ProbeCheck } from '@atrium-hq/client'
+import { atrium, queries } from '../api'
+import { firstPage, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Card, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { Confirm } from '../ui/overlays'
+
+const tones = { active: 'ok', failing: 'bad', revoked: 'plain' } as Record<string, 'ok' | 'bad' | 'plain'>
+
+/** The steps of a probe, with how long each took. */
+export function Checks({ checks }: { checks: ProbeCheck[] }) {
+  const mark = { ok: '✓', failed: '✕', warning: '!', skipped: '–' } as Record<string, string>
+  const tone = { failed: 'text-bad', warning: 'text-warn', skipped: 'text-soft' } as Record<string, string>
+  return (
+    <ol className="my-2 list-none p-0">
+      {checks.map((c) => (
+        <li key={c.step} className={tone[c.result] ?? ''}>
+          <span aria-hidden="true" className="inline-block w-5">{mark[c.result]}</span>
+          {c.step} <span className="text-xs">{c.result}{c.result !== 'skipped' && `, ${c.ms} ms`}</span> {c.code && <code className="text-xs">{c.code}</code>}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+export function Connections() {
+  const workspace = useWorkspace()
+  const may = usePermission()
+  const list = useQuery({
+    queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })),
+  })
+  const all = list.data?.data ?? []
+  return (
+    <>
+      <Heading title={t.connections} />
+      <Problem error={list.error} />
+      {list.isPending && <Loading />}
+      {list.isSuccess && all.length === 0 && (
+        <Empty title="There are no connections yet.">
+          A connection is a credential of a warehouse. It is tried step by step before it is stored, and sealed.
+        </Empty>
+      )}
+      {all.map((c) => <One key={c.id} connection={c} mayChange={may('connections.create')} />)}
+      {may('connections.create') && list.data && (
+        <Card title="Connect a warehouse">
+          <ul className="m-0 flex list-none flex-wrap gap-2 p-0">
+            {list.data.kinds.map((k) => (
+              <li key={k.kind}>
+                <Link
+                  className="block rounded-md border border-line bg-page px-4 py-2 text-ink no-underline hover:bg-hover"
+                  to={`/w/${workspace}/connections/new/${k.kind}` as string}
+                >
+                  {k.title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </>
+  )
+}
+
+function One({ connection: c, mayChange }: { connection: Connection; mayChange: boolean }) {
+  const workspace = useWorkspace()
+  const refresh = () => queries.invalidateQueries({ queryKey: ['connections'] })
+  const verify = useMutation({ mutationFn: () => atrium.connections.verify(c.id, undefined, { workspace }), onSettled: refresh })
+  return (
+    <Card
+      title={<>{c.name} <Pill tone={tones[c.status] ?? 'plain'}>{c.status}</Pill></>}
+      actions={mayChange && c.status !== 'revoked' && (
+        <>
+          <Button disabled={verify.isPending} onClick={() => verify.mutate()}>{verify.isPending ? 'Verifying…' : 'Verify'}</Button>
+          <Confirm
+            label="Revoke" title={`Revoke ${c.name}`} act="Revoke"
+            body={c.sources.length > 0
+              ? `The credential is erased. These sources pause: ${c.sources.map((s) => s.name).join(', ')}.`
+              : 'The credential is erased. No source uses it.'}
+            run={() => atrium.connections.revoke(c.id, { workspace }).then(refresh)}
+          />
+        </>
+      )}
+    >
+      <p className="m-0 text-soft">
+        {c.kind} · {c.server.product} {c.server.version} · verified <When at={c.last_verified_at} />
+        {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? 'source' : 'sources'}</>}
+      </p>
+      {c.server.can_write && c.status !== 'revoked' && <p className="m-0 mt-2 text-warn">This role can write. Use one that can only read.</p>}
+      {c.failure && <p role="alert" className="m-0 mt-2 text-bad">{c.failure.code}: {c.failure.hint}</p>}
+      <Problem error={verify.error} />
+      <details className="mt-2">
+        <summary className="cursor-default text-act">Last check</summary>
+        <Checks checks={c.checks} />
+      </details>
+    </Card>
+  )
+}

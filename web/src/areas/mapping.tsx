@@ -1,0 +1,166 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { AtriumError, type SourceLocation, type SourcePair, type TablePreview, type WarehouseTableList } from '@atrium-hq/client'
+import { atrium, queries } from '../api'
+import { firstPage, useWorkspace } from '../app/workspace'
+import { Button, Card, Copy, Heading, Loading, Problem } from '../ui/basics'
+import { Form, Input, Select } from '../ui/form'
+import { Mapper, type Sheet, suggested } from '../ui/mapper'
+
+export function useTypes() {
+  const workspace = useWorkspace()
+  return useQuery({
+    queryKey: ['source types', workspace], staleTime: 60_000,
+    queryFn: () => firstPage(atrium.dataSources.types.list({ workspace })).then((found) => found.data),
+  })
+}
+
+/** A table of a warehouse in the form of a sheet. */
+const asSheet = (p: TablePreview): Sheet => ({
+  headers: p.columns.map((c) => ({ name: c.name, column: null, inferred_type: c.inferred_type })), rows: p.rows, leading_rows: [],
+  suggestions: p.suggestions, header_row: null,
+})
+
+/** Reads the place that a source names, live. */
+export function useSheet(location: SourceLocation | undefined, type: string) {
+  const workspace = useWorkspace()
+  return useQuery({
+    queryKey: ['sheet', workspace, location, type], enabled: !!location && type !== '', staleTime: 30_000,
+    refetchOnWindowFocus: false,
+    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string }> => {
+      const at = location!
+      if (at.url) {
+        return atrium.dataSources.previewSheet({
+          url: at.url, type, sample_rows: 8, ...(at.tab && { tab: at.tab }), ...(at.header_row && { header_row: at.header_row }),
+        }, { workspace })
+      }
+      return asSheet(await atrium.dataSources.previewWarehouse({
+        connection_id: at.connection_id!, schema: at.schema!, table: at.table!, type, sample_rows: 8,
+      }, { workspace }) as TablePreview)
+    },
+  })
+}
+
+export function NewSource() {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const types = useTypes()
+  const [location, setLocation] = useState<SourceLocation>()
+  const [chosen, setChosen] = useState('')
+  const [pairs, setPairs] = useState<SourcePair[]>()
+  const type = chosen || (types.data?.[0]?.type ?? '')
+  const fields = types.data?.find((x) => x.type === type)?.fields ?? []
+  const sheet = useSheet(location, type)
+  const mapping = pairs ?? (sheet.data ? suggested(sheet.data) : [])
+  const attach = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.dataSources.attach({
+      type, ...(v.name && { name: v.name }), mapping,
+      location: { ...location, ...(sheet.data?.tab && { tab: sheet.data.tab }), ...(sheet.data?.header_row && { header_row: sheet.data.header_row }) },
+    }, { workspace }),
+    onSuccess: async (made) => {
+      await queries.invalidateQueries({ queryKey: ['sources'] })
+      void navigate({ to: `/w/${workspace}/sources/${made.id}` as string })
+    },
+  })
+  const look = (next: SourceLocation) => {
+    setPairs(undefined)
+    setLocation(next)
+  }
+  const missing = fields.filter((f) => f.required && !mapping.some((p) => p.field === f.key))
+  if (types.isPending) return <Loading />
+  return (
+    <>
+      <Heading title="Map a sheet or table" />
+      <Problem error={types.error} />
+      <div className="grid gap-4 md:grid-cols-2">
+        <Card title="A spreadsheet">
+          <Form send="Look at the sheet" busy={sheet.isFetching} onSend={(v) => look({ url: v.url ?? '' })}>
+            <Input name="url" label="Address" required placeholder="https://docs.google.com/spreadsheets/d/…" hint="Google Sheets, or an .xlsx, .ods or .csv file at a URL." />
+          </Form>
+        </Card>
+        <Card title="A warehouse table"><PickTable onPick={look} /></Card>
+      </div>
+      <SheetProblem error={sheet.error} />
+      {sheet.isFetching && !sheet.data && <Loading />}
+      {sheet.data && (
+        <>
+          <div className="mb-4 flex flex-wrap items-end gap-4">
+            <div className="w-60">
+              <Select
+                label="What it holds" value={type} onChange={(e) => { setChosen(e.target.value); setPairs(undefined) }}
+                choices={(types.data ?? []).map((x) => ({ value: x.type, label: x.title }))}
+              />
+            </div>
+            {sheet.data.tabs && (
+              <div role="tablist" aria-label="Tabs of the sheet" className="mb-3 flex flex-wrap gap-1">
+                {sheet.data.tabs.map((tab) => (
+                  <button
+                    key={tab.id} type="button" role="tab" aria-selected={tab.id === sheet.data.tab}
+                    onClick={() => look({ url: location!.url!, tab: tab.id })}
+                    className="rounded-md border border-line px-3 py-1 text-sm text-ink aria-selected:bg-markbg aria-selected:font-medium"
+                  >
+                    {tab.title}
+                  </button>
+                ))}
+              </div>
+            )}
+          </div>
+          <Mapper
+            key={type + JSON.stringify(location)} fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs}
+            onHeaderRow={(row) => look({ ...location, header_row: row })}
+          />
+          <div className="mt-6 max-w-lg">
+            <Form send="Save the source" busy={attach.isPending || missing.length > 0} onSend={(v) => attach.mutate(v)}>
+              <Input name="name" label="Name" maxLength={120} placeholder="Customers" />
+              <Problem error={attach.error} />
+            </Form>
+          </div>
+        </>
+      )}
+    </>
+  )
+}
+
+/** Why a sheet cannot be read. One that is not shared says whom to share it with. */
+function SheetProblem({ error }: { error: unknown }) {
+  if (!error) return null
+  const address = AtriumError.is(error) ? /[\w.+-]+@[\w-]+\.[\w.]+/.exec(error.detail)?.[0] : undefined
+  return (
+    <>
+      <Problem error={error} />
+      {address && <p>Share it with this address: <code>{address}</code> <Copy text={address} /></p>}
+    </>
+  )
+}
+
+function PickTable({ onPick }: { onPick: (location: SourceLocation) => void }) {
+  const workspace = useWorkspace()
+  const [connection, setConnection] = useState('')
+  const list = useQuery({ queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })) })
+  const usable = (list.data?.data ?? []).filter((c) => c.status === 'active')
+  const id = connection || (usable[0]?.id ?? '')
+  const tables = useQuery({
+    queryKey: ['tables', id], enabled: id !== '', refetchOnWindowFocus: false,
+    queryFn: () => atrium.dataSources.previewWarehouse({ connection_id: id, limit: 100 }, { workspace }) as Promise<WarehouseTableList>,
+  })
+  if (list.isPending) return <Loading />
+  if (usable.length === 0) return <p className="text-soft">There is no verified connection yet.</p>
+  return (
+    <>
+      <Select label="Connection" value={id} onChange={(e) => setConnection(e.target.value)} choices={usable.map((c) => ({ value: c.id, label: c.name }))} />
+      <Problem error={tables.error} />
+      {tables.isPending && <Loading />}
+      <ul className="m-0 max-h-48 list-none overflow-auto p-0">
+        {tables.data?.data.map((table) => (
+          <li key={table.schema + '.' + table.name}>
+            <Button tone="quiet" onClick={() => onPick({ connection_id: id, schema: table.schema, table: table.name })}>
+              {table.schema}.{table.name}
+            </Button>
+            {table.row_estimate !== null && <span className="text-xs text-soft"> about {table.row_estimate} rows</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,259 @@
+import { AtriumError, type PromptMessage, type PromptVersion } from '@atrium-hq/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { atrium, queries } from '../api'
+import { useList, useParam, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { Diff, Editor } from '../ui/editor'
+import { Form, InlineSelect, Input, TextArea } from '../ui/form'
+import { Dialog, Tabs } from '../ui/overlays'
+import { PromptShares } from './prompt-shares'
+
+/** What is edited of a version: its text, or its messages as JSON. */
+function editedOf(v: PromptVersion | undefined): string {
+  return v?.messages ? JSON.stringify(v.messages) : (v?.text ?? '')
+}
+
+/** What editedOf returned, as people read it. */
+function readable(edited: string, isChat: boolean): string {
+  if (!isChat || edited === '') return edited
+  return (JSON.parse(edited) as PromptMessage[]).map((m) => `${m.role ?? m.placeholder}:\n${m.content ?? ''}`).join('\n\n')
+}
+
+/** The messages of a chat prompt, each in a field of its own. */
+function Messages({ messages, onChange }: { messages: PromptMessage[]; onChange?: (messages: PromptMessage[]) => void }) {
+  return messages.map((m, i) => m.placeholder
+    ? <p key={i} className="text-soft">Here the application puts the messages <code>{m.placeholder}</code>.</p>
+    : (
+      <TextArea
+        key={i} label={m.role ?? 'message'} rows={Math.min(12, (m.content ?? '').split('\n').length + 2)} value={m.content ?? ''}
+        readOnly={!onChange}
+        onChange={(e) => onChange?.(messages.map((old, j) => (j === i ? { ...old, content: e.target.value } : old)))}
+      />
+    ))
+}
+
+export function Prompt() {
+  const workspace = useWorkspace()
+  const id = useParam('id')
+  const o = { workspace }
+  const [ref, setRef] = useState('latest')
+  const [tab, setTab] = useState('edit')
+  const [activating, setActivating] = useState(false)
+  const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, o) })
+  const versions = useList(['versions', id], (cursor) => atrium.promptTemplates.versions.list(id, { limit: 50, ...(cursor && { cursor }) }, o))
+  const version = useQuery({
+    queryKey: ['version', id, ref], enabled: (prompt.data?.version_count ?? 0) > 0,
+    queryFn: () => atrium.promptTemplates.versions.get(id, ref, o),
+  })
+  const active = useQuery({
+    queryKey: ['version', id, 'active'], enabled: !!prompt.data?.active_version,
+    queryFn: () => atrium.promptTemplates.versions.get(id, 'active', o),
+  })
+  const isChat = prompt.data?.type === 'chat'
+  const stored = editedOf(version.data)
+  // A draft survives a reload. It belongs to the version that it began with.
+  const draftKey = `atrium_draft_${id}_${version.data?.id ?? 'none'}`
+  const [draft, setDraft] = useState<string>()
+  useEffect(() => setDraft(localStorage.getItem(draftKey) ?? undefined), [draftKey])
+  const type = (value: string) => {
+    const next = value === stored ? undefined : value
+    setDraft(next)
+    if (next === undefined) localStorage.removeItem(draftKey)
+    else localStorage.setItem(draftKey, next)
+  }
+  const text = draft ?? stored
+  const save = useMutation({
+    mutationFn: (message: string) => atrium.promptTemplates.versions.create(id, {
+      ...(isChat ? { messages: JSON.parse(text) as PromptMessage[] } : { text }),
+      ...(version.data && {
+        format: version.data.format, model_config: version.data.model_config, tools: version.data.tools,
+        base_version_id: version.data.id, ...(version.data.response_format && { response_format: version.data.response_format }),
+      }),
+      ...(message && { commit_message: message }),
+    }, o),
+    onSuccess: async (made) => {
+      localStorage.removeItem(draftKey)
+      setDraft(undefined)
+      setRef('v' + made.number)
+      await queries.invalidateQueries()
+    },
+  })
+  if (!prompt.data) return prompt.error ? <Problem error={prompt.error} /> : <Loading />
+  const mayEdit = prompt.data.my_role !== 'viewer'
+  const mayActivate = prompt.data.protected ? ['manager', 'owner'].includes(prompt.data.my_role) : mayEdit
+  return (
+    <>
+      <Heading title={prompt.data.name}>
+        {prompt.data.active_version && <Pill tone="ok">active: v{prompt.data.active_version.number}</Pill>}
+        {prompt.data.protected && <Pill tone="warn">protected</Pill>}
+        {prompt.data.version_count > 0 && (
+          <InlineSelect
+            label="Version" value={ref} onChange={(e) => setRef(e.target.value)}
+            choices={[
+              { value: 'latest', label: 'latest' },
+              ...versions.items.map((v) => ({
+                value: 'v' + v.number,
+                label: `v${v.number}${v.is_active ? ' · active' : ''}${v.labels.length ? ' · ' + v.labels.join(', ') : ''}`,
+              })),
+            ]}
+          />
+        )}
+        {mayActivate && (
+          <Button
+            tone="act" disabled={!version.data || version.data.is_active || draft !== undefined}
+            onClick={() => setActivating(true)}
+          >
+            Activate…
+          </Button>
+        )}
+      </Heading>
+      <Problem error={version.error} />
+      <Tabs
+        value={tab} onChange={setTab}
+        tabs={[
+          {
+            id: 'edit', label: 'Edit',
+            body: (
+              <div className="grid gap-6 lg:grid-cols-2">
+                <div className="min-w-0">
+                  {draft !== undefined && (
+                    <p className="mt-0 text-warn">
+                      Not saved yet. <Button tone="quiet" onClick={() => type(stored)}>Discard</Button>
+                    </p>
+                  )}
+                  {isChat
+                    ? <Messages messages={text ? JSON.parse(text) as PromptMessage[] : []} {...(mayEdit && { onChange: (m: PromptMessage[]) => type(JSON.stringify(m)) })} />
+                    : <Editor label="Prompt text" value={text} {...(mayEdit && { onChange: type })} />}
+                  {mayEdit && (
+                    <div className="mt-3">
+                      <Form send="Save as a new version" busy={save.isPending || draft === undefined} onSend={(v) => save.mutate(v.message ?? '')}>
+                        <Input name="message" label="What changed" maxLength={500} />
+                        {AtriumError.is(save.error, 'base_outdated') && <p className="text-bad">{t.changed}</p>}
+                        <Problem error={save.error} />
+                      </Form>
+                    </div>
+                  )}
+                </div>
+                {version.data && <Preview id={id} version={version.data} stale={draft !== undefined} />}
+              </div>
+            ),
+          },
+          {
+            id: 'diff', label: 'Compare with active',
+            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={['Active', draft === undefined ? ref : 'Your draft']} />,
+          },
+          { id: 'history', label: 'Activations', body: <Ledger id={id} numbers={new Map(versions.items.map((v) => [v.id, v.number]))} /> },
+          { id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> },
+        ]}
+      />
+      {activating && version.data && (
+        <Activate
+          version={version.data} active={active.data} expected={prompt.data.active_version?.id ?? null}
+          onClose={() => setActivating(false)}
+        />
+      )}
+    </>
+  )
+}
+
+function Preview({ id, version, stale }: { id: string; version: PromptVersion; stale: boolean }) {
+  const workspace = useWorkspace()
+  const [values, setValues] = useState<Record<string, string>>({})
+  const variables = Object.fromEntries(Object.entries(values).filter(([, v]) => v !== '').map(([name, v]) => {
+    const type = version.variables.find((x) => x.name === name)?.type
+    if (type === 'string' || type === undefined) return [name, v]
+    try {
+      return [name, JSON.parse(v) as unknown]
+    } catch {
+      return [name, v]
+    }
+  }))
+  const shown = useQuery({
+    queryKey: ['render', version.id, variables], placeholderData: (before) => before,
+    queryFn: () => atrium.promptTemplates.render(id, { ref: version.id, variables, mode: 'partial' }, { workspace }),
+  })
+  return (
+    <section className="min-w-0" aria-label="Preview">
+      <h2 className="mt-0 text-base font-semibold">Preview of v{version.number}</h2>
+      {stale && <p className="text-soft">Without what you have not saved.</p>}
+      {version.variables.map((v) => (
+        <Input
+          key={v.name} label={v.name + (v.required ? ' (required)' : '')} hint={v.description} value={values[v.name] ?? ''}
+          placeholder={v.type} onChange={(e) => setValues({ ...values, [v.name]: e.target.value })}
+        />
+      ))}
+      <Problem error={shown.error} />
+      <div className="rounded-md border border-line bg-card p-3 break-words whitespace-pre-wrap">
+        {shown.data?.text ?? shown.data?.messages?.map((m, i) => (
+          <p key={i} className="m-0 mb-2"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>
+        ))}
+      </div>
+      {!!shown.data?.missing.length && <p className="text-warn">Missing: {shown.data.missing.join(', ')}</p>}
+      {!!shown.data?.unused.length && <p className="text-soft">Not used: {shown.data.unused.join(', ')}</p>}
+    </section>
+  )
+}
+
+function Activate({ version, active, expected, onClose }: {
+  version: PromptVersion
+  active: PromptVersion | undefined
+  expected: string | null
+  onClose: () => void
+}) {
+  const workspace = useWorkspace()
+  const activate = useMutation({
+    mutationFn: (reason: string) => atrium.promptTemplates.versions.activate(
+      version.prompt_template_id, version.id,
+      { ...(reason && { reason }), expected_active_version_id: expected }, { workspace },
+    ),
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries()
+    },
+  })
+  const names = (v: PromptVersion | undefined) => new Set(v?.variables.map((x) => x.name))
+  const before = names(active), after = names(version)
+  const added = [...after].filter((n) => !before.has(n)), gone = [...before].filter((n) => !after.has(n))
+  const config = JSON.stringify(version.model_config, null, 2), activeConfig = JSON.stringify(active?.model_config ?? {}, null, 2)
+  return (
+    <Dialog open wide onClose={onClose} title={`Activate v${version.number}`}>
+      <Diff before={readable(editedOf(active), !!version.messages)} after={readable(editedOf(version), !!version.messages)} labels={[active ? `Active: v${active.number}` : 'Nothing is active', `v${version.number}`]} />
+      {active && added.length > 0 && <p className="text-bad">New variables, which applications must send: {added.join(', ')}</p>}
+      {gone.length > 0 && <p className="text-warn">Variables that are no longer used: {gone.join(', ')}</p>}
+      {active && config !== activeConfig && (
+        <>
+          <h3 className="mb-1 text-sm font-semibold">Model configuration</h3>
+          <Diff before={activeConfig} after={config} labels={['Active', `v${version.number}`]} />
+        </>
+      )}
+      <Form send="Activate" busy={activate.isPending} onSend={(v) => activate.mutate(v.reason ?? '')}>
+        <Input name="reason" label="Why" maxLength={500} hint="Everybody who can see the prompt sees this in its history." />
+        <Problem error={activate.error} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function Ledger({ id, numbers }: { id: string; numbers: Map<string, number> }) {
+  const workspace = useWorkspace()
+  const list = useList(['activations', id], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(cursor && { cursor }) }, { workspace }))
+  const number = (version: string) => `v${numbers.get(version) ?? '?'}`
+  if (list.isPending) return <Loading />
+  return (
+    <>
+      <Problem error={list.error} />
+      {list.items.length === 0 && <p className="text-soft">No version has been active yet.</p>}
+      <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
+        {list.items.map((a) => (
+          <li key={a.activated_at + a.to_version_id} className="mb-4">
+            <b>{number(a.to_version_id)}</b> {a.from_version_id && <>after {number(a.from_version_id)}</>}{' '}
+            <span className="text-soft"><When at={a.activated_at} /> · {a.activated_by}</span>
+            {a.reason && <p className="m-0">{a.reason}</p>}
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

@@ -1,0 +1,110 @@
+import { useMutation } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useDeferredValue, useState } from 'react'
+import type { PromptTemplate } from '@atrium-hq/client'
+import { atrium, queries } from '../api'
+import { useList, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { Form, Input, Select, TextArea } from '../ui/form'
+import { Dialog } from '../ui/overlays'
+import { More, Table } from '../ui/table'
+
+export function Prompts() {
+  const workspace = useWorkspace()
+  const may = usePermission()
+  const [typed, setTyped] = useState('')
+  const [creating, setCreating] = useState(false)
+  const q = useDeferredValue(typed.trim())
+  const list = useList(['prompts', workspace, q], (cursor) => atrium.promptTemplates.list(
+    { limit: 50, ...(q && { q }), ...(cursor && { cursor }) }, { workspace },
+  ))
+  return (
+    <>
+      <Heading title={t.prompts}>
+        <input
+          type="search" aria-label={t.search} placeholder={t.search} value={typed} maxLength={100}
+          onChange={(e) => setTyped(e.target.value)}
+          className="w-48 rounded-md border border-soft/60 bg-card px-2.5 py-1.5 text-ink placeholder:text-soft"
+        />
+        {may('prompt_templates.create') && <Button tone="act" onClick={() => setCreating(true)}>New prompt</Button>}
+      </Heading>
+      <Problem error={list.error} />
+      {list.isPending && <Loading />}
+      {list.isSuccess && list.items.length === 0 && (
+        <Empty title={q ? 'No prompt matches.' : 'There are no prompts yet.'}>
+          {!q && 'A prompt has versions. Applications read the one that is active.'}
+        </Empty>
+      )}
+      {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={columns(workspace)} csv="prompts" />}
+      <More list={list} />
+      {creating && <Create onClose={() => setCreating(false)} />}
+    </>
+  )
+}
+
+const columns = (workspace: string) => [
+  {
+    title: 'Name', text: (p: PromptTemplate) => p.name,
+    cell: (p: PromptTemplate) => (
+      <>
+        <Link className="font-medium break-words" to={`/w/${workspace}/prompts/${p.id}` as string}>{p.name}</Link>{' '}
+        {p.protected && <Pill tone="warn">protected</Pill>} {p.tags.map((tag) => <Pill key={tag}>{tag}</Pill>)}
+        {p.description && <p className="m-0 text-xs text-soft">{p.description}</p>}
+      </>
+    ),
+  },
+  {
+    title: 'Active', narrow: true, text: (p: PromptTemplate) => (p.active_version ? `v${p.active_version.number}` : ''),
+    cell: (p: PromptTemplate) => p.active_version ? <Pill tone="ok">v{p.active_version.number}</Pill> : <Pill>none</Pill>,
+  },
+  {
+    title: 'Versions', narrow: true, text: (p: PromptTemplate) => String(p.version_count),
+    cell: (p: PromptTemplate) => p.version_count,
+  },
+  {
+    title: 'Seen by', narrow: true, text: (p: PromptTemplate) => p.visibility,
+    cell: (p: PromptTemplate) => (p.visibility === 'private' ? 'those it is shared with' : 'the workspace'),
+  },
+  {
+    title: 'Changed', narrow: true, text: (p: PromptTemplate) => p.updated_at,
+    cell: (p: PromptTemplate) => <When at={p.updated_at} />,
+  },
+]
+
+function Create({ onClose }: { onClose: () => void }) {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const create = useMutation({
+    mutationFn: async (v: Record<string, string>) => {
+      const type = v.type === 'chat' ? 'chat' : 'text'
+      const made = await atrium.promptTemplates.create(
+        { name: v.name ?? '', type, visibility: v.visibility ?? 'workspace' }, { workspace },
+      )
+      if (v.text) {
+        const content = type === 'chat' ? { messages: [{ role: 'system', content: v.text }] } : { text: v.text }
+        await atrium.promptTemplates.versions.create(made.id, content, { workspace })
+      }
+      return made
+    },
+    onSuccess: async (made) => {
+      await queries.invalidateQueries({ queryKey: ['prompts'] })
+      void navigate({ to: `/w/${workspace}/prompts/${made.id}` as string })
+    },
+  })
+  const wrong = fieldErrors(create.error)
+  return (
+    <Dialog open onClose={onClose} title="New prompt">
+      <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+        <Input name="name" label="Name" required maxLength={200} autoFocus error={wrong.name} hint="A / makes folders: support/greeting." />
+        <Select name="type" label="Type" choices={[{ value: 'text', label: 'Text' }, { value: 'chat', label: 'Chat messages' }]} />
+        <Select
+          name="visibility" label="Seen by"
+          choices={[{ value: 'workspace', label: 'Everybody in the workspace' }, { value: 'private', label: 'Those it is shared with' }]}
+        />
+        <TextArea name="text" label="Text of the first version" rows={6} error={wrong.text} hint="Variables are in double braces: {{customer}}." />
+        <Problem error={create.error} />
+      </Form>
+    </Dialog>
+  )
+}

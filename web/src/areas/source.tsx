@@ -1,0 +1,135 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Source as Data, SourcePair } from '@atrium-hq/client'
+import { atrium, queries } from '../api'
+import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { Mapper } from '../ui/mapper'
+import { Confirm, Tabs } from '../ui/overlays'
+import { More, Table } from '../ui/table'
+import { useSheet, useTypes } from './mapping'
+import { place, sourceTone } from './sources'
+
+export function Source() {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const id = useParam('id')
+  const may = usePermission()
+  const o = { workspace }
+  const [tab, setTab] = useState('mapping')
+  const source = useQuery({
+    queryKey: ['source', id], queryFn: () => atrium.dataSources.get(id, o), refetchInterval: 10_000,
+  })
+  const refresh = useMutation({
+    mutationFn: () => atrium.dataSources.refresh(id, o), onSuccess: () => queries.invalidateQueries({ queryKey: ['jobs', id] }),
+  })
+  if (!source.data) return source.error ? <Problem error={source.error} /> : <Loading />
+  const s = source.data
+  return (
+    <>
+      <Heading title={s.name}>
+        <Pill tone={sourceTone(s.status)}>{s.status}</Pill>
+        {may('sources.create') && (
+          <>
+            <Button disabled={refresh.isPending} onClick={() => refresh.mutate()}>Read again</Button>
+            <Confirm
+              label="Detach" title={`Detach ${s.name}`} act="Detach"
+              body="Applications can no longer read it. The sheet or table stays as it is."
+              run={async () => {
+                await atrium.dataSources.detach(id, o)
+                await queries.invalidateQueries({ queryKey: ['sources'] })
+                void navigate({ to: `/w/${workspace}/sources` as string })
+              }}
+            />
+          </>
+        )}
+      </Heading>
+      <p className="mt-0 break-all text-soft">{place(s)} · read <When at={s.last_refreshed_at} /></p>
+      <Problem error={refresh.error} />
+      {s.failure && <p role="alert" className="text-bad">It could not be read: {s.failure.code}. {s.failure.hint}</p>}
+      {s.drift.level !== 'none' && <Drift source={s} />}
+      <Tabs
+        value={tab} onChange={setTab}
+        tabs={[
+          { id: 'mapping', label: 'Mapping', body: <Mapping source={s} /> },
+          { id: 'jobs', label: 'Reads', body: <Jobs id={id} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+/** What has changed in the columns since they were mapped. */
+function Drift({ source }: { source: Data }) {
+  return (
+    <Card title={`The columns have changed: ${source.drift.level}`}>
+      <Table
+        label="Changed columns" items={source.drift.columns} id={(c) => JSON.stringify(c)}
+        columns={[
+          { title: 'Column', cell: (c) => c.column },
+          { title: 'Change', cell: (c) => c.change, narrow: true },
+          { title: 'Probably now', cell: (c) => c.to ?? '–' },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Mapping({ source }: { source: Data }) {
+  const workspace = useWorkspace()
+  const may = usePermission()
+  const types = useTypes()
+  const sheet = useSheet(source.location, source.type)
+  const [pairs, setPairs] = useState<SourcePair[]>()
+  const save = useMutation({
+    mutationFn: () => atrium.dataSources.map(source.id, {
+      mapping: pairs ?? source.mapping, ...(sheet.data?.header_row && { header_row: sheet.data.header_row }),
+    }, { workspace, ifMatch: source }),
+    onSuccess: async () => {
+      setPairs(undefined)
+      await queries.invalidateQueries({ queryKey: ['source', source.id] })
+    },
+  })
+  const fields = types.data?.find((x) => x.type === source.type)?.fields
+  if (sheet.error) return <Problem error={sheet.error} />
+  if (!sheet.data || !fields) return <Loading />
+  return (
+    <>
+      <Mapper fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} />
+      {may('sources.create') && (
+        <p className="flex gap-2">
+          <Button tone="act" disabled={!pairs || save.isPending} onClick={() => save.mutate()}>{t.save}</Button>
+          <Button disabled={!pairs} onClick={() => setPairs(undefined)}>{t.cancel}</Button>
+        </p>
+      )}
+      <Problem error={save.error} />
+    </>
+  )
+}
+
+function Jobs({ id }: { id: string }) {
+  const workspace = useWorkspace()
+  const list = useList(['jobs', id], (cursor) => atrium.dataSources.jobs.list(id, { limit: 20, ...(cursor && { cursor }) }, { workspace }))
+  if (list.isPending) return <Loading />
+  const tone = { succeeded: 'ok', failed: 'bad', running: 'mark' } as Record<string, 'ok' | 'bad' | 'mark'>
+  return (
+    <>
+      <Problem error={list.error} />
+      {list.items.length === 0 && <p className="text-soft">It has not been read yet.</p>}
+      {list.items.length > 0 && (
+        <Table
+          label="Reads" items={list.items} id={(j) => j.id}
+          columns={[
+            { title: 'State', narrow: true, cell: (j) => <Pill tone={tone[j.state] ?? 'plain'}>{j.state}</Pill> },
+            { title: 'Began', narrow: true, cell: (j) => <When at={j.started_at ?? j.created_at} /> },
+            { title: 'Failure', cell: (j) => j.failure ?? '–' },
+            { title: 'Attempt', narrow: true, cell: (j) => j.attempt },
+          ]}
+        />
+      )}
+      <More list={list} />
+    </>
+  )
+}

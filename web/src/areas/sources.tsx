@@ -1,0 +1,64 @@
+import { Link } from '@tanstack/react-router'
+import type { Source } from '@atrium-hq/client'
+import { atrium } from '../api'
+import { useList, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { More, Table } from '../ui/table'
+
+export const sourceTone = (status: string) =>
+  ({ active: 'ok', unmapped: 'warn', drifted: 'warn', paused: 'plain', failing: 'bad' } as const)[status] ?? 'plain'
+
+/** Where a source reads, as people say it. */
+export function place(s: Source): string {
+  const { url, tab, schema, table } = s.location
+  return url ? url + (tab ? ` · ${tab}` : '') : [schema, table].filter(Boolean).join('.')
+}
+
+export function Sources() {
+  const workspace = useWorkspace()
+  const may = usePermission()
+  const list = useList(['sources', workspace], (cursor) => atrium.dataSources.list({ limit: 50, ...(cursor && { cursor }) }, { workspace }))
+  return (
+    <>
+      <Heading title={t.sources}>
+        {may('sources.create') && (
+          <Link className="rounded-md bg-act px-3 py-1.5 font-medium text-on no-underline" to={`/w/${workspace}/sources/new` as string}>
+            Map a sheet or table
+          </Link>
+        )}
+      </Heading>
+      <Problem error={list.error} />
+      {list.isPending && <Loading />}
+      {list.isSuccess && list.items.length === 0 && (
+        <Empty title="There are no data sources yet.">
+          A source is a spreadsheet tab or a warehouse table whose columns you map to fields. Nothing is copied.
+        </Empty>
+      )}
+      {list.items.length > 0 && (
+        <Table
+          label={t.sources} items={list.items} id={(s) => s.id} csv="sources"
+          columns={[
+            {
+              title: 'Name', text: (s) => s.name,
+              cell: (s) => (
+                <>
+                  <Link className="font-medium" to={`/w/${workspace}/sources/${s.id}` as string}>{s.name}</Link>
+                  <p className="m-0 text-xs break-all text-soft">{place(s)}</p>
+                </>
+              ),
+            },
+            { title: 'Type', narrow: true, cell: (s) => s.type, text: (s) => s.type },
+            { title: 'Status', narrow: true, cell: (s) => <Pill tone={sourceTone(s.status)}>{s.status}</Pill>, text: (s) => s.status },
+            { title: 'Read', narrow: true, cell: (s) => <When at={s.last_refreshed_at} />, text: (s) => s.last_refreshed_at ?? '' },
+            {
+              title: 'Next', narrow: true, text: (s) => s.next_refresh_at ?? '',
+              cell: (s) => (s.next_refresh_at ? <When at={s.next_refresh_at} /> : <span className="text-soft">–</span>),
+            },
+          ]}
+        />
+      )}
+      <More list={list} />
+    </>
+  )
+}

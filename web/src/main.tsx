@@ -1,0 +1,70 @@
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect, RouterProvider } from '@tanstack/react-router'
+import { AtriumError } from '@atrium-hq/client'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { atrium, calls, queries, signIn } from './api'
+import { NotFound, Shell } from './app/shell'
+import { Problem } from './ui/basics'
+import './app.css'
+
+const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: ({ error }) => <Problem error={error} /> })
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  loader: async () => {
+    let me
+    try {
+      me = await atrium.me.get()
+    } catch (e) {
+      if (!AtriumError.is(e, 'unauthenticated')) throw e
+      signIn()
+      return new Promise<never>(() => {}) // the page is being left
+    }
+    const first = me.workspace ?? me.workspaces[0]
+    if (!first) throw new Error('You are in no workspace yet. Ask for an invitation.')
+    throw redirect({ to: '/w/$workspace/prompts', params: { workspace: first.slug } })
+  },
+})
+
+const shell = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: Shell })
+
+function screen<P extends string>(path: P, load: () => Promise<Record<string, unknown>>, name: string) {
+  return createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load as never, name as never) })
+}
+
+const screens = [
+  screen('prompts', () => import('./areas/prompts'), 'Prompts'),
+  screen('prompts/$id', () => import('./areas/prompt'), 'Prompt'),
+  screen('chats', () => import('./areas/chats'), 'Chats'),
+  screen('chats/$id', () => import('./areas/chat'), 'Chat'),
+  screen('sources', () => import('./areas/sources'), 'Sources'),
+  screen('sources/new', () => import('./areas/mapping'), 'NewSource'),
+  screen('sources/$id', () => import('./areas/source'), 'Source'),
+  screen('connections', () => import('./areas/connections'), 'Connections'),
+  screen('connections/new/$kind', () => import('./areas/connect'), 'Connect'),
+  screen('presence', () => import('./areas/presence'), 'Presence'),
+  screen('billing', () => import('./areas/billing'), 'Billing'),
+  screen('settings/$tab', () => import('./areas/settings'), 'Settings'),
+]
+
+const router = createRouter({
+  routeTree: root.addChildren([home, shell.addChildren(screens)]),
+  basepath: new URL(document.baseURI).pathname,
+  defaultPreload: 'intent',
+})
+router.subscribe('onBeforeNavigate', (e) => {
+  if (e.pathChanged) calls.clear()
+})
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,135 @@
+import { AtriumError } from '@atrium-hq/client'
+import { type ComponentProps, type ReactNode, useState } from 'react'
+import { t } from '../text'
+
+const tones = {
+  plain: 'border border-line bg-card text-ink hover:bg-hover',
+  act: 'border border-act bg-act text-on hover:opacity-90',
+  danger: 'border border-bad bg-bad text-card hover:opacity-90',
+  quiet: 'border border-transparent text-act hover:bg-hover',
+}
+
+export type Tone = keyof typeof tones
+
+export function Button({ tone = 'plain', className = '', ...rest }: ComponentProps<'button'> & { tone?: Tone }) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={`inline-flex items-center justify-center gap-1.5 rounded-md px-3 py-1.5 text-sm font-medium
+        whitespace-nowrap disabled:cursor-default disabled:opacity-50 ${tones[tone]} ${className}`}
+    />
+  )
+}
+
+const pills = {
+  plain: 'bg-hover text-soft', ok: 'bg-okbg text-ok', warn: 'bg-warnbg text-warn', bad: 'bg-badbg text-bad',
+  mark: 'bg-markbg text-act',
+}
+
+export function Pill({ tone = 'plain', children }: { tone?: keyof typeof pills; children: ReactNode }) {
+  return <span className={`inline-block rounded-full px-2 py-0.5 text-xs whitespace-nowrap ${pills[tone]}`}>{children}</span>
+}
+
+/** What went wrong, in words, with the page of the error. */
+export function Problem({ error }: { error: unknown }) {
+  if (!error) return null
+  const known = AtriumError.is(error)
+  return (
+    <div role="alert" className="my-3 rounded-md border border-bad bg-badbg px-3 py-2 text-sm text-bad">
+      <p className="m-0">{known ? error.detail : t.unreachable}</p>
+      {known && error.errors.length > 0 && (
+        <ul className="m-0 mt-1 list-disc pl-5">
+          {error.errors.map((e) => <li key={e.pointer + e.code}>{e.pointer && <code>{e.pointer}</code>} {e.detail}</li>)}
+        </ul>
+      )}
+      {known && (
+        <p className="m-0 mt-1 text-xs">
+          <a className="text-bad" href={new URL('../problems/' + error.code, document.baseURI).href} target="_blank" rel="noopener">
+            {error.code}
+          </a>{' '}
+          · {error.requestId}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The errors of a call by the member of the body that they are about. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  if (!AtriumError.is(error)) return {}
+  return Object.fromEntries(error.errors.map((e) => [e.pointer.split('/').pop() ?? '', e.detail]))
+}
+
+export function Heading({ title, children }: { title: ReactNode; children?: ReactNode }) {
+  return (
+    <header className="mb-4 flex flex-wrap items-center gap-2">
+      <h1 className="m-0 mr-auto text-xl font-semibold break-words">{title}</h1>
+      {children}
+    </header>
+  )
+}
+
+export function Card({ title, children, actions }: { title?: ReactNode; children: ReactNode; actions?: ReactNode }) {
+  return (
+    <section className="mb-4 rounded-lg border border-line bg-card p-4">
+      {(title || actions) && (
+        <div className="mb-3 flex flex-wrap items-center gap-2">
+          <h2 className="m-0 mr-auto text-base font-semibold">{title}</h2>
+          {actions}
+        </div>
+      )}
+      {children}
+    </section>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="rounded-lg border border-dashed border-line px-6 py-10 text-center">
+      <p className="m-0 font-medium">{title}</p>
+      {children && <div className="mt-2 text-soft">{children}</div>}
+    </div>
+  )
+}
+
+export function Loading() {
+  return <p role="status" className="text-soft">{t.loading}</p>
+}
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const units = [['year', 31_536_000], ['month', 2_592_000], ['day', 86_400], ['hour', 3600], ['minute', 60]] as const
+
+/** A time as people say it, with the exact one on hover. */
+export function When({ at }: { at: string | null | undefined }) {
+  if (!at) return <span className="text-soft">{t.never}</span>
+  const seconds = (Date.parse(at) - Date.now()) / 1000
+  const unit = units.find(([, size]) => Math.abs(seconds) >= size)
+  const text = unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : seconds > 0 ? t.soon : t.justNow
+  return <time dateTime={at} title={new Date(at).toLocaleString()}>{text}</time>
+}
+
+export function Copy({ text, label = t.copy }: { text: string; label?: string }) {
+  const [copied, setCopied] = useState(false)
+  return (
+    <Button
+      onClick={() => navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false))}
+      onBlur={() => setCopied(false)}
+    >
+      {copied ? t.copied : label}
+    </Button>
+  )
+}
+
+/** A secret that is shown once. */
+export function Secret({ value, hint }: { value: string; hint: string }) {
+  return (
+    <div className="rounded-md border border-warn bg-warnbg p-3">
+      <p className="m-0 mb-2 text-warn">{hint}</p>
+      <div className="flex flex-wrap items-center gap-2">
+        <code className="min-w-0 grow break-all rounded bg-card px-2 py-1">{value}</code>
+        <Copy text={value} />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { MergeView } from '@codemirror/merge'
+import { Annotation, EditorState } from '@codemirror/state'
+import {
+  Decoration, type DecorationSet, EditorView, keymap, lineNumbers, MatchDecorator, ViewPlugin, type ViewUpdate,
+} from '@codemirror/view'
+import { useEffect, useRef } from 'react'
+
+// CodeMirror adds style elements, which the policy of the page allows by this nonce.
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
+
+const tags = new MatchDecorator({
+  regexp: /\{\{[^{}]*\}\}/g, decoration: Decoration.mark({ class: 'cm-variable' }),
+})
+
+const variables = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet
+    constructor(view: EditorView) { this.decorations = tags.createDeco(view) }
+    update(update: ViewUpdate) { this.decorations = tags.updateDeco(update, this.decorations) }
+  },
+  { decorations: (plugin) => plugin.decorations },
+)
+
+const theme = EditorView.theme({
+  '&': { fontSize: '13px', border: '1px solid var(--line)', borderRadius: '6px', backgroundColor: 'var(--card)' },
+  '.cm-content': { caretColor: 'var(--ink)' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': { backgroundColor: 'var(--page)', color: 'var(--soft)', border: 'none' },
+  '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { backgroundColor: 'var(--markbg)' },
+  '.cm-variable': { color: 'var(--act)', backgroundColor: 'var(--markbg)', borderRadius: '3px' },
+  '.cm-changedLine': { backgroundColor: 'var(--markbg) !important' },
+  '.cm-changedText': { background: 'none !important', textDecoration: 'underline' },
+})
+
+const common = (label: string) => [
+  EditorView.contentAttributes.of({ 'aria-label': label }), nonce ? EditorView.cspNonce.of(nonce) : [], theme,
+  lineNumbers(), variables, EditorView.lineWrapping,
+]
+
+// Marks changes that the page makes, not the person who types.
+const fromProps = Annotation.define<boolean>()
+
+/** A text with its variables marked. It can be changed if there is an onChange. */
+export function Editor({ value, onChange, label }: { value: string; onChange?: (value: string) => void; label: string }) {
+  const at = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView>(null)
+  const changed = useRef(onChange)
+  useEffect(() => { changed.current = onChange })
+  const first = useRef(value)
+  const readOnly = !onChange
+  useEffect(() => {
+    const made = new EditorView({
+      parent: at.current!,
+      state: EditorState.create({
+        doc: first.current,
+        extensions: [
+          ...common(label), history(), keymap.of([...defaultKeymap, ...historyKeymap]), EditorState.readOnly.of(readOnly),
+          EditorView.updateListener.of((u) => {
+            const given = u.transactions.some((tr) => tr.annotation(fromProps))
+            if (u.docChanged && !given) changed.current?.(u.state.doc.toString())
+          }),
+        ],
+      }),
+    })
+    view.current = made
+    return () => made.destroy()
+  }, [label, readOnly])
+  useEffect(() => {
+    const made = view.current
+    if (made && made.state.doc.toString() !== value) {
+      made.dispatch({
+        changes: { from: 0, to: made.state.doc.length, insert: value }, annotations: fromProps.of(true),
+      })
+    }
+    first.current = value
+  }, [value])
+  return <div ref={at} />
+}
+
+/** Two texts side by side. */
+export function Diff({ before, after, labels }: { before: string; after: string; labels: [string, string] }) {
+  const at = useRef<HTMLDivElement>(null)
+  const [left, right] = labels
+  useEffect(() => {
+    const readOnly = [EditorState.readOnly.of(true), EditorView.editable.of(false)]
+    const made = new MergeView({
+      parent: at.current!,
+      a: { doc: before, extensions: [...common(left), ...readOnly] },
+      b: { doc: after, extensions: [...common(right), ...readOnly] },
+      collapseUnchanged: { margin: 2 },
+    })
+    return () => made.destroy()
+  }, [before, after, left, right])
+  if (before === after) return <p className="text-soft">The texts are the same.</p>
+  return (
+    <>
+      <div className="mb-1 grid grid-cols-2 text-xs text-soft"><span>{left}</span><span>{right}</span></div>
+      <div ref={at} data-testid="diff" />
+    </>
+  )
+}

@@ -1,0 +1,89 @@
+import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
+import { Button } from './basics'
+
+const box = `block w-full rounded-md border border-soft/60 bg-page px-2.5 py-1.5 text-ink aria-invalid:border-bad
+  placeholder:text-soft`
+
+interface Named { label: string; hint?: ReactNode; error?: string | undefined }
+
+function Labelled({ id, label, hint, error, children }: Named & { id: string; children: ReactNode }) {
+  return (
+    <div className="mb-3">
+      <label htmlFor={id} className="mb-1 block font-medium">{label}</label>
+      {children}
+      {hint && <p id={id + 'hint'} className="m-0 mt-1 text-xs text-soft">{hint}</p>}
+      {error && <p id={id + 'error'} className="m-0 mt-1 text-xs text-bad">{error}</p>}
+    </div>
+  )
+}
+
+function about(id: string, { hint, error }: Named) {
+  const ids = [hint && id + 'hint', error && id + 'error'].filter(Boolean).join(' ')
+  return { id, 'aria-describedby': ids || undefined, 'aria-invalid': error ? true : undefined }
+}
+
+export function Input({ label, hint, error, ...rest }: Named & ComponentProps<'input'>) {
+  const id = useId()
+  return (
+    <Labelled {...{ id, label, hint, error }}>
+      <input {...rest} {...about(id, { label, hint, error })} className={box} />
+    </Labelled>
+  )
+}
+
+export function TextArea({ label, hint, error, ...rest }: Named & ComponentProps<'textarea'>) {
+  const id = useId()
+  return (
+    <Labelled {...{ id, label, hint, error }}>
+      <textarea rows={4} {...rest} {...about(id, { label, hint, error })} className={box} />
+    </Labelled>
+  )
+}
+
+export interface Choice { value: string; label: string }
+
+/** A native select: it works with every keyboard, screen reader and phone. */
+export function Select({ label, hint, error, choices, ...rest }: Named & ComponentProps<'select'> & { choices: Choice[] }) {
+  const id = useId()
+  return (
+    <Labelled {...{ id, label, hint, error }}>
+      <select {...rest} {...about(id, { label, hint, error })} className={box}>
+        {choices.map((c) => <option key={c.value} value={c.value}>{c.label}</option>)}
+      </select>
+    </Labelled>
+  )
+}
+
+/** A select within a line, whose label only screen readers need. */
+export function InlineSelect({ label, choices, ...rest }: { label: string; choices: Choice[] } & ComponentProps<'select'>) {
+  return (
+    <select aria-label={label} {...rest} className="rounded-md border border-line bg-card px-2 py-1.5 text-sm text-ink">
+      {choices.map((c) => <option key={c.value} value={c.value}>{c.label}</option>)}
+    </select>
+  )
+}
+
+/** A form whose values are read when it is sent. */
+export function Form({ onSend, children, send, busy, more }: {
+  onSend: (values: Record<string, string>) => void
+  children: ReactNode
+  send: string
+  busy?: boolean
+  more?: ReactNode
+}) {
+  const submit = (e: FormEvent<HTMLFormElement>) => {
+    e.preventDefault()
+    const values: Record<string, string> = {}
+    for (const [name, value] of new FormData(e.currentTarget)) if (typeof value === 'string') values[name] = value
+    onSend(values)
+  }
+  return (
+    <form onSubmit={submit}>
+      {children}
+      <div className="mt-4 flex flex-wrap gap-2">
+        <Button type="submit" tone="act" disabled={busy}>{send}</Button>
+        {more}
+      </div>
+    </form>
+  )
+}

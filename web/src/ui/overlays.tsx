@@ -1,0 +1,96 @@
+import { Dialog as D } from '@base-ui/react/dialog'
+import { Tabs as T } from '@base-ui/react/tabs'
+import { type ReactNode, useState } from 'react'
+import { t } from '../text'
+import { Button, type Tone } from './basics'
+
+export function Dialog({ open, onClose, title, children, wide }: {
+  open: boolean
+  onClose: () => void
+  title: string
+  children: ReactNode
+  wide?: boolean
+}) {
+  return (
+    <D.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <D.Portal>
+        <D.Backdrop className="fixed inset-0 z-10 bg-black/40" />
+        <D.Popup
+          className={`fixed top-[6vh] left-1/2 z-20 max-h-[88vh] w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto
+            rounded-lg border border-line bg-card p-5 shadow-xl ${wide ? 'max-w-4xl' : 'max-w-lg'}`}
+        >
+          <div className="mb-3 flex items-start gap-2">
+            <D.Title className="m-0 mr-auto text-base font-semibold">{title}</D.Title>
+            <D.Close aria-label={t.close} className="rounded px-2 text-soft hover:bg-hover">✕</D.Close>
+          </div>
+          {children}
+        </D.Popup>
+      </D.Portal>
+    </D.Root>
+  )
+}
+
+/** A button that asks before it acts. */
+export function Confirm({ label, title, body, act, run, tone = 'danger', disabled }: {
+  label: string
+  title: string
+  body: ReactNode
+  act: string
+  run: () => Promise<unknown> | void
+  tone?: Tone
+  disabled?: boolean
+}) {
+  const [open, setOpen] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const [busy, setBusy] = useState(false)
+  const confirm = async () => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await run()
+      setOpen(false)
+    } catch (e) {
+      setError(e)
+    }
+    setBusy(false)
+  }
+  return (
+    <>
+      <Button tone="quiet" disabled={disabled} onClick={() => setOpen(true)}>{label}</Button>
+      <Dialog open={open} onClose={() => setOpen(false)} title={title}>
+        <div className="mb-4">{body}</div>
+        <ErrorLine error={error} />
+        <Button tone={tone} disabled={busy} onClick={() => void confirm()}>{act}</Button>
+      </Dialog>
+    </>
+  )
+}
+
+function ErrorLine({ error }: { error: unknown }) {
+  if (!error) return null
+  return <p role="alert" className="text-bad">{(error as { detail?: string }).detail ?? t.unreachable}</p>
+}
+
+export function Tabs({ tabs, value, onChange }: {
+  tabs: { id: string; label: string; body: ReactNode }[]
+  value: string
+  onChange: (id: string) => void
+}) {
+  return (
+    <T.Root value={value} onValueChange={(id) => onChange(String(id))}>
+      <T.List className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+        {tabs.map((tab) => (
+          <T.Tab
+            key={tab.id}
+            value={tab.id}
+            className="border-b-2 border-transparent px-3 py-2 text-sm whitespace-nowrap text-soft data-[active]:border-act
+              data-[active]:font-medium data-[active]:text-ink"
+          >
+            {tab.label}
+          </T.Tab>
+        ))}
+      </T.List>
+      {tabs.map((tab) => <T.Panel key={tab.id} value={tab.id}>{tab.id === value && tab.body}</T.Panel>)}
+    </T.Root>
+  )
+}
