@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 
@@ -152,6 +153,8 @@ func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *pro
 func toShare(s *prompt.Share) openapi.Share {
 	return openapi.Share{
 		UserID:    string(s.User),
+		Email:     openapi.OrNull(s.Email),
+		Name:      s.Name,
 		Role:      openapi.ShareRole(s.Role.String()),
 		ExpiresAt: orNullTime(s.ExpiresAt),
 		GrantedBy: string(s.GrantedBy),
@@ -248,13 +251,43 @@ func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.Promp
 	}
 }
 
+// fieldChanges returns the values of the changed fields that the unified diff does not show.
+func fieldChanges(from, to *prompt.Version, changed []string) []openapi.FieldChange {
+	values := func(c *prompt.Content) map[string]any {
+		return map[string]any{
+			"format":          c.Format,
+			"variables":       nonNil(fromVariables(c.Variables)),
+			"model_config":    fromModel(c.Model),
+			"tools":           jsonOr(c.Tools, "[]"),
+			"response_format": jsonOr(c.ResponseFormat, "null"),
+		}
+	}
+	before, after := values(&from.Content), values(&to.Content)
+	changes := []openapi.FieldChange{}
+	for _, field := range changed {
+		if _, ok := before[field]; ok {
+			changes = append(changes, openapi.FieldChange{Field: field, From: before[field], To: after[field]})
+		}
+	}
+	return changes
+}
+
+func jsonOr(raw json.RawMessage, otherwise string) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage(otherwise)
+	}
+	return raw
+}
+
 func toActivation(a *prompt.Activation) openapi.Activation {
 	return openapi.Activation{
-		FromVersionID: openapi.OrNull(string(a.From)),
-		ToVersionID:   string(a.To),
-		ActivatedBy:   string(a.By),
-		ActivatedAt:   openapi.Time(a.At),
-		Reason:        a.Reason,
+		FromVersionID:     openapi.OrNull(string(a.From)),
+		FromVersionNumber: openapi.OrNull(a.FromNumber),
+		ToVersionID:       string(a.To),
+		ToVersionNumber:   openapi.OrNull(a.ToNumber),
+		ActivatedBy:       string(a.By),
+		ActivatedAt:       openapi.Time(a.At),
+		Reason:            a.Reason,
 	}
 }
 

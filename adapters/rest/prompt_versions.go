@@ -72,6 +72,7 @@ func (a *API) diffVersions(r *request) (reply, error) {
 		Version:       toVersionRef(to),
 		Unified:       d.Unified,
 		ChangedFields: nonNil(d.Changed),
+		Changes:       fieldChanges(from, to, d.Changed),
 	}), nil
 }
 

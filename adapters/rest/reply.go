@@ -161,8 +161,8 @@ var (
 )
 
 // ifMatch reads If-Match. Only the revision part of our tags is compared: if a thing is only shown
-// differently to one caller, no update is lost. Weak tags match nothing; * and no header set no condition. A
-// tag that no response ever had is errIfMatch, so that it is not taken for a concurrent change.
+// differently to one caller, no update is lost. Weak tags, and tags that no response ever had, match nothing; * and no
+// header set no condition. What is not an entity tag is errIfMatch.
 func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	if len(headers) == 0 {
 		return nil, false, nil
@@ -176,12 +176,12 @@ func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 			continue
 		}
 		tag, isWeak := strings.CutPrefix(part, "W/")
-		number, hash, dashed := strings.Cut(strings.TrimPrefix(tag, `"`), "-")
-		n, notNumber := strconv.ParseInt(number, 10, 64)
-		if !dashed || notNumber != nil || n < 1 || tag[0] != '"' || !strings.HasSuffix(hash, `"`) {
+		if len(tag) < 2 || tag[0] != '"' || strings.IndexByte(tag[1:], '"') != len(tag)-2 {
 			return nil, false, errIfMatch
 		}
-		if weak = weak || isWeak; !isWeak {
+		weak = weak || isWeak
+		number, _, dashed := strings.Cut(tag[1:], "-")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && dashed && n > 0 && !isWeak {
 			m = append(m, n)
 		}
 	}

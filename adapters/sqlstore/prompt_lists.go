@@ -155,8 +155,8 @@ func listed(rows []versionSummaryRow) int {
 func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	q page.Query) (prompt.SharePage, error) {
 	var rows []shareRow
-	err := l.db.list(ctx, &rows, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ?
-		AND user_id > ? ORDER BY user_id LIMIT ?`,
+	err := l.db.list(ctx, &rows, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.workspace_id = ?
+		AND s.user_id > ? ORDER BY s.user_id LIMIT ?`,
 		id, ws, q.After, q.Limit+1)
 	if err != nil {
 		return prompt.SharePage{}, err
@@ -172,8 +172,8 @@ func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id pr
 func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	user identity.UserID) (prompt.Share, error) {
 	var row shareRow
-	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ?
-		AND workspace_id = ? AND user_id = ?`, id, ws, user)
+	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ?
+		AND s.workspace_id = ? AND s.user_id = ?`, id, ws, user)
 	if err == nil && !found {
 		err = prompt.ErrShareNotFound
 	}
@@ -189,15 +189,18 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	where.when(q.After != "", `a.number < ?`, numberAt(q.After))
 	var rows []struct {
-		Number int              `db:"number"`
-		From   prompt.VersionID `db:"from_version_id"`
-		To     prompt.VersionID `db:"to_version_id"`
-		By     identity.UserID  `db:"activated_by"`
-		At     int64            `db:"activated_at"`
-		Reason string           `db:"reason"`
+		Number     int              `db:"number"`
+		From       prompt.VersionID `db:"from_version_id"`
+		FromNumber int              `db:"from_number"`
+		To         prompt.VersionID `db:"to_version_id"`
+		ToNumber   int              `db:"to_number"`
+		By         identity.UserID  `db:"activated_by"`
+		At         int64            `db:"activated_at"`
+		Reason     string           `db:"reason"`
 	}
 	err := l.db.list(ctx, &rows, `
-		SELECT a.number, a.from_version_id, a.to_version_id, a.activated_by, a.activated_at, a.reason
+		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.activated_by,
+			a.activated_at, a.reason
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id
 		WHERE `+where.sql()+` ORDER BY a.number DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
@@ -209,8 +212,8 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		cut.Next = strconv.Itoa(rows[q.Limit-1].Number)
 	}
 	for _, r := range rows {
-		cut.Items = append(cut.Items, prompt.Activation{From: r.From, To: r.To, By: r.By, At: fromMicros(r.At),
-			Reason: r.Reason})
+		cut.Items = append(cut.Items, prompt.Activation{From: r.From, FromNumber: r.FromNumber, To: r.To,
+			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason})
 	}
 	return cut, nil
 }
@@ -221,10 +224,17 @@ func numberAt(position string) int {
 	return n
 }
 
-const shareColumns = `user_id, access, expires_at, granted_by, revision, created_at, updated_at`
+const (
+	shareColumns = `s.user_id, COALESCE(g.name, u.name, '') AS name, COALESCE(u.email, '') AS email, s.access,
+		s.expires_at, s.granted_by, s.revision, s.created_at, s.updated_at`
+	shareTables = ` FROM prompt_shares s LEFT JOIN users u ON u.id = s.user_id
+		LEFT JOIN user_groups g ON g.id = s.user_id`
+)
 
 type shareRow struct {
 	User      identity.UserID `db:"user_id"`
+	Name      string          `db:"name"`
+	Email     string          `db:"email"`
 	Access    access.Role     `db:"access"`
 	ExpiresAt int64           `db:"expires_at"`
 	GrantedBy identity.UserID `db:"granted_by"`
@@ -235,7 +245,7 @@ type shareRow struct {
 
 func (r *shareRow) share() prompt.Share {
 	return prompt.Share{
-		User: r.User, Role: r.Access, ExpiresAt: fromMicros(r.ExpiresAt), GrantedBy: r.GrantedBy,
+		User: r.User, Name: r.Name, Email: r.Email, Role: r.Access, ExpiresAt: fromMicros(r.ExpiresAt), GrantedBy: r.GrantedBy,
 		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }

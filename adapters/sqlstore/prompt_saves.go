@@ -81,12 +81,12 @@ func templateState(t *prompt.Template) []any {
 // without a gap.
 func activationWrite(id prompt.ID, a prompt.Activation) write {
 	return write{`
-		INSERT INTO prompt_activations (template_id, number, from_version_id, to_version_id, activated_by, activated_at,
-		reason)
-		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
-		CAST(? AS BIGINT), CAST(? AS TEXT)
+		INSERT INTO prompt_activations (template_id, number, from_version_id, from_number, to_version_id, to_number,
+		activated_by, activated_at, reason)
+		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT),
+		CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
 		FROM prompt_activations WHERE template_id = ?`,
-		[]any{id, a.From, a.To, a.By, micros(a.At), a.Reason, id}}
+		[]any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, id}}
 }
 
 const nameIndex = "prompt_templates_name"

@@ -294,11 +294,19 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 // recipient reads what a template has of a user.
 func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
 	r := prompt.Recipient{User: user}
-	if _, err := db.get(ctx, &r.Shares, `SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?`, id); err != nil {
+	var now struct {
+		Shares int    `db:"shares"`
+		Name   string `db:"name"`
+		Email  string `db:"email"`
+	}
+	if _, err := db.get(ctx, &now, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
+		COALESCE((SELECT name FROM user_groups WHERE id = ?), (SELECT name FROM users WHERE id = ?), '') AS name,
+		COALESCE((SELECT email FROM users WHERE id = ?), '') AS email`, id, user, user, user); err != nil {
 		return r, err
 	}
+	r.Shares, r.Name, r.Email = now.Shares, now.Name, now.Email
 	var row shareRow
-	found, err := db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND user_id = ?`,
+	found, err := db.get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.user_id = ?`,
 		id, user)
 	if found {
 		s := row.share()

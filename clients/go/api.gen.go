@@ -339,7 +339,11 @@ type ActivateRequest struct {
 type Activation struct {
 	// null for the first activation.
 	FromVersionID *string `json:"from_version_id"`
-	ToVersionID   string  `json:"to_version_id"`
+	// null for the first activation, and if the version was deleted before numbers were recorded.
+	FromVersionNumber *int   `json:"from_version_number"`
+	ToVersionID       string `json:"to_version_id"`
+	// null if the version was deleted before numbers were recorded.
+	ToVersionNumber *int `json:"to_version_number"`
 	// Empty if none was given.
 	Reason      string    `json:"reason"`
 	ActivatedBy string    `json:"activated_by"`
@@ -1080,6 +1084,15 @@ const (
 	FailureCategoryTransient FailureCategory = "transient"
 	FailureCategorySystem    FailureCategory = "system"
 )
+
+// FieldChange is a type of the API. The values of one member in both versions.
+type FieldChange struct {
+	Field string `json:"field"`
+	// The value in `against`. Absent values are null, or an empty array or object.
+	From any `json:"from"`
+	// The value in `version`.
+	To any `json:"to"`
+}
 
 // FieldError is a type of the API.
 type FieldError struct {
@@ -2270,8 +2283,12 @@ type SetupIntentCreate struct {
 // Share is a type of the API.
 type Share struct {
 	// Id of the user or of the group (`grp_…`).
-	UserID string    `json:"user_id"`
-	Role   ShareRole `json:"role"`
+	UserID string `json:"user_id"`
+	// `null` for a group, for the user of a service key, and for a user without a verified address.
+	Email *string `json:"email"`
+	// Name of the user or the group. Empty if the user has none.
+	Name string    `json:"name"`
+	Role ShareRole `json:"role"`
 	// null if the share never expires.
 	ExpiresAt *time.Time `json:"expires_at"`
 	GrantedBy string     `json:"granted_by"`
@@ -2853,6 +2870,8 @@ type VersionDiff struct {
 	Unified string `json:"unified"`
 	// Names of the version's members that differ.
 	ChangedFields []string `json:"changed_fields"`
+	// The values of the members that differ, other than `text` and `messages`, which `unified` shows.
+	Changes []FieldChange `json:"changes"`
 }
 
 // VersionState is a type of the API. A draft can be edited. The first activation or label freezes a version

@@ -23,8 +23,8 @@ func TestActivate(t *testing.T) {
 			v.FirstActivatedAt != now || tmpl.Revision != 8 || tmpl.UpdatedAt != now {
 			t.Fatalf("got %+v, %+v", tmpl.Active, v)
 		}
-		if want := (prompt.Activation{From: "ver1", To: "ver2", By: "eve", At: now, Reason: "better"}); len(
-			tmpl.Activated) != 1 || tmpl.Activated[0] != want {
+		if want := (prompt.Activation{From: "ver1", FromNumber: 1, To: "ver2", ToNumber: 2, By: "eve", At: now,
+			Reason: "better"}); len(tmpl.Activated) != 1 || tmpl.Activated[0] != want {
 			t.Errorf("ledger = %+v", tmpl.Activated)
 		}
 		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3},

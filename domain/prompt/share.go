@@ -17,6 +17,8 @@ const MaxShares = 200
 // Share is one user's role on one template.
 type Share struct {
 	User      identity.UserID
+	Name      string      // of the user or the group, at the time of reading
+	Email     string      // the user's verified address; empty for groups
 	Role      access.Role // None removes the share when it is saved
 	ExpiresAt time.Time   // zero: never
 	GrantedBy identity.UserID
@@ -28,6 +30,7 @@ type Share struct {
 // Recipient is a user named by a change of a template, as the store knows them at that moment.
 type Recipient struct {
 	User        identity.UserID
+	Name, Email string // as in Share
 	InWorkspace bool   // a member of the workspace
 	Share       *Share // nil: none
 	Shares      int    // how many shares the template has
@@ -77,7 +80,7 @@ func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error
 	case to.Share == nil && to.Shares >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
-	s := Share{User: to.User, Role: g.Role, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At,
+	s := Share{User: to.User, Name: to.Name, Email: to.Email, Role: g.Role, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At,
 		UpdatedAt: by.At}
 	t.save(s)
 	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": s.User, "role": g.Role.String()})

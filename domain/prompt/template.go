@@ -81,11 +81,13 @@ func (s *Summary) add(v *VersionInfo) {
 
 // Activation is an entry of the ledger: who activated which version instead of which, and why.
 type Activation struct {
-	From   VersionID // empty for the first
-	To     VersionID
-	By     identity.UserID
-	At     time.Time
-	Reason string
+	From       VersionID // empty for the first
+	FromNumber int       // 0 for the first, and if the version was deleted before numbers were recorded
+	To         VersionID
+	ToNumber   int // 0 if the version was deleted before numbers were recorded
+	By         identity.UserID
+	At         time.Time
+	Reason     string
 }
 
 // Versions returns the summary of the versions that by may see.

@@ -322,6 +322,10 @@ func promptChildren(t *testing.T, a Adapter) {
 		for _, limit := range []int{1, 2, 100} {
 			var users []identity.UserID
 			for _, s := range fixture.Pages(t, limit, sharesIn(ws)) {
+				if s.Name == "" || !strings.HasPrefix(s.Email, s.Name+"@") {
+					t.Errorf("%q <%s> is not the user", s.Name, s.Email)
+				}
+				s.Name, s.Email = "", ""
 				same(t, "share", s, prompt.Share{User: s.User, Role: access.Viewer,
 					ExpiresAt: fixture.At.Add(time.Second), GrantedBy: by.User, Revision: 1, CreatedAt: fixture.At,
 					UpdatedAt: fixture.At})

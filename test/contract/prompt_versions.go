@@ -207,8 +207,8 @@ func promptVersions(t *testing.T, a Adapter) {
 		k := keptOf(t, a.Stores, by, made.ID)
 		same(t, "pointer", k.Template.Active, prompt.Active{Version: three.ID, Number: 3, At: later.At, By: by.User})
 		same(t, "ledger", k.Ledger, []prompt.Activation{
-			{From: two.ID, To: three.ID, By: by.User, At: later.At, Reason: "better"},
-			{To: two.ID, By: by.User, At: fixture.At},
+			{From: two.ID, FromNumber: 2, To: three.ID, ToNumber: 3, By: by.User, At: later.At, Reason: "better"},
+			{To: two.ID, ToNumber: 2, By: by.User, At: fixture.At},
 		})
 		if k.Events[0].Type != "prompt_template.activated" || k.Versions[0].FirstActivatedAt != later.At ||
 			!k.Versions[0].Frozen {
@@ -244,6 +244,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			t.Fatalf("%d versions, %d lines", len(k.Versions), len(k.Ledger))
 		}
 		same(t, "count", k.Template.AllVersions.Count, 3)
+		same(t, "number in the ledger", k.Ledger[0].FromNumber, 2)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +300,15 @@ func promptUpdates(t *testing.T, a Adapter) {
 		} {
 			_, err := a.Prompts.UpdateFor(ctx, by, made.ID, want.User,
 				func(_ *prompt.Template, got prompt.Recipient) error {
+					if got.InWorkspace && (got.Name == "" || !strings.HasPrefix(got.Email, got.Name+"@")) {
+						t.Errorf("%q <%s> is not the user", got.Name, got.Email)
+					}
+					if got.Share != nil {
+						same(t, "name and address of the share", []string{got.Share.Name, got.Share.Email},
+							[]string{got.Name, got.Email})
+						got.Share.Name, got.Share.Email = "", ""
+					}
+					got.Name, got.Email = "", ""
 					same(t, "user", got, want)
 					return nil
 				})

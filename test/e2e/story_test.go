@@ -83,7 +83,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			func(t *testing.T) {
 				bob.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
 				ann.create(t, template+"/shares", object{"email": strings.ToUpper(bob.email), "role": "viewer"}).has(t,
-					map[string]string{"user_id": bob.id, "granted_by": ann.id})
+					map[string]string{"user_id": bob.id, "granted_by": ann.id, "email": bob.email})
 				ann.do(t, "POST", template+"/shares", object{"user_id": bob.id, "role": "viewer"}).problem(t, 409,
 					"already_shared")
 				ann.do(t, "POST", template+"/shares", object{"user_id": ann.id, "role": "viewer"}).problem(t, 409,
@@ -150,6 +150,9 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				!strings.Contains(unified, "+Dear {{customer}},") {
 				t.Errorf("the diff reads\n%s", unified)
 			}
+			if !strings.Contains(diff.at("changes"), `"field":"variables"`) {
+				t.Errorf("changes are %s, want those of variables", diff.at("changes"))
+			}
 			if !strings.Contains(diff.at("changed_fields"), `"text"`) {
 				t.Errorf("changed_fields are %s, want text among them", diff.at("changed_fields"))
 			}
@@ -187,7 +190,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			bob.get(t, template+"/activations").has(t, map[string]string{
 				"data.0.from_version_id": v2.at("id"), "data.0.to_version_id": v1.at("id"), "data.0.reason": "Back",
 				"data.1.from_version_id": "null", "data.1.to_version_id": v2.at("id"), "data.1.reason": "Reviewed",
-				"data.1.activated_by": ann.id,
+				"data.1.activated_by": ann.id, "data.0.from_version_number": "2", "data.0.to_version_number": "1",
+				"data.1.from_version_number": "null", "data.1.to_version_number": "2",
 				"data.2":              "",
 			})
 		})

@@ -280,9 +280,9 @@ func TestModels(t *testing.T) {
 	})
 	t.Run("what is left out is not in the answer, what is null is", func(t *testing.T) {
 		at := openapi.Time(time.Date(2026, 3, 2, 10, 30, 0, 1_999_999, time.FixedZone("", 3600)))
-		got, err := json.Marshal(openapi.Share{UserID: "u", Role: openapi.ShareRoleViewer,
+		got, err := json.Marshal(openapi.Share{UserID: "u", Email: openapi.OrNull(""), Role: openapi.ShareRoleViewer,
 			ExpiresAt: openapi.OrNull(openapi.Time{}), GrantedBy: "g", Revision: 1, CreatedAt: at, UpdatedAt: at})
-		want := `{"created_at":"2026-03-02T09:30:00.001Z","expires_at":null,"granted_by":"g","revision":1,"role":"viewer","updated_at":"2026-03-02T09:30:00.001Z","user_id":"u"}`
+		want := `{"created_at":"2026-03-02T09:30:00.001Z","email":null,"expires_at":null,"granted_by":"g","name":"","revision":1,"role":"viewer","updated_at":"2026-03-02T09:30:00.001Z","user_id":"u"}`
 		if err != nil || string(got) != want {
 			t.Errorf("got  %s, %v\nwant %s", got, err, want)
 		}

@@ -666,9 +666,15 @@ type Activation struct {
 	// FromVersionID null for the first activation.
 	FromVersionID nullable.Nullable[string] `json:"from_version_id"`
 
+	// FromVersionNumber null for the first activation, and if the version was deleted before numbers were recorded.
+	FromVersionNumber nullable.Nullable[int] `json:"from_version_number"`
+
 	// Reason Empty if none was given.
 	Reason      string `json:"reason"`
 	ToVersionID string `json:"to_version_id"`
+
+	// ToVersionNumber null if the version was deleted before numbers were recorded.
+	ToVersionNumber nullable.Nullable[int] `json:"to_version_number"`
 }
 
 // ActivationList defines model for ActivationList.
@@ -1512,6 +1518,17 @@ type EventList struct {
 
 // FailureCategory Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the administrator of the Atrium server.
 type FailureCategory string
+
+// FieldChange The values of one member in both versions.
+type FieldChange struct {
+	Field string `json:"field"`
+
+	// From The value in `against`. Absent values are null, or an empty array or object.
+	From interface{} `json:"from"`
+
+	// To The value in `version`.
+	To interface{} `json:"to"`
+}
 
 // FieldError defines model for FieldError.
 type FieldError struct {
@@ -2858,10 +2875,16 @@ type SetupIntentCreateUsage string
 type Share struct {
 	CreatedAt Time `json:"created_at"`
 
+	// Email `null` for a group, for the user of a service key, and for a user without a verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
 	// ExpiresAt null if the share never expires.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
 	GrantedBy string                  `json:"granted_by"`
-	Revision  int64                   `json:"revision"`
+
+	// Name Name of the user or the group. Empty if the user has none.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
 
 	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role      ShareRole `json:"role"`
@@ -3511,6 +3534,9 @@ type VersionDiff struct {
 
 	// ChangedFields Names of the version's members that differ.
 	ChangedFields []string `json:"changed_fields"`
+
+	// Changes The values of the members that differ, other than `text` and `messages`, which `unified` shows.
+	Changes []FieldChange `json:"changes"`
 
 	// Unified A unified diff of the content from `against` to `version`. Empty if the contents are equal.
 	Unified string           `json:"unified"`

@@ -343,8 +343,14 @@ class Activation(TypedDict):
     from_version_id: Optional[str]
     """null for the first activation."""
 
+    from_version_number: Optional[int]
+    """null for the first activation, and if the version was deleted before numbers were recorded."""
+
     to_version_id: str
     """"""
+
+    to_version_number: Optional[int]
+    """null if the version was deleted before numbers were recorded."""
 
     reason: str
     """Empty if none was given."""
@@ -1398,6 +1404,9 @@ class EventList(TypedDict):
 # Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it
 # may resolve without action; retry later. `system`: the administrator of the Atrium server.
 FailureCategory = Union[Literal["config", "transient", "system"], str]
+
+
+FieldChange = TypedDict("FieldChange", {"field": str, "from": Any, "to": Any, })
 
 
 class FieldError(TypedDict):
@@ -3123,6 +3132,12 @@ class Share(TypedDict):
     user_id: str
     """Id of the user or of the group (`grp_…`)."""
 
+    email: Optional[str]
+    """`null` for a group, for the user of a service key, and for a user without a verified address."""
+
+    name: str
+    """Name of the user or the group. Empty if the user has none."""
+
     role: ShareRole
     """"""
 
@@ -4028,6 +4043,9 @@ class VersionDiff(TypedDict):
 
     changed_fields: List[str]
     """Names of the version's members that differ."""
+
+    changes: List[FieldChange]
+    """The values of the members that differ, other than `text` and `messages`, which `unified` shows."""
 
 # A draft can be edited. The first activation or label freezes a version permanently.
 VersionState = Union[Literal["draft", "frozen"], str]

@@ -314,8 +314,12 @@ export type ActivateRequest = {
 export type Activation = {
   /** null for the first activation. */
   from_version_id: string | null
+  /** null for the first activation, and if the version was deleted before numbers were recorded. */
+  from_version_number: number | null
   /**  */
   to_version_id: string
+  /** null if the version was deleted before numbers were recorded. */
+  to_version_number: number | null
   /** Empty if none was given. */
   reason: string
   /**  */
@@ -1133,6 +1137,16 @@ export type EventList = {
  * may resolve without action; retry later. `system`: the administrator of the Atrium server.
  */
 export type FailureCategory = 'config' | 'transient' | 'system' | (string & {})
+
+/** The values of one member in both versions. */
+export type FieldChange = {
+  /**  */
+  field: string
+  /** The value in `against`. Absent values are null, or an empty array or object. */
+  from: unknown
+  /** The value in `version`. */
+  to: unknown
+}
 
 /**  */
 export type FieldError = {
@@ -2481,6 +2495,10 @@ export type SetupIntentCreate = {
 export type Share = {
   /** Id of the user or of the group (`grp_…`). */
   user_id: string
+  /** `null` for a group, for the user of a service key, and for a user without a verified address. */
+  email: string | null
+  /** Name of the user or the group. Empty if the user has none. */
+  name: string
   /**  */
   role: ShareRole
   /** null if the share never expires. */
@@ -3179,6 +3197,8 @@ export type VersionDiff = {
   unified: string
   /** Names of the version's members that differ. */
   changed_fields: string[]
+  /** The values of the members that differ, other than `text` and `messages`, which `unified` shows. */
+  changes: FieldChange[]
 }
 
 /** A draft can be edited. The first activation or label freezes a version permanently. */
