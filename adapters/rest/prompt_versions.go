@@ -101,6 +101,13 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 	return ok(result), nil
 }
 
+func (a *API) resolvePrompt(r *request) (reply, error) {
+	t, v, err := r.Prompts.VersionByName(
+		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"),
+	)
+	return versionReply(t, v, err)
+}
+
 func (a *API) resolvePrompts(r *request) (reply, error) {
 	in, err := decode[openapi.ResolveRequest](r)
 	if err != nil {
@@ -147,6 +154,7 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 			}
 			said.PromptTemplateID, said.Name = string(f.Template.ID), f.Template.Name
 			said.ETag = etag(f.Version.Revision, version.Bytes())
+			said.NotModified = refs[i].IfNoneMatch != "" && noneMatch([]string{refs[i].IfNoneMatch}, said.ETag)
 		}
 		if err := encode(&item, said); err != nil {
 			return nil, err
@@ -155,7 +163,7 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 			body.WriteByte(',')
 		}
 		body.Write(bytes.TrimSuffix(item.Bytes(), []byte("}\n")))
-		if f.Err == nil {
+		if f.Err == nil && !said.NotModified {
 			body.WriteString(`,"version":`)
 			body.Write(bytes.TrimSuffix(version.Bytes(), []byte("\n")))
 		}

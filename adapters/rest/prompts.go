@@ -15,6 +15,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodGet, template + "/versions/{version_id}", remembered(a.getVersion)},
 		{http.MethodGet, "/api/prompt-templates", query(a.listPrompts)},
 		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},
+		{http.MethodGet, "/api/prompt-templates/resolve", remembered(a.resolvePrompt)},
 		{http.MethodPost, "/api/prompt-templates/resolve", remembered(a.resolvePrompts)},
 		{http.MethodGet, template, query(a.getPrompt)},
 		{http.MethodPatch, template, command(a.updatePrompt)},

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"slices"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -110,4 +111,28 @@ func (db *DB) nameTaken(err error) error {
 		return prompt.ErrNameTaken
 	}
 	return err
+}
+
+// recipient reads what a template has of a user.
+func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
+	r := prompt.Recipient{User: user}
+	var now struct {
+		Shares int    `db:"shares"`
+		Name   string `db:"name"`
+		Email  string `db:"email"`
+	}
+	if _, err := db.get(ctx, &now, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
+		COALESCE((SELECT name FROM user_groups WHERE id = ?), (SELECT name FROM users WHERE id = ?), '') AS name,
+		COALESCE((SELECT email FROM users WHERE id = ?), '') AS email`, id, user, user, user); err != nil {
+		return r, err
+	}
+	r.Shares, r.Name, r.Email = now.Shares, now.Name, now.Email
+	var row shareRow
+	found, err := db.get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.user_id = ?`,
+		id, user)
+	if found {
+		s := row.share()
+		r.Share = &s
+	}
+	return r, err
 }

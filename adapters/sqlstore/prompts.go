@@ -291,30 +291,6 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 	return t, nil
 }
 
-// recipient reads what a template has of a user.
-func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
-	r := prompt.Recipient{User: user}
-	var now struct {
-		Shares int    `db:"shares"`
-		Name   string `db:"name"`
-		Email  string `db:"email"`
-	}
-	if _, err := db.get(ctx, &now, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
-		COALESCE((SELECT name FROM user_groups WHERE id = ?), (SELECT name FROM users WHERE id = ?), '') AS name,
-		COALESCE((SELECT email FROM users WHERE id = ?), '') AS email`, id, user, user, user); err != nil {
-		return r, err
-	}
-	r.Shares, r.Name, r.Email = now.Shares, now.Name, now.Email
-	var row shareRow
-	found, err := db.get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.user_id = ?`,
-		id, user)
-	if found {
-		s := row.share()
-		r.Share = &s
-	}
-	return r, err
-}
-
 // membersOf returns which of users are members of a workspace, or groups in it. It locks the workspace, as every
 // change of a membership does, so that memberships do not change until the transaction ends.
 func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,

@@ -196,6 +196,14 @@ func (s *Service) Version(
 	return readable(by, ref, t, v, err)
 }
 
+// VersionByName returns the version that ref names of the live template with that name.
+func (s *Service) VersionByName(
+	ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
+) (*prompt.Reading, *prompt.Version, error) {
+	t, v, err := s.prompts.GetVersionByName(ctx, by, name, ref)
+	return readable(by, ref, t, v, err)
+}
+
 // readable returns the version that a store found, if by may read it.
 func readable(
 	by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Version, err error,
@@ -352,8 +360,7 @@ func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*pro
 	if w.ID != "" {
 		return s.Version(ctx, by, w.ID, w.Ref)
 	}
-	t, v, err := s.prompts.GetVersionByName(ctx, by, w.Name, w.Ref)
-	return readable(by, w.Ref, t, v, err)
+	return s.VersionByName(ctx, by, w.Name, w.Ref)
 }
 
 // isRefusal reports whether err is a response to the caller, and not an outage.

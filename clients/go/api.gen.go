@@ -2161,6 +2161,8 @@ type ResolveRef struct {
 	Name             *string `json:"name,omitzero"`
 	// The id of a version, a label, `active`, `latest`, or a number such as `v12`.
 	Ref *string `json:"ref,omitzero"`
+	// The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`.
+	IfNoneMatch *string `json:"if_none_match,omitzero"`
 }
 
 // ResolveRequest is a type of the API.
@@ -2175,7 +2177,7 @@ type ResolveResult struct {
 }
 
 // ResolvedPrompt is a type of the API. Contains `version` and the other members if the prompt was found,
-// otherwise `error`.
+// otherwise `error`. Contains `not_modified` instead of `version` if `if_none_match` names the current `etag`.
 type ResolvedPrompt struct {
 	PromptTemplateID *string `json:"prompt_template_id,omitzero"`
 	Name             *string `json:"name,omitzero"`
@@ -2184,7 +2186,9 @@ type ResolvedPrompt struct {
 	// The `ETag` that GET returns for this version.
 	ETag    *string        `json:"etag,omitzero"`
 	Version *PromptVersion `json:"version,omitzero"`
-	Error   *ResolveError  `json:"error,omitzero"`
+	// Whether your copy is current. Present only if it is.
+	NotModified *bool         `json:"not_modified,omitzero"`
+	Error       *ResolveError `json:"error,omitzero"`
 }
 
 // SandboxAuthenticate is a type of the API.
@@ -5165,6 +5169,17 @@ func (s *PromptTemplatesService) Resolve(ctx context.Context, body ResolveReques
 	return send[ResolveResult](ctx, s.client, &call{name: "promptTemplates.resolve", method: "POST", path: []string{"/api/prompt-templates/resolve"}, body: body, repeatable: true}, opts)
 }
 
+// ResolveByName: Resolve a prompt by name.
+//
+// Returns a version of the template with a name, with the ETag that `GET` of the version returns. With
+// `If-None-Match`, returns 304 while the version stays the same.
+//
+// Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
+// have.
+func (s *PromptTemplatesService) ResolveByName(ctx context.Context, query PromptTemplatesResolveByNameQuery, opts ...Option) (*PromptVersion, error) {
+	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.resolveByName", method: "GET", path: []string{"/api/prompt-templates/resolve"}, query: query.values()}, opts)
+}
+
 // Restore: Restore a deleted prompt template.
 //
 // Requires the owner of the template, or the admin role in the workspace. A template can be restored for 30
@@ -6044,6 +6059,21 @@ func (q PromptTemplatesListQuery) values() url.Values {
 	addValue(v, "tag", q.Tag)
 	addValue(v, "folder", q.Folder)
 	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// PromptTemplatesResolveByNameQuery is the query of PromptTemplatesService.ResolveByName. The zero value of a field is not sent.
+type PromptTemplatesResolveByNameQuery struct {
+	// The name of the template. Case is ignored.
+	Name string
+	// The id of a version, a label, `active`, `latest`, or a number such as `v12`.
+	Ref string
+}
+
+func (q PromptTemplatesResolveByNameQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "name", q.Name)
+	addValue(v, "ref", q.Ref)
 	return v
 }
 

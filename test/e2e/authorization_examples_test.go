@@ -307,6 +307,8 @@ var examples = map[string]example{
 	"createPromptTemplate": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("template ", people.Add(1))}
 	}),
+	"resolvePrompt": {answers: 404,
+		make: func(*testing.T, *house, *standing) target { return target{query: "?name=none"} }},
 	"resolvePrompts":       plainly(object{"refs": []object{{"name": "none"}}}),
 	"getPromptTemplate":    ofTemplate(nil),
 	"updatePromptTemplate": ofTemplate(object{"description": "new"}),

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,20 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			if want := bob.get(t, template+"/versions/active").header.Get("Etag"); out.at("data.0.etag") != want {
 				t.Errorf("the ETag is %q, that of the version %q", out.at("data.0.etag"), want)
 			}
+			tag := out.at("data.0.etag")
+			again := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
+				{"prompt_template_id": out.at("data.0.prompt_template_id"), "if_none_match": tag},
+				{"prompt_template_id": out.at("data.0.prompt_template_id"), "if_none_match": `"1-old"`}}}).is(t, 200)
+			again.has(t, map[string]string{"data.0.not_modified": "true", "data.0.version": "", "data.0.etag": tag,
+				"data.1.not_modified": "", "data.1.version.number": "2"})
+			byName := templates + "/resolve?name=" + url.QueryEscape(out.at("data.0.name"))
+			if got := bob.get(t, byName); got.header.Get("Etag") != tag || got.at("number") != "2" {
+				t.Errorf("by name: version %s with ETag %s, want that of the version, %s", got.at("number"),
+					got.header.Get("Etag"), tag)
+			}
+			bob.do(t, "GET", byName, nil, "If-None-Match: "+tag).is(t, 304)
+			bob.do(t, "GET", byName+"&ref=v99", nil).problem(t, 404, "prompt_version_not_found")
+			bob.do(t, "GET", templates+"/resolve?name=none", nil).problem(t, 404, "prompt_template_not_found")
 		})
 		t.Run("the ledger says who activated what, when and why", func(t *testing.T) {
 			ann.do(t, "POST", template+"/versions/staging/activate", object{"reason": "Back"}).is(t, 200)
@@ -192,7 +207,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				"data.1.from_version_id": "null", "data.1.to_version_id": v2.at("id"), "data.1.reason": "Reviewed",
 				"data.1.activated_by": ann.id, "data.0.from_version_number": "2", "data.0.to_version_number": "1",
 				"data.1.from_version_number": "null", "data.1.to_version_number": "2",
-				"data.2":              "",
+				"data.2": "",
 			})
 		})
 		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {

@@ -2730,6 +2730,8 @@ type ResolveError struct {
 
 // ResolveRef A reference to a version. Exactly one of `prompt_template_id` and `name` is required.
 type ResolveRef struct {
+	// IfNoneMatch The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`.
+	IfNoneMatch      string `json:"if_none_match,omitempty,omitzero"`
 	Name             string `json:"name,omitempty,omitzero"`
 	PromptTemplateID string `json:"prompt_template_id,omitempty,omitzero"`
 
@@ -2748,13 +2750,16 @@ type ResolveResult struct {
 	Data []ResolvedPrompt `json:"data"`
 }
 
-// ResolvedPrompt Contains `version` and the other members if the prompt was found, otherwise `error`.
+// ResolvedPrompt Contains `version` and the other members if the prompt was found, otherwise `error`. Contains `not_modified` instead of `version` if `if_none_match` names the current `etag`.
 type ResolvedPrompt struct {
 	Error *ResolveError `json:"error,omitempty"`
 
 	// ETag The `ETag` that GET returns for this version.
-	ETag             string `json:"etag,omitempty,omitzero"`
-	Name             string `json:"name,omitempty,omitzero"`
+	ETag string `json:"etag,omitempty,omitzero"`
+	Name string `json:"name,omitempty,omitzero"`
+
+	// NotModified Whether your copy is current. Present only if it is.
+	NotModified      bool   `json:"not_modified,omitempty,omitzero"`
 	PromptTemplateID string `json:"prompt_template_id,omitempty,omitzero"`
 
 	// Ref The `ref` of the request.

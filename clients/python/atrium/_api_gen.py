@@ -2955,6 +2955,9 @@ class ResolveRef(TypedDict):
     ref: NotRequired[str]
     """The id of a version, a label, `active`, `latest`, or a number such as `v12`."""
 
+    if_none_match: NotRequired[str]
+    """The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`."""
+
 
 class ResolveRequest(TypedDict):
     """A type of the API."""
@@ -2971,7 +2974,9 @@ class ResolveResult(TypedDict):
 
 
 class ResolvedPrompt(TypedDict):
-    """Contains `version` and the other members if the prompt was found, otherwise `error`."""
+    """Contains `version` and the other members if the prompt was found, otherwise `error`. Contains
+    `not_modified` instead of `version` if `if_none_match` names the current `etag`.
+    """
 
     prompt_template_id: NotRequired[str]
     """"""
@@ -2987,6 +2992,9 @@ class ResolvedPrompt(TypedDict):
 
     version: NotRequired[PromptVersion]
     """"""
+
+    not_modified: NotRequired[bool]
+    """Whether your copy is current. Present only if it is."""
 
     error: NotRequired[ResolveError]
     """"""
@@ -4848,6 +4856,23 @@ class PromptTemplatesResource(Resource):
         Errors: invalid_fields, scope_required; and those that every call can have.
         """
         return cast("ResolveResult", self._caller.send("promptTemplates.resolve", "POST", path("/api/prompt-templates/resolve"), body=body, repeatable=True, options=options))
+
+    def resolve_by_name(
+        self,
+        *,
+        name: Optional[str] = None,
+        ref: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> PromptVersion:
+        """Resolve a prompt by name.
+
+        Returns a version of the template with a name, with the ETag that `GET` of the version returns.
+        With `If-None-Match`, returns 304 while the version stays the same.
+
+        Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
+        call can have.
+        """
+        return cast("PromptVersion", self._caller.send("promptTemplates.resolveByName", "GET", path("/api/prompt-templates/resolve"), query={"name": name, "ref": ref}, options=options))
 
     def restore(
         self,

@@ -2360,6 +2360,8 @@ export type ResolveRef = {
   name?: string
   /** The id of a version, a label, `active`, `latest`, or a number such as `v12`. */
   ref?: string
+  /** The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`. */
+  if_none_match?: string
 }
 
 /**  */
@@ -2374,7 +2376,10 @@ export type ResolveResult = {
   data: ResolvedPrompt[]
 }
 
-/** Contains `version` and the other members if the prompt was found, otherwise `error`. */
+/**
+ * Contains `version` and the other members if the prompt was found, otherwise `error`. Contains `not_modified`
+ * instead of `version` if `if_none_match` names the current `etag`.
+ */
 export type ResolvedPrompt = {
   /**  */
   prompt_template_id?: string
@@ -2386,6 +2391,8 @@ export type ResolvedPrompt = {
   etag?: string
   /**  */
   version?: PromptVersion
+  /** Whether your copy is current. Present only if it is. */
+  not_modified?: boolean
   /**  */
   error?: ResolveError
 }
@@ -3865,6 +3872,24 @@ export class PromptTemplatesResource extends Resource {
    */
   resolve(body: ResolveRequest, options?: Options): Promise<ResolveResult> {
     return this.caller.send({ name: 'promptTemplates.resolve', method: 'POST', path: path`/api/prompt-templates/resolve`, body, repeatable: true }, options)
+  }
+
+  /**
+   * Resolve a prompt by name.
+   *
+   * Returns a version of the template with a name, with the ETag that `GET` of the version returns. With
+   * `If-None-Match`, returns 304 while the version stays the same.
+   *
+   * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
+   * have.
+   */
+  resolveByName(query: {
+      /** The name of the template. Case is ignored. */
+      name: string
+      /** The id of a version, a label, `active`, `latest`, or a number such as `v12`. */
+      ref?: string
+    }, options?: Options): Promise<PromptVersion> {
+    return this.caller.send({ name: 'promptTemplates.resolveByName', method: 'GET', path: path`/api/prompt-templates/resolve`, query }, options)
   }
 
   /**
