@@ -2,9 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"slices"
 
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 

@@ -337,3 +337,24 @@ func TestResolve(t *testing.T) {
 		}
 	})
 }
+
+func TestVersionByName(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{
+		"a viewer reads it":                   {viewer, nil},
+		"a stranger does not learn the names": {stranger, prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			latest := prompt.Ref{Latest: true}
+			s.prompts.EXPECT().GetVersionByName(s.ctx, tt.by, "Greeting", latest).Return(template().Reading(),
+				version(1), nil)
+			if _, v, err := s.VersionByName(s.ctx, tt.by, "Greeting", latest); !errors.Is(err, tt.want) ||
+				(err == nil) != (v != nil) {
+				t.Fatalf("VersionByName = %+v, %v", v, err)
+			}
+		})
+	}
+}
