@@ -233,7 +233,7 @@ type Keys interface {
 
 // Events reads the audit trail.
 type Events interface {
-	// List lists a workspace's events, latest first. With two or more of type, actor and subject, a
+	// List lists a workspace's events, latest first. With two or more of type, actor, subject and request, a
 	// page can hold fewer events than its limit, or none, and still have a Next.
 	List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error)
 

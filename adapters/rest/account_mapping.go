@@ -168,6 +168,7 @@ func eventFilter(q url.Values) event.Filter {
 		Type:    q.Get("type"),
 		Actor:   identity.UserID(q.Get("actor")),
 		Subject: q.Get("subject"),
+		Request: q.Get("request_id"),
 	}
 	if after := q.Get("created_after"); after != "" {
 		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through

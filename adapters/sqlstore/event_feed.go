@@ -25,6 +25,7 @@ func (s *Events) Feed(
 	in(where, `type`, q.Types)
 	where.when(q.Actor != "", `actor_id = ?`, q.Actor)
 	where.when(q.Subject != "", `subject = ?`, q.Subject)
+	where.when(q.Request != "", `request_id = ?`, q.Request)
 	where.when(!q.CreatedAfter.IsZero(), `created_at > ?`, micros(q.CreatedAfter))
 	var rows []eventRow
 	if err := s.db.list(ctx, &rows, `SELECT `+eventColumns+` FROM events WHERE `+where.sql()+`

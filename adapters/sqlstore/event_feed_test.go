@@ -46,7 +46,7 @@ func TestEventFeed(t *testing.T) {
 					isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: f}), event.Feed{First: 1, Last: 3}, 1)
 				}
 				for _, f := range []event.Filter{{Type: "never"}, {Actor: "usr_other"}, {Subject: "other"},
-					{CreatedAfter: by.At}} {
+					{CreatedAfter: by.At}, {Request: "other"}} {
 					isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: f}), event.Feed{First: 1, Last: 3})
 				}
 			})

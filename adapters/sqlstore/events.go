@@ -95,8 +95,8 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	where.within(eventID, q.After, "")
 	where.when(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
 	type filter struct{ condition, value string }
-	filters := slices.DeleteFunc([]filter{{`subject = ?`, f.Subject}, {`actor_id = ?`, string(f.Actor)},
-		{`type = ?`, f.Type}},
+	filters := slices.DeleteFunc([]filter{{`request_id = ?`, f.Request}, {`subject = ?`, f.Subject},
+		{`actor_id = ?`, string(f.Actor)}, {`type = ?`, f.Type}},
 		func(by filter) bool { return by.value == "" })
 	floor := ""
 	for i, by := range filters {

@@ -55,9 +55,12 @@ func listings(team *fixture.Team) (all []listing) {
 		{CreatedAfter: time.Now().Add(-time.Hour)},
 		{CreatedAfter: time.Now().Add(time.Hour)}, {Type: "never", CreatedAfter: time.Now().Add(-time.Hour)},
 		{Type: "never", Actor: "usr_a1", CreatedAfter: time.Unix(0, 0)},
+		{Request: "r1"}, {Request: "never"}, {Request: "r1", Subject: "s1"},
 	} {
 		uses := ""
 		switch {
+		case f.Request != "":
+			uses = "request_id=?"
 		case f.Subject != "":
 			uses = "subject=?"
 		case f.Actor != "":
@@ -159,7 +162,7 @@ func seed(t *testing.T, db *sql.DB, team *fixture.Team, other *fixture.Team, row
 			address) ` + numbers +
 			`SELECT ` + alphabetical("evt_00") + `, '` + org + `', ` + ws +
 			`, CASE WHEN i % 2 = 0 THEN 'elsewhere' ELSE ` + mod(7, "t") + ` END, ` + mod(11, "usr_a") + `, '', ` +
-			mod(13, "s") + `, '{}', i, '', '' FROM n`,
+			mod(13, "s") + `, '{}', i, ` + mod(17, "r") + `, '' FROM n`,
 		`INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
 			visibility, protected, search, active_version_id,
 			active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at,

@@ -4162,8 +4162,8 @@ func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedS
 // as `{from, to}` where the values are small. It never contains a secret, an e-mail address or a person's name;
 // for an invitation it contains only the role.
 //
-// With two or more of `type`, `actor` and `subject`, one page examines at most 2,000 events. It can then hold
-// fewer items than `limit`, or none, and still have a `next_cursor`.
+// With two or more of `type`, `actor`, `subject` and `request_id`, one page examines at most 2,000 events. It
+// can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
 //
 // `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its `seq` about a
 // second after its change. To read everything once, store `last_seq` of each response, and send it as `after` of
@@ -5817,6 +5817,8 @@ type EventsListQuery struct {
 	Types string
 	// Return only events after this time.
 	CreatedAfter time.Time
+	// Return only events of the requests with this `Request-Id`.
+	RequestID string
 	// Cursor is the NextCursor of the page before.
 	Cursor string
 }
@@ -5831,6 +5833,7 @@ func (q EventsListQuery) values() url.Values {
 	addValue(v, "after", q.After)
 	addValue(v, "types", q.Types)
 	addValue(v, "created_after", q.CreatedAfter)
+	addValue(v, "request_id", q.RequestID)
 	addValue(v, "cursor", q.Cursor)
 	return v
 }

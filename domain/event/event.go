@@ -37,6 +37,7 @@ type Filter struct {
 	Type         string
 	Actor        identity.UserID
 	Subject      string
+	Request      string // the id of the request
 	CreatedAfter time.Time
 }
 

@@ -218,7 +218,8 @@ func Events(t *testing.T, open Opener) {
 	for _, f := range []event.Filter{
 		{}, {Type: "a.made"}, {Type: "a.%"}, {Actor: team.Peer.User}, {Subject: "subject1"}, {Subject: "subject"},
 		{CreatedAfter: fixture.At}, {CreatedAfter: fixture.At.Add(3*time.Second - time.Microsecond)},
-		{CreatedAfter: fixture.At.Add(time.Hour)},
+		{CreatedAfter: fixture.At.Add(time.Hour)}, {Request: "req-2"}, {Request: "req"},
+		{Request: "req-2", Actor: team.Member.User}, {Request: "req-2", Actor: team.Peer.User},
 		{Type: "b.made", Actor: team.Member.User, Subject: "subject2", CreatedAfter: fixture.At.Add(time.Second)},
 	} {
 		t.Run(fmt.Sprintf("filter %+v", f), func(t *testing.T) {
@@ -226,6 +227,7 @@ func Events(t *testing.T, open Opener) {
 			for _, e := range want {
 				if (f.Type == "" || e.Type == f.Type) && (f.Actor == "" || e.Actor == f.Actor) &&
 					(f.Subject == "" || e.Subject == f.Subject) &&
+					(f.Request == "" || e.Request.ID == f.Request) &&
 					(f.CreatedAfter.IsZero() || e.At.After(f.CreatedAfter)) {
 					filtered = append(filtered, e)
 				}

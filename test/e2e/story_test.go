@@ -253,6 +253,11 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				later) != 0 {
 				t.Errorf("%d events of the future", len(later))
 			}
+			for _, id := range admin.get(t, "/api/events?request_id="+all.at("data.0.request_id")).each(t, "id") {
+				if id != all.at("data.0.id") {
+					t.Errorf("%s is of another request", id)
+				}
+			}
 			var paged []string
 			for cursor := ""; ; {
 				p := admin.get(t, "/api/events?limit=5&subject="+made.at("id")+cursor)

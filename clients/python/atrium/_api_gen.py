@@ -6184,6 +6184,7 @@ class EventsResource(Resource):
         after: Optional[int] = None,
         types: Optional[str] = None,
         created_after: Optional[Union[str, datetime.datetime]] = None,
+        request_id: Optional[str] = None,
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[Event, EventList]:
@@ -6193,8 +6194,8 @@ class EventsResource(Resource):
         the change, as `{from, to}` where the values are small. It never contains a secret, an e-mail
         address or a person's name; for an invitation it contains only the role.
 
-        With two or more of `type`, `actor` and `subject`, one page examines at most 2,000 events. It can
-        then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+        With two or more of `type`, `actor`, `subject` and `request_id`, one page examines at most 2,000
+        events. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
 
         `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its
         `seq` about a second after its change. To read everything once, store `last_seq` of each
@@ -6237,7 +6238,7 @@ class EventsResource(Resource):
 
         Errors: scope_required; and those that every call can have.
         """
-        return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "order": order, "after": after, "types": types, "created_after": created_after, "cursor": cursor}, options=options))
+        return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "order": order, "after": after, "types": types, "created_after": created_after, "request_id": request_id, "cursor": cursor}, options=options))
 
 
 class EmbedResource(Resource):

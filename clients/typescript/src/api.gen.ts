@@ -5103,8 +5103,8 @@ export class EventsResource extends Resource {
    * change, as `{from, to}` where the values are small. It never contains a secret, an e-mail address or a
    * person's name; for an invitation it contains only the role.
    *
-   * With two or more of `type`, `actor` and `subject`, one page examines at most 2,000 events. It can then hold
-   * fewer items than `limit`, or none, and still have a `next_cursor`.
+   * With two or more of `type`, `actor`, `subject` and `request_id`, one page examines at most 2,000 events. It
+   * can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
    *
    * `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its `seq` about
    * a second after its change. To read everything once, store `last_seq` of each response, and send it as
@@ -5160,6 +5160,8 @@ export class EventsResource extends Resource {
       types?: string
       /** Return only events after this time. */
       created_after?: string
+      /** Return only events of the requests with this `Request-Id`. */
+      request_id?: string
       /** The `next_cursor` of the page before. */
       cursor?: string
     }, options?: Options): Page<Event, EventList> {

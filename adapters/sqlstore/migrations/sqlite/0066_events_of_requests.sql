@@ -1,0 +1,2 @@
+-- +goose Up
+CREATE INDEX events_request ON events (workspace_id, request_id, id);
