@@ -99,7 +99,7 @@ func TestAddVersion(t *testing.T) {
 		tmpl, _ := cast()
 		v, err := add(tmpl, prompt.VersionDraft{Activate: true, Reason: "why"})
 		wantErr(t, err, nil)
-		step := prompt.Activation{From: "ver1", To: v.ID, By: "ann", At: now, Reason: "why"}
+		step := prompt.Activation{From: "ver1", FromNumber: 1, To: v.ID, ToNumber: 4, By: "ann", At: now, Reason: "why"}
 		if !v.Frozen || v.FirstActivatedAt != now || tmpl.Active.Version != v.ID || tmpl.Active.Number != 4 ||
 			!slices.Equal(tmpl.Activated, []prompt.Activation{step}) {
 			t.Fatalf("got %+v of %+v", v, tmpl)

@@ -144,7 +144,7 @@ export function Prompt() {
             id: 'diff', label: 'Compare with active',
             body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={['Active', draft === undefined ? ref : 'Your draft']} />,
           },
-          { id: 'history', label: 'Activations', body: <Ledger id={id} numbers={new Map(versions.items.map((v) => [v.id, v.number]))} /> },
+          { id: 'history', label: 'Activations', body: <Ledger id={id} /> },
           { id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> },
         ]}
       />
@@ -236,10 +236,10 @@ function Activate({ version, active, expected, onClose }: {
   )
 }
 
-function Ledger({ id, numbers }: { id: string; numbers: Map<string, number> }) {
+function Ledger({ id }: { id: string }) {
   const workspace = useWorkspace()
   const list = useList(['activations', id], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(cursor && { cursor }) }, { workspace }))
-  const number = (version: string) => `v${numbers.get(version) ?? '?'}`
+  const number = (version: number | null) => (version === null ? 'a deleted version' : `v${version}`)
   if (list.isPending) return <Loading />
   return (
     <>
@@ -248,7 +248,7 @@ function Ledger({ id, numbers }: { id: string; numbers: Map<string, number> }) {
       <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
         {list.items.map((a) => (
           <li key={a.activated_at + a.to_version_id} className="mb-4">
-            <b>{number(a.to_version_id)}</b> {a.from_version_id && <>after {number(a.from_version_id)}</>}{' '}
+            <b>{number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
             <span className="text-soft"><When at={a.activated_at} /> · {a.activated_by}</span>
             {a.reason && <p className="m-0">{a.reason}</p>}
           </li>
