@@ -59,7 +59,7 @@ func undoLater(t testing.TB, url string) (statements []string) {
 		t.Fatalf("%d migrations: %v", len(files), err)
 	}
 	table := regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
-	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (\w+)`)
+	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?(\w+)`)
 	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (\w+)`)
 	for _, file := range files {
 		if filepath.Base(file) < "0031" {

@@ -37,6 +37,16 @@ type Provisioned struct {
 func (s *Service) Provision(
 	ctx context.Context, by identity.Actor, org *identity.Org, p Provision,
 ) (out Provisioned, err error) {
+	out, err = s.provision(ctx, by, org, p)
+	if errors.Is(err, account.ErrSlugTaken) { // somebody has created the workspace at the same time
+		out, err = s.provision(ctx, by, org, p)
+	}
+	return out, err
+}
+
+func (s *Service) provision(
+	ctx context.Context, by identity.Actor, org *identity.Org, p Provision,
+) (out Provisioned, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		ws, err := workspaceFor(ctx, tx, by, p)
 		if err != nil {

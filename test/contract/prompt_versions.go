@@ -222,7 +222,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		same(t, "version", read(t, by, at.ID, prompt.Ref{Active: true}), v)
 		k := keptOf(t, a.Stores, by, at.ID)
 		same(t, "pointer", k.Template.Active, prompt.Active{Version: v.ID, Number: 1, At: by.At, By: by.User})
-		same(t, "ledger", k.Ledger, []prompt.Activation{{To: v.ID, By: by.User, At: by.At, Reason: "new"}})
+		same(t, "ledger", k.Ledger, []prompt.Activation{{To: v.ID, ToNumber: 1, By: by.User, At: by.At, Reason: "new"}})
 	})
 	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
 		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2},

@@ -307,8 +307,13 @@ var examples = map[string]example{
 	"createPromptTemplate": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("template ", people.Add(1))}
 	}),
-	"resolvePrompt": {answers: 404,
-		make: func(*testing.T, *house, *standing) target { return target{query: "?name=none"} }},
+	// In other workspaces there is no prompt of the name.
+	"resolvePrompt": {answers: 404, make: func(t *testing.T, h *house, _ *standing) target {
+		name := fmt.Sprint("named", people.Add(1))
+		h.owner.create(t, templates, object{"name": name, "visibility": "workspace",
+			"version": object{"text": "Hello", "activate": true}}, onRed)
+		return target{query: "?name=" + name}
+	}},
 	"resolvePrompts":       plainly(object{"refs": []object{{"name": "none"}}}),
 	"getPromptTemplate":    ofTemplate(nil),
 	"updatePromptTemplate": ofTemplate(object{"description": "new"}),

@@ -120,14 +120,14 @@ func TestConventions(t *testing.T) {
 				t.Error("atrium openapi prints another document")
 			}
 		})
-		t.Run("the root path redirects to the reference", func(t *testing.T) {
+		t.Run("the root path redirects to the console", func(t *testing.T) {
 			resp, err := new(http.Transport).RoundTrip(must(http.NewRequestWithContext(t.Context(), http.MethodGet,
 				s.url+"/", nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/api/docs" {
+			if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "./console/" {
 				t.Errorf("it answers %d, %q", resp.StatusCode, resp.Header.Get("Location"))
 			}
 		})

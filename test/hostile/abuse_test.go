@@ -78,8 +78,11 @@ func TestAWorkspaceCannotFillTheDisk(t *testing.T) {
 		statuses := w.under(4, func(ctx context.Context, _ int) int {
 			return attacker.status(ctx, "POST", path, object{"text": text})
 		}, samples, pace, w.reads)
-		if statuses[http.StatusCreated] > 20 || statuses[http.StatusConflict] == 0 {
+		if statuses[http.StatusCreated] > 20 {
 			t.Errorf("with a quota of 20 versions the attacker was answered %v", statuses)
+		}
+		for range 20 - statuses[http.StatusCreated] { // a busy machine may not have got that far
+			attacker.patient(t, "POST", path, object{"text": "another"})
 		}
 		attacker.patient(t, "POST", path, object{"text": "one more"}).refused(t, 409, "quota_exceeded")
 	})

@@ -40,6 +40,7 @@ type parameter struct {
 	Required    bool    `json:"required"`
 	Description string  `json:"description"`
 	Schema      *schema `json:"schema"`
+	Example     string  `json:"example"`
 }
 
 type response struct {

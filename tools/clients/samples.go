@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +55,14 @@ func placeholder(p *parameter) string {
 	return strings.ToUpper(p.Name)
 }
 
+// required returns the parameters of the query that a call cannot omit.
+func (c *call) required() []*parameter {
+	return slices.DeleteFunc(slices.Clone(c.query), func(p *parameter) bool { return !p.Required })
+}
+
+// sample is the value of a parameter of the query.
+func (p *parameter) sample() string { return cmp.Or(p.Example, strings.ToUpper(p.Name)) }
+
 func curlSample(c *call) string {
 	path := c.path
 	for _, p := range c.parts {
@@ -65,6 +75,9 @@ func curlSample(c *call) string {
 	}
 	if c.verb != "GET" && (c.verb != "POST" || c.omitsBody()) {
 		first += " -X " + c.verb
+	}
+	for i, p := range c.required() {
+		path += []string{"?", "&"}[min(i, 1)] + p.Name + "=" + p.sample()
 	}
 	lines = append(lines, fmt.Sprintf(`%s "$ATRIUM_URL%s"`, first, path))
 	if !c.public {
@@ -85,6 +98,13 @@ func tsSample(c *call) string {
 	for _, p := range c.parts {
 		args = append(args, quoteTS(placeholder(p)))
 	}
+	if given := c.required(); len(given) > 0 && c.omitsBody() {
+		var members []string
+		for _, p := range given {
+			members = append(members, tsMember(p.Name)+": "+quoteTS(p.sample()))
+		}
+		args = append(args, "{ "+strings.Join(members, ", ")+" }")
+	}
 	return around(c, sampleStyle{call: "atrium." + c.name, await: "await ", assign: "const result = ",
 		loop: "for await (const %s of %s) {\n  console.log(%s)\n}"}, args, tsNotation)
 }
@@ -93,6 +113,9 @@ func pySample(c *call) string {
 	var args []string
 	for _, p := range c.parts {
 		args = append(args, quoted(placeholder(p)))
+	}
+	for _, p := range c.required() {
+		args = append(args, snake(p.Name)+"="+quoted(p.sample()))
 	}
 	return around(c, sampleStyle{call: "client." + snakePath(c.name), assign: "result = ",
 		loop: "for %s in %s:\n    print(%s)"}, args, pythonNotation)

@@ -34,7 +34,11 @@ func goSample(d *document, c *call) (string, error) {
 		args = append(args, body)
 	}
 	if len(c.query) > 0 {
-		args = append(args, "atrium."+goName(c.resource)+c.goMethod()+"Query{}")
+		var members []string
+		for _, p := range c.required() {
+			members = append(members, goName(p.Name)+": "+quoted(p.sample()))
+		}
+		args = append(args, "atrium."+goName(c.resource)+goName(c.method)+"Query{"+strings.Join(members, ", ")+"}")
 	}
 	made := "client." + goSelector(c.name) + "(" + strings.Join(args, ", ") + ")"
 	var text string
@@ -54,8 +58,6 @@ func goSample(d *document, c *call) (string, error) {
 	formatted, err := format.Source([]byte(text))
 	return string(formatted), err
 }
-
-func (c *call) goMethod() string { return goName(c.method) }
 
 // goSelector returns PromptTemplates.Versions.Activate of promptTemplates.versions.activate.
 func goSelector(name string) string {

@@ -52,7 +52,9 @@ export function NewSource() {
   const type = chosen || (types.data?.[0]?.type ?? '')
   const fields = types.data?.find((x) => x.type === type)?.fields ?? []
   const sheet = useSheet(location, type)
-  const mapping = pairs ?? (sheet.data ? suggested(sheet.data) : [])
+  const names = new Set(sheet.data?.headers.map((h) => h.name))
+  // A column that the sheet no longer has cannot stay mapped.
+  const mapping = (pairs ?? (sheet.data ? suggested(sheet.data) : [])).filter((p) => names.has(p.column))
   const attach = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.dataSources.attach({
       type, ...(v.name && { name: v.name }), mapping,

@@ -212,6 +212,8 @@ function Activate({ version, active, expected, onClose }: {
       onClose()
       await queries.invalidateQueries()
     },
+    // Another version has become active meanwhile: the dialog compares with that one, and asks again.
+    onError: () => queries.invalidateQueries(),
   })
   const names = (v: PromptVersion | undefined) => new Set(v?.variables.map((x) => x.name))
   const before = names(active), after = names(version)

@@ -16,7 +16,7 @@ export function Audit() {
   return (
     <>
       <div className="flex flex-wrap gap-3">
-        {input('type', 'Type', 'prompt_version.activated')}
+        {input('type', 'Type', 'prompt_template.activated')}
         {input('subject', 'About', 'id of the resource')}
         {input('actor', 'By', 'id of the person')}
       </div>

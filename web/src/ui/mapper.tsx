@@ -66,7 +66,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
                 <span className="text-xs text-soft">{f.type}{f.required ? ', required' : ''}</span>
                 <span className="block truncate text-xs" data-mapped={f.key}>
                   {columnOf(f.key)
-                    ? <>← {columnOf(f.key)}{why(f.key) && <span className="text-soft"> ({why(f.key)?.reason}, {Math.round((why(f.key)?.score ?? 0) * 100)} %)</span>}</>
+                    ? <>← {columnOf(f.key)}{why(f.key) && <span className="text-soft"> ({why(f.key)?.reason.replace(/\.$/, '')}, {Math.round((why(f.key)?.score ?? 0) * 100)} %)</span>}</>
                     : <span className="text-soft">not mapped</span>}
                 </span>
               </button>
