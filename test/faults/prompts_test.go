@@ -31,7 +31,7 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "Create", prepare: onPrompt(func(e *env, _ prompt.ID) error {
-		_, err := e.prompts.Create(e.ctx, e.team.Member, prompt.Draft{Name: "new"})
+		_, err := e.prompts.Create(e.ctx, e.team.Member, prompt.Draft{Name: "new"}, nil)
 		return err
 	})},
 	{name: "Get", prepare: onPrompt(func(e *env, id prompt.ID) error { _, err := e.prompts.Get(e.ctx, e.team.Member, id); return err })},
