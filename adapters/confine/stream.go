@@ -131,7 +131,7 @@ func stream(ctx context.Context, job Job, input json.RawMessage, out io.Writer) 
 			return err
 		}
 		framed := make([]byte, 0, partLength+len(text))
-		framed = binary.BigEndian.AppendUint32(framed, uint32(min(len(text), math.MaxUint32))) //nolint:gosec // bounded
+		framed = binary.BigEndian.AppendUint32(framed, uint32(min(len(text), math.MaxUint32)))
 		_, err = out.Write(append(framed, text...))
 		return err
 	})

@@ -30,8 +30,11 @@ func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest
 func built(t *testing.T, script string) http.Handler {
 	t.Helper()
 	h, err := console.New(fstest.MapFS{
-		"index.html":      {Data: []byte(`<base href="/console/" /><meta content="__NONCE__"><script src="./assets/index.js">`)},
-		"assets/index.js": {Data: []byte(script)}, "favicon.svg": {Data: []byte("<svg/>")},
+		"index.html": {
+			Data: []byte(`<base href="/console/" /><meta content="__NONCE__"><script src="./assets/index.js">`),
+		},
+		"assets/index.js": {Data: []byte(script)},
+		"favicon.svg":     {Data: []byte("<svg/>")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +45,8 @@ func built(t *testing.T, script string) http.Handler {
 func TestEveryScreenIsThePage(t *testing.T) {
 	h := built(t, "1")
 	nonces := map[string]bool{}
-	for at, base := range map[string]string{"": "./", "w/default/prompts": "../../", "w/default/prompts/ptpl_1": "../../../",
+	for at, base := range map[string]string{
+		"": "./", "w/default/prompts": "../../", "w/default/prompts/ptpl_1": "../../../",
 		"nothing": "./"} {
 		w := get(t, h, console.Prefix+at)
 		policy := w.Header().Get("Content-Security-Policy")

@@ -37,7 +37,8 @@ func (a *API) registerConsole() error {
 			return openAsset(consoleFiles, "console/"+name, "no-cache")
 		})
 	}
-	for path, to := range map[string]string{"/": "./console/", "/console": "./console/"} { // a proxy may add a path before
+	const to = "./console/" // a proxy may add a path before
+	for _, path := range []string{"/", "/console"} {
 		register(a.router, http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusSeeOther)

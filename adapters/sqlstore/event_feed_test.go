@@ -41,7 +41,8 @@ func TestEventFeed(t *testing.T) {
 				link(t, db)
 				changes := event.FeedQuery{Limit: 5, Types: []string{"workspace.updated", "a.made", "b.made"}}
 				isPart(t, read(t, ws, changes), event.Feed{First: 1, Last: 3}, 2, 3)
-				for _, f := range []event.Filter{{Type: "workspace.created"}, {Type: "workspace.created", Subject: string(ws)},
+				for _, f := range []event.Filter{
+					{Type: "workspace.created"}, {Type: "workspace.created", Subject: string(ws)},
 					{Type: "workspace.created", CreatedAfter: by.At.Add(-time.Second)}} {
 					isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: f}), event.Feed{First: 1, Last: 3}, 1)
 				}

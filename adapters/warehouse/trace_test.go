@@ -164,7 +164,9 @@ func TestConfined(t *testing.T) {
 					t.Errorf("the call is %q's", tenant)
 				}
 				return tt.err
-			}, func(context.Context, identity.WorkspaceID, string, time.Duration, any, func(json.RawMessage) error) error {
+			}, func(
+				context.Context, identity.WorkspaceID, string, time.Duration, any, func(json.RawMessage) error,
+			) error {
 				return tt.err
 			})
 			if err := w.Rows(t.Context(), to, connection.RowsQuery{}, nil); !errors.Is(err, tt.want) {

@@ -64,13 +64,24 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 		t.Errorf("another version: %v", err)
 	}
 	q.Version, q.Columns = "", []string{"E-mail", "Age"}
-	if first, numbers, _, err := read(q); err != nil || len(numbers) != 0 || !slices.Equal(first.Missing, []string{"Age"}) {
+	if first, numbers, _, err := read(
+		q,
+	); err != nil || len(numbers) != 0 ||
+		!slices.Equal(first.Missing, []string{"Age"}) {
 		t.Errorf("a column that is not there: missing %q, rows %v, %v", first.Missing, numbers, err)
 	}
 	enough := errors.New("enough")
 	q.Columns, q.Exact = []string{"E-mail"}, []bool{false}
-	if err := harness.Sheets.Rows(t.Context(), sheetsWorkspace, to, q, func(column.Batch) error { return enough }); !errors.Is(err,
-		enough) {
+	if err := harness.Sheets.Rows(
+		t.Context(),
+		sheetsWorkspace,
+		to,
+		q,
+		func(column.Batch) error { return enough },
+	); !errors.Is(
+		err,
+		enough,
+	) {
 		t.Errorf("a reader that has enough: %v", err)
 	}
 	for n := range 3000 {
@@ -82,7 +93,10 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 		q = source.RowsQuery{Columns: []string{"E-mail"}, Limit: 10_000, After: 100}
 		_, numbers, shown, err = read(q)
 		must(t, err)
-		if last := len(shown) - 1; len(shown) < 2900 || shown[last] != "2999@example.com|" || !slices.IsSorted(numbers) {
+		if last := len(
+			shown,
+		) - 1; len(shown) < 2900 || shown[last] != "2999@example.com|" ||
+			!slices.IsSorted(numbers) {
 			t.Errorf("%d rows", len(shown))
 		}
 	})

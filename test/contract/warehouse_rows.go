@@ -14,7 +14,12 @@ import (
 )
 
 // collect reads all batches of a query.
-func collect(t *testing.T, w ports.Warehouse, to ports.Target, q connection.RowsQuery) (missing []string, rows [][]*string) {
+func collect(
+	t *testing.T,
+	w ports.Warehouse,
+	to ports.Target,
+	q connection.RowsQuery,
+) (missing []string, rows [][]*string) {
 	t.Helper()
 	batches := 0
 	must(t, w.Rows(t.Context(), to, q, func(b column.Batch) error {
@@ -73,7 +78,8 @@ func warehouseRows(t *testing.T, harness WarehouseHarness) {
 				}
 				_, rows := collect(t, w, to, q)
 				for i, row := range rows[:min(len(rows), 5)] {
-					if row[0] == nil || strings.ContainsRune(*row[0], '\uFFFD') || i+1 < len(rows) && rows[i+1][0] != nil && *rows[i+1][0] == *row[0] {
+					if row[0] == nil || strings.ContainsRune(*row[0], '\uFFFD') ||
+						i+1 < len(rows) && rows[i+1][0] != nil && *rows[i+1][0] == *row[0] {
 						break
 					}
 					q.After = row[0]
@@ -93,13 +99,25 @@ func warehouseRows(t *testing.T, harness WarehouseHarness) {
 	}
 	name := harness.Previews[ref].Columns[0].Name
 	t.Run("not of a column that is not there", func(t *testing.T) {
-		missing, rows := collect(t, w, to, connection.RowsQuery{Table: ref, Columns: []string{"no such", name}, Limit: all})
+		missing, rows := collect(
+			t,
+			w,
+			to,
+			connection.RowsQuery{Table: ref, Columns: []string{"no such", name}, Limit: all},
+		)
 		if !slices.Equal(missing, []string{"no such"}) || len(rows) != 0 {
 			t.Errorf("missing %q, %d rows", missing, len(rows))
 		}
 	})
 	t.Run("as many as are wanted", func(t *testing.T) {
-		if _, rows := collect(t, w, to, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1}); len(rows) != 1 {
+		if _, rows := collect(
+			t,
+			w,
+			to,
+			connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1},
+		); len(
+			rows,
+		) != 1 {
 			t.Errorf("%d rows", len(rows))
 		}
 	})
@@ -112,8 +130,13 @@ func warehouseRows(t *testing.T, harness WarehouseHarness) {
 		}
 	})
 	t.Run("not of a table that is not there", func(t *testing.T) {
-		err := w.Rows(t.Context(), to, connection.RowsQuery{Table: connection.TableRef{Schema: ref.Schema, Name: "no such"},
-			Columns: []string{name}, Limit: all}, func(column.Batch) error { return nil })
+		err := w.Rows(
+			t.Context(),
+			to,
+			connection.RowsQuery{Table: connection.TableRef{Schema: ref.Schema, Name: "no such"},
+				Columns: []string{name}, Limit: all},
+			func(column.Batch) error { return nil },
+		)
 		if !errors.Is(err, connection.TableNotFound) {
 			t.Errorf("error = %v", err)
 		}

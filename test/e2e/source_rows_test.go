@@ -53,7 +53,8 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		ann.do(t, "GET", visits+"/rows?limit=1&cursor="+first.at("next_cursor"), nil).problem(t, 409, "source_changed")
 		put(t, s, "visits.csv", "E-mail\nzoe@example.com\n")
 		ann.do(t, "GET", visits+"/rows", nil).problem(t, 409, "source_changed")
-		for query, code := range map[string]string{"?fields=age": "invalid_parameter", "?limit=1001": "invalid_parameter",
+		for query, code := range map[string]string{
+			"?fields=age": "invalid_parameter", "?limit=1001": "invalid_parameter",
 			"?filter[age]=1": "invalid_parameter", "?filter=1": "unknown_parameter", "?cursor=x": "invalid_cursor",
 			"?email[x]=1": "unknown_parameter", "?filter[email]=x": "invalid_parameter"} {
 			ann.do(t, "GET", visits+"/rows"+query, nil).problem(t, 400, code)

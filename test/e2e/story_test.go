@@ -289,7 +289,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			}
 			first := admin.get(t, feed+"&limit=1")
 			first.has(t, map[string]string{"data.0.id": want[0]})
-			admin.get(t, feed+"&limit=1&cursor="+first.at("next_cursor")).has(t, map[string]string{"data.0.id": want[1]})
+			second := admin.get(t, feed+"&limit=1&cursor="+first.at("next_cursor"))
+			second.has(t, map[string]string{"data.0.id": want[1]})
 			some := admin.get(t, feed+"&types=prompt_template.deleted,prompt_template.restored").each(t, "type")
 			if !slices.Equal(some, []string{"prompt_template.deleted", "prompt_template.restored"}) {
 				t.Errorf("filtered by type they are %v", some)
