@@ -307,11 +307,9 @@ var examples = map[string]example{
 	"createPromptTemplate": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("template ", people.Add(1))}
 	}),
-	// In other workspaces there is no prompt of the name.
-	"resolvePrompt": {answers: 404, make: func(t *testing.T, h *house, _ *standing) target {
-		name := fmt.Sprint("named", people.Add(1))
-		h.owner.create(t, templates, object{"name": name, "visibility": "workspace",
-			"version": object{"text": "Hello", "activate": true}}, onRed)
+	"resolvePrompt": {answers: 404, make: func(t *testing.T, h *house, _ *standing) target { // 404: elsewhere
+		name, first := fmt.Sprint("named", people.Add(1)), object{"text": "Hello", "activate": true}
+		h.owner.create(t, templates, object{"name": name, "visibility": "workspace", "version": first}, onRed)
 		return target{query: "?name=" + name}
 	}},
 	"resolvePrompts":       plainly(object{"refs": []object{{"name": "none"}}}),
