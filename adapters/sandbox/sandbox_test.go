@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -269,7 +270,7 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	if got := p.types(t); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("delivered %v", got)
 	}
-	if err := g.Provoke(ctx, nil, true, true); err != nil {
+	if err := g.Provoke(ctx, sandbox.Script{Duplicate: true, Reorder: true}); err != nil {
 		t.Fatal(err)
 	}
 	p.bodies = nil
@@ -341,7 +342,7 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 func TestTroublesComeOnceEach(t *testing.T) {
 	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
 	ctx := t.Context()
-	if err := g.Provoke(ctx, sandbox.Kinds(), false, false); err != nil {
+	if err := g.Provoke(ctx, sandbox.Script{Troubles: sandbox.Kinds()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range sandbox.Kinds() {
@@ -358,6 +359,25 @@ func TestTroublesComeOnceEach(t *testing.T) {
 	}
 	if _, _, err := g.Advance(ctx, -time.Second); err == nil {
 		t.Error("time went back")
+	}
+}
+
+func TestTroublesWaitForTheCallThatTheyAreFor(t *testing.T) {
+	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
+	ctx := t.Context()
+	script := sandbox.Script{Call: "create setup intent", Troubles: []sandbox.Kind{sandbox.Failure}}
+	if err := g.Provoke(ctx, script); err != nil {
+		t.Fatal(err)
+	}
+	c, err := g.CreateCustomer(ctx, "customer", billing.Details{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fails := range []bool{true, false} {
+		_, err := g.CreateSetupIntent(ctx, fmt.Sprint("intent", fails), c, billing.OffSession)
+		if errors.Is(err, billing.ErrGatewayUnavailable) != fails {
+			t.Errorf("setup intent: %v", err)
+		}
 	}
 }
 

@@ -13,11 +13,28 @@ import (
 
 // settings are what an operator asks of the sandbox, in an account of their own.
 type settings struct {
-	Ahead     time.Duration `json:"ahead"`     // how far its clock is ahead
-	Troubles  []Kind        `json:"troubles"`  // of the next calls, one each
-	Duplicate bool          `json:"duplicate"` // whether events come twice
-	Reorder   bool          `json:"reorder"`   // whether they come in the reverse order
-	Kept      []string      `json:"kept,omitempty"`
+	Script
+	Ahead time.Duration `json:"ahead"` // how far its clock is ahead
+	Kept  []string      `json:"kept,omitempty"`
+}
+
+// Script is what goes wrong from now on.
+type Script struct {
+	Troubles  []Kind `json:"troubles"`       // of the next calls, one each
+	Call      string `json:"call,omitempty"` // one of Calls if only these calls have troubles
+	Duplicate bool   `json:"duplicate"`      // whether events come twice
+	Reorder   bool   `json:"reorder"`        // whether they come in the reverse order
+}
+
+// Calls are the names of the calls that a Script can choose.
+func Calls() []string {
+	return []string{"amend", "cancel", "create customer", "create setup intent", "detach", "invoices", "pay", "portal",
+		"preview", "promotion", "set default", "subscribe", "subscriptions", "update customer", "wallet"}
+}
+
+// concerns tells whether a call, whose name may end in an id, has the next trouble.
+func (s Script) concerns(call string) bool {
+	return len(s.Troubles) > 0 && (s.Call == "" || s.Call == call || strings.HasPrefix(call, s.Call+" "))
 }
 
 const settingsAccount = "settings"
@@ -122,10 +139,10 @@ func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time,
 
 // Provoke makes the next calls fail, one after the other, and sets how events are delivered from now on. Without
 // troubles, kept failures end, too.
-func (g *Gateway) Provoke(ctx context.Context, troubles []Kind, duplicate, reorder bool) error {
+func (g *Gateway) Provoke(ctx context.Context, script Script) error {
 	return g.change(ctx, func(s *settings) {
-		s.Troubles, s.Duplicate, s.Reorder = troubles, duplicate, reorder
-		if len(troubles) == 0 {
+		s.Script = script
+		if len(script.Troubles) == 0 {
 			s.Kept = nil
 		}
 	})
@@ -177,12 +194,12 @@ func (g *Gateway) next(ctx context.Context, call string) (kind Kind, delay time.
 		return kind, delay, nil
 	}
 	s, err := g.settings(ctx)
-	if err != nil || len(s.Troubles) == 0 {
+	if err != nil || !s.concerns(call) {
 		return None, 0, err
 	}
 	err = g.change(ctx, func(s *settings) {
 		kind = None
-		if len(s.Troubles) > 0 {
+		if s.concerns(call) {
 			kind, s.Troubles = s.Troubles[0], s.Troubles[1:]
 		}
 	})

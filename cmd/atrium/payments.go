@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
@@ -206,6 +208,7 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 
 type paymentSandboxProvokeCommand struct {
 	Trouble   []string `arg:"" optional:"" help:"Result of each of the next calls: ok, timeout, timeout_after, error, error_after, error_kept, rate_limited, reset or garbage. Without any, all calls succeed again."`
+	Call      string   `help:"Only of these calls, such as subscribe, \"set default\" or wallet. All others succeed." placeholder:"NAME"`
 	Duplicate bool     `help:"From now on, deliver each event twice."`
 	Reorder   bool     `help:"From now on, deliver events in reverse order."`
 	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
@@ -215,11 +218,12 @@ type paymentSandboxProvokeCommand struct {
 // Help implements kong.HelpProvider.
 func (paymentSandboxProvokeCommand) Help() string {
 	return `Simulates failures of a gateway, to test your application. A call that fails with a kind that ends
-in _after has
-taken effect.
+in _after has taken effect. With --call, the failures wait for calls of that name: wallet reads a
+customer's payment methods, subscriptions and invoices read those.
 
 Examples:
   atrium payments sandbox provoke timeout_after timeout_after timeout_after
+  atrium payments sandbox provoke --call subscribe error_kept
   atrium payments sandbox provoke --duplicate --reorder`
 }
 
@@ -242,7 +246,11 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 			}
 			troubles = append(troubles, kind)
 		}
-		if err := s.Provoke(p.ctx, troubles, v.Duplicate, v.Reorder); err != nil {
+		if v.Call != "" && !slices.Contains(sandbox.Calls(), v.Call) {
+			return usageError{fmt.Errorf("unknown call %q: it is one of %s", v.Call, strings.Join(sandbox.Calls(), ", "))}
+		}
+		script := sandbox.Script{Troubles: troubles, Call: v.Call, Duplicate: v.Duplicate, Reorder: v.Reorder}
+		if err := s.Provoke(p.ctx, script); err != nil {
 			return err
 		}
 		return p.print(v.JSON, map[string]any{"calls": len(troubles)},
