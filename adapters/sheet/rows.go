@@ -59,14 +59,8 @@ func RowsJob(d *Documents) func(ctx context.Context, input json.RawMessage, emit
 		if err := json.Unmarshal(input, &r); err != nil {
 			return errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		err := d.Rows(ctx, "", ports.SheetTarget{
-			Location: r.Location,
-			Egress:   r.Egress,
-			Within:   r.Within,
-			Offer: ports.SheetOffer{
-				Files: r.Files,
-			},
-		}, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) })
+		err := d.Rows(ctx, "", ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
+			Offer: ports.SheetOffer{Files: r.Files}}, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) })
 		if err != nil {
 			failed, ok := errors.AsType[*fault.Error](err)
 			if !ok {
@@ -122,8 +116,11 @@ func (d document) rows(
 	if err != nil {
 		return err
 	}
-	s := &selection{ctx: ctx, query: q, each: each, next: column.Batch{Version: version}, at: max(at.HeaderRow, 1)}
-	wanted := max(0, q.After-at.HeaderRow) + q.Limit
+	s := &selection{ctx: ctx, query: q, each: each, next: column.Batch{Version: version}, at: at.HeaderRow}
+	if at.HeaderRow != column.NoHeader {
+		s.at = max(at.HeaderRow, 1)
+	}
+	wanted := max(0, q.After-max(s.at, 0)) + q.Limit
 	switch kind {
 	case openDocument:
 		err = ods.Rows(d, d.size, at, s.add)
@@ -152,7 +149,7 @@ type selection struct {
 	ctx   context.Context
 	query source.RowsQuery
 	each  func(column.Batch) error
-	at    int // the header's row
+	at    int // the header's row, or column.NoHeader
 
 	header  []*string
 	early   []line // those directly below the header, until the columns are known
@@ -206,6 +203,11 @@ func (s *selection) begin() error {
 		width = max(width, len(l.shown))
 	}
 	names := column.Names(s.header, min(width, column.MaxColumns))
+	for i := range names {
+		if s.at == column.NoHeader {
+			names[i] = column.Letters(i) // as in the preview
+		}
+	}
 	for _, name := range s.query.Columns {
 		i := slices.Index(names, name)
 		if i < 0 {

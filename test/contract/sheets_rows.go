@@ -64,26 +64,31 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 		t.Errorf("another version: %v", err)
 	}
 	q.Version, q.Columns = "", []string{"E-mail", "Age"}
-	if first, numbers, _, err := read(
-		q,
-	); err != nil || len(numbers) != 0 ||
-		!slices.Equal(first.Missing, []string{"Age"}) {
+	first, numbers, _, err = read(q)
+	if err != nil || len(numbers) != 0 || !slices.Equal(first.Missing, []string{"Age"}) {
 		t.Errorf("a column that is not there: missing %q, rows %v, %v", first.Missing, numbers, err)
 	}
 	enough := errors.New("enough")
 	q.Columns, q.Exact = []string{"E-mail"}, []bool{false}
-	if err := harness.Sheets.Rows(
-		t.Context(),
-		sheetsWorkspace,
-		to,
-		q,
-		func(column.Batch) error { return enough },
-	); !errors.Is(
-		err,
-		enough,
-	) {
+	err = harness.Sheets.Rows(t.Context(), sheetsWorkspace, to, q, func(column.Batch) error { return enough })
+	if !errors.Is(err, enough) {
 		t.Errorf("a reader that has enough: %v", err)
 	}
+	t.Run("also of a sheet without a header, whose columns are letters", func(t *testing.T) {
+		to := put(t, people[1:]...)
+		to.Location.HeaderRow, to.Within = column.NoHeader, time.Minute
+		var all column.Batch
+		err := harness.Sheets.Rows(t.Context(), sheetsWorkspace, to,
+			source.RowsQuery{Columns: []string{"B"}, Exact: []bool{false}, Limit: 1000}, func(b column.Batch) error {
+				all.Missing, all.Numbers = append(all.Missing, b.Missing...), append(all.Numbers, b.Numbers...)
+				all.Rows = append(all.Rows, b.Rows...)
+				return nil
+			})
+		if err != nil || len(all.Missing) > 0 || len(all.Rows) < 3 || !slices.Equal(all.Numbers[:3], []int{1, 2, 3}) ||
+			*all.Rows[0][0] != people[1][1] {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
 	for n := range 3000 {
 		rows = append(rows, []string{"x", fmt.Sprint(n, "@example.com")})
 	}
@@ -93,10 +98,8 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 		q = source.RowsQuery{Columns: []string{"E-mail"}, Limit: 10_000, After: 100}
 		_, numbers, shown, err = read(q)
 		must(t, err)
-		if last := len(
-			shown,
-		) - 1; len(shown) < 2900 || shown[last] != "2999@example.com|" ||
-			!slices.IsSorted(numbers) {
+		last := len(shown) - 1
+		if len(shown) < 2900 || shown[last] != "2999@example.com|" || !slices.IsSorted(numbers) {
 			t.Errorf("%d rows", len(shown))
 		}
 	})
