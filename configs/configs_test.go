@@ -151,19 +151,10 @@ orgs:
 		}
 		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
 		want := []configs.Org{
-			{
-				Slug:               "acme",
-				Name:               "acme",
-				Hosts:              []string{"api.acme.example", "2001:db8::1"},
-				BaseURL:            "https://acme.example",
-				CORSOrigins:        []string{"https://acme.example:8443"},
-				PersonalWorkspaces: true,
-				SignUp:             "invited",
-				WorkspacesBy:       "anyone",
-				Quotas:             quota.Default(),
-				Rows:               rows,
-				APIKeys:            configs.APIKeys{Personal: new(true)},
-			},
+			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
+				BaseURL:     "https://acme.example",
+				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
+				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
 				Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
 		}

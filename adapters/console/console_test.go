@@ -30,11 +30,9 @@ func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest
 func built(t *testing.T, script string) http.Handler {
 	t.Helper()
 	h, err := console.New(fstest.MapFS{
-		"index.html": {
-			Data: []byte(`<base href="/console/" /><meta content="__NONCE__"><script src="./assets/index.js">`),
-		},
-		"assets/index.js": {Data: []byte(script)},
-		"favicon.svg":     {Data: []byte("<svg/>")},
+		"index.html": {Data: []byte(`<base href="/console/" /><meta content="__NONCE__">
+			<script src="./assets/index.js">`)},
+		"assets/index.js": {Data: []byte(script)}, "favicon.svg": {Data: []byte("<svg/>")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,9 +43,8 @@ func built(t *testing.T, script string) http.Handler {
 func TestEveryScreenIsThePage(t *testing.T) {
 	h := built(t, "1")
 	nonces := map[string]bool{}
-	for at, base := range map[string]string{
-		"": "./", "w/default/prompts": "../../", "w/default/prompts/ptpl_1": "../../../",
-		"nothing": "./"} {
+	for at, base := range map[string]string{"": "./", "nothing": "./", "w/default/prompts": "../../",
+		"w/default/prompts/ptpl_1": "../../../"} {
 		w := get(t, h, console.Prefix+at)
 		policy := w.Header().Get("Content-Security-Policy")
 		nonce := regexp.MustCompile(`'nonce-(\w+)'`).FindStringSubmatch(policy)

@@ -70,10 +70,7 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		if headerRow == NoHeader {
 			name = Letters(column)
 		}
-		p.Headers = append(
-			p.Headers,
-			Header{Name: name, Column: Letters(column), Type: Infer(columnOf(values, column))},
-		)
+		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(columnOf(values, column))})
 	}
 	left := MaxExtra
 	p.Leading = leading(rows[:at], &left)

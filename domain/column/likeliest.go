@@ -162,8 +162,7 @@ func evidence(rows [][]*string, at int) float64 {
 // maxName is how many characters the name of a column has at most, as a rule.
 const maxName = 40
 
-// isName reports whether a cell can be the name of a column: words, rather than a number, a code, a date or an
-// address.
+// isName reports whether a cell can be the name of a column: words, rather than a number, a code, a date or an address.
 func isName(cell string) bool {
 	letters, digits := 0, 0
 	for _, r := range cell {
@@ -222,84 +221,11 @@ func isUnit(cell string) bool {
 }
 
 // units are what rows below a header say about its columns: units of measure and types, in lower case.
-var units = setOf(
-	"s",
-	"sec",
-	"ms",
-	"min",
-	"h",
-	"hr",
-	"d",
-	"days",
-	"kg",
-	"g",
-	"mg",
-	"t",
-	"lb",
-	"lbs",
-	"oz",
-	"m",
-	"cm",
-	"mm",
-	"km",
-	"ft",
-	"in",
-	"mi",
-	"m2",
-	"m²",
-	"m3",
-	"m³",
-	"l",
-	"ml",
-	"°c",
-	"°f",
-	"c",
-	"f",
-	"k",
-	"pa",
-	"hpa",
-	"kpa",
-	"bar",
-	"mbar",
-	"v",
-	"a",
-	"w",
-	"kw",
-	"kwh",
-	"wh",
-	"hz",
-	"%",
-	"km/h",
-	"m/s",
-	"mph",
-	"eur",
-	"usd",
-	"gbp",
-	"€",
-	"$",
-	"£",
-	"pcs",
-	"stk",
-	"°",
-	"deg",
-	"n",
-	"-",
-	"string",
-	"text",
-	"varchar",
-	"int",
-	"integer",
-	"bigint",
-	"float",
-	"double",
-	"number",
-	"numeric",
-	"decimal",
-	"bool",
-	"boolean",
-	"date",
-	"datetime",
-)
+var units = setOf("s", "sec", "ms", "min", "h", "hr", "d", "days", "kg", "g", "mg", "t", "lb", "lbs", "oz", "m", "cm",
+	"mm", "km", "ft", "in", "mi", "m2", "m²", "m3", "m³", "l", "ml", "°c", "°f", "c", "f", "k", "pa", "hpa", "kpa", "bar",
+	"mbar", "v", "a", "w", "kw", "kwh", "wh", "hz", "%", "km/h", "m/s", "mph", "eur", "usd", "gbp", "€", "$", "£", "pcs",
+	"stk", "°", "deg", "n", "-", "string", "text", "varchar", "int", "integer", "bigint", "float", "double", "number",
+	"numeric", "decimal", "bool", "boolean", "date", "datetime")
 
 // allCodes reports whether no value is a name. Codes such as 02139 have the type String.
 func allCodes(below []*string) bool {

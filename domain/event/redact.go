@@ -22,7 +22,7 @@ type Redactor struct {
 	own        []*regexp.Regexp // names of one word, which can be any word: only in events by or about the person
 }
 
-// NewRedactor returns the redactor of a user whom the texts in terms name.
+// NewRedactor returns the redactor of the user that the texts in terms name.
 func NewRedactor(user identity.UserID, terms []string) *Redactor {
 	r := &Redactor{user: user}
 	for _, term := range terms {

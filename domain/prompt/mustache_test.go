@@ -217,9 +217,7 @@ func TestLibraryAgrees(t *testing.T) {
 			}
 			return out.String()
 		}
-		input := text(
-			3,
-		) // contrary to the specification, the library keeps blanks between a tag and the end
+		input := text(3)                                        // contrary to the specification, the library keeps blanks between a tag and the end
 		for _, name := range append(names, "o.s", "o.none.s") { // handled: without a value they print nothing
 			input += "{{^" + name + "}}{{/" + name + "}}"
 		}

@@ -299,11 +299,8 @@ func TestUnused(t *testing.T) {
 }
 
 func TestVariablesWithDots(t *testing.T) {
-	c := text(
-		"{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}{{^u.n.x}}{{/u.n.x}}",
-		prompt.Variable{Name: "u", Type: "object"},
-		prompt.Variable{Name: "u.n", Type: "string"},
-	)
+	c := text("{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}{{^u.n.x}}{{/u.n.x}}",
+		prompt.Variable{Name: "u", Type: "object"}, prompt.Variable{Name: "u.n", Type: "string"})
 	out, err := c.Render(decode(t, `{"u":{"n":"inner","m":"M"},"u.n":"whole"}`), prompt.Strict)
 	if err != nil || out.Text != "whole M inner " {
 		t.Errorf("got %+v, %v", out, err)

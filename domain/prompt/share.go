@@ -80,17 +80,8 @@ func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error
 	case to.Share == nil && to.Shares >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
-	s := Share{
-		User:      to.User,
-		Name:      to.Name,
-		Email:     to.Email,
-		Role:      g.Role,
-		ExpiresAt: g.ExpiresAt,
-		GrantedBy: by.User,
-		Revision:  1,
-		CreatedAt: by.At,
-		UpdatedAt: by.At,
-	}
+	s := Share{User: to.User, Name: to.Name, Email: to.Email, Role: g.Role, ExpiresAt: g.ExpiresAt,
+		GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
 	t.save(s)
 	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": s.User, "role": g.Role.String()})
 	return s, nil

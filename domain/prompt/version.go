@@ -273,15 +273,8 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 		v.Revision++
 		v.UpdatedAt = by.At
 	}
-	step := Activation{
-		From:       t.Active.Version,
-		FromNumber: t.Active.Number,
-		To:         v.ID,
-		ToNumber:   v.Number,
-		By:         by.User,
-		At:         by.At,
-		Reason:     reason,
-	}
+	step := Activation{From: t.Active.Version, FromNumber: t.Active.Number, To: v.ID, ToNumber: v.Number,
+		By: by.User, At: by.At, Reason: reason}
 	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
 	t.Activated = append(t.Activated, step)
 	t.Record(by, "prompt_template.activated", string(t.ID),

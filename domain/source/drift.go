@@ -44,8 +44,7 @@ type Drift struct {
 }
 
 // drift compares now with the columns that were mapped. A mapped column counts as renamed if a column's
-// name differs only in its spelling, or if a new column with values of the same kind is at its place. Columns that
-// were
+// name differs only in its spelling, or if a new column with values of the same kind is at its place. Columns that were
 // added elsewhere do not prevent that.
 func (s *Source) drift(t *Type, now []column.Header) Drift {
 	d := Drift{Level: NoDrift}
@@ -151,8 +150,7 @@ func (s *Source) LostHeader(columns []column.Header) bool {
 }
 
 // FindHeader returns the row of p, counted from 1, that has the names of all mapped columns of s; 0 if there is none.
-// The row
-// is approximate if it is below the header of p, where p omits empty rows.
+// The row is approximate if it is below the header of p, where p omits empty rows.
 func (s *Source) FindHeader(p column.Preview) int {
 	for i, row := range p.Leading {
 		if s.isHeader(row) {

@@ -13,8 +13,7 @@ import (
 
 // privateEnglish matches the words and phrases that docs/style.md replaces: they made readers stop.
 var privateEnglish = regexp.MustCompile(
-	`(?i)\banew\b|\bwhom\b|\bwhoever\b|\bsees? to\b|\bby then\b|\bstands? there\b|\bTakes an? |\banswers (how|what|whether|which|the|a|an|for|with)\b`,
-)
+	`(?i)\banew\b|\bwhom\b|\bwhoever\b|\bsees? to\b|\bby then\b|\bstands? there\b|\bTakes an? |\banswers (how|what|whether|which|the|a|an|for|with)\b`)
 
 // partsOfPrivateEnglish has one part of each match: the expression itself is slow to apply to all texts.
 var partsOfPrivateEnglish = []string{"anew", "whom", "whoever", "see to", "sees to", "by then", "stand there",
@@ -32,9 +31,8 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		name, _ := filepath.Rel(root, path)
 		name = filepath.ToSlash(name)
 		if entry.IsDir() {
-			if base := entry.Name(); path != root &&
-				(base[0] == '.' || base == "testdata" || base == "mocks" || base == "node_modules" ||
-					base == "released") {
+			if base := entry.Name(); path != root && (base[0] == '.' || base == "testdata" || base == "mocks" ||
+				base == "node_modules" || base == "released") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -77,8 +75,7 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 	}
 }
 
-// isForCustomers reports whether customers read a file: the contract, the documentation, the example configuration,
-// the
+// isForCustomers reports whether customers read a file: the contract, the documentation, the example configuration, the
 // command line and the pages of the server.
 func isForCustomers(name string) bool {
 	switch {

@@ -14,8 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// samplesFile returns the samples of the reference in one language as a function each, by template, which gets the
-// name
+// samplesFile returns the samples of the reference in one language as a function each, by template, which gets the name
 // and the indented sample.
 func samplesFile(t *testing.T, language, head, template, indent string) string {
 	t.Helper()
@@ -59,13 +58,8 @@ func TestTheSamplesInTypeScriptCompile(t *testing.T) {
 
 func TestTheSamplesInPythonPassMypy(t *testing.T) {
 	written := filepath.Join(t.TempDir(), "samples.py")
-	text := samplesFile(
-		t,
-		"python",
-		"from atrium import Atrium\n",
-		"\n\ndef %s(client: Atrium) -> None:\n    %s\n",
-		"    ",
-	)
+	text := samplesFile(t, "python", "from atrium import Atrium\n",
+		"\n\ndef %s(client: Atrium) -> None:\n    %s\n", "    ")
 	if err := os.WriteFile(written, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -99,17 +99,12 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 			s.Preview.Confidence != 1 {
 			t.Errorf("%+v", s.Preview)
 		}
-		if above := s.Preview.Leading; len(above) != 3 || *above[0][0] != "All our people" ||
-			*above[1][1] != "E-mail" {
+		if above := s.Preview.Leading; len(above) != 3 || *above[0][0] != "All our people" || *above[1][1] != "E-mail" {
 			t.Errorf("leading = %v", above)
 		}
 	})
 	t.Run("the rows below a header are read", func(t *testing.T) {
-		sheetRows(
-			t,
-			harness,
-			func(t *testing.T, rows ...[]string) ports.SheetTarget { return harness.Put(t, one(rows...)) },
-		)
+		sheetRows(t, harness, func(t *testing.T, rows ...[]string) ports.SheetTarget { return harness.Put(t, one(rows...)) })
 	})
 	t.Run("twenty rows above a header are shown", func(t *testing.T) {
 		var rows [][]string

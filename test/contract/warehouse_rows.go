@@ -15,10 +15,7 @@ import (
 
 // collect reads all batches of a query.
 func collect(
-	t *testing.T,
-	w ports.Warehouse,
-	to ports.Target,
-	q connection.RowsQuery,
+	t *testing.T, w ports.Warehouse, to ports.Target, q connection.RowsQuery,
 ) (missing []string, rows [][]*string) {
 	t.Helper()
 	batches := 0
@@ -99,25 +96,15 @@ func warehouseRows(t *testing.T, harness WarehouseHarness) {
 	}
 	name := harness.Previews[ref].Columns[0].Name
 	t.Run("not of a column that is not there", func(t *testing.T) {
-		missing, rows := collect(
-			t,
-			w,
-			to,
-			connection.RowsQuery{Table: ref, Columns: []string{"no such", name}, Limit: all},
-		)
+		q := connection.RowsQuery{Table: ref, Columns: []string{"no such", name}, Limit: all}
+		missing, rows := collect(t, w, to, q)
 		if !slices.Equal(missing, []string{"no such"}) || len(rows) != 0 {
 			t.Errorf("missing %q, %d rows", missing, len(rows))
 		}
 	})
 	t.Run("as many as are wanted", func(t *testing.T) {
-		if _, rows := collect(
-			t,
-			w,
-			to,
-			connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1},
-		); len(
-			rows,
-		) != 1 {
+		_, rows := collect(t, w, to, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1})
+		if len(rows) != 1 {
 			t.Errorf("%d rows", len(rows))
 		}
 	})
@@ -130,13 +117,9 @@ func warehouseRows(t *testing.T, harness WarehouseHarness) {
 		}
 	})
 	t.Run("not of a table that is not there", func(t *testing.T) {
-		err := w.Rows(
-			t.Context(),
-			to,
-			connection.RowsQuery{Table: connection.TableRef{Schema: ref.Schema, Name: "no such"},
-				Columns: []string{name}, Limit: all},
-			func(column.Batch) error { return nil },
-		)
+		absent := connection.TableRef{Schema: ref.Schema, Name: "no such"}
+		err := w.Rows(t.Context(), to, connection.RowsQuery{Table: absent, Columns: []string{name}, Limit: all},
+			func(column.Batch) error { return nil })
 		if !errors.Is(err, connection.TableNotFound) {
 			t.Errorf("error = %v", err)
 		}

@@ -31,8 +31,7 @@ var screens = []screen{
 	{"settings/keys", "New API key"}, {"settings/sessions", "this one"}, {"settings/audit", "Details"},
 }
 
-// walkthrough signs in and goes through every screen. It expects no error in the browser's log, which has violations
-// of
+// walkthrough signs in and goes through every screen. It expects no error in the browser's log, which has violations of
 // the policy, and nothing that axe finds.
 func walkthrough(t *testing.T, ctx context.Context, s *server, look func(screen)) {
 	t.Helper()
@@ -42,14 +41,9 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, look func(screen)
 			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
 			reads(ctx, t, at.shows)
 			drive(ctx, t, chromedp.Evaluate[chromedp.Void](source))
-			drive(
-				ctx,
-				t,
-				chromedp.Evaluate[chromedp.Void](`axe.run(document, {resultTypes: ['violations']}).then((r) => {
-				window.axeFound = 'done: ' + r.violations.map(
-					(v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | ')
-			}), undefined`),
-			)
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(document, {resultTypes: ['violations']}).then((r) => {
+				window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | ')
+			}), undefined`))
 			drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
 			found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`))
 			if found != "done: " {
@@ -76,9 +70,7 @@ func presses(ctx context.Context, t *testing.T, text string) {
 	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(
 		`[...document.querySelectorAll('button')].some((b) => b.innerText.trim() === %q && !b.disabled)`, text)))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
-		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled).click()`,
-		text,
-	)))
+		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled).click()`, text)))
 }
 
 func TestTheConsole(t *testing.T) {

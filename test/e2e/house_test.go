@@ -228,12 +228,7 @@ func (h *house) manager() string {
 // program creates a service key, whose user is a member of the house.
 func (h *house) program(t *testing.T, role string) *client {
 	t.Helper()
-	a := h.owner.create(
-		t,
-		"/api/api-keys",
-		object{"name": "a program", "kind": "service", "role_ceiling": role},
-		onRed,
-	)
+	a := h.owner.create(t, "/api/api-keys", object{"name": "a program", "kind": "service", "role_ceiling": role}, onRed)
 	return &client{server: h.server, token: a.at("token"), id: a.at("user_id"), workspace: h.workspace}
 }
 
@@ -256,8 +251,7 @@ func (h *house) latest(t *testing.T) string {
 }
 
 // latestChange is the newest event of a workspace that records what a request changed. Refusals are events too, and
-// jobs
-// leave theirs at any time: their request_id names the job.
+// jobs leave theirs at any time: their request_id names the job.
 func (c *client) latestChange(t *testing.T, headers ...string) string {
 	t.Helper()
 	newest := c.get(t, "/api/events?limit=100", headers...)

@@ -94,8 +94,7 @@ func TestStart(t *testing.T) {
 		if answers := newShell(t).run(t, []string{command}); len(answers[0]) != 1 || answers[0][0] != "200" {
 			t.Errorf("%s: %v", command, answers)
 		}
-		if text := s.stdout.String() + s.stderr.String(); strings.Contains(text, "atk_") ||
-			strings.Contains(text, "atl_") {
+		if text := s.stdout.String() + s.stderr.String(); strings.Contains(text, "atk_") || strings.Contains(text, "atl_") {
 			t.Error("the key or a link was printed")
 		}
 	})
@@ -162,23 +161,20 @@ func TestStart(t *testing.T) {
 			}
 		})
 	})
-	t.Run(
-		"a key created or revoked by a command takes effect on a running server within a second",
-		func(t *testing.T) {
-			onEach(t, func(t *testing.T, engine string) {
-				s := start(t, engine)
-				ann := s.user(t, "member")
-				other, id := ann.key(t, "--role", "viewer", "--name", "brief")
-				other.get(t, "/api/me").has(t, map[string]string{"role": "viewer"})
-				s.must(t, "token", "revoke", id)
-				// what is promised, and a margin for the clock of two processes
-				other.refusedWithin(t, 1100*time.Millisecond)
-				other.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-				ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"status": "revoked", "name": "brief"})
-				s.must(t, "token", "revoke", id) // again is no error
-			})
-		},
-	)
+	t.Run("a key created or revoked by a command takes effect on a running server within a second", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			s := start(t, engine)
+			ann := s.user(t, "member")
+			other, id := ann.key(t, "--role", "viewer", "--name", "brief")
+			other.get(t, "/api/me").has(t, map[string]string{"role": "viewer"})
+			s.must(t, "token", "revoke", id)
+			// what is promised, and a margin for the clock of two processes
+			other.refusedWithin(t, 1100*time.Millisecond)
+			other.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"status": "revoked", "name": "brief"})
+			s.must(t, "token", "revoke", id) // again is no error
+		})
+	})
 	t.Run("concurrent commands on an empty deployment create one of everything", func(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			d := deploy(t, engine)

@@ -157,17 +157,8 @@ func (d *document) add(o *operation, verb, path string, seen map[string]string) 
 	}
 	seen[o.SDK] = o.ID
 	dot := strings.LastIndex(o.SDK, ".")
-	c := &call{
-		id:         o.ID,
-		name:       o.SDK,
-		resource:   o.SDK[:dot],
-		method:     o.SDK[dot+1:],
-		verb:       verb,
-		path:       path,
-		codes:      o.Codes,
-		repeatable: o.Repeatable,
-		text:       o.Summary + ".\n\n" + strings.TrimSpace(o.Description),
-	}
+	c := &call{id: o.ID, name: o.SDK, resource: o.SDK[:dot], method: o.SDK[dot+1:], verb: verb, path: path, codes: o.Codes,
+		repeatable: o.Repeatable, text: o.Summary + ".\n\n" + strings.TrimSpace(o.Description)}
 	c.public = o.Security != nil && len(*o.Security) == 0
 	for _, read := range []func(*operation, *call) error{d.parameters, d.body, d.results} {
 		if err := read(o, c); err != nil {
@@ -277,9 +268,7 @@ func (d *document) results(o *operation, c *call) error {
 		} else if m, ok := r.Content["text/event-stream"]; ok && m.Events != nil {
 			c.event = m.Events
 		} else {
-			return fmt.Errorf(
-				"the clients can only read JSON, and events with x-event-data; use x-sdk: none otherwise",
-			)
+			return fmt.Errorf("the clients can only read JSON, and events with x-event-data; use x-sdk: none otherwise")
 		}
 	}
 	slices.Sort(c.codes)

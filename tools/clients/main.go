@@ -3,9 +3,9 @@
 //
 //	go run ./tools/clients CONTRACT FOLDER SAMPLES
 //
-// CONTRACT is openapi.gen.json, FOLDER has the clients, and SAMPLES is the file for sample calls of each operation.
-// The name of a method comes from x-sdk of its operation:
-// promptTemplates.versions.activate. It is none for operations that are pages, or that only other systems call.
+// CONTRACT is openapi.gen.json, FOLDER has the clients, and SAMPLES is the file for sample calls of each operation. The
+// name of a method comes from x-sdk of its operation: promptTemplates.versions.activate. It is none for operations that
+// are pages, or that only other systems call.
 package main
 
 import (

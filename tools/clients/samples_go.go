@@ -140,8 +140,7 @@ func (w goSamples) field(owner *schema, hint, name string, v *value) (string, er
 
 // converted gives a constant the type t, where Go would give it another.
 func converted(t, text string) string {
-	if t == "string" || t == "int" || t == "bool" || strings.HasPrefix(text, t+"{") ||
-		strings.HasPrefix(text, "time.") {
+	if t == "string" || t == "int" || t == "bool" || strings.HasPrefix(text, t+"{") || strings.HasPrefix(text, "time.") {
 		return text
 	}
 	return t + "(" + text + ")"
@@ -196,15 +195,8 @@ func goScalar(t string, scalar any) (string, error) {
 		}
 		at, err := time.Parse(time.RFC3339, x)
 		at = at.UTC()
-		return fmt.Sprintf(
-			"time.Date(%d, %d, %d, %d, %d, %d, 0, time.UTC)",
-			at.Year(),
-			at.Month(),
-			at.Day(),
-			at.Hour(),
-			at.Minute(),
-			at.Second(),
-		), err
+		return fmt.Sprintf("time.Date(%d, %d, %d, %d, %d, %d, 0, time.UTC)", at.Year(), at.Month(), at.Day(), at.Hour(),
+			at.Minute(), at.Second()), err
 	case json.Number:
 		return x.String(), nil
 	}

@@ -42,13 +42,7 @@ func fingerprint(root string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(
-			all,
-			"%s %d\n%s",
-			filepath.ToSlash(relative),
-			len(text),
-			strings.ReplaceAll(string(text), "\r\n", "\n"),
-		)
+		fmt.Fprintf(all, "%s %d\n%s", filepath.ToSlash(relative), len(text), strings.ReplaceAll(string(text), "\r\n", "\n"))
 	}
 	return hex.EncodeToString(all.Sum(nil)), nil
 }

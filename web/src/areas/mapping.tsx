@@ -124,7 +124,7 @@ export function NewSource() {
   )
 }
 
-/** Why a sheet cannot be read. One that is not shared says whom to share it with. */
+/** Why a sheet cannot be read. A sheet that is not shared comes with the address to share it with. */
 function SheetProblem({ error }: { error: unknown }) {
   if (!error) return null
   const address = AtriumError.is(error) ? /[\w.+-]+@[\w-]+\.[\w.]+/.exec(error.detail)?.[0] : undefined

@@ -7,7 +7,7 @@ import { Form, Select } from '../ui/form'
 import { Confirm } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
-/** The people whom a prompt is shared with. Its owner can change them. */
+/** The people that a prompt is shared with. Its owner can change them. */
 export function PromptShares({ id, owner }: { id: string; owner: boolean }) {
   const workspace = useWorkspace()
   const o = { workspace }

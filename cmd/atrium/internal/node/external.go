@@ -47,10 +47,7 @@ func NewExternal(
 	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *Orgs, signals ports.PresenceSignals,
 	mailer ports.Mailer, log *slog.Logger,
 ) (External, func(), error) {
-	envelope, err := seal.NewEnvelope(
-		ring,
-		func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) },
-	)
+	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })
 	if err != nil {
 		return External{}, nil, err
 	}
@@ -91,10 +88,7 @@ func NewExternal(
 
 			Sheets:       t.sheets,
 			SourceOffers: o.sourceOffer,
-			SourceLimits: sources.Limits{
-				Previews: c.Connections.PreviewLimits,
-				Refresh:  c.Connections.RefreshInterval,
-			},
+			SourceLimits: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
 
 			Clock:   steady(time.Now()),
 			Signals: signals,
@@ -180,11 +174,8 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 	}
 	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
 	closeAll = func() { _ = errors.Join(prober.Close(), reader.Close()) }
-	return sandboxedReaders{
-		warehouses: all,
-		sheets:     newSheets(reader.Run, reader.Stream, atGoogle),
-		children:   children,
-	}, closeAll, nil
+	sheets := newSheets(reader.Run, reader.Stream, atGoogle)
+	return sandboxedReaders{warehouses: all, sheets: sheets, children: children}, closeAll, nil
 }
 
 func newSheets(run ports.Confined, stream ports.ConfinedStream, atGoogle google.Config) ports.Sheets {
@@ -205,8 +196,7 @@ func (o *Orgs) connectionOffer(id identity.OrgID) connections.Offer {
 	return out
 }
 
-// sourceOffer returns the source types and sheets that an org lets its workspaces attach, by the current
-// configuration.
+// sourceOffer returns the source types and sheets that an org lets its workspaces attach, by the current configuration.
 func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 	org, ok := o.Directory().ByID(id)
 	if !ok {
