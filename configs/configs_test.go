@@ -154,7 +154,8 @@ orgs:
 			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
 				BaseURL:     "https://acme.example",
 				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
-				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
+				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows,
+				APIKeys: configs.APIKeys{Personal: new(true)}},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
 				Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
 		}

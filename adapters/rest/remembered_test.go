@@ -31,7 +31,8 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, reads := newEnv(t), 0
 			h.unchecked = true
-			h.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+			a := gomock.Any()
+			h.prompts.EXPECT().GetVersion(a, a, a, a).AnyTimes().DoAndReturn(
 				func(context.Context, identity.Actor, prompt.ID, prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 					if reads++; reads > 1 && h.changes.generation == 99 {
 						return nil, nil, prompt.ErrNotFound
@@ -39,7 +40,8 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 					t := &prompt.Reading{ID: "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Type: prompt.Text,
 						Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}}
 					v := &prompt.Version{}
-					v.ID, v.Template, v.Number, v.Revision, v.Content = "pver_1", t.ID, reads, 1, prompt.Content{Text: "Hello"}
+					v.ID, v.Template, v.Number, v.Revision = "pver_1", t.ID, reads, 1
+					v.Content = prompt.Content{Text: "Hello"}
 					return t, v, nil
 				})
 			test(h, &reads)

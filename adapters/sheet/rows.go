@@ -59,8 +59,9 @@ func RowsJob(d *Documents) func(ctx context.Context, input json.RawMessage, emit
 		if err := json.Unmarshal(input, &r); err != nil {
 			return errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		err := d.Rows(ctx, "", ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
-			Offer: ports.SheetOffer{Files: r.Files}}, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) })
+		of := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
+			Offer: ports.SheetOffer{Files: r.Files}}
+		err := d.Rows(ctx, "", of, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) })
 		if err != nil {
 			failed, ok := errors.AsType[*fault.Error](err)
 			if !ok {

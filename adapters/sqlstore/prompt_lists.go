@@ -246,7 +246,8 @@ type shareRow struct {
 func (r *shareRow) share() prompt.Share {
 	return prompt.Share{
 		User: r.User, Name: r.Name, Email: r.Email, Role: r.Access, ExpiresAt: fromMicros(r.ExpiresAt),
-		GrantedBy: r.GrantedBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		GrantedBy: r.GrantedBy, Revision: r.Revision,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 

@@ -247,7 +247,8 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 			troubles = append(troubles, kind)
 		}
 		if v.Call != "" && !slices.Contains(sandbox.Calls(), v.Call) {
-			return usageError{fmt.Errorf("unknown call %q: it is one of %s", v.Call, strings.Join(sandbox.Calls(), ", "))}
+			known := strings.Join(sandbox.Calls(), ", ")
+			return usageError{fmt.Errorf("unknown call %q: it is one of %s", v.Call, known)}
 		}
 		script := sandbox.Script{Troubles: troubles, Call: v.Call, Duplicate: v.Duplicate, Reorder: v.Reorder}
 		if err := s.Provoke(p.ctx, script); err != nil {

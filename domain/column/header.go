@@ -70,7 +70,8 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		if headerRow == NoHeader {
 			name = Letters(column)
 		}
-		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(columnOf(values, column))})
+		inferred := Infer(columnOf(values, column))
+		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: inferred})
 	}
 	left := MaxExtra
 	p.Leading = leading(rows[:at], &left)

@@ -238,8 +238,7 @@ func TestUsualHeadersInEightLanguagesAreKnown(t *testing.T) {
 	}
 	t.Logf("%d suggested, %d right, of %d wanted", suggested, right, wanted)
 	if wanted < 100 || right*100 < suggested*98 || right*100 < wanted*90 {
-		t.Errorf("%d suggested, %d right, of %d wanted: want a precision of 0.98 and a recall of 0.90", suggested, right,
-			wanted)
+		t.Error("want a precision of 0.98 and a recall of 0.90")
 	}
 }
 

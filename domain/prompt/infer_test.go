@@ -68,8 +68,8 @@ func TestInference(t *testing.T) {
 
 // drawValue draws a value of any type for a variable, at times one without the members that a text names.
 func drawValue(t *rapid.T) any {
-	return rapid.SampledFrom([]any{nil, true, false, "", "{{value}}", 7.0, []any{}, []any{"x", map[string]any{"x": 1.0}},
-		map[string]any{}, map[string]any{"x": "X", "y": nil, "a": true, "b": []any{"c"}}}).Draw(t, "value")
+	return rapid.SampledFrom([]any{nil, true, false, "", "{{value}}", 7.0, []any{},
+		[]any{"x", map[string]any{"x": 1.0}}, map[string]any{}, map[string]any{"x": "X", "y": nil, "a": true, "b": []any{"c"}}}).Draw(t, "value")
 }
 
 // A strict render of inferred variables takes values of any type, and succeeds exactly if nothing is missing.

@@ -217,11 +217,11 @@ func TestLibraryAgrees(t *testing.T) {
 			}
 			return out.String()
 		}
-		input := text(3)                                        // contrary to the specification, the library keeps blanks between a tag and the end
+		input := text(3)
 		for _, name := range append(names, "o.s", "o.none.s") { // handled: without a value they print nothing
 			input += "{{^" + name + "}}{{/" + name + "}}"
 		}
-		input += "."
+		input += "." // contrary to the specification, the library keeps blanks between a tag and the end
 		values := map[string]any{
 			"s": "<S>", "b": true, "off": false,
 			"list":  []any{map[string]any{"s": "1"}, map[string]any{"b": "2", "words": []any{}}},

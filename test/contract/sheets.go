@@ -104,7 +104,9 @@ func Sheets(t *testing.T, harness SheetsHarness) {
 		}
 	})
 	t.Run("the rows below a header are read", func(t *testing.T) {
-		sheetRows(t, harness, func(t *testing.T, rows ...[]string) ports.SheetTarget { return harness.Put(t, one(rows...)) })
+		sheetRows(t, harness, func(t *testing.T, rows ...[]string) ports.SheetTarget {
+			return harness.Put(t, one(rows...))
+		})
 	})
 	t.Run("twenty rows above a header are shown", func(t *testing.T) {
 		var rows [][]string

@@ -17,7 +17,8 @@ func TestALostAnswerIsNotChargedTwice(t *testing.T) {
 		method := ann.card(t, cardNumber)
 		order := object{"plan_id": "basic", "payment_method_id": method}
 		// The three attempts to subscribe take effect, but their responses are lost.
-		s.must(t, "payments", "sandbox", "provoke", "--call", "subscribe", "timeout_after", "timeout_after", "timeout_after")
+		s.must(t, "payments", "sandbox", "provoke", "--call", "subscribe",
+			"timeout_after", "timeout_after", "timeout_after")
 		ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 504, "gateway_timeout")
 		pending := ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
 		// when the job has run

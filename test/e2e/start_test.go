@@ -94,7 +94,8 @@ func TestStart(t *testing.T) {
 		if answers := newShell(t).run(t, []string{command}); len(answers[0]) != 1 || answers[0][0] != "200" {
 			t.Errorf("%s: %v", command, answers)
 		}
-		if text := s.stdout.String() + s.stderr.String(); strings.Contains(text, "atk_") || strings.Contains(text, "atl_") {
+		printed := s.stdout.String() + s.stderr.String()
+		if strings.Contains(printed, "atk_") || strings.Contains(printed, "atl_") {
 			t.Error("the key or a link was printed")
 		}
 	})

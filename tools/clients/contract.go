@@ -157,8 +157,8 @@ func (d *document) add(o *operation, verb, path string, seen map[string]string) 
 	}
 	seen[o.SDK] = o.ID
 	dot := strings.LastIndex(o.SDK, ".")
-	c := &call{id: o.ID, name: o.SDK, resource: o.SDK[:dot], method: o.SDK[dot+1:], verb: verb, path: path, codes: o.Codes,
-		repeatable: o.Repeatable, text: o.Summary + ".\n\n" + strings.TrimSpace(o.Description)}
+	c := &call{id: o.ID, name: o.SDK, resource: o.SDK[:dot], method: o.SDK[dot+1:], verb: verb, path: path,
+		codes: o.Codes, repeatable: o.Repeatable, text: o.Summary + ".\n\n" + strings.TrimSpace(o.Description)}
 	c.public = o.Security != nil && len(*o.Security) == 0
 	for _, read := range []func(*operation, *call) error{d.parameters, d.body, d.results} {
 		if err := read(o, c); err != nil {

@@ -140,7 +140,8 @@ func (w goSamples) field(owner *schema, hint, name string, v *value) (string, er
 
 // converted gives a constant the type t, where Go would give it another.
 func converted(t, text string) string {
-	if t == "string" || t == "int" || t == "bool" || strings.HasPrefix(text, t+"{") || strings.HasPrefix(text, "time.") {
+	typed := strings.HasPrefix(text, t+"{") || strings.HasPrefix(text, "time.")
+	if typed || t == "string" || t == "int" || t == "bool" {
 		return text
 	}
 	return t + "(" + text + ")"

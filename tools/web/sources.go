@@ -42,7 +42,8 @@ func fingerprint(root string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(all, "%s %d\n%s", filepath.ToSlash(relative), len(text), strings.ReplaceAll(string(text), "\r\n", "\n"))
+		plain := strings.ReplaceAll(string(text), "\r\n", "\n")
+		fmt.Fprintf(all, "%s %d\n%s", filepath.ToSlash(relative), len(text), plain)
 	}
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
