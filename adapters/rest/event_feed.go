@@ -32,6 +32,10 @@ func (a *API) listEvents(r *request) (reply, error) {
 	}), err
 }
 
+func (a *API) listEventTypes(*request) (reply, error) {
+	return ok(openapi.EventTypeList{Data: a.Contract.EventTypes()}), nil
+}
+
 // feed responds with a part of the feed. The position in a cursor is what after is in a request without one.
 func (r *request) feed() (reply, error) {
 	at, err := r.page()

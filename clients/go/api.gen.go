@@ -412,6 +412,51 @@ const (
 	CancellationFeedbackUnused          CancellationFeedback = "unused"
 )
 
+// Changed is a type of the API. true: the value changed. It is too long or too private for an event.
+type Changed bool
+
+// ChangedFlag is a type of the API. A yes or no before and after a change.
+type ChangedFlag struct {
+	From bool `json:"from"`
+	To   bool `json:"to"`
+}
+
+// ChangedID is a type of the API. An id before and after a change. null is none.
+type ChangedID struct {
+	From *string `json:"from"`
+	To   *string `json:"to"`
+}
+
+// ChangedNames is a type of the API. A list of names before and after a change. null is an empty list.
+type ChangedNames struct {
+	From []string `json:"from"`
+	To   []string `json:"to"`
+}
+
+// ChangedNumber is a type of the API. A number before and after a change.
+type ChangedNumber struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// ChangedPrompt is a type of the API. The prompt of a chat before and after a change. null is none.
+type ChangedPrompt struct {
+	From *EventPrompt `json:"from"`
+	To   *EventPrompt `json:"to"`
+}
+
+// ChangedText is a type of the API. A text before and after a change. null is no text.
+type ChangedText struct {
+	From *string `json:"from"`
+	To   *string `json:"to"`
+}
+
+// ChangedTime is a type of the API. A time before and after a change. null is none.
+type ChangedTime struct {
+	From *time.Time `json:"from"`
+	To   *time.Time `json:"to"`
+}
+
 // ChatHealth is a type of the API. `degraded` if `issues` is not empty. The template works without the items
 // that `issues` lists.
 type ChatHealth string
@@ -1073,6 +1118,33 @@ type EventList struct {
 	LastSeq *int64 `json:"last_seq"`
 }
 
+// EventPrompt is a type of the API. A prompt template, and the version of it that a chat uses.
+type EventPrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+	Ref              string `json:"ref"`
+}
+
+// EventType is a type of the API. A type of events.
+type EventType struct {
+	// The resource and what happened to it.
+	Type string `json:"type"`
+	// The type of resource that `subject` of the event names.
+	Subject string `json:"subject"`
+	// What happened.
+	Summary string `json:"summary"`
+	// The version of Atrium that records it first.
+	Since string `json:"since"`
+	// The JSON Schema (2020-12) of `data`. Later versions can add members.
+	Schema map[string]any `json:"schema"`
+	// An example of `data`.
+	Sample map[string]any `json:"sample"`
+}
+
+// EventTypeList is a type of the API.
+type EventTypeList struct {
+	Data []EventType `json:"data"`
+}
+
 // FailureCategory is a type of the API. Who can resolve the failure. `config`: the people who manage the
 // connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the
 // administrator of the Atrium server.
@@ -1448,6 +1520,9 @@ type Money struct {
 	// ISO 4217 currency code, in lower case.
 	Currency string `json:"currency"`
 }
+
+// NumbersByLabel is a type of the API. The numbers of the versions that had the labels before.
+type NumbersByLabel map[string]int
 
 // OperatorRights is a type of the API.
 type OperatorRights struct {
@@ -2913,9 +2988,41 @@ type WarehouseTableList struct {
 	NextCursor *string          `json:"next_cursor"`
 }
 
+// WebhookEvent is a type of the API. An event as webhooks have it.
+type WebhookEvent struct {
+	// The id of the event, the same in each delivery.
+	ID string `json:"id"`
+	// Its place in the workspace's feed.
+	Seq         int64          `json:"seq"`
+	WorkspaceID string         `json:"workspace_id"`
+	Subject     WebhookSubject `json:"subject"`
+	// Id of the user who made the change. null if Atrium made it.
+	Actor *string `json:"actor"`
+	// What changed. The members depend on `type`.
+	Change map[string]any `json:"change"`
+}
+
+// WebhookPayload is a type of the API. The body of a webhook. It says what happened, and has no copy of the
+// resource.
+type WebhookPayload struct {
+	// The type of the event.
+	Type string `json:"type"`
+	// When it happened.
+	Timestamp time.Time    `json:"timestamp"`
+	Data      WebhookEvent `json:"data"`
+}
+
 // WebhookReceipt is a type of the API.
 type WebhookReceipt struct {
 	Received bool `json:"received"`
+}
+
+// WebhookSubject is a type of the API. The resource that changed.
+type WebhookSubject struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	// The revision of the resource when the webhook was sent, where it has one.
+	Revision *int64 `json:"revision,omitzero"`
 }
 
 // Workspace is a type of the API.
@@ -3136,10 +3243,22 @@ func newEmbedService(c *Client) *EmbedService {
 // EventsService has the calls of events.
 type EventsService struct {
 	client *Client
+	Types  *EventsTypesService
 }
 
 func newEventsService(c *Client) *EventsService {
-	return &EventsService{client: c}
+	return &EventsService{client: c,
+		Types: newEventsTypesService(c),
+	}
+}
+
+// EventsTypesService has the calls of events.types.
+type EventsTypesService struct {
+	client *Client
+}
+
+func newEventsTypesService(c *Client) *EventsTypesService {
+	return &EventsTypesService{client: c}
 }
 
 // GroupsService has the calls of groups.
@@ -4173,31 +4292,7 @@ func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedS
 // - `last_seq` below `after`: the server was restored from a backup. Read on from `last_seq`.
 // - An event that you receive again, after you could not store `last_seq`, has the same `id`.
 //
-// The event types are `access.refused`, `api_key.created`, `api_key.leaked`, `api_key.revoked`,
-// `api_key.rotated`, `chat_member.accepted`, `chat_member.added`, `chat_member.invitation_renewed`,
-// `chat_member.invited`, `chat_member.removed`, `chat_member.updated`, `chat_template.created`,
-// `chat_template.deleted`, `chat_template.restored`, `chat_template.transferred`, `chat_template.updated`,
-// `chat_workflow.attached`, `card.expiring`, `chat_workflow.detached`, `connection.created`,
-// `connection.credential_replaced`, `connection.previewed`, `connection.recovered`, `connection.revoked`,
-// `connection.verified`, `embed_token.created`, `embed_token.deleted`, `embed_token.rotated`,
-// `embed_token.updated`, `group.created`, `group.deleted`, `group.updated`, `group_member.added`,
-// `group_member.removed`, `invitation.accepted`, `invitation.created`, `invitation.renewed`,
-// `invitation.withdrawn`, `member.added`, `invoice.paid`, `invoice.payment_requested`, `member.removed`,
-// `member.updated`, `payment.failed`, `payment_customer.created`, `payment_customer.lost`,
-// `payment_customer.updated`, `payment_details.changed`, `payment_method.added`,
-// `payment_method.default_changed`, `payment_method.removed`, `payment_mirror.corrected`, `passkey.added`,
-// `passkey.clone_suspected`, `passkey.removed`, `passkey.renamed`, `payments.paused`, `payments.resumed`,
-// `presence.deleted`, `prompt_share.created`, `prompt_share.deleted`, `prompt_share.updated`,
-// `prompt_template.activated`, `prompt_template.created`, `prompt_template.deleted`, `prompt_template.restored`,
-// `prompt_template.transferred`, `prompt_template.updated`, `prompt_version.created`, `prompt_version.deleted`,
-// `prompt_version.updated`, `session.confirmed`, `session.ended`, `session.started`, `source.attached`,
-// `source.detached`, `source.drifted`, `source.mapped`, `source.paused`, `source.previewed`, `source.read`,
-// `source.recovered`, `source.resumed`, `subscription.cancellation_requested`, `subscription.change_requested`,
-// `subscription.changed`, `subscription.checkout_started`, `subscription.duplicated`, `subscription.ended`,
-// `subscription.request_failed`, `subscription.requested`, `subscription.started`, `trial.ending`,
-// `trial.refused`, `usage.not_billed`, `user.created`, `user.disabled`, `user.enabled`, `user.erased`,
-// `user.linked`, `user.signed_in`, `user.unlinked`, `user.updated`, `workspace.created`, `workspace.deleted`,
-// `workspace.restored`, `workspace.transferred`, `workspace.updated`.
+// `GET /api/event-types` lists the types and describes `data` of each.
 //
 // Errors: scope_required; and those that every call can have.
 func (s *EventsService) List(ctx context.Context, query EventsListQuery, opts ...Option) iter.Seq2[Event, error] {
@@ -4207,6 +4302,17 @@ func (s *EventsService) List(ctx context.Context, query EventsListQuery, opts ..
 // ListPage returns one page of List: set Cursor for those after the first.
 func (s *EventsService) ListPage(ctx context.Context, query EventsListQuery, opts ...Option) (*EventList, error) {
 	return send[EventList](ctx, s.client, &call{name: "events.list", method: "GET", path: []string{"/api/events"}, query: query.values()}, opts)
+}
+
+// List: List event types.
+//
+// Requires any credential. Returns the types of events, by name: what they are about, the schema of `data`, an
+// example, and the version of Atrium that records them first. Later versions can add types, and members to
+// `data`.
+//
+// Errors: those that every call can have.
+func (s *EventsTypesService) List(ctx context.Context, opts ...Option) (*EventTypeList, error) {
+	return send[EventTypeList](ctx, s.client, &call{name: "events.types.list", method: "GET", path: []string{"/api/event-types"}}, opts)
 }
 
 // Create: Create a group.

@@ -101,7 +101,7 @@ func (w *Workspace) SettleGranted(
 	case !member:
 		w.record(by, "member.added", data)
 	default:
-		if role != m.Role {
+		if delete(data, "role"); role != m.Role {
 			data["role"] = event.Change{From: m.Role.String(), To: role.String()}
 		}
 		w.record(by, "member.updated", data)

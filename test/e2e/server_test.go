@@ -170,6 +170,7 @@ func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
 			s.stop(t)
 		}
 		s.inspect(t)
+		s.checkEvents(t)
 	})
 	return s
 }

@@ -61,6 +61,14 @@ func TestWhatBreaksClientsIsRefused(t *testing.T) {
 			change(t, now, "operationId: listEvents", "name: subject", "name: about")},
 		{"a narrower limit", "request-property-max-length-decreased", "POST /api/workspaces",
 			change(t, now, "    WorkspaceCreate:\n", "maxLength: 120", "maxLength: 12")},
+		{"a type of event that is gone", "api-path-removed-without-deprecation", "POST /webhooks/member.added",
+			change(t, now, "webhooks:\n", "  member.added:\n", "  member.joined:\n")},
+		{"a member of an event that is gone", "response-required-property-removed", "POST /webhooks/member.added",
+			change(t, change(t, now, "operationId: onMemberAdded", "required: [user_id, role]", "required: [user_id]"),
+				"operationId: onMemberAdded", "role: {", "rank: {")},
+		{"a member of an event that can be absent now", "response-property-became-optional",
+			"POST /webhooks/member.added",
+			change(t, now, "operationId: onMemberAdded", "required: [user_id, role]", "required: [user_id]")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			broken, err := breaks([]byte(now), []byte(tt.after))
@@ -84,6 +92,7 @@ func TestWhatBreaksNobodyIsTaken(t *testing.T) {
 		"      properties:\n        colour: {type: string, maxLength: 9}\n")
 	after = change(t, after, "    Workspace:\n", "      properties:\n",
 		"      properties:\n        colour: {type: string}\n")
+	after = change(t, after, "operationId: onMemberAdded", "role: {", "colour: {type: string}, role: {")
 	broken, err := breaks([]byte(now), []byte(after))
 	if err != nil || len(broken) > 0 {
 		t.Errorf("found %q, %v", broken, err)

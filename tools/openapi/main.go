@@ -51,6 +51,9 @@ func run(folder, toYAML, toJSONFile string) error {
 	if err == nil {
 		err = expand(document)
 	}
+	if err == nil {
+		err = expandEvents(document)
+	}
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type Contract struct {
 	byRoute    map[route]*Operation
 	problems   []ProblemType // by code
 	byCode     map[string]ProblemType
+	eventTypes []EventType // by type
 }
 
 type route struct{ method, path string }
@@ -102,6 +103,9 @@ func Load() (*Contract, error) {
 	c := &Contract{
 		json:    text,
 		byRoute: map[route]*Operation{}, byCode: map[string]ProblemType{},
+	}
+	if c.eventTypes, err = catalogue(text, doc.Components.Schemas); err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
 	for code, p := range doc.Problems {
 		c.byCode[code] = ProblemType{Code: code, Status: p.Status, Title: p.Title, Description: p.Description}

@@ -518,6 +518,556 @@ const (
 	WorkspaceRoleViewer WorkspaceRole = "viewer"
 )
 
+// Defines values for OnAccessRefusedJSONBodyType.
+const (
+	OnAccessRefusedJSONBodyTypeAccessRefused OnAccessRefusedJSONBodyType = "access.refused"
+)
+
+// Defines values for OnAPIKeyCreatedJSONBodyType.
+const (
+	OnAPIKeyCreatedJSONBodyTypeAPIKeyCreated OnAPIKeyCreatedJSONBodyType = "api_key.created"
+)
+
+// Defines values for OnAPIKeyLeakedJSONBodyType.
+const (
+	OnAPIKeyLeakedJSONBodyTypeAPIKeyLeaked OnAPIKeyLeakedJSONBodyType = "api_key.leaked"
+)
+
+// Defines values for OnAPIKeyRevokedJSONBodyType.
+const (
+	OnAPIKeyRevokedJSONBodyTypeAPIKeyRevoked OnAPIKeyRevokedJSONBodyType = "api_key.revoked"
+)
+
+// Defines values for OnAPIKeyRotatedJSONBodyType.
+const (
+	OnAPIKeyRotatedJSONBodyTypeAPIKeyRotated OnAPIKeyRotatedJSONBodyType = "api_key.rotated"
+)
+
+// Defines values for OnCardExpiringJSONBodyType.
+const (
+	OnCardExpiringJSONBodyTypeCardExpiring OnCardExpiringJSONBodyType = "card.expiring"
+)
+
+// Defines values for OnChatMemberAcceptedJSONBodyType.
+const (
+	OnChatMemberAcceptedJSONBodyTypeChatMemberAccepted OnChatMemberAcceptedJSONBodyType = "chat_member.accepted"
+)
+
+// Defines values for OnChatMemberAddedJSONBodyType.
+const (
+	OnChatMemberAddedJSONBodyTypeChatMemberAdded OnChatMemberAddedJSONBodyType = "chat_member.added"
+)
+
+// Defines values for OnChatMemberInvitationRenewedJSONBodyType.
+const (
+	OnChatMemberInvitationRenewedJSONBodyTypeChatMemberInvitationRenewed OnChatMemberInvitationRenewedJSONBodyType = "chat_member.invitation_renewed"
+)
+
+// Defines values for OnChatMemberInvitedJSONBodyType.
+const (
+	OnChatMemberInvitedJSONBodyTypeChatMemberInvited OnChatMemberInvitedJSONBodyType = "chat_member.invited"
+)
+
+// Defines values for OnChatMemberRemovedJSONBodyType.
+const (
+	OnChatMemberRemovedJSONBodyTypeChatMemberRemoved OnChatMemberRemovedJSONBodyType = "chat_member.removed"
+)
+
+// Defines values for OnChatMemberUpdatedJSONBodyType.
+const (
+	OnChatMemberUpdatedJSONBodyTypeChatMemberUpdated OnChatMemberUpdatedJSONBodyType = "chat_member.updated"
+)
+
+// Defines values for OnChatTemplateCreatedJSONBodyType.
+const (
+	OnChatTemplateCreatedJSONBodyTypeChatTemplateCreated OnChatTemplateCreatedJSONBodyType = "chat_template.created"
+)
+
+// Defines values for OnChatTemplateDeletedJSONBodyType.
+const (
+	OnChatTemplateDeletedJSONBodyTypeChatTemplateDeleted OnChatTemplateDeletedJSONBodyType = "chat_template.deleted"
+)
+
+// Defines values for OnChatTemplateRestoredJSONBodyType.
+const (
+	OnChatTemplateRestoredJSONBodyTypeChatTemplateRestored OnChatTemplateRestoredJSONBodyType = "chat_template.restored"
+)
+
+// Defines values for OnChatTemplateTransferredJSONBodyType.
+const (
+	OnChatTemplateTransferredJSONBodyTypeChatTemplateTransferred OnChatTemplateTransferredJSONBodyType = "chat_template.transferred"
+)
+
+// Defines values for OnChatTemplateUpdatedJSONBodyType.
+const (
+	OnChatTemplateUpdatedJSONBodyTypeChatTemplateUpdated OnChatTemplateUpdatedJSONBodyType = "chat_template.updated"
+)
+
+// Defines values for OnChatWorkflowAttachedJSONBodyType.
+const (
+	OnChatWorkflowAttachedJSONBodyTypeChatWorkflowAttached OnChatWorkflowAttachedJSONBodyType = "chat_workflow.attached"
+)
+
+// Defines values for OnChatWorkflowDetachedJSONBodyType.
+const (
+	OnChatWorkflowDetachedJSONBodyTypeChatWorkflowDetached OnChatWorkflowDetachedJSONBodyType = "chat_workflow.detached"
+)
+
+// Defines values for OnConnectionCreatedJSONBodyType.
+const (
+	OnConnectionCreatedJSONBodyTypeConnectionCreated OnConnectionCreatedJSONBodyType = "connection.created"
+)
+
+// Defines values for OnConnectionCredentialReplacedJSONBodyType.
+const (
+	OnConnectionCredentialReplacedJSONBodyTypeConnectionCredentialReplaced OnConnectionCredentialReplacedJSONBodyType = "connection.credential_replaced"
+)
+
+// Defines values for OnConnectionFailingJSONBodyType.
+const (
+	OnConnectionFailingJSONBodyTypeConnectionFailing OnConnectionFailingJSONBodyType = "connection.failing"
+)
+
+// Defines values for OnConnectionPreviewedJSONBodyType.
+const (
+	OnConnectionPreviewedJSONBodyTypeConnectionPreviewed OnConnectionPreviewedJSONBodyType = "connection.previewed"
+)
+
+// Defines values for OnConnectionRecoveredJSONBodyType.
+const (
+	OnConnectionRecoveredJSONBodyTypeConnectionRecovered OnConnectionRecoveredJSONBodyType = "connection.recovered"
+)
+
+// Defines values for OnConnectionRevokedJSONBodyType.
+const (
+	OnConnectionRevokedJSONBodyTypeConnectionRevoked OnConnectionRevokedJSONBodyType = "connection.revoked"
+)
+
+// Defines values for OnConnectionVerifiedJSONBodyType.
+const (
+	OnConnectionVerifiedJSONBodyTypeConnectionVerified OnConnectionVerifiedJSONBodyType = "connection.verified"
+)
+
+// Defines values for OnEmbedTokenCreatedJSONBodyType.
+const (
+	OnEmbedTokenCreatedJSONBodyTypeEmbedTokenCreated OnEmbedTokenCreatedJSONBodyType = "embed_token.created"
+)
+
+// Defines values for OnEmbedTokenDeletedJSONBodyType.
+const (
+	OnEmbedTokenDeletedJSONBodyTypeEmbedTokenDeleted OnEmbedTokenDeletedJSONBodyType = "embed_token.deleted"
+)
+
+// Defines values for OnEmbedTokenRotatedJSONBodyType.
+const (
+	OnEmbedTokenRotatedJSONBodyTypeEmbedTokenRotated OnEmbedTokenRotatedJSONBodyType = "embed_token.rotated"
+)
+
+// Defines values for OnEmbedTokenUpdatedJSONBodyType.
+const (
+	OnEmbedTokenUpdatedJSONBodyTypeEmbedTokenUpdated OnEmbedTokenUpdatedJSONBodyType = "embed_token.updated"
+)
+
+// Defines values for OnGroupCreatedJSONBodyType.
+const (
+	OnGroupCreatedJSONBodyTypeGroupCreated OnGroupCreatedJSONBodyType = "group.created"
+)
+
+// Defines values for OnGroupDeletedJSONBodyType.
+const (
+	OnGroupDeletedJSONBodyTypeGroupDeleted OnGroupDeletedJSONBodyType = "group.deleted"
+)
+
+// Defines values for OnGroupUpdatedJSONBodyType.
+const (
+	OnGroupUpdatedJSONBodyTypeGroupUpdated OnGroupUpdatedJSONBodyType = "group.updated"
+)
+
+// Defines values for OnGroupMemberAddedJSONBodyType.
+const (
+	OnGroupMemberAddedJSONBodyTypeGroupMemberAdded OnGroupMemberAddedJSONBodyType = "group_member.added"
+)
+
+// Defines values for OnGroupMemberRemovedJSONBodyType.
+const (
+	OnGroupMemberRemovedJSONBodyTypeGroupMemberRemoved OnGroupMemberRemovedJSONBodyType = "group_member.removed"
+)
+
+// Defines values for OnInvitationAcceptedJSONBodyType.
+const (
+	OnInvitationAcceptedJSONBodyTypeInvitationAccepted OnInvitationAcceptedJSONBodyType = "invitation.accepted"
+)
+
+// Defines values for OnInvitationCreatedJSONBodyType.
+const (
+	OnInvitationCreatedJSONBodyTypeInvitationCreated OnInvitationCreatedJSONBodyType = "invitation.created"
+)
+
+// Defines values for OnInvitationRenewedJSONBodyType.
+const (
+	OnInvitationRenewedJSONBodyTypeInvitationRenewed OnInvitationRenewedJSONBodyType = "invitation.renewed"
+)
+
+// Defines values for OnInvitationWithdrawnJSONBodyType.
+const (
+	OnInvitationWithdrawnJSONBodyTypeInvitationWithdrawn OnInvitationWithdrawnJSONBodyType = "invitation.withdrawn"
+)
+
+// Defines values for OnInvoicePaidJSONBodyType.
+const (
+	OnInvoicePaidJSONBodyTypeInvoicePaid OnInvoicePaidJSONBodyType = "invoice.paid"
+)
+
+// Defines values for OnInvoicePaymentRequestedJSONBodyType.
+const (
+	OnInvoicePaymentRequestedJSONBodyTypeInvoicePaymentRequested OnInvoicePaymentRequestedJSONBodyType = "invoice.payment_requested"
+)
+
+// Defines values for OnMemberAddedJSONBodyType.
+const (
+	OnMemberAddedJSONBodyTypeMemberAdded OnMemberAddedJSONBodyType = "member.added"
+)
+
+// Defines values for OnMemberRemovedJSONBodyType.
+const (
+	OnMemberRemovedJSONBodyTypeMemberRemoved OnMemberRemovedJSONBodyType = "member.removed"
+)
+
+// Defines values for OnMemberUpdatedJSONBodyType.
+const (
+	OnMemberUpdatedJSONBodyTypeMemberUpdated OnMemberUpdatedJSONBodyType = "member.updated"
+)
+
+// Defines values for OnPasskeyAddedJSONBodyType.
+const (
+	OnPasskeyAddedJSONBodyTypePasskeyAdded OnPasskeyAddedJSONBodyType = "passkey.added"
+)
+
+// Defines values for OnPasskeyCloneSuspectedJSONBodyType.
+const (
+	OnPasskeyCloneSuspectedJSONBodyTypePasskeyCloneSuspected OnPasskeyCloneSuspectedJSONBodyType = "passkey.clone_suspected"
+)
+
+// Defines values for OnPasskeyRemovedJSONBodyType.
+const (
+	OnPasskeyRemovedJSONBodyTypePasskeyRemoved OnPasskeyRemovedJSONBodyType = "passkey.removed"
+)
+
+// Defines values for OnPasskeyRenamedJSONBodyType.
+const (
+	OnPasskeyRenamedJSONBodyTypePasskeyRenamed OnPasskeyRenamedJSONBodyType = "passkey.renamed"
+)
+
+// Defines values for OnPaymentFailedJSONBodyType.
+const (
+	OnPaymentFailedJSONBodyTypePaymentFailed OnPaymentFailedJSONBodyType = "payment.failed"
+)
+
+// Defines values for OnPaymentCustomerCreatedJSONBodyType.
+const (
+	OnPaymentCustomerCreatedJSONBodyTypePaymentCustomerCreated OnPaymentCustomerCreatedJSONBodyType = "payment_customer.created"
+)
+
+// Defines values for OnPaymentCustomerLostJSONBodyType.
+const (
+	OnPaymentCustomerLostJSONBodyTypePaymentCustomerLost OnPaymentCustomerLostJSONBodyType = "payment_customer.lost"
+)
+
+// Defines values for OnPaymentCustomerUpdatedJSONBodyType.
+const (
+	OnPaymentCustomerUpdatedJSONBodyTypePaymentCustomerUpdated OnPaymentCustomerUpdatedJSONBodyType = "payment_customer.updated"
+)
+
+// Defines values for OnPaymentDetailsChangedJSONBodyType.
+const (
+	OnPaymentDetailsChangedJSONBodyTypePaymentDetailsChanged OnPaymentDetailsChangedJSONBodyType = "payment_details.changed"
+)
+
+// Defines values for OnPaymentMethodAddedJSONBodyType.
+const (
+	OnPaymentMethodAddedJSONBodyTypePaymentMethodAdded OnPaymentMethodAddedJSONBodyType = "payment_method.added"
+)
+
+// Defines values for OnPaymentMethodDefaultChangedJSONBodyType.
+const (
+	OnPaymentMethodDefaultChangedJSONBodyTypePaymentMethodDefaultChanged OnPaymentMethodDefaultChangedJSONBodyType = "payment_method.default_changed"
+)
+
+// Defines values for OnPaymentMethodRemovedJSONBodyType.
+const (
+	OnPaymentMethodRemovedJSONBodyTypePaymentMethodRemoved OnPaymentMethodRemovedJSONBodyType = "payment_method.removed"
+)
+
+// Defines values for OnPaymentMirrorCorrectedJSONBodyType.
+const (
+	OnPaymentMirrorCorrectedJSONBodyTypePaymentMirrorCorrected OnPaymentMirrorCorrectedJSONBodyType = "payment_mirror.corrected"
+)
+
+// Defines values for OnPaymentsPausedJSONBodyType.
+const (
+	OnPaymentsPausedJSONBodyTypePaymentsPaused OnPaymentsPausedJSONBodyType = "payments.paused"
+)
+
+// Defines values for OnPaymentsResumedJSONBodyType.
+const (
+	OnPaymentsResumedJSONBodyTypePaymentsResumed OnPaymentsResumedJSONBodyType = "payments.resumed"
+)
+
+// Defines values for OnPresenceDeletedJSONBodyType.
+const (
+	OnPresenceDeletedJSONBodyTypePresenceDeleted OnPresenceDeletedJSONBodyType = "presence.deleted"
+)
+
+// Defines values for OnPromptShareCreatedJSONBodyType.
+const (
+	OnPromptShareCreatedJSONBodyTypePromptShareCreated OnPromptShareCreatedJSONBodyType = "prompt_share.created"
+)
+
+// Defines values for OnPromptShareDeletedJSONBodyType.
+const (
+	OnPromptShareDeletedJSONBodyTypePromptShareDeleted OnPromptShareDeletedJSONBodyType = "prompt_share.deleted"
+)
+
+// Defines values for OnPromptShareUpdatedJSONBodyType.
+const (
+	OnPromptShareUpdatedJSONBodyTypePromptShareUpdated OnPromptShareUpdatedJSONBodyType = "prompt_share.updated"
+)
+
+// Defines values for OnPromptTemplateActivatedJSONBodyType.
+const (
+	OnPromptTemplateActivatedJSONBodyTypePromptTemplateActivated OnPromptTemplateActivatedJSONBodyType = "prompt_template.activated"
+)
+
+// Defines values for OnPromptTemplateCreatedJSONBodyType.
+const (
+	OnPromptTemplateCreatedJSONBodyTypePromptTemplateCreated OnPromptTemplateCreatedJSONBodyType = "prompt_template.created"
+)
+
+// Defines values for OnPromptTemplateDeletedJSONBodyType.
+const (
+	OnPromptTemplateDeletedJSONBodyTypePromptTemplateDeleted OnPromptTemplateDeletedJSONBodyType = "prompt_template.deleted"
+)
+
+// Defines values for OnPromptTemplateRestoredJSONBodyType.
+const (
+	OnPromptTemplateRestoredJSONBodyTypePromptTemplateRestored OnPromptTemplateRestoredJSONBodyType = "prompt_template.restored"
+)
+
+// Defines values for OnPromptTemplateTransferredJSONBodyType.
+const (
+	OnPromptTemplateTransferredJSONBodyTypePromptTemplateTransferred OnPromptTemplateTransferredJSONBodyType = "prompt_template.transferred"
+)
+
+// Defines values for OnPromptTemplateUpdatedJSONBodyType.
+const (
+	OnPromptTemplateUpdatedJSONBodyTypePromptTemplateUpdated OnPromptTemplateUpdatedJSONBodyType = "prompt_template.updated"
+)
+
+// Defines values for OnPromptVersionCreatedJSONBodyType.
+const (
+	OnPromptVersionCreatedJSONBodyTypePromptVersionCreated OnPromptVersionCreatedJSONBodyType = "prompt_version.created"
+)
+
+// Defines values for OnPromptVersionDeletedJSONBodyType.
+const (
+	OnPromptVersionDeletedJSONBodyTypePromptVersionDeleted OnPromptVersionDeletedJSONBodyType = "prompt_version.deleted"
+)
+
+// Defines values for OnPromptVersionUpdatedJSONBodyType.
+const (
+	OnPromptVersionUpdatedJSONBodyTypePromptVersionUpdated OnPromptVersionUpdatedJSONBodyType = "prompt_version.updated"
+)
+
+// Defines values for OnSessionConfirmedJSONBodyType.
+const (
+	OnSessionConfirmedJSONBodyTypeSessionConfirmed OnSessionConfirmedJSONBodyType = "session.confirmed"
+)
+
+// Defines values for OnSessionEndedJSONBodyType.
+const (
+	OnSessionEndedJSONBodyTypeSessionEnded OnSessionEndedJSONBodyType = "session.ended"
+)
+
+// Defines values for OnSessionStartedJSONBodyType.
+const (
+	OnSessionStartedJSONBodyTypeSessionStarted OnSessionStartedJSONBodyType = "session.started"
+)
+
+// Defines values for OnSourceAttachedJSONBodyType.
+const (
+	OnSourceAttachedJSONBodyTypeSourceAttached OnSourceAttachedJSONBodyType = "source.attached"
+)
+
+// Defines values for OnSourceDetachedJSONBodyType.
+const (
+	OnSourceDetachedJSONBodyTypeSourceDetached OnSourceDetachedJSONBodyType = "source.detached"
+)
+
+// Defines values for OnSourceDriftedJSONBodyType.
+const (
+	OnSourceDriftedJSONBodyTypeSourceDrifted OnSourceDriftedJSONBodyType = "source.drifted"
+)
+
+// Defines values for OnSourceFailingJSONBodyType.
+const (
+	OnSourceFailingJSONBodyTypeSourceFailing OnSourceFailingJSONBodyType = "source.failing"
+)
+
+// Defines values for OnSourceMappedJSONBodyType.
+const (
+	OnSourceMappedJSONBodyTypeSourceMapped OnSourceMappedJSONBodyType = "source.mapped"
+)
+
+// Defines values for OnSourcePausedJSONBodyType.
+const (
+	OnSourcePausedJSONBodyTypeSourcePaused OnSourcePausedJSONBodyType = "source.paused"
+)
+
+// Defines values for OnSourcePreviewedJSONBodyType.
+const (
+	OnSourcePreviewedJSONBodyTypeSourcePreviewed OnSourcePreviewedJSONBodyType = "source.previewed"
+)
+
+// Defines values for OnSourceReadJSONBodyType.
+const (
+	OnSourceReadJSONBodyTypeSourceRead OnSourceReadJSONBodyType = "source.read"
+)
+
+// Defines values for OnSourceRecoveredJSONBodyType.
+const (
+	OnSourceRecoveredJSONBodyTypeSourceRecovered OnSourceRecoveredJSONBodyType = "source.recovered"
+)
+
+// Defines values for OnSourceResumedJSONBodyType.
+const (
+	OnSourceResumedJSONBodyTypeSourceResumed OnSourceResumedJSONBodyType = "source.resumed"
+)
+
+// Defines values for OnSubscriptionCancellationRequestedJSONBodyType.
+const (
+	OnSubscriptionCancellationRequestedJSONBodyTypeSubscriptionCancellationRequested OnSubscriptionCancellationRequestedJSONBodyType = "subscription.cancellation_requested"
+)
+
+// Defines values for OnSubscriptionChangeRequestedJSONBodyType.
+const (
+	OnSubscriptionChangeRequestedJSONBodyTypeSubscriptionChangeRequested OnSubscriptionChangeRequestedJSONBodyType = "subscription.change_requested"
+)
+
+// Defines values for OnSubscriptionChangedJSONBodyType.
+const (
+	OnSubscriptionChangedJSONBodyTypeSubscriptionChanged OnSubscriptionChangedJSONBodyType = "subscription.changed"
+)
+
+// Defines values for OnSubscriptionCheckoutStartedJSONBodyType.
+const (
+	OnSubscriptionCheckoutStartedJSONBodyTypeSubscriptionCheckoutStarted OnSubscriptionCheckoutStartedJSONBodyType = "subscription.checkout_started"
+)
+
+// Defines values for OnSubscriptionDuplicatedJSONBodyType.
+const (
+	OnSubscriptionDuplicatedJSONBodyTypeSubscriptionDuplicated OnSubscriptionDuplicatedJSONBodyType = "subscription.duplicated"
+)
+
+// Defines values for OnSubscriptionEndedJSONBodyType.
+const (
+	OnSubscriptionEndedJSONBodyTypeSubscriptionEnded OnSubscriptionEndedJSONBodyType = "subscription.ended"
+)
+
+// Defines values for OnSubscriptionRequestFailedJSONBodyType.
+const (
+	OnSubscriptionRequestFailedJSONBodyTypeSubscriptionRequestFailed OnSubscriptionRequestFailedJSONBodyType = "subscription.request_failed"
+)
+
+// Defines values for OnSubscriptionRequestedJSONBodyType.
+const (
+	OnSubscriptionRequestedJSONBodyTypeSubscriptionRequested OnSubscriptionRequestedJSONBodyType = "subscription.requested"
+)
+
+// Defines values for OnSubscriptionStartedJSONBodyType.
+const (
+	OnSubscriptionStartedJSONBodyTypeSubscriptionStarted OnSubscriptionStartedJSONBodyType = "subscription.started"
+)
+
+// Defines values for OnTrialEndingJSONBodyType.
+const (
+	OnTrialEndingJSONBodyTypeTrialEnding OnTrialEndingJSONBodyType = "trial.ending"
+)
+
+// Defines values for OnTrialRefusedJSONBodyType.
+const (
+	OnTrialRefusedJSONBodyTypeTrialRefused OnTrialRefusedJSONBodyType = "trial.refused"
+)
+
+// Defines values for OnUsageNotBilledJSONBodyType.
+const (
+	OnUsageNotBilledJSONBodyTypeUsageNotBilled OnUsageNotBilledJSONBodyType = "usage.not_billed"
+)
+
+// Defines values for OnUserCreatedJSONBodyType.
+const (
+	OnUserCreatedJSONBodyTypeUserCreated OnUserCreatedJSONBodyType = "user.created"
+)
+
+// Defines values for OnUserDisabledJSONBodyType.
+const (
+	OnUserDisabledJSONBodyTypeUserDisabled OnUserDisabledJSONBodyType = "user.disabled"
+)
+
+// Defines values for OnUserEnabledJSONBodyType.
+const (
+	OnUserEnabledJSONBodyTypeUserEnabled OnUserEnabledJSONBodyType = "user.enabled"
+)
+
+// Defines values for OnUserErasedJSONBodyType.
+const (
+	OnUserErasedJSONBodyTypeUserErased OnUserErasedJSONBodyType = "user.erased"
+)
+
+// Defines values for OnUserLinkedJSONBodyType.
+const (
+	OnUserLinkedJSONBodyTypeUserLinked OnUserLinkedJSONBodyType = "user.linked"
+)
+
+// Defines values for OnUserSignedInJSONBodyType.
+const (
+	OnUserSignedInJSONBodyTypeUserSignedIn OnUserSignedInJSONBodyType = "user.signed_in"
+)
+
+// Defines values for OnUserUnlinkedJSONBodyType.
+const (
+	OnUserUnlinkedJSONBodyTypeUserUnlinked OnUserUnlinkedJSONBodyType = "user.unlinked"
+)
+
+// Defines values for OnUserUpdatedJSONBodyType.
+const (
+	OnUserUpdatedJSONBodyTypeUserUpdated OnUserUpdatedJSONBodyType = "user.updated"
+)
+
+// Defines values for OnWorkspaceCreatedJSONBodyType.
+const (
+	OnWorkspaceCreatedJSONBodyTypeWorkspaceCreated OnWorkspaceCreatedJSONBodyType = "workspace.created"
+)
+
+// Defines values for OnWorkspaceDeletedJSONBodyType.
+const (
+	OnWorkspaceDeletedJSONBodyTypeWorkspaceDeleted OnWorkspaceDeletedJSONBodyType = "workspace.deleted"
+)
+
+// Defines values for OnWorkspaceRestoredJSONBodyType.
+const (
+	OnWorkspaceRestoredJSONBodyTypeWorkspaceRestored OnWorkspaceRestoredJSONBodyType = "workspace.restored"
+)
+
+// Defines values for OnWorkspaceTransferredJSONBodyType.
+const (
+	OnWorkspaceTransferredJSONBodyTypeWorkspaceTransferred OnWorkspaceTransferredJSONBodyType = "workspace.transferred"
+)
+
+// Defines values for OnWorkspaceUpdatedJSONBodyType.
+const (
+	OnWorkspaceUpdatedJSONBodyTypeWorkspaceUpdated OnWorkspaceUpdatedJSONBodyType = "workspace.updated"
+)
+
 // APIKey defines model for APIKey.
 type APIKey struct {
 	// AllowedAddresses The networks that the key can be used from, in CIDR notation. Empty if it can be used from everywhere.
@@ -734,6 +1284,51 @@ type BillingDetailsReplace struct {
 
 // CancellationFeedback Why the subscription is cancelled.
 type CancellationFeedback string
+
+// Changed true: the value changed. It is too long or too private for an event.
+type Changed = bool
+
+// ChangedFlag A yes or no before and after a change.
+type ChangedFlag struct {
+	From bool `json:"from"`
+	To   bool `json:"to"`
+}
+
+// ChangedID An id before and after a change. null is none.
+type ChangedID struct {
+	From nullable.Nullable[string] `json:"from"`
+	To   nullable.Nullable[string] `json:"to"`
+}
+
+// ChangedNames A list of names before and after a change. null is an empty list.
+type ChangedNames struct {
+	From nullable.Nullable[[]string] `json:"from"`
+	To   nullable.Nullable[[]string] `json:"to"`
+}
+
+// ChangedNumber A number before and after a change.
+type ChangedNumber struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// ChangedPrompt The prompt of a chat before and after a change. null is none.
+type ChangedPrompt struct {
+	From nullable.Nullable[EventPrompt] `json:"from"`
+	To   nullable.Nullable[EventPrompt] `json:"to"`
+}
+
+// ChangedText A text before and after a change. null is no text.
+type ChangedText struct {
+	From nullable.Nullable[string] `json:"from"`
+	To   nullable.Nullable[string] `json:"to"`
+}
+
+// ChangedTime A time before and after a change. null is none.
+type ChangedTime struct {
+	From nullable.Nullable[Time] `json:"from"`
+	To   nullable.Nullable[Time] `json:"to"`
+}
 
 // ChatHealth `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 type ChatHealth string
@@ -1516,6 +2111,48 @@ type EventList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
+// EventPrompt A prompt template, and the version of it that a chat uses.
+type EventPrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Ref Examples: active
+	Ref string `json:"ref"`
+}
+
+// EventType A type of events.
+type EventType struct {
+	// Sample An example of `data`.
+	Sample map[string]interface{} `json:"sample"`
+
+	// Schema The JSON Schema (2020-12) of `data`. Later versions can add members.
+	Schema map[string]interface{} `json:"schema"`
+
+	// Since The version of Atrium that records it first.
+	//
+	// Examples: 0.1.0
+	Since string `json:"since"`
+
+	// Subject The type of resource that `subject` of the event names.
+	//
+	// Examples: prompt_template
+	Subject string `json:"subject"`
+
+	// Summary What happened.
+	//
+	// Examples: A version of a prompt template became the active one
+	Summary string `json:"summary"`
+
+	// Type The resource and what happened to it.
+	//
+	// Examples: prompt_template.activated
+	Type string `json:"type"`
+}
+
+// EventTypeList defines model for EventTypeList.
+type EventTypeList struct {
+	Data []EventType `json:"data"`
+}
+
 // FailureCategory Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the administrator of the Atrium server.
 type FailureCategory string
 
@@ -1947,6 +2584,9 @@ type Money struct {
 	// Currency ISO 4217 currency code, in lower case.
 	Currency string `json:"currency"`
 }
+
+// NumbersByLabel The numbers of the versions that had the labels before.
+type NumbersByLabel map[string]int
 
 // OperatorRights defines model for OperatorRights.
 type OperatorRights struct {
@@ -3573,6 +4213,41 @@ type WarehouseTableList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
+// WebhookEvent An event as webhooks have it.
+type WebhookEvent struct {
+	// Actor Id of the user who made the change. null if Atrium made it.
+	Actor nullable.Nullable[string] `json:"actor"`
+
+	// Change What changed. The members depend on `type`.
+	Change map[string]interface{} `json:"change"`
+
+	// ID The id of the event, the same in each delivery.
+	//
+	// Examples: evt_01jb4rqnx1e6mtn7c0b8z2pq4r
+	ID string `json:"id"`
+
+	// Seq Its place in the workspace's feed.
+	Seq int64 `json:"seq"`
+
+	// Subject The resource that changed.
+	Subject     WebhookSubject `json:"subject"`
+	WorkspaceID string         `json:"workspace_id"`
+}
+
+// WebhookPayload The body of a webhook. It says what happened, and has no copy of the resource.
+type WebhookPayload struct {
+	// Data An event as webhooks have it.
+	Data WebhookEvent `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time `json:"timestamp"`
+
+	// Type The type of the event.
+	//
+	// Examples: prompt_template.activated
+	Type string `json:"type"`
+}
+
 // WebhookReceipt defines model for WebhookReceipt.
 type WebhookReceipt struct {
 	Received WebhookReceiptReceived `json:"received"`
@@ -3580,6 +4255,17 @@ type WebhookReceipt struct {
 
 // WebhookReceiptReceived defines model for WebhookReceipt.Received.
 type WebhookReceiptReceived bool
+
+// WebhookSubject The resource that changed.
+type WebhookSubject struct {
+	ID string `json:"id"`
+
+	// Revision The revision of the resource when the webhook was sent, where it has one.
+	Revision nullable.Nullable[int64] `json:"revision,omitempty,omitzero"`
+
+	// Type Examples: prompt_template
+	Type string `json:"type"`
+}
 
 // Workspace defines model for Workspace.
 type Workspace struct {
@@ -3632,6 +4318,2381 @@ type WorkspaceTransfer struct {
 	// UserID The new owner, who must be a member of the workspace.
 	UserID string `json:"user_id"`
 }
+
+// OnAccessRefusedJSONBody defines parameters for OnAccessRefused.
+type OnAccessRefusedJSONBody struct {
+	Data struct {
+		Change struct {
+			Code      string `json:"code"`
+			Operation string `json:"operation"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnAccessRefusedJSONBodyType `json:"type"`
+}
+
+// OnAccessRefusedJSONBodyType defines parameters for OnAccessRefused.
+type OnAccessRefusedJSONBodyType string
+
+// OnAPIKeyCreatedJSONBody defines parameters for OnAPIKeyCreated.
+type OnAPIKeyCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			AllowedAddresses []string `json:"allowed_addresses,omitempty,omitzero"`
+			Ceiling          string   `json:"ceiling"`
+			Name             string   `json:"name"`
+			Scopes           []string `json:"scopes,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnAPIKeyCreatedJSONBodyType `json:"type"`
+}
+
+// OnAPIKeyCreatedJSONBodyType defines parameters for OnAPIKeyCreated.
+type OnAPIKeyCreatedJSONBodyType string
+
+// OnAPIKeyLeakedJSONBody defines parameters for OnAPIKeyLeaked.
+type OnAPIKeyLeakedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name   string `json:"name"`
+			Source string `json:"source,omitempty,omitzero"`
+			URL    string `json:"url,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnAPIKeyLeakedJSONBodyType `json:"type"`
+}
+
+// OnAPIKeyLeakedJSONBodyType defines parameters for OnAPIKeyLeaked.
+type OnAPIKeyLeakedJSONBodyType string
+
+// OnAPIKeyRevokedJSONBody defines parameters for OnAPIKeyRevoked.
+type OnAPIKeyRevokedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnAPIKeyRevokedJSONBodyType `json:"type"`
+}
+
+// OnAPIKeyRevokedJSONBodyType defines parameters for OnAPIKeyRevoked.
+type OnAPIKeyRevokedJSONBodyType string
+
+// OnAPIKeyRotatedJSONBody defines parameters for OnAPIKeyRotated.
+type OnAPIKeyRotatedJSONBody struct {
+	Data struct {
+		Change struct {
+			GraceSeconds int64 `json:"grace_seconds"`
+
+			// ReplacedBy An id.
+			ReplacedBy string `json:"replaced_by"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnAPIKeyRotatedJSONBodyType `json:"type"`
+}
+
+// OnAPIKeyRotatedJSONBodyType defines parameters for OnAPIKeyRotated.
+type OnAPIKeyRotatedJSONBodyType string
+
+// OnCardExpiringJSONBody defines parameters for OnCardExpiring.
+type OnCardExpiringJSONBody struct {
+	Data struct {
+		Change struct {
+			Brand           string `json:"brand"`
+			ExpMonth        int64  `json:"exp_month"`
+			ExpYear         int64  `json:"exp_year"`
+			Last4           string `json:"last4"`
+			PaymentMethodID string `json:"payment_method_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnCardExpiringJSONBodyType `json:"type"`
+}
+
+// OnCardExpiringJSONBodyType defines parameters for OnCardExpiring.
+type OnCardExpiringJSONBodyType string
+
+// OnChatMemberAcceptedJSONBody defines parameters for OnChatMemberAccepted.
+type OnChatMemberAcceptedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+
+			// UserID An id before and after a change. null is none.
+			UserID ChangedID `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnChatMemberAcceptedJSONBodyType `json:"type"`
+}
+
+// OnChatMemberAcceptedJSONBodyType defines parameters for OnChatMemberAccepted.
+type OnChatMemberAcceptedJSONBodyType string
+
+// OnChatMemberAddedJSONBody defines parameters for OnChatMemberAdded.
+type OnChatMemberAddedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                          `json:"timestamp"`
+	Type      OnChatMemberAddedJSONBodyType `json:"type"`
+}
+
+// OnChatMemberAddedJSONBodyType defines parameters for OnChatMemberAdded.
+type OnChatMemberAddedJSONBodyType string
+
+// OnChatMemberInvitationRenewedJSONBody defines parameters for OnChatMemberInvitationRenewed.
+type OnChatMemberInvitationRenewedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Role A text before and after a change. null is no text.
+			Role ChangedText `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                      `json:"timestamp"`
+	Type      OnChatMemberInvitationRenewedJSONBodyType `json:"type"`
+}
+
+// OnChatMemberInvitationRenewedJSONBodyType defines parameters for OnChatMemberInvitationRenewed.
+type OnChatMemberInvitationRenewedJSONBodyType string
+
+// OnChatMemberInvitedJSONBody defines parameters for OnChatMemberInvited.
+type OnChatMemberInvitedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnChatMemberInvitedJSONBodyType `json:"type"`
+}
+
+// OnChatMemberInvitedJSONBodyType defines parameters for OnChatMemberInvited.
+type OnChatMemberInvitedJSONBodyType string
+
+// OnChatMemberRemovedJSONBody defines parameters for OnChatMemberRemoved.
+type OnChatMemberRemovedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnChatMemberRemovedJSONBodyType `json:"type"`
+}
+
+// OnChatMemberRemovedJSONBodyType defines parameters for OnChatMemberRemoved.
+type OnChatMemberRemovedJSONBodyType string
+
+// OnChatMemberUpdatedJSONBody defines parameters for OnChatMemberUpdated.
+type OnChatMemberUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Role A text before and after a change. null is no text.
+			Role ChangedText `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnChatMemberUpdatedJSONBodyType `json:"type"`
+}
+
+// OnChatMemberUpdatedJSONBodyType defines parameters for OnChatMemberUpdated.
+type OnChatMemberUpdatedJSONBodyType string
+
+// OnChatTemplateCreatedJSONBody defines parameters for OnChatTemplateCreated.
+type OnChatTemplateCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name       string `json:"name"`
+			Status     string `json:"status"`
+			Visibility string `json:"visibility"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnChatTemplateCreatedJSONBodyType `json:"type"`
+}
+
+// OnChatTemplateCreatedJSONBodyType defines parameters for OnChatTemplateCreated.
+type OnChatTemplateCreatedJSONBodyType string
+
+// OnChatTemplateDeletedJSONBody defines parameters for OnChatTemplateDeleted.
+type OnChatTemplateDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnChatTemplateDeletedJSONBodyType `json:"type"`
+}
+
+// OnChatTemplateDeletedJSONBodyType defines parameters for OnChatTemplateDeleted.
+type OnChatTemplateDeletedJSONBodyType string
+
+// OnChatTemplateRestoredJSONBody defines parameters for OnChatTemplateRestored.
+type OnChatTemplateRestoredJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnChatTemplateRestoredJSONBodyType `json:"type"`
+}
+
+// OnChatTemplateRestoredJSONBodyType defines parameters for OnChatTemplateRestored.
+type OnChatTemplateRestoredJSONBodyType string
+
+// OnChatTemplateTransferredJSONBody defines parameters for OnChatTemplateTransferred.
+type OnChatTemplateTransferredJSONBody struct {
+	Data struct {
+		Change struct {
+			// Owner An id before and after a change. null is none.
+			Owner ChangedID `json:"owner"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                  `json:"timestamp"`
+	Type      OnChatTemplateTransferredJSONBodyType `json:"type"`
+}
+
+// OnChatTemplateTransferredJSONBodyType defines parameters for OnChatTemplateTransferred.
+type OnChatTemplateTransferredJSONBodyType string
+
+// OnChatTemplateUpdatedJSONBody defines parameters for OnChatTemplateUpdated.
+type OnChatTemplateUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Agents true: the value changed. It is too long or too private for an event.
+			Agents Changed `json:"agents,omitempty,omitzero"`
+
+			// AvatarURL true: the value changed. It is too long or too private for an event.
+			AvatarURL Changed `json:"avatar_url,omitempty,omitzero"`
+
+			// Capabilities true: the value changed. It is too long or too private for an event.
+			Capabilities Changed `json:"capabilities,omitempty,omitzero"`
+
+			// ConversationStarters true: the value changed. It is too long or too private for an event.
+			ConversationStarters Changed `json:"conversation_starters,omitempty,omitzero"`
+
+			// Description true: the value changed. It is too long or too private for an event.
+			Description Changed `json:"description,omitempty,omitzero"`
+
+			// Greeting true: the value changed. It is too long or too private for an event.
+			Greeting Changed `json:"greeting,omitempty,omitzero"`
+
+			// Instructions true: the value changed. It is too long or too private for an event.
+			Instructions Changed `json:"instructions,omitempty,omitzero"`
+
+			// Metadata true: the value changed. It is too long or too private for an event.
+			Metadata Changed `json:"metadata,omitempty,omitzero"`
+
+			// ModelConfig true: the value changed. It is too long or too private for an event.
+			ModelConfig Changed `json:"model_config,omitempty,omitzero"`
+
+			// Name A text before and after a change. null is no text.
+			Name ChangedText `json:"name,omitempty,omitzero"`
+
+			// Prompt The prompt of a chat before and after a change. null is none.
+			Prompt ChangedPrompt `json:"prompt,omitempty,omitzero"`
+
+			// Status A text before and after a change. null is no text.
+			Status ChangedText `json:"status,omitempty,omitzero"`
+
+			// Tools true: the value changed. It is too long or too private for an event.
+			Tools Changed `json:"tools,omitempty,omitzero"`
+
+			// Visibility A text before and after a change. null is no text.
+			Visibility ChangedText `json:"visibility,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnChatTemplateUpdatedJSONBodyType `json:"type"`
+}
+
+// OnChatTemplateUpdatedJSONBodyType defines parameters for OnChatTemplateUpdated.
+type OnChatTemplateUpdatedJSONBodyType string
+
+// OnChatWorkflowAttachedJSONBody defines parameters for OnChatWorkflowAttached.
+type OnChatWorkflowAttachedJSONBody struct {
+	Data struct {
+		Change struct {
+			WorkflowID string `json:"workflow_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnChatWorkflowAttachedJSONBodyType `json:"type"`
+}
+
+// OnChatWorkflowAttachedJSONBodyType defines parameters for OnChatWorkflowAttached.
+type OnChatWorkflowAttachedJSONBodyType string
+
+// OnChatWorkflowDetachedJSONBody defines parameters for OnChatWorkflowDetached.
+type OnChatWorkflowDetachedJSONBody struct {
+	Data struct {
+		Change struct {
+			WorkflowID string `json:"workflow_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnChatWorkflowDetachedJSONBodyType `json:"type"`
+}
+
+// OnChatWorkflowDetachedJSONBodyType defines parameters for OnChatWorkflowDetached.
+type OnChatWorkflowDetachedJSONBodyType string
+
+// OnConnectionCreatedJSONBody defines parameters for OnConnectionCreated.
+type OnConnectionCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Kind string `json:"kind"`
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnConnectionCreatedJSONBodyType `json:"type"`
+}
+
+// OnConnectionCreatedJSONBodyType defines parameters for OnConnectionCreated.
+type OnConnectionCreatedJSONBodyType string
+
+// OnConnectionCredentialReplacedJSONBody defines parameters for OnConnectionCredentialReplaced.
+type OnConnectionCredentialReplacedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Fingerprint A text before and after a change. null is no text.
+			Fingerprint ChangedText `json:"fingerprint"`
+			Secrets     []string    `json:"secrets"`
+
+			// Status A text before and after a change. null is no text.
+			Status ChangedText `json:"status,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                       `json:"timestamp"`
+	Type      OnConnectionCredentialReplacedJSONBodyType `json:"type"`
+}
+
+// OnConnectionCredentialReplacedJSONBodyType defines parameters for OnConnectionCredentialReplaced.
+type OnConnectionCredentialReplacedJSONBodyType string
+
+// OnConnectionFailingJSONBody defines parameters for OnConnectionFailing.
+type OnConnectionFailingJSONBody struct {
+	Data struct {
+		Change struct {
+			Category string `json:"category"`
+			Code     string `json:"code"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnConnectionFailingJSONBodyType `json:"type"`
+}
+
+// OnConnectionFailingJSONBodyType defines parameters for OnConnectionFailing.
+type OnConnectionFailingJSONBodyType string
+
+// OnConnectionPreviewedJSONBody defines parameters for OnConnectionPreviewed.
+type OnConnectionPreviewedJSONBody struct {
+	Data struct {
+		Change struct {
+			Schema string `json:"schema"`
+
+			// SourceID An id.
+			SourceID string `json:"source_id,omitempty,omitzero"`
+			Table    string `json:"table"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnConnectionPreviewedJSONBodyType `json:"type"`
+}
+
+// OnConnectionPreviewedJSONBodyType defines parameters for OnConnectionPreviewed.
+type OnConnectionPreviewedJSONBodyType string
+
+// OnConnectionRecoveredJSONBody defines parameters for OnConnectionRecovered.
+type OnConnectionRecoveredJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnConnectionRecoveredJSONBodyType `json:"type"`
+}
+
+// OnConnectionRecoveredJSONBodyType defines parameters for OnConnectionRecovered.
+type OnConnectionRecoveredJSONBodyType string
+
+// OnConnectionRevokedJSONBody defines parameters for OnConnectionRevoked.
+type OnConnectionRevokedJSONBody struct {
+	Data struct {
+		Change struct {
+			Kind string `json:"kind"`
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnConnectionRevokedJSONBodyType `json:"type"`
+}
+
+// OnConnectionRevokedJSONBodyType defines parameters for OnConnectionRevoked.
+type OnConnectionRevokedJSONBodyType string
+
+// OnConnectionVerifiedJSONBody defines parameters for OnConnectionVerified.
+type OnConnectionVerifiedJSONBody struct {
+	Data struct {
+		Change struct {
+			Code   string `json:"code,omitempty,omitzero"`
+			Result string `json:"result"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnConnectionVerifiedJSONBodyType `json:"type"`
+}
+
+// OnConnectionVerifiedJSONBodyType defines parameters for OnConnectionVerified.
+type OnConnectionVerifiedJSONBodyType string
+
+// OnEmbedTokenCreatedJSONBody defines parameters for OnEmbedTokenCreated.
+type OnEmbedTokenCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			AllowedOrigins []string `json:"allowed_origins"`
+
+			// ChatTemplateID An id.
+			ChatTemplateID string `json:"chat_template_id"`
+			Name           string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnEmbedTokenCreatedJSONBodyType `json:"type"`
+}
+
+// OnEmbedTokenCreatedJSONBodyType defines parameters for OnEmbedTokenCreated.
+type OnEmbedTokenCreatedJSONBodyType string
+
+// OnEmbedTokenDeletedJSONBody defines parameters for OnEmbedTokenDeleted.
+type OnEmbedTokenDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			// ChatTemplateID An id.
+			ChatTemplateID string `json:"chat_template_id"`
+			Name           string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnEmbedTokenDeletedJSONBodyType `json:"type"`
+}
+
+// OnEmbedTokenDeletedJSONBodyType defines parameters for OnEmbedTokenDeleted.
+type OnEmbedTokenDeletedJSONBodyType string
+
+// OnEmbedTokenRotatedJSONBody defines parameters for OnEmbedTokenRotated.
+type OnEmbedTokenRotatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// ChatTemplateID An id.
+			ChatTemplateID string `json:"chat_template_id"`
+			GraceSeconds   int64  `json:"grace_seconds"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnEmbedTokenRotatedJSONBodyType `json:"type"`
+}
+
+// OnEmbedTokenRotatedJSONBodyType defines parameters for OnEmbedTokenRotated.
+type OnEmbedTokenRotatedJSONBodyType string
+
+// OnEmbedTokenUpdatedJSONBody defines parameters for OnEmbedTokenUpdated.
+type OnEmbedTokenUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// AllowNoOrigin A yes or no before and after a change.
+			AllowNoOrigin ChangedFlag `json:"allow_no_origin,omitempty,omitzero"`
+
+			// AllowedOrigins A list of names before and after a change. null is an empty list.
+			AllowedOrigins ChangedNames `json:"allowed_origins,omitempty,omitzero"`
+
+			// ChatTemplateID An id.
+			ChatTemplateID string `json:"chat_template_id"`
+
+			// Enabled A yes or no before and after a change.
+			Enabled ChangedFlag `json:"enabled,omitempty,omitzero"`
+
+			// ExpiresAt A time before and after a change. null is none.
+			ExpiresAt ChangedTime `json:"expires_at,omitempty,omitzero"`
+
+			// Name A text before and after a change. null is no text.
+			Name ChangedText `json:"name,omitempty,omitzero"`
+
+			// RateLimit A number before and after a change.
+			RateLimit ChangedNumber `json:"rate_limit,omitempty,omitzero"`
+
+			// SessionTTLSeconds A number before and after a change.
+			SessionTTLSeconds ChangedNumber `json:"session_ttl_seconds,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnEmbedTokenUpdatedJSONBodyType `json:"type"`
+}
+
+// OnEmbedTokenUpdatedJSONBodyType defines parameters for OnEmbedTokenUpdated.
+type OnEmbedTokenUpdatedJSONBodyType string
+
+// OnGroupCreatedJSONBody defines parameters for OnGroupCreated.
+type OnGroupCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+			Role string `json:"role"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnGroupCreatedJSONBodyType `json:"type"`
+}
+
+// OnGroupCreatedJSONBodyType defines parameters for OnGroupCreated.
+type OnGroupCreatedJSONBodyType string
+
+// OnGroupDeletedJSONBody defines parameters for OnGroupDeleted.
+type OnGroupDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnGroupDeletedJSONBodyType `json:"type"`
+}
+
+// OnGroupDeletedJSONBodyType defines parameters for OnGroupDeleted.
+type OnGroupDeletedJSONBodyType string
+
+// OnGroupUpdatedJSONBody defines parameters for OnGroupUpdated.
+type OnGroupUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// ExternalID true: the value changed. It is too long or too private for an event.
+			ExternalID Changed `json:"external_id,omitempty,omitzero"`
+
+			// Name A text before and after a change. null is no text.
+			Name ChangedText `json:"name,omitempty,omitzero"`
+
+			// Role A text before and after a change. null is no text.
+			Role ChangedText `json:"role,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnGroupUpdatedJSONBodyType `json:"type"`
+}
+
+// OnGroupUpdatedJSONBodyType defines parameters for OnGroupUpdated.
+type OnGroupUpdatedJSONBodyType string
+
+// OnGroupMemberAddedJSONBody defines parameters for OnGroupMemberAdded.
+type OnGroupMemberAddedJSONBody struct {
+	Data struct {
+		Change struct {
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                           `json:"timestamp"`
+	Type      OnGroupMemberAddedJSONBodyType `json:"type"`
+}
+
+// OnGroupMemberAddedJSONBodyType defines parameters for OnGroupMemberAdded.
+type OnGroupMemberAddedJSONBodyType string
+
+// OnGroupMemberRemovedJSONBody defines parameters for OnGroupMemberRemoved.
+type OnGroupMemberRemovedJSONBody struct {
+	Data struct {
+		Change struct {
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnGroupMemberRemovedJSONBodyType `json:"type"`
+}
+
+// OnGroupMemberRemovedJSONBodyType defines parameters for OnGroupMemberRemoved.
+type OnGroupMemberRemovedJSONBodyType string
+
+// OnInvitationAcceptedJSONBody defines parameters for OnInvitationAccepted.
+type OnInvitationAcceptedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnInvitationAcceptedJSONBodyType `json:"type"`
+}
+
+// OnInvitationAcceptedJSONBodyType defines parameters for OnInvitationAccepted.
+type OnInvitationAcceptedJSONBodyType string
+
+// OnInvitationCreatedJSONBody defines parameters for OnInvitationCreated.
+type OnInvitationCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnInvitationCreatedJSONBodyType `json:"type"`
+}
+
+// OnInvitationCreatedJSONBodyType defines parameters for OnInvitationCreated.
+type OnInvitationCreatedJSONBodyType string
+
+// OnInvitationRenewedJSONBody defines parameters for OnInvitationRenewed.
+type OnInvitationRenewedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnInvitationRenewedJSONBodyType `json:"type"`
+}
+
+// OnInvitationRenewedJSONBodyType defines parameters for OnInvitationRenewed.
+type OnInvitationRenewedJSONBodyType string
+
+// OnInvitationWithdrawnJSONBody defines parameters for OnInvitationWithdrawn.
+type OnInvitationWithdrawnJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnInvitationWithdrawnJSONBodyType `json:"type"`
+}
+
+// OnInvitationWithdrawnJSONBodyType defines parameters for OnInvitationWithdrawn.
+type OnInvitationWithdrawnJSONBodyType string
+
+// OnInvoicePaidJSONBody defines parameters for OnInvoicePaid.
+type OnInvoicePaidJSONBody struct {
+	Data struct {
+		Change struct {
+			Amount   int64  `json:"amount"`
+			Currency string `json:"currency"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                      `json:"timestamp"`
+	Type      OnInvoicePaidJSONBodyType `json:"type"`
+}
+
+// OnInvoicePaidJSONBodyType defines parameters for OnInvoicePaid.
+type OnInvoicePaidJSONBodyType string
+
+// OnInvoicePaymentRequestedJSONBody defines parameters for OnInvoicePaymentRequested.
+type OnInvoicePaymentRequestedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                  `json:"timestamp"`
+	Type      OnInvoicePaymentRequestedJSONBodyType `json:"type"`
+}
+
+// OnInvoicePaymentRequestedJSONBodyType defines parameters for OnInvoicePaymentRequested.
+type OnInvoicePaymentRequestedJSONBodyType string
+
+// OnMemberAddedJSONBody defines parameters for OnMemberAdded.
+type OnMemberAddedJSONBody struct {
+	Data struct {
+		Change struct {
+			EmailDomain string   `json:"email_domain,omitempty,omitzero"`
+			GrantedBy   []string `json:"granted_by,omitempty,omitzero"`
+			Role        string   `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                      `json:"timestamp"`
+	Type      OnMemberAddedJSONBodyType `json:"type"`
+}
+
+// OnMemberAddedJSONBodyType defines parameters for OnMemberAdded.
+type OnMemberAddedJSONBodyType string
+
+// OnMemberRemovedJSONBody defines parameters for OnMemberRemoved.
+type OnMemberRemovedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role             string   `json:"role"`
+			ServiceKeysEnded []string `json:"service_keys_ended,omitempty,omitzero"`
+			ServiceKeysKept  []string `json:"service_keys_kept,omitempty,omitzero"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnMemberRemovedJSONBodyType `json:"type"`
+}
+
+// OnMemberRemovedJSONBodyType defines parameters for OnMemberRemoved.
+type OnMemberRemovedJSONBodyType string
+
+// OnMemberUpdatedJSONBody defines parameters for OnMemberUpdated.
+type OnMemberUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			GrantedBy []string `json:"granted_by,omitempty,omitzero"`
+
+			// GroupID An id.
+			GroupID string `json:"group_id,omitempty,omitzero"`
+
+			// Role A text before and after a change. null is no text.
+			Role ChangedText `json:"role,omitempty,omitzero"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnMemberUpdatedJSONBodyType `json:"type"`
+}
+
+// OnMemberUpdatedJSONBodyType defines parameters for OnMemberUpdated.
+type OnMemberUpdatedJSONBodyType string
+
+// OnPasskeyAddedJSONBody defines parameters for OnPasskeyAdded.
+type OnPasskeyAddedJSONBody struct {
+	Data struct {
+		Change struct {
+			Host   string `json:"host"`
+			Synced bool   `json:"synced"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnPasskeyAddedJSONBodyType `json:"type"`
+}
+
+// OnPasskeyAddedJSONBodyType defines parameters for OnPasskeyAdded.
+type OnPasskeyAddedJSONBodyType string
+
+// OnPasskeyCloneSuspectedJSONBody defines parameters for OnPasskeyCloneSuspected.
+type OnPasskeyCloneSuspectedJSONBody struct {
+	Data struct {
+		Change struct {
+			LastSignCount int64 `json:"last_sign_count"`
+			SignCount     int64 `json:"sign_count"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                `json:"timestamp"`
+	Type      OnPasskeyCloneSuspectedJSONBodyType `json:"type"`
+}
+
+// OnPasskeyCloneSuspectedJSONBodyType defines parameters for OnPasskeyCloneSuspected.
+type OnPasskeyCloneSuspectedJSONBodyType string
+
+// OnPasskeyRemovedJSONBody defines parameters for OnPasskeyRemoved.
+type OnPasskeyRemovedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnPasskeyRemovedJSONBodyType `json:"type"`
+}
+
+// OnPasskeyRemovedJSONBodyType defines parameters for OnPasskeyRemoved.
+type OnPasskeyRemovedJSONBodyType string
+
+// OnPasskeyRenamedJSONBody defines parameters for OnPasskeyRenamed.
+type OnPasskeyRenamedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnPasskeyRenamedJSONBodyType `json:"type"`
+}
+
+// OnPasskeyRenamedJSONBodyType defines parameters for OnPasskeyRenamed.
+type OnPasskeyRenamedJSONBodyType string
+
+// OnPaymentFailedJSONBody defines parameters for OnPaymentFailed.
+type OnPaymentFailedJSONBody struct {
+	Data struct {
+		Change struct {
+			EntitledUntil  Time   `json:"entitled_until"`
+			PlanID         string `json:"plan_id"`
+			Since          Time   `json:"since"`
+			Status         string `json:"status"`
+			SubscriptionID string `json:"subscription_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnPaymentFailedJSONBodyType `json:"type"`
+}
+
+// OnPaymentFailedJSONBodyType defines parameters for OnPaymentFailed.
+type OnPaymentFailedJSONBodyType string
+
+// OnPaymentCustomerCreatedJSONBody defines parameters for OnPaymentCustomerCreated.
+type OnPaymentCustomerCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Gateway string `json:"gateway"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                 `json:"timestamp"`
+	Type      OnPaymentCustomerCreatedJSONBodyType `json:"type"`
+}
+
+// OnPaymentCustomerCreatedJSONBodyType defines parameters for OnPaymentCustomerCreated.
+type OnPaymentCustomerCreatedJSONBodyType string
+
+// OnPaymentCustomerLostJSONBody defines parameters for OnPaymentCustomerLost.
+type OnPaymentCustomerLostJSONBody struct {
+	Data struct {
+		Change struct {
+			Gateway string `json:"gateway"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnPaymentCustomerLostJSONBodyType `json:"type"`
+}
+
+// OnPaymentCustomerLostJSONBodyType defines parameters for OnPaymentCustomerLost.
+type OnPaymentCustomerLostJSONBodyType string
+
+// OnPaymentCustomerUpdatedJSONBody defines parameters for OnPaymentCustomerUpdated.
+type OnPaymentCustomerUpdatedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                 `json:"timestamp"`
+	Type      OnPaymentCustomerUpdatedJSONBodyType `json:"type"`
+}
+
+// OnPaymentCustomerUpdatedJSONBodyType defines parameters for OnPaymentCustomerUpdated.
+type OnPaymentCustomerUpdatedJSONBodyType string
+
+// OnPaymentDetailsChangedJSONBody defines parameters for OnPaymentDetailsChanged.
+type OnPaymentDetailsChangedJSONBody struct {
+	Data struct {
+		Change struct {
+			Changed []string `json:"changed"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                `json:"timestamp"`
+	Type      OnPaymentDetailsChangedJSONBodyType `json:"type"`
+}
+
+// OnPaymentDetailsChangedJSONBodyType defines parameters for OnPaymentDetailsChanged.
+type OnPaymentDetailsChangedJSONBodyType string
+
+// OnPaymentMethodAddedJSONBody defines parameters for OnPaymentMethodAdded.
+type OnPaymentMethodAddedJSONBody struct {
+	Data struct {
+		Change struct {
+			Brand string `json:"brand"`
+			Last4 string `json:"last4"`
+			Type  string `json:"type"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnPaymentMethodAddedJSONBodyType `json:"type"`
+}
+
+// OnPaymentMethodAddedJSONBodyType defines parameters for OnPaymentMethodAdded.
+type OnPaymentMethodAddedJSONBodyType string
+
+// OnPaymentMethodDefaultChangedJSONBody defines parameters for OnPaymentMethodDefaultChanged.
+type OnPaymentMethodDefaultChangedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Default A text before and after a change. null is no text.
+			Default ChangedText `json:"default"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                      `json:"timestamp"`
+	Type      OnPaymentMethodDefaultChangedJSONBodyType `json:"type"`
+}
+
+// OnPaymentMethodDefaultChangedJSONBodyType defines parameters for OnPaymentMethodDefaultChanged.
+type OnPaymentMethodDefaultChangedJSONBodyType string
+
+// OnPaymentMethodRemovedJSONBody defines parameters for OnPaymentMethodRemoved.
+type OnPaymentMethodRemovedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnPaymentMethodRemovedJSONBodyType `json:"type"`
+}
+
+// OnPaymentMethodRemovedJSONBodyType defines parameters for OnPaymentMethodRemoved.
+type OnPaymentMethodRemovedJSONBodyType string
+
+// OnPaymentMirrorCorrectedJSONBody defines parameters for OnPaymentMirrorCorrected.
+type OnPaymentMirrorCorrectedJSONBody struct {
+	Data struct {
+		Change struct {
+			Differences int64 `json:"differences"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                 `json:"timestamp"`
+	Type      OnPaymentMirrorCorrectedJSONBodyType `json:"type"`
+}
+
+// OnPaymentMirrorCorrectedJSONBodyType defines parameters for OnPaymentMirrorCorrected.
+type OnPaymentMirrorCorrectedJSONBodyType string
+
+// OnPaymentsPausedJSONBody defines parameters for OnPaymentsPaused.
+type OnPaymentsPausedJSONBody struct {
+	Data struct {
+		Change struct {
+			Declines int64 `json:"declines"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnPaymentsPausedJSONBodyType `json:"type"`
+}
+
+// OnPaymentsPausedJSONBodyType defines parameters for OnPaymentsPaused.
+type OnPaymentsPausedJSONBodyType string
+
+// OnPaymentsResumedJSONBody defines parameters for OnPaymentsResumed.
+type OnPaymentsResumedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                          `json:"timestamp"`
+	Type      OnPaymentsResumedJSONBodyType `json:"type"`
+}
+
+// OnPaymentsResumedJSONBodyType defines parameters for OnPaymentsResumed.
+type OnPaymentsResumedJSONBodyType string
+
+// OnPresenceDeletedJSONBody defines parameters for OnPresenceDeleted.
+type OnPresenceDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                          `json:"timestamp"`
+	Type      OnPresenceDeletedJSONBodyType `json:"type"`
+}
+
+// OnPresenceDeletedJSONBodyType defines parameters for OnPresenceDeleted.
+type OnPresenceDeletedJSONBodyType string
+
+// OnPromptShareCreatedJSONBody defines parameters for OnPromptShareCreated.
+type OnPromptShareCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Role string `json:"role"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnPromptShareCreatedJSONBodyType `json:"type"`
+}
+
+// OnPromptShareCreatedJSONBodyType defines parameters for OnPromptShareCreated.
+type OnPromptShareCreatedJSONBodyType string
+
+// OnPromptShareDeletedJSONBody defines parameters for OnPromptShareDeleted.
+type OnPromptShareDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnPromptShareDeletedJSONBodyType `json:"type"`
+}
+
+// OnPromptShareDeletedJSONBodyType defines parameters for OnPromptShareDeleted.
+type OnPromptShareDeletedJSONBodyType string
+
+// OnPromptShareUpdatedJSONBody defines parameters for OnPromptShareUpdated.
+type OnPromptShareUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// ExpiresAt A time before and after a change. null is none.
+			ExpiresAt ChangedTime `json:"expires_at,omitempty,omitzero"`
+
+			// Role A text before and after a change. null is no text.
+			Role ChangedText `json:"role,omitempty,omitzero"`
+
+			// UserID An id.
+			UserID string `json:"user_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                             `json:"timestamp"`
+	Type      OnPromptShareUpdatedJSONBodyType `json:"type"`
+}
+
+// OnPromptShareUpdatedJSONBodyType defines parameters for OnPromptShareUpdated.
+type OnPromptShareUpdatedJSONBodyType string
+
+// OnPromptTemplateActivatedJSONBody defines parameters for OnPromptTemplateActivated.
+type OnPromptTemplateActivatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// ActiveVersionID An id before and after a change. null is none.
+			ActiveVersionID ChangedID `json:"active_version_id"`
+			Reason          string    `json:"reason"`
+
+			// VersionID An id.
+			VersionID     string `json:"version_id"`
+			VersionNumber int64  `json:"version_number"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                  `json:"timestamp"`
+	Type      OnPromptTemplateActivatedJSONBodyType `json:"type"`
+}
+
+// OnPromptTemplateActivatedJSONBodyType defines parameters for OnPromptTemplateActivated.
+type OnPromptTemplateActivatedJSONBodyType string
+
+// OnPromptTemplateCreatedJSONBody defines parameters for OnPromptTemplateCreated.
+type OnPromptTemplateCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name       string `json:"name"`
+			Type       string `json:"type"`
+			Visibility string `json:"visibility"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                `json:"timestamp"`
+	Type      OnPromptTemplateCreatedJSONBodyType `json:"type"`
+}
+
+// OnPromptTemplateCreatedJSONBodyType defines parameters for OnPromptTemplateCreated.
+type OnPromptTemplateCreatedJSONBodyType string
+
+// OnPromptTemplateDeletedJSONBody defines parameters for OnPromptTemplateDeleted.
+type OnPromptTemplateDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                `json:"timestamp"`
+	Type      OnPromptTemplateDeletedJSONBodyType `json:"type"`
+}
+
+// OnPromptTemplateDeletedJSONBodyType defines parameters for OnPromptTemplateDeleted.
+type OnPromptTemplateDeletedJSONBodyType string
+
+// OnPromptTemplateRestoredJSONBody defines parameters for OnPromptTemplateRestored.
+type OnPromptTemplateRestoredJSONBody struct {
+	Data struct {
+		Change struct {
+			Name string `json:"name"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                 `json:"timestamp"`
+	Type      OnPromptTemplateRestoredJSONBodyType `json:"type"`
+}
+
+// OnPromptTemplateRestoredJSONBodyType defines parameters for OnPromptTemplateRestored.
+type OnPromptTemplateRestoredJSONBodyType string
+
+// OnPromptTemplateTransferredJSONBody defines parameters for OnPromptTemplateTransferred.
+type OnPromptTemplateTransferredJSONBody struct {
+	Data struct {
+		Change struct {
+			// Owner An id before and after a change. null is none.
+			Owner ChangedID `json:"owner"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                    `json:"timestamp"`
+	Type      OnPromptTemplateTransferredJSONBodyType `json:"type"`
+}
+
+// OnPromptTemplateTransferredJSONBodyType defines parameters for OnPromptTemplateTransferred.
+type OnPromptTemplateTransferredJSONBodyType string
+
+// OnPromptTemplateUpdatedJSONBody defines parameters for OnPromptTemplateUpdated.
+type OnPromptTemplateUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Description true: the value changed. It is too long or too private for an event.
+			Description Changed `json:"description,omitempty,omitzero"`
+
+			// Metadata true: the value changed. It is too long or too private for an event.
+			Metadata Changed `json:"metadata,omitempty,omitzero"`
+
+			// Name A text before and after a change. null is no text.
+			Name ChangedText `json:"name,omitempty,omitzero"`
+
+			// Protected A yes or no before and after a change.
+			Protected ChangedFlag `json:"protected,omitempty,omitzero"`
+
+			// Tags true: the value changed. It is too long or too private for an event.
+			Tags Changed `json:"tags,omitempty,omitzero"`
+
+			// Visibility A text before and after a change. null is no text.
+			Visibility ChangedText `json:"visibility,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                `json:"timestamp"`
+	Type      OnPromptTemplateUpdatedJSONBodyType `json:"type"`
+}
+
+// OnPromptTemplateUpdatedJSONBodyType defines parameters for OnPromptTemplateUpdated.
+type OnPromptTemplateUpdatedJSONBodyType string
+
+// OnPromptVersionCreatedJSONBody defines parameters for OnPromptVersionCreated.
+type OnPromptVersionCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Labels nullable.Nullable[[]string] `json:"labels"`
+
+			// LabelsTakenFrom The numbers of the versions that had the labels before.
+			LabelsTakenFrom NumbersByLabel `json:"labels_taken_from,omitempty,omitzero"`
+
+			// VersionID An id.
+			VersionID     string `json:"version_id"`
+			VersionNumber int64  `json:"version_number"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnPromptVersionCreatedJSONBodyType `json:"type"`
+}
+
+// OnPromptVersionCreatedJSONBodyType defines parameters for OnPromptVersionCreated.
+type OnPromptVersionCreatedJSONBodyType string
+
+// OnPromptVersionDeletedJSONBody defines parameters for OnPromptVersionDeleted.
+type OnPromptVersionDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			Labels nullable.Nullable[[]string] `json:"labels"`
+
+			// VersionID An id.
+			VersionID     string `json:"version_id"`
+			VersionNumber int64  `json:"version_number"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnPromptVersionDeletedJSONBodyType `json:"type"`
+}
+
+// OnPromptVersionDeletedJSONBodyType defines parameters for OnPromptVersionDeleted.
+type OnPromptVersionDeletedJSONBodyType string
+
+// OnPromptVersionUpdatedJSONBody defines parameters for OnPromptVersionUpdated.
+type OnPromptVersionUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// CommitMessage true: the value changed. It is too long or too private for an event.
+			CommitMessage Changed `json:"commit_message,omitempty,omitzero"`
+
+			// ContentHash A text before and after a change. null is no text.
+			ContentHash ChangedText `json:"content_hash,omitempty,omitzero"`
+
+			// Labels A list of names before and after a change. null is an empty list.
+			Labels ChangedNames `json:"labels,omitempty,omitzero"`
+
+			// LabelsTakenFrom The numbers of the versions that had the labels before.
+			LabelsTakenFrom NumbersByLabel `json:"labels_taken_from,omitempty,omitzero"`
+
+			// VersionID An id.
+			VersionID     string `json:"version_id"`
+			VersionNumber int64  `json:"version_number"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnPromptVersionUpdatedJSONBodyType `json:"type"`
+}
+
+// OnPromptVersionUpdatedJSONBodyType defines parameters for OnPromptVersionUpdated.
+type OnPromptVersionUpdatedJSONBodyType string
+
+// OnSessionConfirmedJSONBody defines parameters for OnSessionConfirmed.
+type OnSessionConfirmedJSONBody struct {
+	Data struct {
+		Change struct {
+			// PasskeyID An id.
+			PasskeyID string `json:"passkey_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                           `json:"timestamp"`
+	Type      OnSessionConfirmedJSONBodyType `json:"type"`
+}
+
+// OnSessionConfirmedJSONBodyType defines parameters for OnSessionConfirmed.
+type OnSessionConfirmedJSONBodyType string
+
+// OnSessionEndedJSONBody defines parameters for OnSessionEnded.
+type OnSessionEndedJSONBody struct {
+	Data struct {
+		Change struct {
+			Reason string `json:"reason"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnSessionEndedJSONBodyType `json:"type"`
+}
+
+// OnSessionEndedJSONBodyType defines parameters for OnSessionEnded.
+type OnSessionEndedJSONBodyType string
+
+// OnSessionStartedJSONBody defines parameters for OnSessionStarted.
+type OnSessionStartedJSONBody struct {
+	Data struct {
+		Change struct {
+			Source string `json:"source"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnSessionStartedJSONBodyType `json:"type"`
+}
+
+// OnSessionStartedJSONBodyType defines parameters for OnSessionStarted.
+type OnSessionStartedJSONBodyType string
+
+// OnSourceAttachedJSONBody defines parameters for OnSourceAttached.
+type OnSourceAttachedJSONBody struct {
+	Data struct {
+		Change struct {
+			Backend string `json:"backend"`
+			Fields  int64  `json:"fields"`
+			Type    string `json:"type"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnSourceAttachedJSONBodyType `json:"type"`
+}
+
+// OnSourceAttachedJSONBodyType defines parameters for OnSourceAttached.
+type OnSourceAttachedJSONBodyType string
+
+// OnSourceDetachedJSONBody defines parameters for OnSourceDetached.
+type OnSourceDetachedJSONBody struct {
+	Data struct {
+		Change struct {
+			Backend string `json:"backend"`
+			Name    string `json:"name"`
+			Type    string `json:"type"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnSourceDetachedJSONBodyType `json:"type"`
+}
+
+// OnSourceDetachedJSONBodyType defines parameters for OnSourceDetached.
+type OnSourceDetachedJSONBodyType string
+
+// OnSourceDriftedJSONBody defines parameters for OnSourceDrifted.
+type OnSourceDriftedJSONBody struct {
+	Data struct {
+		Change struct {
+			Columns int64  `json:"columns"`
+			Level   string `json:"level"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnSourceDriftedJSONBodyType `json:"type"`
+}
+
+// OnSourceDriftedJSONBodyType defines parameters for OnSourceDrifted.
+type OnSourceDriftedJSONBodyType string
+
+// OnSourceFailingJSONBody defines parameters for OnSourceFailing.
+type OnSourceFailingJSONBody struct {
+	Data struct {
+		Change struct {
+			Code string `json:"code"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnSourceFailingJSONBodyType `json:"type"`
+}
+
+// OnSourceFailingJSONBodyType defines parameters for OnSourceFailing.
+type OnSourceFailingJSONBodyType string
+
+// OnSourceMappedJSONBody defines parameters for OnSourceMapped.
+type OnSourceMappedJSONBody struct {
+	Data struct {
+		Change struct {
+			Changed     bool   `json:"changed"`
+			Fields      int64  `json:"fields"`
+			ResumedFrom string `json:"resumed_from,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnSourceMappedJSONBodyType `json:"type"`
+}
+
+// OnSourceMappedJSONBodyType defines parameters for OnSourceMapped.
+type OnSourceMappedJSONBodyType string
+
+// OnSourcePausedJSONBody defines parameters for OnSourcePaused.
+type OnSourcePausedJSONBody struct {
+	Data struct {
+		Change struct {
+			Reason string `json:"reason"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnSourcePausedJSONBodyType `json:"type"`
+}
+
+// OnSourcePausedJSONBodyType defines parameters for OnSourcePaused.
+type OnSourcePausedJSONBodyType string
+
+// OnSourcePreviewedJSONBody defines parameters for OnSourcePreviewed.
+type OnSourcePreviewedJSONBody struct {
+	Data struct {
+		Change struct {
+			// ConnectionID An id. null is none.
+			ConnectionID nullable.Nullable[string] `json:"connection_id"`
+			Sheet        string                    `json:"sheet"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                          `json:"timestamp"`
+	Type      OnSourcePreviewedJSONBodyType `json:"type"`
+}
+
+// OnSourcePreviewedJSONBodyType defines parameters for OnSourcePreviewed.
+type OnSourcePreviewedJSONBodyType string
+
+// OnSourceReadJSONBody defines parameters for OnSourceRead.
+type OnSourceReadJSONBody struct {
+	Data struct {
+		Change struct {
+			Backend string `json:"backend"`
+			Type    string `json:"type"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                     `json:"timestamp"`
+	Type      OnSourceReadJSONBodyType `json:"type"`
+}
+
+// OnSourceReadJSONBodyType defines parameters for OnSourceRead.
+type OnSourceReadJSONBodyType string
+
+// OnSourceRecoveredJSONBody defines parameters for OnSourceRecovered.
+type OnSourceRecoveredJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                          `json:"timestamp"`
+	Type      OnSourceRecoveredJSONBodyType `json:"type"`
+}
+
+// OnSourceRecoveredJSONBodyType defines parameters for OnSourceRecovered.
+type OnSourceRecoveredJSONBodyType string
+
+// OnSourceResumedJSONBody defines parameters for OnSourceResumed.
+type OnSourceResumedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                        `json:"timestamp"`
+	Type      OnSourceResumedJSONBodyType `json:"type"`
+}
+
+// OnSourceResumedJSONBodyType defines parameters for OnSourceResumed.
+type OnSourceResumedJSONBodyType string
+
+// OnSubscriptionCancellationRequestedJSONBody defines parameters for OnSubscriptionCancellationRequested.
+type OnSubscriptionCancellationRequestedJSONBody struct {
+	Data struct {
+		Change struct {
+			CancellationFeedback string `json:"cancellation_feedback,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                            `json:"timestamp"`
+	Type      OnSubscriptionCancellationRequestedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionCancellationRequestedJSONBodyType defines parameters for OnSubscriptionCancellationRequested.
+type OnSubscriptionCancellationRequestedJSONBodyType string
+
+// OnSubscriptionChangeRequestedJSONBody defines parameters for OnSubscriptionChangeRequested.
+type OnSubscriptionChangeRequestedJSONBody struct {
+	Data struct {
+		Change struct {
+			AtRenewal            bool   `json:"at_renewal"`
+			CancelAtPeriodEnd    bool   `json:"cancel_at_period_end,omitempty,omitzero"`
+			CancellationFeedback string `json:"cancellation_feedback,omitempty,omitzero"`
+			Paused               bool   `json:"paused,omitempty,omitzero"`
+			PlanID               string `json:"plan_id"`
+			PromotionID          string `json:"promotion_id,omitempty,omitzero"`
+			Quantity             int64  `json:"quantity"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                      `json:"timestamp"`
+	Type      OnSubscriptionChangeRequestedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionChangeRequestedJSONBodyType defines parameters for OnSubscriptionChangeRequested.
+type OnSubscriptionChangeRequestedJSONBodyType string
+
+// OnSubscriptionChangedJSONBody defines parameters for OnSubscriptionChanged.
+type OnSubscriptionChangedJSONBody struct {
+	Data struct {
+		Change struct {
+			// CancelAtPeriodEnd A yes or no before and after a change.
+			CancelAtPeriodEnd ChangedFlag `json:"cancel_at_period_end,omitempty,omitzero"`
+
+			// CancellationFeedback A text before and after a change. null is no text.
+			CancellationFeedback ChangedText `json:"cancellation_feedback,omitempty,omitzero"`
+
+			// Confirming A yes or no before and after a change.
+			Confirming ChangedFlag `json:"confirming,omitempty,omitzero"`
+
+			// CurrentPeriodEnd A time before and after a change. null is none.
+			CurrentPeriodEnd ChangedTime `json:"current_period_end,omitempty,omitzero"`
+
+			// DiscountID A text before and after a change. null is no text.
+			DiscountID ChangedText `json:"discount_id,omitempty,omitzero"`
+
+			// Paused A yes or no before and after a change.
+			Paused ChangedFlag `json:"paused,omitempty,omitzero"`
+
+			// PendingPlanID A text before and after a change. null is no text.
+			PendingPlanID ChangedText `json:"pending_plan_id,omitempty,omitzero"`
+
+			// PlanID A text before and after a change. null is no text.
+			PlanID ChangedText `json:"plan_id,omitempty,omitzero"`
+
+			// Quantity A number before and after a change.
+			Quantity ChangedNumber `json:"quantity,omitempty,omitzero"`
+
+			// Status A text before and after a change. null is no text.
+			Status ChangedText `json:"status,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnSubscriptionChangedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionChangedJSONBodyType defines parameters for OnSubscriptionChanged.
+type OnSubscriptionChangedJSONBodyType string
+
+// OnSubscriptionCheckoutStartedJSONBody defines parameters for OnSubscriptionCheckoutStarted.
+type OnSubscriptionCheckoutStartedJSONBody struct {
+	Data struct {
+		Change struct {
+			PlanID   string `json:"plan_id"`
+			Quantity int64  `json:"quantity"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                      `json:"timestamp"`
+	Type      OnSubscriptionCheckoutStartedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionCheckoutStartedJSONBodyType defines parameters for OnSubscriptionCheckoutStarted.
+type OnSubscriptionCheckoutStartedJSONBodyType string
+
+// OnSubscriptionDuplicatedJSONBody defines parameters for OnSubscriptionDuplicated.
+type OnSubscriptionDuplicatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Also []string `json:"also"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                 `json:"timestamp"`
+	Type      OnSubscriptionDuplicatedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionDuplicatedJSONBodyType defines parameters for OnSubscriptionDuplicated.
+type OnSubscriptionDuplicatedJSONBodyType string
+
+// OnSubscriptionEndedJSONBody defines parameters for OnSubscriptionEnded.
+type OnSubscriptionEndedJSONBody struct {
+	Data struct {
+		Change struct {
+			CancellationFeedback string `json:"cancellation_feedback,omitempty,omitzero"`
+			PlanID               string `json:"plan_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnSubscriptionEndedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionEndedJSONBodyType defines parameters for OnSubscriptionEnded.
+type OnSubscriptionEndedJSONBodyType string
+
+// OnSubscriptionRequestFailedJSONBody defines parameters for OnSubscriptionRequestFailed.
+type OnSubscriptionRequestFailedJSONBody struct {
+	Data struct {
+		Change struct {
+			Code string `json:"code"`
+			Kind string `json:"kind"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                    `json:"timestamp"`
+	Type      OnSubscriptionRequestFailedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionRequestFailedJSONBodyType defines parameters for OnSubscriptionRequestFailed.
+type OnSubscriptionRequestFailedJSONBodyType string
+
+// OnSubscriptionRequestedJSONBody defines parameters for OnSubscriptionRequested.
+type OnSubscriptionRequestedJSONBody struct {
+	Data struct {
+		Change struct {
+			PlanID      string `json:"plan_id"`
+			PromotionID string `json:"promotion_id,omitempty,omitzero"`
+			Quantity    int64  `json:"quantity"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                                `json:"timestamp"`
+	Type      OnSubscriptionRequestedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionRequestedJSONBodyType defines parameters for OnSubscriptionRequested.
+type OnSubscriptionRequestedJSONBodyType string
+
+// OnSubscriptionStartedJSONBody defines parameters for OnSubscriptionStarted.
+type OnSubscriptionStartedJSONBody struct {
+	Data struct {
+		Change struct {
+			CurrentPeriodEnd Time   `json:"current_period_end"`
+			PlanID           string `json:"plan_id"`
+			Quantity         int64  `json:"quantity"`
+			Status           string `json:"status"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                              `json:"timestamp"`
+	Type      OnSubscriptionStartedJSONBodyType `json:"type"`
+}
+
+// OnSubscriptionStartedJSONBodyType defines parameters for OnSubscriptionStarted.
+type OnSubscriptionStartedJSONBodyType string
+
+// OnTrialEndingJSONBody defines parameters for OnTrialEnding.
+type OnTrialEndingJSONBody struct {
+	Data struct {
+		Change struct {
+			HasPaymentMethod bool   `json:"has_payment_method"`
+			PlanID           string `json:"plan_id"`
+			SubscriptionID   string `json:"subscription_id"`
+			TrialEnd         Time   `json:"trial_end"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                      `json:"timestamp"`
+	Type      OnTrialEndingJSONBodyType `json:"type"`
+}
+
+// OnTrialEndingJSONBodyType defines parameters for OnTrialEnding.
+type OnTrialEndingJSONBodyType string
+
+// OnTrialRefusedJSONBody defines parameters for OnTrialRefused.
+type OnTrialRefusedJSONBody struct {
+	Data struct {
+		Change struct {
+			Kind   string `json:"kind"`
+			PlanID string `json:"plan_id"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnTrialRefusedJSONBodyType `json:"type"`
+}
+
+// OnTrialRefusedJSONBodyType defines parameters for OnTrialRefused.
+type OnTrialRefusedJSONBodyType string
+
+// OnUsageNotBilledJSONBody defines parameters for OnUsageNotBilled.
+type OnUsageNotBilledJSONBody struct {
+	Data struct {
+		Change struct {
+			At       Time   `json:"at"`
+			Feature  string `json:"feature"`
+			Quantity int64  `json:"quantity"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                         `json:"timestamp"`
+	Type      OnUsageNotBilledJSONBodyType `json:"type"`
+}
+
+// OnUsageNotBilledJSONBodyType defines parameters for OnUsageNotBilled.
+type OnUsageNotBilledJSONBodyType string
+
+// OnUserCreatedJSONBody defines parameters for OnUserCreated.
+type OnUserCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Issuer   string `json:"issuer,omitempty,omitzero"`
+			Operator bool   `json:"operator,omitempty,omitzero"`
+			Role     string `json:"role,omitempty,omitzero"`
+			Service  bool   `json:"service,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                      `json:"timestamp"`
+	Type      OnUserCreatedJSONBodyType `json:"type"`
+}
+
+// OnUserCreatedJSONBodyType defines parameters for OnUserCreated.
+type OnUserCreatedJSONBodyType string
+
+// OnUserDisabledJSONBody defines parameters for OnUserDisabled.
+type OnUserDisabledJSONBody struct {
+	Data struct {
+		Change struct {
+			Reason           string   `json:"reason,omitempty,omitzero"`
+			ServiceKeysEnded []string `json:"service_keys_ended,omitempty,omitzero"`
+			ServiceKeysKept  []string `json:"service_keys_kept,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnUserDisabledJSONBodyType `json:"type"`
+}
+
+// OnUserDisabledJSONBodyType defines parameters for OnUserDisabled.
+type OnUserDisabledJSONBodyType string
+
+// OnUserEnabledJSONBody defines parameters for OnUserEnabled.
+type OnUserEnabledJSONBody struct {
+	Data struct {
+		Change struct {
+			Reason string `json:"reason,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                      `json:"timestamp"`
+	Type      OnUserEnabledJSONBodyType `json:"type"`
+}
+
+// OnUserEnabledJSONBodyType defines parameters for OnUserEnabled.
+type OnUserEnabledJSONBodyType string
+
+// OnUserErasedJSONBody defines parameters for OnUserErased.
+type OnUserErasedJSONBody struct {
+	Data struct {
+		Change map[string]interface{} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                     `json:"timestamp"`
+	Type      OnUserErasedJSONBodyType `json:"type"`
+}
+
+// OnUserErasedJSONBodyType defines parameters for OnUserErased.
+type OnUserErasedJSONBodyType string
+
+// OnUserLinkedJSONBody defines parameters for OnUserLinked.
+type OnUserLinkedJSONBody struct {
+	Data struct {
+		Change struct {
+			Issuer string `json:"issuer"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                     `json:"timestamp"`
+	Type      OnUserLinkedJSONBodyType `json:"type"`
+}
+
+// OnUserLinkedJSONBodyType defines parameters for OnUserLinked.
+type OnUserLinkedJSONBodyType string
+
+// OnUserSignedInJSONBody defines parameters for OnUserSignedIn.
+type OnUserSignedInJSONBody struct {
+	Data struct {
+		Change struct {
+			Issuer string `json:"issuer"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnUserSignedInJSONBodyType `json:"type"`
+}
+
+// OnUserSignedInJSONBodyType defines parameters for OnUserSignedIn.
+type OnUserSignedInJSONBodyType string
+
+// OnUserUnlinkedJSONBody defines parameters for OnUserUnlinked.
+type OnUserUnlinkedJSONBody struct {
+	Data struct {
+		Change struct {
+			Issuer string `json:"issuer"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                       `json:"timestamp"`
+	Type      OnUserUnlinkedJSONBodyType `json:"type"`
+}
+
+// OnUserUnlinkedJSONBodyType defines parameters for OnUserUnlinked.
+type OnUserUnlinkedJSONBodyType string
+
+// OnUserUpdatedJSONBody defines parameters for OnUserUpdated.
+type OnUserUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// DefaultWorkspaceID true: the value changed. It is too long or too private for an event.
+			DefaultWorkspaceID Changed `json:"default_workspace_id,omitempty,omitzero"`
+
+			// Email true: the value changed. It is too long or too private for an event.
+			Email           Changed `json:"email,omitempty,omitzero"`
+			EmailVerifiedBy string  `json:"email_verified_by,omitempty,omitzero"`
+
+			// Name true: the value changed. It is too long or too private for an event.
+			Name Changed `json:"name,omitempty,omitzero"`
+
+			// Operator A yes or no before and after a change.
+			Operator   ChangedFlag                 `json:"operator,omitempty,omitzero"`
+			OperatorBy nullable.Nullable[[]string] `json:"operator_by,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                      `json:"timestamp"`
+	Type      OnUserUpdatedJSONBodyType `json:"type"`
+}
+
+// OnUserUpdatedJSONBodyType defines parameters for OnUserUpdated.
+type OnUserUpdatedJSONBodyType string
+
+// OnWorkspaceCreatedJSONBody defines parameters for OnWorkspaceCreated.
+type OnWorkspaceCreatedJSONBody struct {
+	Data struct {
+		Change struct {
+			Slug string `json:"slug"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                           `json:"timestamp"`
+	Type      OnWorkspaceCreatedJSONBodyType `json:"type"`
+}
+
+// OnWorkspaceCreatedJSONBodyType defines parameters for OnWorkspaceCreated.
+type OnWorkspaceCreatedJSONBodyType string
+
+// OnWorkspaceDeletedJSONBody defines parameters for OnWorkspaceDeleted.
+type OnWorkspaceDeletedJSONBody struct {
+	Data struct {
+		Change struct {
+			Slug string `json:"slug"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                           `json:"timestamp"`
+	Type      OnWorkspaceDeletedJSONBodyType `json:"type"`
+}
+
+// OnWorkspaceDeletedJSONBodyType defines parameters for OnWorkspaceDeleted.
+type OnWorkspaceDeletedJSONBodyType string
+
+// OnWorkspaceRestoredJSONBody defines parameters for OnWorkspaceRestored.
+type OnWorkspaceRestoredJSONBody struct {
+	Data struct {
+		Change struct {
+			Slug string `json:"slug"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                            `json:"timestamp"`
+	Type      OnWorkspaceRestoredJSONBodyType `json:"type"`
+}
+
+// OnWorkspaceRestoredJSONBodyType defines parameters for OnWorkspaceRestored.
+type OnWorkspaceRestoredJSONBodyType string
+
+// OnWorkspaceTransferredJSONBody defines parameters for OnWorkspaceTransferred.
+type OnWorkspaceTransferredJSONBody struct {
+	Data struct {
+		Change struct {
+			// From An id.
+			From string `json:"from"`
+
+			// To An id.
+			To string `json:"to"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                               `json:"timestamp"`
+	Type      OnWorkspaceTransferredJSONBodyType `json:"type"`
+}
+
+// OnWorkspaceTransferredJSONBodyType defines parameters for OnWorkspaceTransferred.
+type OnWorkspaceTransferredJSONBodyType string
+
+// OnWorkspaceUpdatedJSONBody defines parameters for OnWorkspaceUpdated.
+type OnWorkspaceUpdatedJSONBody struct {
+	Data struct {
+		Change struct {
+			// Name A text before and after a change. null is no text.
+			Name ChangedText `json:"name,omitempty,omitzero"`
+
+			// Slug A text before and after a change. null is no text.
+			Slug ChangedText `json:"slug,omitempty,omitzero"`
+		} `json:"change,omitempty,omitzero"`
+	} `json:"data"`
+
+	// Timestamp When it happened.
+	Timestamp Time                           `json:"timestamp"`
+	Type      OnWorkspaceUpdatedJSONBodyType `json:"type"`
+}
+
+// OnWorkspaceUpdatedJSONBodyType defines parameters for OnWorkspaceUpdated.
+type OnWorkspaceUpdatedJSONBodyType string
+
+// OnAccessRefusedJSONRequestBody defines body for OnAccessRefused for application/json ContentType.
+type OnAccessRefusedJSONRequestBody OnAccessRefusedJSONBody
+
+// OnAPIKeyCreatedJSONRequestBody defines body for OnAPIKeyCreated for application/json ContentType.
+type OnAPIKeyCreatedJSONRequestBody OnAPIKeyCreatedJSONBody
+
+// OnAPIKeyLeakedJSONRequestBody defines body for OnAPIKeyLeaked for application/json ContentType.
+type OnAPIKeyLeakedJSONRequestBody OnAPIKeyLeakedJSONBody
+
+// OnAPIKeyRevokedJSONRequestBody defines body for OnAPIKeyRevoked for application/json ContentType.
+type OnAPIKeyRevokedJSONRequestBody OnAPIKeyRevokedJSONBody
+
+// OnAPIKeyRotatedJSONRequestBody defines body for OnAPIKeyRotated for application/json ContentType.
+type OnAPIKeyRotatedJSONRequestBody OnAPIKeyRotatedJSONBody
+
+// OnCardExpiringJSONRequestBody defines body for OnCardExpiring for application/json ContentType.
+type OnCardExpiringJSONRequestBody OnCardExpiringJSONBody
+
+// OnChatMemberAcceptedJSONRequestBody defines body for OnChatMemberAccepted for application/json ContentType.
+type OnChatMemberAcceptedJSONRequestBody OnChatMemberAcceptedJSONBody
+
+// OnChatMemberAddedJSONRequestBody defines body for OnChatMemberAdded for application/json ContentType.
+type OnChatMemberAddedJSONRequestBody OnChatMemberAddedJSONBody
+
+// OnChatMemberInvitationRenewedJSONRequestBody defines body for OnChatMemberInvitationRenewed for application/json ContentType.
+type OnChatMemberInvitationRenewedJSONRequestBody OnChatMemberInvitationRenewedJSONBody
+
+// OnChatMemberInvitedJSONRequestBody defines body for OnChatMemberInvited for application/json ContentType.
+type OnChatMemberInvitedJSONRequestBody OnChatMemberInvitedJSONBody
+
+// OnChatMemberRemovedJSONRequestBody defines body for OnChatMemberRemoved for application/json ContentType.
+type OnChatMemberRemovedJSONRequestBody OnChatMemberRemovedJSONBody
+
+// OnChatMemberUpdatedJSONRequestBody defines body for OnChatMemberUpdated for application/json ContentType.
+type OnChatMemberUpdatedJSONRequestBody OnChatMemberUpdatedJSONBody
+
+// OnChatTemplateCreatedJSONRequestBody defines body for OnChatTemplateCreated for application/json ContentType.
+type OnChatTemplateCreatedJSONRequestBody OnChatTemplateCreatedJSONBody
+
+// OnChatTemplateDeletedJSONRequestBody defines body for OnChatTemplateDeleted for application/json ContentType.
+type OnChatTemplateDeletedJSONRequestBody OnChatTemplateDeletedJSONBody
+
+// OnChatTemplateRestoredJSONRequestBody defines body for OnChatTemplateRestored for application/json ContentType.
+type OnChatTemplateRestoredJSONRequestBody OnChatTemplateRestoredJSONBody
+
+// OnChatTemplateTransferredJSONRequestBody defines body for OnChatTemplateTransferred for application/json ContentType.
+type OnChatTemplateTransferredJSONRequestBody OnChatTemplateTransferredJSONBody
+
+// OnChatTemplateUpdatedJSONRequestBody defines body for OnChatTemplateUpdated for application/json ContentType.
+type OnChatTemplateUpdatedJSONRequestBody OnChatTemplateUpdatedJSONBody
+
+// OnChatWorkflowAttachedJSONRequestBody defines body for OnChatWorkflowAttached for application/json ContentType.
+type OnChatWorkflowAttachedJSONRequestBody OnChatWorkflowAttachedJSONBody
+
+// OnChatWorkflowDetachedJSONRequestBody defines body for OnChatWorkflowDetached for application/json ContentType.
+type OnChatWorkflowDetachedJSONRequestBody OnChatWorkflowDetachedJSONBody
+
+// OnConnectionCreatedJSONRequestBody defines body for OnConnectionCreated for application/json ContentType.
+type OnConnectionCreatedJSONRequestBody OnConnectionCreatedJSONBody
+
+// OnConnectionCredentialReplacedJSONRequestBody defines body for OnConnectionCredentialReplaced for application/json ContentType.
+type OnConnectionCredentialReplacedJSONRequestBody OnConnectionCredentialReplacedJSONBody
+
+// OnConnectionFailingJSONRequestBody defines body for OnConnectionFailing for application/json ContentType.
+type OnConnectionFailingJSONRequestBody OnConnectionFailingJSONBody
+
+// OnConnectionPreviewedJSONRequestBody defines body for OnConnectionPreviewed for application/json ContentType.
+type OnConnectionPreviewedJSONRequestBody OnConnectionPreviewedJSONBody
+
+// OnConnectionRecoveredJSONRequestBody defines body for OnConnectionRecovered for application/json ContentType.
+type OnConnectionRecoveredJSONRequestBody OnConnectionRecoveredJSONBody
+
+// OnConnectionRevokedJSONRequestBody defines body for OnConnectionRevoked for application/json ContentType.
+type OnConnectionRevokedJSONRequestBody OnConnectionRevokedJSONBody
+
+// OnConnectionVerifiedJSONRequestBody defines body for OnConnectionVerified for application/json ContentType.
+type OnConnectionVerifiedJSONRequestBody OnConnectionVerifiedJSONBody
+
+// OnEmbedTokenCreatedJSONRequestBody defines body for OnEmbedTokenCreated for application/json ContentType.
+type OnEmbedTokenCreatedJSONRequestBody OnEmbedTokenCreatedJSONBody
+
+// OnEmbedTokenDeletedJSONRequestBody defines body for OnEmbedTokenDeleted for application/json ContentType.
+type OnEmbedTokenDeletedJSONRequestBody OnEmbedTokenDeletedJSONBody
+
+// OnEmbedTokenRotatedJSONRequestBody defines body for OnEmbedTokenRotated for application/json ContentType.
+type OnEmbedTokenRotatedJSONRequestBody OnEmbedTokenRotatedJSONBody
+
+// OnEmbedTokenUpdatedJSONRequestBody defines body for OnEmbedTokenUpdated for application/json ContentType.
+type OnEmbedTokenUpdatedJSONRequestBody OnEmbedTokenUpdatedJSONBody
+
+// OnGroupCreatedJSONRequestBody defines body for OnGroupCreated for application/json ContentType.
+type OnGroupCreatedJSONRequestBody OnGroupCreatedJSONBody
+
+// OnGroupDeletedJSONRequestBody defines body for OnGroupDeleted for application/json ContentType.
+type OnGroupDeletedJSONRequestBody OnGroupDeletedJSONBody
+
+// OnGroupUpdatedJSONRequestBody defines body for OnGroupUpdated for application/json ContentType.
+type OnGroupUpdatedJSONRequestBody OnGroupUpdatedJSONBody
+
+// OnGroupMemberAddedJSONRequestBody defines body for OnGroupMemberAdded for application/json ContentType.
+type OnGroupMemberAddedJSONRequestBody OnGroupMemberAddedJSONBody
+
+// OnGroupMemberRemovedJSONRequestBody defines body for OnGroupMemberRemoved for application/json ContentType.
+type OnGroupMemberRemovedJSONRequestBody OnGroupMemberRemovedJSONBody
+
+// OnInvitationAcceptedJSONRequestBody defines body for OnInvitationAccepted for application/json ContentType.
+type OnInvitationAcceptedJSONRequestBody OnInvitationAcceptedJSONBody
+
+// OnInvitationCreatedJSONRequestBody defines body for OnInvitationCreated for application/json ContentType.
+type OnInvitationCreatedJSONRequestBody OnInvitationCreatedJSONBody
+
+// OnInvitationRenewedJSONRequestBody defines body for OnInvitationRenewed for application/json ContentType.
+type OnInvitationRenewedJSONRequestBody OnInvitationRenewedJSONBody
+
+// OnInvitationWithdrawnJSONRequestBody defines body for OnInvitationWithdrawn for application/json ContentType.
+type OnInvitationWithdrawnJSONRequestBody OnInvitationWithdrawnJSONBody
+
+// OnInvoicePaidJSONRequestBody defines body for OnInvoicePaid for application/json ContentType.
+type OnInvoicePaidJSONRequestBody OnInvoicePaidJSONBody
+
+// OnInvoicePaymentRequestedJSONRequestBody defines body for OnInvoicePaymentRequested for application/json ContentType.
+type OnInvoicePaymentRequestedJSONRequestBody OnInvoicePaymentRequestedJSONBody
+
+// OnMemberAddedJSONRequestBody defines body for OnMemberAdded for application/json ContentType.
+type OnMemberAddedJSONRequestBody OnMemberAddedJSONBody
+
+// OnMemberRemovedJSONRequestBody defines body for OnMemberRemoved for application/json ContentType.
+type OnMemberRemovedJSONRequestBody OnMemberRemovedJSONBody
+
+// OnMemberUpdatedJSONRequestBody defines body for OnMemberUpdated for application/json ContentType.
+type OnMemberUpdatedJSONRequestBody OnMemberUpdatedJSONBody
+
+// OnPasskeyAddedJSONRequestBody defines body for OnPasskeyAdded for application/json ContentType.
+type OnPasskeyAddedJSONRequestBody OnPasskeyAddedJSONBody
+
+// OnPasskeyCloneSuspectedJSONRequestBody defines body for OnPasskeyCloneSuspected for application/json ContentType.
+type OnPasskeyCloneSuspectedJSONRequestBody OnPasskeyCloneSuspectedJSONBody
+
+// OnPasskeyRemovedJSONRequestBody defines body for OnPasskeyRemoved for application/json ContentType.
+type OnPasskeyRemovedJSONRequestBody OnPasskeyRemovedJSONBody
+
+// OnPasskeyRenamedJSONRequestBody defines body for OnPasskeyRenamed for application/json ContentType.
+type OnPasskeyRenamedJSONRequestBody OnPasskeyRenamedJSONBody
+
+// OnPaymentFailedJSONRequestBody defines body for OnPaymentFailed for application/json ContentType.
+type OnPaymentFailedJSONRequestBody OnPaymentFailedJSONBody
+
+// OnPaymentCustomerCreatedJSONRequestBody defines body for OnPaymentCustomerCreated for application/json ContentType.
+type OnPaymentCustomerCreatedJSONRequestBody OnPaymentCustomerCreatedJSONBody
+
+// OnPaymentCustomerLostJSONRequestBody defines body for OnPaymentCustomerLost for application/json ContentType.
+type OnPaymentCustomerLostJSONRequestBody OnPaymentCustomerLostJSONBody
+
+// OnPaymentCustomerUpdatedJSONRequestBody defines body for OnPaymentCustomerUpdated for application/json ContentType.
+type OnPaymentCustomerUpdatedJSONRequestBody OnPaymentCustomerUpdatedJSONBody
+
+// OnPaymentDetailsChangedJSONRequestBody defines body for OnPaymentDetailsChanged for application/json ContentType.
+type OnPaymentDetailsChangedJSONRequestBody OnPaymentDetailsChangedJSONBody
+
+// OnPaymentMethodAddedJSONRequestBody defines body for OnPaymentMethodAdded for application/json ContentType.
+type OnPaymentMethodAddedJSONRequestBody OnPaymentMethodAddedJSONBody
+
+// OnPaymentMethodDefaultChangedJSONRequestBody defines body for OnPaymentMethodDefaultChanged for application/json ContentType.
+type OnPaymentMethodDefaultChangedJSONRequestBody OnPaymentMethodDefaultChangedJSONBody
+
+// OnPaymentMethodRemovedJSONRequestBody defines body for OnPaymentMethodRemoved for application/json ContentType.
+type OnPaymentMethodRemovedJSONRequestBody OnPaymentMethodRemovedJSONBody
+
+// OnPaymentMirrorCorrectedJSONRequestBody defines body for OnPaymentMirrorCorrected for application/json ContentType.
+type OnPaymentMirrorCorrectedJSONRequestBody OnPaymentMirrorCorrectedJSONBody
+
+// OnPaymentsPausedJSONRequestBody defines body for OnPaymentsPaused for application/json ContentType.
+type OnPaymentsPausedJSONRequestBody OnPaymentsPausedJSONBody
+
+// OnPaymentsResumedJSONRequestBody defines body for OnPaymentsResumed for application/json ContentType.
+type OnPaymentsResumedJSONRequestBody OnPaymentsResumedJSONBody
+
+// OnPresenceDeletedJSONRequestBody defines body for OnPresenceDeleted for application/json ContentType.
+type OnPresenceDeletedJSONRequestBody OnPresenceDeletedJSONBody
+
+// OnPromptShareCreatedJSONRequestBody defines body for OnPromptShareCreated for application/json ContentType.
+type OnPromptShareCreatedJSONRequestBody OnPromptShareCreatedJSONBody
+
+// OnPromptShareDeletedJSONRequestBody defines body for OnPromptShareDeleted for application/json ContentType.
+type OnPromptShareDeletedJSONRequestBody OnPromptShareDeletedJSONBody
+
+// OnPromptShareUpdatedJSONRequestBody defines body for OnPromptShareUpdated for application/json ContentType.
+type OnPromptShareUpdatedJSONRequestBody OnPromptShareUpdatedJSONBody
+
+// OnPromptTemplateActivatedJSONRequestBody defines body for OnPromptTemplateActivated for application/json ContentType.
+type OnPromptTemplateActivatedJSONRequestBody OnPromptTemplateActivatedJSONBody
+
+// OnPromptTemplateCreatedJSONRequestBody defines body for OnPromptTemplateCreated for application/json ContentType.
+type OnPromptTemplateCreatedJSONRequestBody OnPromptTemplateCreatedJSONBody
+
+// OnPromptTemplateDeletedJSONRequestBody defines body for OnPromptTemplateDeleted for application/json ContentType.
+type OnPromptTemplateDeletedJSONRequestBody OnPromptTemplateDeletedJSONBody
+
+// OnPromptTemplateRestoredJSONRequestBody defines body for OnPromptTemplateRestored for application/json ContentType.
+type OnPromptTemplateRestoredJSONRequestBody OnPromptTemplateRestoredJSONBody
+
+// OnPromptTemplateTransferredJSONRequestBody defines body for OnPromptTemplateTransferred for application/json ContentType.
+type OnPromptTemplateTransferredJSONRequestBody OnPromptTemplateTransferredJSONBody
+
+// OnPromptTemplateUpdatedJSONRequestBody defines body for OnPromptTemplateUpdated for application/json ContentType.
+type OnPromptTemplateUpdatedJSONRequestBody OnPromptTemplateUpdatedJSONBody
+
+// OnPromptVersionCreatedJSONRequestBody defines body for OnPromptVersionCreated for application/json ContentType.
+type OnPromptVersionCreatedJSONRequestBody OnPromptVersionCreatedJSONBody
+
+// OnPromptVersionDeletedJSONRequestBody defines body for OnPromptVersionDeleted for application/json ContentType.
+type OnPromptVersionDeletedJSONRequestBody OnPromptVersionDeletedJSONBody
+
+// OnPromptVersionUpdatedJSONRequestBody defines body for OnPromptVersionUpdated for application/json ContentType.
+type OnPromptVersionUpdatedJSONRequestBody OnPromptVersionUpdatedJSONBody
+
+// OnSessionConfirmedJSONRequestBody defines body for OnSessionConfirmed for application/json ContentType.
+type OnSessionConfirmedJSONRequestBody OnSessionConfirmedJSONBody
+
+// OnSessionEndedJSONRequestBody defines body for OnSessionEnded for application/json ContentType.
+type OnSessionEndedJSONRequestBody OnSessionEndedJSONBody
+
+// OnSessionStartedJSONRequestBody defines body for OnSessionStarted for application/json ContentType.
+type OnSessionStartedJSONRequestBody OnSessionStartedJSONBody
+
+// OnSourceAttachedJSONRequestBody defines body for OnSourceAttached for application/json ContentType.
+type OnSourceAttachedJSONRequestBody OnSourceAttachedJSONBody
+
+// OnSourceDetachedJSONRequestBody defines body for OnSourceDetached for application/json ContentType.
+type OnSourceDetachedJSONRequestBody OnSourceDetachedJSONBody
+
+// OnSourceDriftedJSONRequestBody defines body for OnSourceDrifted for application/json ContentType.
+type OnSourceDriftedJSONRequestBody OnSourceDriftedJSONBody
+
+// OnSourceFailingJSONRequestBody defines body for OnSourceFailing for application/json ContentType.
+type OnSourceFailingJSONRequestBody OnSourceFailingJSONBody
+
+// OnSourceMappedJSONRequestBody defines body for OnSourceMapped for application/json ContentType.
+type OnSourceMappedJSONRequestBody OnSourceMappedJSONBody
+
+// OnSourcePausedJSONRequestBody defines body for OnSourcePaused for application/json ContentType.
+type OnSourcePausedJSONRequestBody OnSourcePausedJSONBody
+
+// OnSourcePreviewedJSONRequestBody defines body for OnSourcePreviewed for application/json ContentType.
+type OnSourcePreviewedJSONRequestBody OnSourcePreviewedJSONBody
+
+// OnSourceReadJSONRequestBody defines body for OnSourceRead for application/json ContentType.
+type OnSourceReadJSONRequestBody OnSourceReadJSONBody
+
+// OnSourceRecoveredJSONRequestBody defines body for OnSourceRecovered for application/json ContentType.
+type OnSourceRecoveredJSONRequestBody OnSourceRecoveredJSONBody
+
+// OnSourceResumedJSONRequestBody defines body for OnSourceResumed for application/json ContentType.
+type OnSourceResumedJSONRequestBody OnSourceResumedJSONBody
+
+// OnSubscriptionCancellationRequestedJSONRequestBody defines body for OnSubscriptionCancellationRequested for application/json ContentType.
+type OnSubscriptionCancellationRequestedJSONRequestBody OnSubscriptionCancellationRequestedJSONBody
+
+// OnSubscriptionChangeRequestedJSONRequestBody defines body for OnSubscriptionChangeRequested for application/json ContentType.
+type OnSubscriptionChangeRequestedJSONRequestBody OnSubscriptionChangeRequestedJSONBody
+
+// OnSubscriptionChangedJSONRequestBody defines body for OnSubscriptionChanged for application/json ContentType.
+type OnSubscriptionChangedJSONRequestBody OnSubscriptionChangedJSONBody
+
+// OnSubscriptionCheckoutStartedJSONRequestBody defines body for OnSubscriptionCheckoutStarted for application/json ContentType.
+type OnSubscriptionCheckoutStartedJSONRequestBody OnSubscriptionCheckoutStartedJSONBody
+
+// OnSubscriptionDuplicatedJSONRequestBody defines body for OnSubscriptionDuplicated for application/json ContentType.
+type OnSubscriptionDuplicatedJSONRequestBody OnSubscriptionDuplicatedJSONBody
+
+// OnSubscriptionEndedJSONRequestBody defines body for OnSubscriptionEnded for application/json ContentType.
+type OnSubscriptionEndedJSONRequestBody OnSubscriptionEndedJSONBody
+
+// OnSubscriptionRequestFailedJSONRequestBody defines body for OnSubscriptionRequestFailed for application/json ContentType.
+type OnSubscriptionRequestFailedJSONRequestBody OnSubscriptionRequestFailedJSONBody
+
+// OnSubscriptionRequestedJSONRequestBody defines body for OnSubscriptionRequested for application/json ContentType.
+type OnSubscriptionRequestedJSONRequestBody OnSubscriptionRequestedJSONBody
+
+// OnSubscriptionStartedJSONRequestBody defines body for OnSubscriptionStarted for application/json ContentType.
+type OnSubscriptionStartedJSONRequestBody OnSubscriptionStartedJSONBody
+
+// OnTrialEndingJSONRequestBody defines body for OnTrialEnding for application/json ContentType.
+type OnTrialEndingJSONRequestBody OnTrialEndingJSONBody
+
+// OnTrialRefusedJSONRequestBody defines body for OnTrialRefused for application/json ContentType.
+type OnTrialRefusedJSONRequestBody OnTrialRefusedJSONBody
+
+// OnUsageNotBilledJSONRequestBody defines body for OnUsageNotBilled for application/json ContentType.
+type OnUsageNotBilledJSONRequestBody OnUsageNotBilledJSONBody
+
+// OnUserCreatedJSONRequestBody defines body for OnUserCreated for application/json ContentType.
+type OnUserCreatedJSONRequestBody OnUserCreatedJSONBody
+
+// OnUserDisabledJSONRequestBody defines body for OnUserDisabled for application/json ContentType.
+type OnUserDisabledJSONRequestBody OnUserDisabledJSONBody
+
+// OnUserEnabledJSONRequestBody defines body for OnUserEnabled for application/json ContentType.
+type OnUserEnabledJSONRequestBody OnUserEnabledJSONBody
+
+// OnUserErasedJSONRequestBody defines body for OnUserErased for application/json ContentType.
+type OnUserErasedJSONRequestBody OnUserErasedJSONBody
+
+// OnUserLinkedJSONRequestBody defines body for OnUserLinked for application/json ContentType.
+type OnUserLinkedJSONRequestBody OnUserLinkedJSONBody
+
+// OnUserSignedInJSONRequestBody defines body for OnUserSignedIn for application/json ContentType.
+type OnUserSignedInJSONRequestBody OnUserSignedInJSONBody
+
+// OnUserUnlinkedJSONRequestBody defines body for OnUserUnlinked for application/json ContentType.
+type OnUserUnlinkedJSONRequestBody OnUserUnlinkedJSONBody
+
+// OnUserUpdatedJSONRequestBody defines body for OnUserUpdated for application/json ContentType.
+type OnUserUpdatedJSONRequestBody OnUserUpdatedJSONBody
+
+// OnWorkspaceCreatedJSONRequestBody defines body for OnWorkspaceCreated for application/json ContentType.
+type OnWorkspaceCreatedJSONRequestBody OnWorkspaceCreatedJSONBody
+
+// OnWorkspaceDeletedJSONRequestBody defines body for OnWorkspaceDeleted for application/json ContentType.
+type OnWorkspaceDeletedJSONRequestBody OnWorkspaceDeletedJSONBody
+
+// OnWorkspaceRestoredJSONRequestBody defines body for OnWorkspaceRestored for application/json ContentType.
+type OnWorkspaceRestoredJSONRequestBody OnWorkspaceRestoredJSONBody
+
+// OnWorkspaceTransferredJSONRequestBody defines body for OnWorkspaceTransferred for application/json ContentType.
+type OnWorkspaceTransferredJSONRequestBody OnWorkspaceTransferredJSONBody
+
+// OnWorkspaceUpdatedJSONRequestBody defines body for OnWorkspaceUpdated for application/json ContentType.
+type OnWorkspaceUpdatedJSONRequestBody OnWorkspaceUpdatedJSONBody
 
 // Getter for additional properties for LeakedKey. Returns the specified
 // element and whether it was found

@@ -447,6 +447,30 @@ class BillingDetailsReplace(TypedDict):
 # Why the subscription is cancelled.
 CancellationFeedback = Union[Literal["customer_service", "low_quality", "missing_features", "other", "switched_service", "too_complex", "too_expensive", "unused"], str]
 
+# true: the value changed. It is too long or too private for an event.
+Changed = bool
+
+
+ChangedFlag = TypedDict("ChangedFlag", {"from": bool, "to": bool, })
+
+
+ChangedID = TypedDict("ChangedID", {"from": Optional[str], "to": Optional[str], })
+
+
+ChangedNames = TypedDict("ChangedNames", {"from": Optional[List[str]], "to": Optional[List[str]], })
+
+
+ChangedNumber = TypedDict("ChangedNumber", {"from": int, "to": int, })
+
+
+ChangedPrompt = TypedDict("ChangedPrompt", {"from": Optional["EventPrompt"], "to": Optional["EventPrompt"], })
+
+
+ChangedText = TypedDict("ChangedText", {"from": Optional[str], "to": Optional[str], })
+
+
+ChangedTime = TypedDict("ChangedTime", {"from": Optional[str], "to": Optional[str], })
+
 # `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 ChatHealth = Union[Literal["ok", "degraded"], str]
 
@@ -1401,6 +1425,45 @@ class EventList(TypedDict):
     last_seq: Optional[int]
     """The `after` of the next request. null without `order=asc`."""
 
+
+class EventPrompt(TypedDict):
+    """A prompt template, and the version of it that a chat uses."""
+
+    prompt_template_id: str
+    """"""
+
+    ref: str
+    """"""
+
+
+class EventType(TypedDict):
+    """A type of events."""
+
+    type: str
+    """The resource and what happened to it."""
+
+    subject: str
+    """The type of resource that `subject` of the event names."""
+
+    summary: str
+    """What happened."""
+
+    since: str
+    """The version of Atrium that records it first."""
+
+    schema: Dict[str, Any]
+    """The JSON Schema (2020-12) of `data`. Later versions can add members."""
+
+    sample: Dict[str, Any]
+    """An example of `data`."""
+
+
+class EventTypeList(TypedDict):
+    """A type of the API."""
+
+    data: List[EventType]
+    """"""
+
 # Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it
 # may resolve without action; retry later. `system`: the administrator of the Atrium server.
 FailureCategory = Union[Literal["config", "transient", "system"], str]
@@ -1924,6 +1987,9 @@ class Money(TypedDict):
 
     currency: str
     """ISO 4217 currency code, in lower case."""
+
+# The numbers of the versions that had the labels before.
+NumbersByLabel = Dict[str, int]
 
 
 class OperatorRights(TypedDict):
@@ -4089,11 +4155,59 @@ class WarehouseTableList(TypedDict):
     """"""
 
 
+class WebhookEvent(TypedDict):
+    """An event as webhooks have it."""
+
+    id: str
+    """The id of the event, the same in each delivery."""
+
+    seq: int
+    """Its place in the workspace's feed."""
+
+    workspace_id: str
+    """"""
+
+    subject: WebhookSubject
+    """"""
+
+    actor: Optional[str]
+    """Id of the user who made the change. null if Atrium made it."""
+
+    change: Dict[str, Any]
+    """What changed. The members depend on `type`."""
+
+
+class WebhookPayload(TypedDict):
+    """The body of a webhook. It says what happened, and has no copy of the resource."""
+
+    type: str
+    """The type of the event."""
+
+    timestamp: str
+    """When it happened."""
+
+    data: WebhookEvent
+    """"""
+
+
 class WebhookReceipt(TypedDict):
     """A type of the API."""
 
     received: bool
     """"""
+
+
+class WebhookSubject(TypedDict):
+    """The resource that changed."""
+
+    id: str
+    """"""
+
+    type: str
+    """"""
+
+    revision: NotRequired[Optional[int]]
+    """The revision of the resource when the webhook was sent, where it has one."""
 
 
 class Workspace(TypedDict):
@@ -6170,8 +6284,30 @@ class GroupsResource(Resource):
         return cast("Group", self._caller.send("groups.update", "PATCH", path("/api/groups/{}", group_id), body=body, merge=True, options=options))
 
 
+class EventsTypesResource(Resource):
+    """The calls of events.types."""
+
+    def list(
+        self,
+        **options: Unpack[Options],
+    ) -> EventTypeList:
+        """List event types.
+
+        Requires any credential. Returns the types of events, by name: what they are about, the schema of
+        `data`, an example, and the version of Atrium that records them first. Later versions can add
+        types, and members to `data`.
+
+        Errors: those that every call can have.
+        """
+        return cast("EventTypeList", self._caller.send("events.types.list", "GET", path("/api/event-types"), options=options))
+
+
 class EventsResource(Resource):
     """The calls of events."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self.types = EventsTypesResource(caller)
 
     def list(
         self,
@@ -6206,35 +6342,7 @@ class EventsResource(Resource):
         - `last_seq` below `after`: the server was restored from a backup. Read on from `last_seq`.
         - An event that you receive again, after you could not store `last_seq`, has the same `id`.
 
-        The event types are `access.refused`, `api_key.created`, `api_key.leaked`, `api_key.revoked`,
-        `api_key.rotated`, `chat_member.accepted`, `chat_member.added`, `chat_member.invitation_renewed`,
-        `chat_member.invited`, `chat_member.removed`, `chat_member.updated`, `chat_template.created`,
-        `chat_template.deleted`, `chat_template.restored`, `chat_template.transferred`,
-        `chat_template.updated`, `chat_workflow.attached`, `card.expiring`, `chat_workflow.detached`,
-        `connection.created`, `connection.credential_replaced`, `connection.previewed`,
-        `connection.recovered`, `connection.revoked`, `connection.verified`, `embed_token.created`,
-        `embed_token.deleted`, `embed_token.rotated`, `embed_token.updated`, `group.created`,
-        `group.deleted`, `group.updated`, `group_member.added`, `group_member.removed`,
-        `invitation.accepted`, `invitation.created`, `invitation.renewed`, `invitation.withdrawn`,
-        `member.added`, `invoice.paid`, `invoice.payment_requested`, `member.removed`, `member.updated`,
-        `payment.failed`, `payment_customer.created`, `payment_customer.lost`,
-        `payment_customer.updated`, `payment_details.changed`, `payment_method.added`,
-        `payment_method.default_changed`, `payment_method.removed`, `payment_mirror.corrected`,
-        `passkey.added`, `passkey.clone_suspected`, `passkey.removed`, `passkey.renamed`,
-        `payments.paused`, `payments.resumed`, `presence.deleted`, `prompt_share.created`,
-        `prompt_share.deleted`, `prompt_share.updated`, `prompt_template.activated`,
-        `prompt_template.created`, `prompt_template.deleted`, `prompt_template.restored`,
-        `prompt_template.transferred`, `prompt_template.updated`, `prompt_version.created`,
-        `prompt_version.deleted`, `prompt_version.updated`, `session.confirmed`, `session.ended`,
-        `session.started`, `source.attached`, `source.detached`, `source.drifted`, `source.mapped`,
-        `source.paused`, `source.previewed`, `source.read`, `source.recovered`, `source.resumed`,
-        `subscription.cancellation_requested`, `subscription.change_requested`, `subscription.changed`,
-        `subscription.checkout_started`, `subscription.duplicated`, `subscription.ended`,
-        `subscription.request_failed`, `subscription.requested`, `subscription.started`, `trial.ending`,
-        `trial.refused`, `usage.not_billed`, `user.created`, `user.disabled`, `user.enabled`,
-        `user.erased`, `user.linked`, `user.signed_in`, `user.unlinked`, `user.updated`,
-        `workspace.created`, `workspace.deleted`, `workspace.restored`, `workspace.transferred`,
-        `workspace.updated`.
+        `GET /api/event-types` lists the types and describes `data` of each.
 
         Errors: scope_required; and those that every call can have.
         """

@@ -393,6 +393,65 @@ export type BillingDetailsReplace = {
 /** Why the subscription is cancelled. */
 export type CancellationFeedback = 'customer_service' | 'low_quality' | 'missing_features' | 'other' | 'switched_service' | 'too_complex' | 'too_expensive' | 'unused' | (string & {})
 
+/** true: the value changed. It is too long or too private for an event. */
+export type Changed = boolean
+
+/** A yes or no before and after a change. */
+export type ChangedFlag = {
+  /**  */
+  from: boolean
+  /**  */
+  to: boolean
+}
+
+/** An id before and after a change. null is none. */
+export type ChangedID = {
+  /**  */
+  from: string | null
+  /**  */
+  to: string | null
+}
+
+/** A list of names before and after a change. null is an empty list. */
+export type ChangedNames = {
+  /**  */
+  from: string[] | null
+  /**  */
+  to: string[] | null
+}
+
+/** A number before and after a change. */
+export type ChangedNumber = {
+  /**  */
+  from: number
+  /**  */
+  to: number
+}
+
+/** The prompt of a chat before and after a change. null is none. */
+export type ChangedPrompt = {
+  /**  */
+  from: EventPrompt | null
+  /**  */
+  to: EventPrompt | null
+}
+
+/** A text before and after a change. null is no text. */
+export type ChangedText = {
+  /**  */
+  from: string | null
+  /**  */
+  to: string | null
+}
+
+/** A time before and after a change. null is none. */
+export type ChangedTime = {
+  /**  */
+  from: string | null
+  /**  */
+  to: string | null
+}
+
 /** `degraded` if `issues` is not empty. The template works without the items that `issues` lists. */
 export type ChatHealth = 'ok' | 'degraded' | (string & {})
 
@@ -1132,6 +1191,36 @@ export type EventList = {
   last_seq: number | null
 }
 
+/** A prompt template, and the version of it that a chat uses. */
+export type EventPrompt = {
+  /**  */
+  prompt_template_id: string
+  /**  */
+  ref: string
+}
+
+/** A type of events. */
+export type EventType = {
+  /** The resource and what happened to it. */
+  type: string
+  /** The type of resource that `subject` of the event names. */
+  subject: string
+  /** What happened. */
+  summary: string
+  /** The version of Atrium that records it first. */
+  since: string
+  /** The JSON Schema (2020-12) of `data`. Later versions can add members. */
+  schema: Record<string, unknown>
+  /** An example of `data`. */
+  sample: Record<string, unknown>
+}
+
+/**  */
+export type EventTypeList = {
+  /**  */
+  data: EventType[]
+}
+
 /**
  * Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it
  * may resolve without action; retry later. `system`: the administrator of the Atrium server.
@@ -1560,6 +1649,9 @@ export type Money = {
   /** ISO 4217 currency code, in lower case. */
   currency: string
 }
+
+/** The numbers of the versions that had the labels before. */
+export type NumbersByLabel = Record<string, number>
 
 /**  */
 export type OperatorRights = {
@@ -3237,10 +3329,46 @@ export type WarehouseTableList = {
   next_cursor: string | null
 }
 
+/** An event as webhooks have it. */
+export type WebhookEvent = {
+  /** The id of the event, the same in each delivery. */
+  id: string
+  /** Its place in the workspace's feed. */
+  seq: number
+  /**  */
+  workspace_id: string
+  /**  */
+  subject: WebhookSubject
+  /** Id of the user who made the change. null if Atrium made it. */
+  actor: string | null
+  /** What changed. The members depend on `type`. */
+  change: Record<string, unknown>
+}
+
+/** The body of a webhook. It says what happened, and has no copy of the resource. */
+export type WebhookPayload = {
+  /** The type of the event. */
+  type: string
+  /** When it happened. */
+  timestamp: string
+  /**  */
+  data: WebhookEvent
+}
+
 /**  */
 export type WebhookReceipt = {
   /**  */
   received: true
+}
+
+/** The resource that changed. */
+export type WebhookSubject = {
+  /**  */
+  id: string
+  /**  */
+  type: string
+  /** The revision of the resource when the webhook was sent, where it has one. */
+  revision?: number | null
 }
 
 /**  */
@@ -5093,8 +5221,31 @@ export class GroupsResource extends Resource {
   }
 }
 
+/** The calls of events.types. */
+export class EventsTypesResource extends Resource {
+
+  /**
+   * List event types.
+   *
+   * Requires any credential. Returns the types of events, by name: what they are about, the schema of `data`, an
+   * example, and the version of Atrium that records them first. Later versions can add types, and members to
+   * `data`.
+   *
+   * Errors: those that every call can have.
+   */
+  list(options?: Options): Promise<EventTypeList> {
+    return this.caller.send({ name: 'events.types.list', method: 'GET', path: path`/api/event-types` }, options)
+  }
+}
+
 /** The calls of events. */
 export class EventsResource extends Resource {
+  readonly types: EventsTypesResource
+
+  constructor(caller: Caller) {
+    super(caller)
+    this.types = new EventsTypesResource(caller)
+  }
 
   /**
    * List events.
@@ -5114,32 +5265,7 @@ export class EventsResource extends Resource {
    * - `last_seq` below `after`: the server was restored from a backup. Read on from `last_seq`.
    * - An event that you receive again, after you could not store `last_seq`, has the same `id`.
    *
-   * The event types are `access.refused`, `api_key.created`, `api_key.leaked`, `api_key.revoked`,
-   * `api_key.rotated`, `chat_member.accepted`, `chat_member.added`, `chat_member.invitation_renewed`,
-   * `chat_member.invited`, `chat_member.removed`, `chat_member.updated`, `chat_template.created`,
-   * `chat_template.deleted`, `chat_template.restored`, `chat_template.transferred`, `chat_template.updated`,
-   * `chat_workflow.attached`, `card.expiring`, `chat_workflow.detached`, `connection.created`,
-   * `connection.credential_replaced`, `connection.previewed`, `connection.recovered`, `connection.revoked`,
-   * `connection.verified`, `embed_token.created`, `embed_token.deleted`, `embed_token.rotated`,
-   * `embed_token.updated`, `group.created`, `group.deleted`, `group.updated`, `group_member.added`,
-   * `group_member.removed`, `invitation.accepted`, `invitation.created`, `invitation.renewed`,
-   * `invitation.withdrawn`, `member.added`, `invoice.paid`, `invoice.payment_requested`, `member.removed`,
-   * `member.updated`, `payment.failed`, `payment_customer.created`, `payment_customer.lost`,
-   * `payment_customer.updated`, `payment_details.changed`, `payment_method.added`,
-   * `payment_method.default_changed`, `payment_method.removed`, `payment_mirror.corrected`, `passkey.added`,
-   * `passkey.clone_suspected`, `passkey.removed`, `passkey.renamed`, `payments.paused`, `payments.resumed`,
-   * `presence.deleted`, `prompt_share.created`, `prompt_share.deleted`, `prompt_share.updated`,
-   * `prompt_template.activated`, `prompt_template.created`, `prompt_template.deleted`,
-   * `prompt_template.restored`, `prompt_template.transferred`, `prompt_template.updated`,
-   * `prompt_version.created`, `prompt_version.deleted`, `prompt_version.updated`, `session.confirmed`,
-   * `session.ended`, `session.started`, `source.attached`, `source.detached`, `source.drifted`, `source.mapped`,
-   * `source.paused`, `source.previewed`, `source.read`, `source.recovered`, `source.resumed`,
-   * `subscription.cancellation_requested`, `subscription.change_requested`, `subscription.changed`,
-   * `subscription.checkout_started`, `subscription.duplicated`, `subscription.ended`,
-   * `subscription.request_failed`, `subscription.requested`, `subscription.started`, `trial.ending`,
-   * `trial.refused`, `usage.not_billed`, `user.created`, `user.disabled`, `user.enabled`, `user.erased`,
-   * `user.linked`, `user.signed_in`, `user.unlinked`, `user.updated`, `workspace.created`, `workspace.deleted`,
-   * `workspace.restored`, `workspace.transferred`, `workspace.updated`.
+   * `GET /api/event-types` lists the types and describes `data` of each.
    *
    * Errors: scope_required; and those that every call can have.
    */

@@ -1,0 +1,94 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// EventTypes returns the catalogue of events, by type. Callers must not change it.
+func (c *Contract) EventTypes() []EventType { return c.eventTypes }
+
+// webhook is an entry of the catalogue of events, as tools/openapi writes it.
+type webhook struct {
+	Post struct {
+		Summary string `json:"summary"`
+		Subject string `json:"x-subject"`
+		Since   string `json:"x-since"`
+		Body    struct {
+			Content map[string]struct {
+				Schema struct {
+					AllOf []struct {
+						Properties struct {
+							Data struct {
+								Properties struct {
+									Change map[string]any `json:"change"`
+								} `json:"properties"`
+							} `json:"data"`
+						} `json:"properties"`
+					} `json:"allOf"`
+				} `json:"schema"`
+				Examples map[string]struct {
+					Value struct {
+						Data struct {
+							Change map[string]any `json:"change"`
+						} `json:"data"`
+					} `json:"value"`
+				} `json:"examples"`
+			} `json:"content"`
+		} `json:"requestBody"`
+	} `json:"post"`
+}
+
+// catalogue reads the types of events. Their schemas stand for themselves: references are replaced by what they name.
+func catalogue(text []byte, components map[string]any) ([]EventType, error) {
+	var doc struct {
+		Webhooks map[string]webhook `json:"webhooks"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	all := make([]EventType, 0, len(doc.Webhooks))
+	for _, kind := range slices.Sorted(maps.Keys(doc.Webhooks)) {
+		post := doc.Webhooks[kind].Post
+		media := post.Body.Content["application/json"]
+		if len(media.Schema.AllOf) != 2 {
+			return nil, fmt.Errorf("the webhook %s has another form than tools/openapi writes", kind)
+		}
+		data, _ := resolved(media.Schema.AllOf[1].Properties.Data.Properties.Change, components).(map[string]any)
+		all = append(all, EventType{
+			Type:    kind,
+			Subject: post.Subject,
+			Summary: post.Summary,
+			Since:   post.Since,
+			Schema:  data,
+			Sample:  media.Examples["event"].Value.Data.Change,
+		})
+	}
+	return all, nil
+}
+
+// resolved returns a copy of a schema in which components replace the references to them. The schemas of events do
+// not refer to themselves.
+func resolved(schema any, components map[string]any) any {
+	switch s := schema.(type) {
+	case map[string]any:
+		if ref, ok := s["$ref"].(string); ok {
+			return resolved(components[strings.TrimPrefix(ref, "#/components/schemas/")], components)
+		}
+		out := make(map[string]any, len(s))
+		for key, value := range s {
+			out[key] = resolved(value, components)
+		}
+		return out
+	case []any:
+		out := make([]any, len(s))
+		for i, value := range s {
+			out[i] = resolved(value, components)
+		}
+		return out
+	}
+	return schema
+}
