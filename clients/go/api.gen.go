@@ -261,6 +261,14 @@ type APIKeyCreated struct {
 	Token string `json:"token"`
 }
 
+// APIKeyCreatedData is a type of the API. The data of api_key.created: An API key was created.
+type APIKeyCreatedData struct {
+	Name             string   `json:"name"`
+	Ceiling          string   `json:"ceiling"`
+	Scopes           []string `json:"scopes,omitzero"`
+	AllowedAddresses []string `json:"allowed_addresses,omitzero"`
+}
+
 // APIKeyKind is a type of the API. A `personal` key acts as the person who created it. A `service` key acts as
 // its own user, which cannot sign in.
 type APIKeyKind string
@@ -271,16 +279,36 @@ const (
 	APIKeyKindService  APIKeyKind = "service"
 )
 
+// APIKeyLeakedData is a type of the API. The data of api_key.leaked: The token of an API key was found in public
+// and the key was revoked.
+type APIKeyLeakedData struct {
+	Name   string  `json:"name"`
+	URL    *string `json:"url,omitzero"`
+	Source *string `json:"source,omitzero"`
+}
+
 // APIKeyList is a type of the API.
 type APIKeyList struct {
 	Data       []APIKey `json:"data"`
 	NextCursor *string  `json:"next_cursor"`
 }
 
+// APIKeyRevokedData is a type of the API. The data of api_key.revoked: An API key was revoked.
+type APIKeyRevokedData struct {
+	Name string `json:"name"`
+}
+
 // APIKeyRotate is a type of the API.
 type APIKeyRotate struct {
 	// Number of seconds for which the old key keeps working.
 	GraceSeconds *int64 `json:"grace_seconds,omitzero"`
+}
+
+// APIKeyRotatedData is a type of the API. The data of api_key.rotated: An API key was replaced by another one.
+type APIKeyRotatedData struct {
+	// An id.
+	ReplacedBy   string `json:"replaced_by"`
+	GraceSeconds int64  `json:"grace_seconds"`
 }
 
 // APIKeyScope is a type of the API. An area of the API and what a key can do there. `:write` includes `:read` of
@@ -327,6 +355,12 @@ const (
 	APIKeyStatusExpired APIKeyStatus = "expired"
 	APIKeyStatusRevoked APIKeyStatus = "revoked"
 )
+
+// AccessRefusedData is a type of the API. The data of access.refused: A caller was refused what it asked for.
+type AccessRefusedData struct {
+	Code      string `json:"code"`
+	Operation string `json:"operation"`
+}
 
 // ActivateRequest is a type of the API.
 type ActivateRequest struct {
@@ -411,6 +445,15 @@ const (
 	CancellationFeedbackTooExpensive    CancellationFeedback = "too_expensive"
 	CancellationFeedbackUnused          CancellationFeedback = "unused"
 )
+
+// CardExpiringData is a type of the API. The data of card.expiring: The default card expires within 30 days.
+type CardExpiringData struct {
+	PaymentMethodID string `json:"payment_method_id"`
+	Brand           string `json:"brand"`
+	Last4           string `json:"last4"`
+	ExpMonth        int64  `json:"exp_month"`
+	ExpYear         int64  `json:"exp_year"`
+}
 
 // Changed is a type of the API. true: the value changed. It is too long or too private for an event.
 type Changed bool
@@ -502,6 +545,13 @@ type ChatMember struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
+// ChatMemberAcceptedData is a type of the API. The data of chat_member.accepted: An invited person became a
+// member of a chat.
+type ChatMemberAcceptedData struct {
+	UserID ChangedID `json:"user_id"`
+	Role   string    `json:"role"`
+}
+
 // ChatMemberAdded is a type of the API. A member. If the member was invited, the response contains the link to
 // accept the invitation. The link is returned only once and cannot be read again.
 type ChatMemberAdded struct {
@@ -513,12 +563,35 @@ type ChatMemberAdded struct {
 	AcceptURL *string `json:"accept_url,omitzero"`
 }
 
+// ChatMemberAddedData is a type of the API. The data of chat_member.added: A user or a group became a member of
+// a chat.
+type ChatMemberAddedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+	Role   string `json:"role"`
+}
+
 // ChatMemberCreate is a type of the API. Send exactly one of `user_id` and `email`.
 type ChatMemberCreate struct {
 	// Id of a member of the workspace or of a group (`grp_…`).
 	UserID *string        `json:"user_id,omitzero"`
 	Email  *string        `json:"email,omitzero"`
 	Role   ChatMemberRole `json:"role"`
+}
+
+// ChatMemberInvitationRenewedData is a type of the API. The data of chat_member.invitation_renewed: An
+// invitation to a chat was renewed.
+type ChatMemberInvitationRenewedData struct {
+	// An id.
+	UserID string      `json:"user_id"`
+	Role   ChangedText `json:"role"`
+}
+
+// ChatMemberInvitedData is a type of the API. The data of chat_member.invited: A person was invited to a chat.
+type ChatMemberInvitedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+	Role   string `json:"role"`
 }
 
 // ChatMemberList is a type of the API.
@@ -530,6 +603,14 @@ type ChatMemberList struct {
 // ChatMemberPatch is a type of the API.
 type ChatMemberPatch struct {
 	Role ChatMemberRole `json:"role"`
+}
+
+// ChatMemberRemovedData is a type of the API. The data of chat_member.removed: A membership of a chat or an
+// invitation to it ended.
+type ChatMemberRemovedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+	Role   string `json:"role"`
 }
 
 // ChatMemberRole is a type of the API. A role that a member can be given. Each role includes the permissions of
@@ -552,6 +633,14 @@ const (
 	ChatMemberStatusActive  ChatMemberStatus = "active"
 	ChatMemberStatusInvited ChatMemberStatus = "invited"
 )
+
+// ChatMemberUpdatedData is a type of the API. The data of chat_member.updated: A member of a chat got another
+// role.
+type ChatMemberUpdatedData struct {
+	// An id.
+	UserID string      `json:"user_id"`
+	Role   ChangedText `json:"role"`
+}
 
 // ChatPrompt is a type of the API.
 type ChatPrompt struct {
@@ -647,6 +736,18 @@ type ChatTemplateCreate struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 }
 
+// ChatTemplateCreatedData is a type of the API. The data of chat_template.created: A chat template was created.
+type ChatTemplateCreatedData struct {
+	Name       string `json:"name"`
+	Status     string `json:"status"`
+	Visibility string `json:"visibility"`
+}
+
+// ChatTemplateDeletedData is a type of the API. The data of chat_template.deleted: A chat template was deleted.
+type ChatTemplateDeletedData struct {
+	Name string `json:"name"`
+}
+
 // ChatTemplateList is a type of the API.
 type ChatTemplateList struct {
 	Data       []ChatTemplate `json:"data"`
@@ -678,11 +779,53 @@ type ChatTemplatePatch struct {
 	OwnerID *string `json:"owner_id,omitzero"`
 }
 
+// ChatTemplateRestoredData is a type of the API. The data of chat_template.restored: A deleted chat template was
+// restored.
+type ChatTemplateRestoredData struct {
+	Name string `json:"name"`
+}
+
+// ChatTemplateTransferredData is a type of the API. The data of chat_template.transferred: A chat template got
+// another owner.
+type ChatTemplateTransferredData struct {
+	Owner ChangedID `json:"owner"`
+}
+
+// ChatTemplateUpdatedData is a type of the API. The data of chat_template.updated: A chat template was changed.
+type ChatTemplateUpdatedData struct {
+	Name                 *ChangedText   `json:"name,omitzero"`
+	Status               *ChangedText   `json:"status,omitzero"`
+	Visibility           *ChangedText   `json:"visibility,omitzero"`
+	Prompt               *ChangedPrompt `json:"prompt,omitzero"`
+	Description          *Changed       `json:"description,omitzero"`
+	AvatarURL            *Changed       `json:"avatar_url,omitzero"`
+	Instructions         *Changed       `json:"instructions,omitzero"`
+	Greeting             *Changed       `json:"greeting,omitzero"`
+	Agents               *Changed       `json:"agents,omitzero"`
+	Tools                *Changed       `json:"tools,omitzero"`
+	Capabilities         *Changed       `json:"capabilities,omitzero"`
+	ConversationStarters *Changed       `json:"conversation_starters,omitzero"`
+	ModelConfig          *Changed       `json:"model_config,omitzero"`
+	Metadata             *Changed       `json:"metadata,omitzero"`
+}
+
 // ChatWorkflow is a type of the API.
 type ChatWorkflow struct {
 	WorkflowID string    `json:"workflow_id"`
 	AttachedBy string    `json:"attached_by"`
 	AttachedAt time.Time `json:"attached_at"`
+}
+
+// ChatWorkflowAttachedData is a type of the API. The data of chat_workflow.attached: A workflow was attached to
+// a chat.
+type ChatWorkflowAttachedData struct {
+	WorkflowID string `json:"workflow_id"`
+}
+
+// ChatWorkflowDetachedData is a type of the API. The data of chat_workflow.detached: A workflow was detached
+// from a chat.
+type ChatWorkflowDetachedData struct {
+	WorkflowID string `json:"workflow_id"`
 }
 
 // CheckoutSessionCreate is a type of the API.
@@ -750,6 +893,26 @@ type ConnectionCreate struct {
 	Credential map[string]any `json:"credential"`
 }
 
+// ConnectionCreatedData is a type of the API. The data of connection.created: A connection was created.
+type ConnectionCreatedData struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// ConnectionCredentialReplacedData is a type of the API. The data of connection.credential_replaced: The
+// credential of a connection was replaced.
+type ConnectionCredentialReplacedData struct {
+	Secrets     []string     `json:"secrets"`
+	Fingerprint ChangedText  `json:"fingerprint"`
+	Status      *ChangedText `json:"status,omitzero"`
+}
+
+// ConnectionFailingData is a type of the API. The data of connection.failing: A connection began to fail.
+type ConnectionFailingData struct {
+	Code     string `json:"code"`
+	Category string `json:"category"`
+}
+
 // ConnectionFailure is a type of the API.
 type ConnectionFailure struct {
 	// Stable code.
@@ -787,6 +950,19 @@ type ConnectionList struct {
 	Kinds      []ConnectionKind `json:"kinds"`
 }
 
+// ConnectionPreviewedData is a type of the API. The data of connection.previewed: Rows of a table were shown to
+// a user.
+type ConnectionPreviewedData struct {
+	Schema string `json:"schema"`
+	Table  string `json:"table"`
+	// An id.
+	SourceID *string `json:"source_id,omitzero"`
+}
+
+// ConnectionRecoveredData is a type of the API. The data of connection.recovered: A failing connection works
+// again.
+type ConnectionRecoveredData map[string]any
+
 // ConnectionRevocation is a type of the API.
 type ConnectionRevocation struct {
 	Connection Connection `json:"connection"`
@@ -794,6 +970,13 @@ type ConnectionRevocation struct {
 	PausedSources []ConnectionSource `json:"paused_sources"`
 	// Number of queued jobs that were cancelled.
 	CancelledJobs int `json:"cancelled_jobs"`
+}
+
+// ConnectionRevokedData is a type of the API. The data of connection.revoked: A connection was revoked and its
+// credential was deleted.
+type ConnectionRevokedData struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 }
 
 // ConnectionSecret is a type of the API. Information about the secrets. The secrets themselves are never
@@ -833,6 +1016,12 @@ const (
 	ConnectionStatusFailing ConnectionStatus = "failing"
 	ConnectionStatusRevoked ConnectionStatus = "revoked"
 )
+
+// ConnectionVerifiedData is a type of the API. The data of connection.verified: A connection was tried.
+type ConnectionVerifiedData struct {
+	Result string  `json:"result"`
+	Code   *string `json:"code,omitzero"`
+}
 
 // ConnectionVerify is a type of the API.
 type ConnectionVerify struct {
@@ -967,6 +1156,21 @@ type EmbedTokenCreated struct {
 	Token string `json:"token"`
 }
 
+// EmbedTokenCreatedData is a type of the API. The data of embed_token.created: An embed token was created.
+type EmbedTokenCreatedData struct {
+	// An id.
+	ChatTemplateID string   `json:"chat_template_id"`
+	Name           string   `json:"name"`
+	AllowedOrigins []string `json:"allowed_origins"`
+}
+
+// EmbedTokenDeletedData is a type of the API. The data of embed_token.deleted: An embed token was deleted.
+type EmbedTokenDeletedData struct {
+	// An id.
+	ChatTemplateID string `json:"chat_template_id"`
+	Name           string `json:"name"`
+}
+
 // EmbedTokenList is a type of the API.
 type EmbedTokenList struct {
 	Data       []EmbedToken `json:"data"`
@@ -991,6 +1195,14 @@ type EmbedTokenRotate struct {
 	GraceSeconds *int64 `json:"grace_seconds,omitzero"`
 }
 
+// EmbedTokenRotatedData is a type of the API. The data of embed_token.rotated: An embed token got another
+// secret.
+type EmbedTokenRotatedData struct {
+	// An id.
+	ChatTemplateID string `json:"chat_template_id"`
+	GraceSeconds   int64  `json:"grace_seconds"`
+}
+
 // EmbedTokenStatus is a type of the API. Whether an embed token can open sessions. Only an `active` one can.
 type EmbedTokenStatus string
 
@@ -1000,6 +1212,19 @@ const (
 	EmbedTokenStatusDisabled EmbedTokenStatus = "disabled"
 	EmbedTokenStatusExpired  EmbedTokenStatus = "expired"
 )
+
+// EmbedTokenUpdatedData is a type of the API. The data of embed_token.updated: An embed token was changed.
+type EmbedTokenUpdatedData struct {
+	// An id.
+	ChatTemplateID    string         `json:"chat_template_id"`
+	Name              *ChangedText   `json:"name,omitzero"`
+	AllowedOrigins    *ChangedNames  `json:"allowed_origins,omitzero"`
+	AllowNoOrigin     *ChangedFlag   `json:"allow_no_origin,omitzero"`
+	Enabled           *ChangedFlag   `json:"enabled,omitzero"`
+	ExpiresAt         *ChangedTime   `json:"expires_at,omitzero"`
+	SessionTTLSeconds *ChangedNumber `json:"session_ttl_seconds,omitzero"`
+	RateLimit         *ChangedNumber `json:"rate_limit,omitzero"`
+}
 
 // EmbedTool is a type of the API. A tool that visitors can see.
 type EmbedTool struct {
@@ -1200,10 +1425,33 @@ type GroupCreate struct {
 	Role *GroupRole `json:"role,omitzero"`
 }
 
+// GroupCreatedData is a type of the API. The data of group.created: A group was created.
+type GroupCreatedData struct {
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+// GroupDeletedData is a type of the API. The data of group.deleted: A group was deleted.
+type GroupDeletedData struct {
+	Name string `json:"name"`
+}
+
 // GroupList is a type of the API.
 type GroupList struct {
 	Data       []Group `json:"data"`
 	NextCursor *string `json:"next_cursor"`
+}
+
+// GroupMemberAddedData is a type of the API. The data of group_member.added: A person joined a group.
+type GroupMemberAddedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+}
+
+// GroupMemberRemovedData is a type of the API. The data of group_member.removed: A person left a group.
+type GroupMemberRemovedData struct {
+	// An id.
+	UserID string `json:"user_id"`
 }
 
 // GroupPatch is a type of the API.
@@ -1221,6 +1469,13 @@ const (
 	GroupRoleMember GroupRole = "member"
 	GroupRoleAdmin  GroupRole = "admin"
 )
+
+// GroupUpdatedData is a type of the API. The data of group.updated: A group was changed.
+type GroupUpdatedData struct {
+	Name       *ChangedText `json:"name,omitzero"`
+	Role       *ChangedText `json:"role,omitzero"`
+	ExternalID *Changed     `json:"external_id,omitzero"`
+}
 
 // Health is a type of the API.
 type Health struct {
@@ -1276,6 +1531,14 @@ type InvitationAccept struct {
 	Token string `json:"token"`
 }
 
+// InvitationAcceptedData is a type of the API. The data of invitation.accepted: An invitation to the workspace
+// was accepted.
+type InvitationAcceptedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+	Role   string `json:"role"`
+}
+
 // InvitationCreate is a type of the API.
 type InvitationCreate struct {
 	Email string        `json:"email"`
@@ -1297,6 +1560,12 @@ type InvitationCreated struct {
 	// The link to accept the invitation: an absolute URL from the organisation's configuration. It contains the
 	// invitation's token. Give it only to the invited person.
 	AcceptURL string `json:"accept_url"`
+}
+
+// InvitationCreatedData is a type of the API. The data of invitation.created: A person was invited to the
+// workspace.
+type InvitationCreatedData struct {
+	Role string `json:"role"`
 }
 
 // InvitationJoin is a type of the API.
@@ -1326,6 +1595,11 @@ type InvitationPreview struct {
 	SignIn bool `json:"sign_in"`
 }
 
+// InvitationRenewedData is a type of the API. The data of invitation.renewed: An invitation got another link.
+type InvitationRenewedData struct {
+	Role string `json:"role"`
+}
+
 // InvitationStatus is a type of the API. An expired invitation cannot be accepted. It can be renewed.
 type InvitationStatus string
 
@@ -1334,6 +1608,10 @@ const (
 	InvitationStatusPending InvitationStatus = "pending"
 	InvitationStatusExpired InvitationStatus = "expired"
 )
+
+// InvitationWithdrawnData is a type of the API. The data of invitation.withdrawn: An invitation ended before it
+// was accepted.
+type InvitationWithdrawnData map[string]any
 
 // Invoice is a type of the API.
 type Invoice struct {
@@ -1389,12 +1667,22 @@ type InvoiceList struct {
 	Gateway PaymentGateway `json:"gateway"`
 }
 
+// InvoicePaidData is a type of the API. The data of invoice.paid: An open invoice was paid.
+type InvoicePaidData struct {
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+}
+
 // InvoicePayment is a type of the API.
 type InvoicePayment struct {
 	Invoice Invoice             `json:"invoice"`
 	Action  *SubscriptionAction `json:"action"`
 	Gateway PaymentGateway      `json:"gateway"`
 }
+
+// InvoicePaymentRequestedData is a type of the API. The data of invoice.payment_requested: A user asked to pay
+// an open invoice.
+type InvoicePaymentRequestedData map[string]any
 
 // Labels is a type of the API. Names for a version, unique in the template. Setting a label that another version
 // has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
@@ -1474,6 +1762,15 @@ type Member struct {
 	UpdatedAt time.Time     `json:"updated_at"`
 }
 
+// MemberAddedData is a type of the API. The data of member.added: A user became a member of the workspace.
+type MemberAddedData struct {
+	// An id.
+	UserID      string   `json:"user_id"`
+	Role        string   `json:"role"`
+	GrantedBy   []string `json:"granted_by,omitzero"`
+	EmailDomain *string  `json:"email_domain,omitzero"`
+}
+
 // MemberKind is a type of the API. Whether the member is a person or the user of a service key.
 type MemberKind string
 
@@ -1492,6 +1789,25 @@ type MemberList struct {
 // MemberPatch is a type of the API.
 type MemberPatch struct {
 	Role WorkspaceRole `json:"role"`
+}
+
+// MemberRemovedData is a type of the API. The data of member.removed: A membership of the workspace ended.
+type MemberRemovedData struct {
+	// An id.
+	UserID           string   `json:"user_id"`
+	Role             string   `json:"role"`
+	ServiceKeysKept  []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded []string `json:"service_keys_ended,omitzero"`
+}
+
+// MemberUpdatedData is a type of the API. The data of member.updated: A member got another role.
+type MemberUpdatedData struct {
+	// An id.
+	UserID    string       `json:"user_id"`
+	Role      *ChangedText `json:"role,omitzero"`
+	GrantedBy []string     `json:"granted_by,omitzero"`
+	// An id.
+	GroupID *string `json:"group_id,omitzero"`
 }
 
 // MessageRole is a type of the API.
@@ -1553,6 +1869,19 @@ type Passkey struct {
 	LastUsedAt *time.Time `json:"last_used_at"`
 }
 
+// PasskeyAddedData is a type of the API. The data of passkey.added: A person added a passkey.
+type PasskeyAddedData struct {
+	Host   string `json:"host"`
+	Synced bool   `json:"synced"`
+}
+
+// PasskeyCloneSuspectedData is a type of the API. The data of passkey.clone_suspected: The counter of a passkey
+// did not grow.
+type PasskeyCloneSuspectedData struct {
+	SignCount     int64 `json:"sign_count"`
+	LastSignCount int64 `json:"last_sign_count"`
+}
+
 // PasskeyCreate is a type of the API.
 type PasskeyCreate struct {
 	// What you call it, such as the device.
@@ -1578,10 +1907,47 @@ type PasskeyPatch struct {
 	Name string `json:"name"`
 }
 
+// PasskeyRemovedData is a type of the API. The data of passkey.removed: A person removed a passkey.
+type PasskeyRemovedData map[string]any
+
+// PasskeyRenamedData is a type of the API. The data of passkey.renamed: A person renamed a passkey.
+type PasskeyRenamedData map[string]any
+
 // PasskeyResponse is a type of the API.
 type PasskeyResponse struct {
 	// The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7).
 	Credential map[string]any `json:"credential"`
+}
+
+// PaymentCustomerCreatedData is a type of the API. The data of payment_customer.created: The workspace got a
+// customer at the payment gateway.
+type PaymentCustomerCreatedData struct {
+	Gateway string `json:"gateway"`
+}
+
+// PaymentCustomerLostData is a type of the API. The data of payment_customer.lost: The customer was deleted at
+// the payment gateway.
+type PaymentCustomerLostData struct {
+	Gateway string `json:"gateway"`
+}
+
+// PaymentCustomerUpdatedData is a type of the API. The data of payment_customer.updated: The payment gateway got
+// other details of the customer.
+type PaymentCustomerUpdatedData map[string]any
+
+// PaymentDetailsChangedData is a type of the API. The data of payment_details.changed: A user entered other
+// billing details.
+type PaymentDetailsChangedData struct {
+	Changed []string `json:"changed"`
+}
+
+// PaymentFailedData is a type of the API. The data of payment.failed: A payment of the subscription failed.
+type PaymentFailedData struct {
+	SubscriptionID string    `json:"subscription_id"`
+	PlanID         string    `json:"plan_id"`
+	Status         string    `json:"status"`
+	Since          time.Time `json:"since"`
+	EntitledUntil  time.Time `json:"entitled_until"`
 }
 
 // PaymentGateway is a type of the API. The payment gateway. In the `sandbox`, no money moves.
@@ -1609,6 +1975,19 @@ type PaymentMethod struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
+// PaymentMethodAddedData is a type of the API. The data of payment_method.added: A payment method was added.
+type PaymentMethodAddedData struct {
+	Type  string `json:"type"`
+	Brand string `json:"brand"`
+	Last4 string `json:"last4"`
+}
+
+// PaymentMethodDefaultChangedData is a type of the API. The data of payment_method.default_changed: Another
+// payment method became the default.
+type PaymentMethodDefaultChangedData struct {
+	Default ChangedText `json:"default"`
+}
+
 // PaymentMethodList is a type of the API.
 type PaymentMethodList struct {
 	Data       []PaymentMethod `json:"data"`
@@ -1617,6 +1996,25 @@ type PaymentMethodList struct {
 	Stale   bool           `json:"stale"`
 	Gateway PaymentGateway `json:"gateway"`
 }
+
+// PaymentMethodRemovedData is a type of the API. The data of payment_method.removed: A payment method was
+// removed.
+type PaymentMethodRemovedData map[string]any
+
+// PaymentMirrorCorrectedData is a type of the API. The data of payment_mirror.corrected: Atrium's copy of the
+// payment data differed from the gateway's and was corrected.
+type PaymentMirrorCorrectedData struct {
+	Differences int64 `json:"differences"`
+}
+
+// PaymentsPausedData is a type of the API. The data of payments.paused: Payments were paused after declined
+// cards.
+type PaymentsPausedData struct {
+	Declines int64 `json:"declines"`
+}
+
+// PaymentsResumedData is a type of the API. The data of payments.resumed: Payments were resumed.
+type PaymentsResumedData map[string]any
 
 // Person is a type of the API.
 type Person struct {
@@ -1773,6 +2171,12 @@ type PresenceCounts struct {
 	Away    int `json:"away"`
 	Dnd     int `json:"dnd"`
 	Offline int `json:"offline"`
+}
+
+// PresenceDeletedData is a type of the API. The data of presence.deleted: The presence of a user was deleted.
+type PresenceDeletedData struct {
+	// An id.
+	UserID string `json:"user_id"`
 }
 
 // PresenceDevice is a type of the API.
@@ -1972,6 +2376,29 @@ const (
 	PromptRoleOwner   PromptRole = "owner"
 )
 
+// PromptShareCreatedData is a type of the API. The data of prompt_share.created: A prompt template was shared.
+type PromptShareCreatedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+	Role   string `json:"role"`
+}
+
+// PromptShareDeletedData is a type of the API. The data of prompt_share.deleted: A share of a prompt template
+// ended.
+type PromptShareDeletedData struct {
+	// An id.
+	UserID string `json:"user_id"`
+}
+
+// PromptShareUpdatedData is a type of the API. The data of prompt_share.updated: A share of a prompt template
+// was changed.
+type PromptShareUpdatedData struct {
+	// An id.
+	UserID    string       `json:"user_id"`
+	Role      *ChangedText `json:"role,omitzero"`
+	ExpiresAt *ChangedTime `json:"expires_at,omitzero"`
+}
+
 // PromptTemplate is a type of the API.
 type PromptTemplate struct {
 	ID string `json:"id"`
@@ -2000,6 +2427,16 @@ type PromptTemplate struct {
 	UpdatedAt    time.Time  `json:"updated_at"`
 }
 
+// PromptTemplateActivatedData is a type of the API. The data of prompt_template.activated: A version of a prompt
+// template became the active one.
+type PromptTemplateActivatedData struct {
+	// An id.
+	VersionID       string    `json:"version_id"`
+	VersionNumber   int64     `json:"version_number"`
+	ActiveVersionID ChangedID `json:"active_version_id"`
+	Reason          string    `json:"reason"`
+}
+
 // PromptTemplateCreate is a type of the API.
 type PromptTemplateCreate struct {
 	// Unique in the workspace. Case is ignored. `/` separates folders.
@@ -2012,6 +2449,20 @@ type PromptTemplateCreate struct {
 	Visibility *Visibility          `json:"visibility,omitzero"`
 	Protected  *bool                `json:"protected,omitzero"`
 	Version    *PromptVersionCreate `json:"version,omitzero"`
+}
+
+// PromptTemplateCreatedData is a type of the API. The data of prompt_template.created: A prompt template was
+// created.
+type PromptTemplateCreatedData struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Visibility string `json:"visibility"`
+}
+
+// PromptTemplateDeletedData is a type of the API. The data of prompt_template.deleted: A prompt template was
+// deleted.
+type PromptTemplateDeletedData struct {
+	Name string `json:"name"`
 }
 
 // PromptTemplateList is a type of the API.
@@ -2033,6 +2484,29 @@ type PromptTemplatePatch struct {
 	Protected *bool `json:"protected,omitzero"`
 	// Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
+}
+
+// PromptTemplateRestoredData is a type of the API. The data of prompt_template.restored: A deleted prompt
+// template was restored.
+type PromptTemplateRestoredData struct {
+	Name string `json:"name"`
+}
+
+// PromptTemplateTransferredData is a type of the API. The data of prompt_template.transferred: A prompt template
+// got another owner.
+type PromptTemplateTransferredData struct {
+	Owner ChangedID `json:"owner"`
+}
+
+// PromptTemplateUpdatedData is a type of the API. The data of prompt_template.updated: A prompt template was
+// changed.
+type PromptTemplateUpdatedData struct {
+	Name        *ChangedText `json:"name,omitzero"`
+	Visibility  *ChangedText `json:"visibility,omitzero"`
+	Protected   *ChangedFlag `json:"protected,omitzero"`
+	Description *Changed     `json:"description,omitzero"`
+	Tags        *Changed     `json:"tags,omitzero"`
+	Metadata    *Changed     `json:"metadata,omitzero"`
 }
 
 // PromptType is a type of the API. Whether the versions of a template have one text (`text`) or a list of
@@ -2097,6 +2571,25 @@ type PromptVersionCreate struct {
 	Reason *string `json:"reason,omitzero"`
 }
 
+// PromptVersionCreatedData is a type of the API. The data of prompt_version.created: A version of a prompt
+// template was created.
+type PromptVersionCreatedData struct {
+	// An id.
+	VersionID       string          `json:"version_id"`
+	VersionNumber   int64           `json:"version_number"`
+	Labels          []string        `json:"labels"`
+	LabelsTakenFrom *NumbersByLabel `json:"labels_taken_from,omitzero"`
+}
+
+// PromptVersionDeletedData is a type of the API. The data of prompt_version.deleted: A version of a prompt
+// template was deleted.
+type PromptVersionDeletedData struct {
+	// An id.
+	VersionID     string   `json:"version_id"`
+	VersionNumber int64    `json:"version_number"`
+	Labels        []string `json:"labels"`
+}
+
 // PromptVersionList is a type of the API.
 type PromptVersionList struct {
 	Data       []PromptVersionSummary `json:"data"`
@@ -2148,6 +2641,18 @@ type PromptVersionSummary struct {
 	UpdatedAt        time.Time  `json:"updated_at"`
 	FirstActivatedAt *time.Time `json:"first_activated_at"`
 	Revision         int64      `json:"revision"`
+}
+
+// PromptVersionUpdatedData is a type of the API. The data of prompt_version.updated: A version of a prompt
+// template was changed.
+type PromptVersionUpdatedData struct {
+	// An id.
+	VersionID       string          `json:"version_id"`
+	VersionNumber   int64           `json:"version_number"`
+	ContentHash     *ChangedText    `json:"content_hash,omitzero"`
+	CommitMessage   *Changed        `json:"commit_message,omitzero"`
+	Labels          *ChangedNames   `json:"labels,omitzero"`
+	LabelsTakenFrom *NumbersByLabel `json:"labels_taken_from,omitzero"`
 }
 
 // RegistryEffects is a type of the API. The effects of using the item. `write`: it can change data of the
@@ -2307,6 +2812,18 @@ type Session struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
+// SessionConfirmedData is a type of the API. The data of session.confirmed: A person confirmed a session with a
+// passkey.
+type SessionConfirmedData struct {
+	// An id.
+	PasskeyID string `json:"passkey_id"`
+}
+
+// SessionEndedData is a type of the API. The data of session.ended: A session of a browser ended.
+type SessionEndedData struct {
+	Reason string `json:"reason"`
+}
+
 // SessionList is a type of the API.
 type SessionList struct {
 	Data       []Session `json:"data"`
@@ -2340,6 +2857,11 @@ const (
 	SessionSourcePasskey    SessionSource = "passkey"
 	SessionSourceOidc       SessionSource = "oidc"
 )
+
+// SessionStartedData is a type of the API. The data of session.started: A person signed in with a browser.
+type SessionStartedData struct {
+	Source string `json:"source"`
+}
 
 // SetupIntent is a type of the API.
 type SetupIntent struct {
@@ -2516,6 +3038,13 @@ type SourceAttach struct {
 	Mapping  []SourcePair   `json:"mapping,omitzero"`
 }
 
+// SourceAttachedData is a type of the API. The data of source.attached: A data source was created.
+type SourceAttachedData struct {
+	Type    string `json:"type"`
+	Backend string `json:"backend"`
+	Fields  int64  `json:"fields"`
+}
+
 // SourceColumn is a type of the API.
 type SourceColumn struct {
 	// Name of the column. Unique within the table.
@@ -2523,6 +3052,13 @@ type SourceColumn struct {
 	// Column letters, as in a spreadsheet. `null` for a column of a warehouse table.
 	Column       *string         `json:"column"`
 	InferredType SourceFieldType `json:"inferred_type"`
+}
+
+// SourceDetachedData is a type of the API. The data of source.detached: A data source was removed.
+type SourceDetachedData struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Backend string `json:"backend"`
 }
 
 // SourceDrift is a type of the API. How the columns have changed since they were mapped.
@@ -2540,6 +3076,18 @@ type SourceDriftedColumn struct {
 	Change string `json:"change"`
 	// The new name of a renamed column, or the new type of a retyped column. Otherwise `null`.
 	To *string `json:"to"`
+}
+
+// SourceDriftedData is a type of the API. The data of source.drifted: The columns of a data source differ from
+// its mapping.
+type SourceDriftedData struct {
+	Level   string `json:"level"`
+	Columns int64  `json:"columns"`
+}
+
+// SourceFailingData is a type of the API. The data of source.failing: A data source began to fail.
+type SourceFailingData struct {
+	Code string `json:"code"`
 }
 
 // SourceFailure is a type of the API.
@@ -2659,6 +3207,13 @@ type SourceMapped struct {
 	Rows []map[string]*string `json:"rows"`
 }
 
+// SourceMappedData is a type of the API. The data of source.mapped: A data source was mapped.
+type SourceMappedData struct {
+	Fields      int64   `json:"fields"`
+	Changed     bool    `json:"changed"`
+	ResumedFrom *string `json:"resumed_from,omitzero"`
+}
+
 // SourceMappingReport is a type of the API. How completely the mapping covers the fields of the type.
 type SourceMappingReport struct {
 	// Number of fields that have a column.
@@ -2689,6 +3244,31 @@ const (
 	SourcePauseReasonConnectionChanged SourcePauseReason = "connection_changed"
 	SourcePauseReasonBreakingDrift     SourcePauseReason = "breaking_drift"
 )
+
+// SourcePausedData is a type of the API. The data of source.paused: The refreshes of a data source were paused.
+type SourcePausedData struct {
+	Reason string `json:"reason"`
+}
+
+// SourcePreviewedData is a type of the API. The data of source.previewed: Rows of a sheet were shown to a user.
+type SourcePreviewedData struct {
+	Sheet string `json:"sheet"`
+	// An id. null is none.
+	ConnectionID *string `json:"connection_id"`
+}
+
+// SourceReadData is a type of the API. The data of source.read: Rows of a data source were read.
+type SourceReadData struct {
+	Type    string `json:"type"`
+	Backend string `json:"backend"`
+}
+
+// SourceRecoveredData is a type of the API. The data of source.recovered: A failing data source works again.
+type SourceRecoveredData map[string]any
+
+// SourceResumedData is a type of the API. The data of source.resumed: The refreshes of a data source were
+// resumed.
+type SourceResumedData map[string]any
 
 // SourceRows is a type of the API.
 type SourceRows struct {
@@ -2799,6 +3379,45 @@ type SubscriptionAction struct {
 	ClientSecret string `json:"client_secret"`
 }
 
+// SubscriptionCancellationRequestedData is a type of the API. The data of subscription.cancellation_requested: A
+// user asked to end the subscription.
+type SubscriptionCancellationRequestedData struct {
+	CancellationFeedback *string `json:"cancellation_feedback,omitzero"`
+}
+
+// SubscriptionChangeRequestedData is a type of the API. The data of subscription.change_requested: A user asked
+// to change the subscription.
+type SubscriptionChangeRequestedData struct {
+	PlanID               string  `json:"plan_id"`
+	Quantity             int64   `json:"quantity"`
+	AtRenewal            bool    `json:"at_renewal"`
+	CancelAtPeriodEnd    *bool   `json:"cancel_at_period_end,omitzero"`
+	Paused               *bool   `json:"paused,omitzero"`
+	PromotionID          *string `json:"promotion_id,omitzero"`
+	CancellationFeedback *string `json:"cancellation_feedback,omitzero"`
+}
+
+// SubscriptionChangedData is a type of the API. The data of subscription.changed: The subscription changed.
+type SubscriptionChangedData struct {
+	PlanID               *ChangedText   `json:"plan_id,omitzero"`
+	Quantity             *ChangedNumber `json:"quantity,omitzero"`
+	Status               *ChangedText   `json:"status,omitzero"`
+	CancelAtPeriodEnd    *ChangedFlag   `json:"cancel_at_period_end,omitzero"`
+	CurrentPeriodEnd     *ChangedTime   `json:"current_period_end,omitzero"`
+	Confirming           *ChangedFlag   `json:"confirming,omitzero"`
+	Paused               *ChangedFlag   `json:"paused,omitzero"`
+	CancellationFeedback *ChangedText   `json:"cancellation_feedback,omitzero"`
+	DiscountID           *ChangedText   `json:"discount_id,omitzero"`
+	PendingPlanID        *ChangedText   `json:"pending_plan_id,omitzero"`
+}
+
+// SubscriptionCheckoutStartedData is a type of the API. The data of subscription.checkout_started: A user opened
+// a checkout page.
+type SubscriptionCheckoutStartedData struct {
+	PlanID   string `json:"plan_id"`
+	Quantity int64  `json:"quantity"`
+}
+
 // SubscriptionCreate is a type of the API.
 type SubscriptionCreate struct {
 	PlanID string `json:"plan_id"`
@@ -2815,6 +3434,18 @@ type SubscriptionCreate struct {
 type SubscriptionCreated struct {
 	Subscription Subscription        `json:"subscription"`
 	Action       *SubscriptionAction `json:"action"`
+}
+
+// SubscriptionDuplicatedData is a type of the API. The data of subscription.duplicated: The workspace has
+// further live subscriptions.
+type SubscriptionDuplicatedData struct {
+	Also []string `json:"also"`
+}
+
+// SubscriptionEndedData is a type of the API. The data of subscription.ended: The subscription ended.
+type SubscriptionEndedData struct {
+	PlanID               string  `json:"plan_id"`
+	CancellationFeedback *string `json:"cancellation_feedback,omitzero"`
 }
 
 // SubscriptionPatch is a type of the API.
@@ -2867,6 +3498,29 @@ type SubscriptionPreviewRequest struct {
 	PromotionCode *string `json:"promotion_code,omitzero"`
 }
 
+// SubscriptionRequestFailedData is a type of the API. The data of subscription.request_failed: What a user asked
+// of the payment gateway failed.
+type SubscriptionRequestFailedData struct {
+	Kind string `json:"kind"`
+	Code string `json:"code"`
+}
+
+// SubscriptionRequestedData is a type of the API. The data of subscription.requested: A user asked for a
+// subscription.
+type SubscriptionRequestedData struct {
+	PlanID      string  `json:"plan_id"`
+	Quantity    int64   `json:"quantity"`
+	PromotionID *string `json:"promotion_id,omitzero"`
+}
+
+// SubscriptionStartedData is a type of the API. The data of subscription.started: The subscription began.
+type SubscriptionStartedData struct {
+	PlanID           string    `json:"plan_id"`
+	Quantity         int64     `json:"quantity"`
+	Status           string    `json:"status"`
+	CurrentPeriodEnd time.Time `json:"current_period_end"`
+}
+
 // TableColumn is a type of the API.
 type TableColumn struct {
 	Name string `json:"name"`
@@ -2889,6 +3543,29 @@ type TaxID struct {
 	// One of the types that Stripe documents, such as `eu_vat`, `gb_vat` or `us_ein`.
 	Type  string `json:"type"`
 	Value string `json:"value"`
+}
+
+// TrialEndingData is a type of the API. The data of trial.ending: The trial ends within three days.
+type TrialEndingData struct {
+	SubscriptionID   string    `json:"subscription_id"`
+	PlanID           string    `json:"plan_id"`
+	TrialEnd         time.Time `json:"trial_end"`
+	HasPaymentMethod bool      `json:"has_payment_method"`
+}
+
+// TrialRefusedData is a type of the API. The data of trial.refused: The trial was ended, since another workspace
+// had one with the same card.
+type TrialRefusedData struct {
+	PlanID string `json:"plan_id"`
+	Kind   string `json:"kind"`
+}
+
+// UsageNotBilledData is a type of the API. The data of usage.not_billed: Usage could not be reported to the
+// payment gateway.
+type UsageNotBilledData struct {
+	Feature  string    `json:"feature"`
+	Quantity int64     `json:"quantity"`
+	At       time.Time `json:"at"`
 }
 
 // UsageReport is a type of the API.
@@ -2925,6 +3602,56 @@ type User struct {
 	Operator bool `json:"operator"`
 	// The workspace of GET requests that do not name one.
 	DefaultWorkspaceID *string `json:"default_workspace_id"`
+}
+
+// UserCreatedData is a type of the API. The data of user.created: A user was created.
+type UserCreatedData struct {
+	Operator *bool   `json:"operator,omitzero"`
+	Issuer   *string `json:"issuer,omitzero"`
+	Service  *bool   `json:"service,omitzero"`
+	Role     *string `json:"role,omitzero"`
+}
+
+// UserDisabledData is a type of the API. The data of user.disabled: The account of a person was disabled.
+type UserDisabledData struct {
+	Reason           *string  `json:"reason,omitzero"`
+	ServiceKeysKept  []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded []string `json:"service_keys_ended,omitzero"`
+}
+
+// UserEnabledData is a type of the API. The data of user.enabled: A disabled account was enabled.
+type UserEnabledData struct {
+	Reason *string `json:"reason,omitzero"`
+}
+
+// UserErasedData is a type of the API. The data of user.erased: A person was erased.
+type UserErasedData map[string]any
+
+// UserLinkedData is a type of the API. The data of user.linked: A sign-in at an issuer was linked to a user.
+type UserLinkedData struct {
+	Issuer string `json:"issuer"`
+}
+
+// UserSignedInData is a type of the API. The data of user.signed_in: A person used a token of an issuer,
+// recorded once a day.
+type UserSignedInData struct {
+	Issuer string `json:"issuer"`
+}
+
+// UserUnlinkedData is a type of the API. The data of user.unlinked: A sign-in at an issuer was removed from a
+// user.
+type UserUnlinkedData struct {
+	Issuer string `json:"issuer"`
+}
+
+// UserUpdatedData is a type of the API. The data of user.updated: A user was changed.
+type UserUpdatedData struct {
+	Name               *Changed     `json:"name,omitzero"`
+	Email              *Changed     `json:"email,omitzero"`
+	DefaultWorkspaceID *Changed     `json:"default_workspace_id,omitzero"`
+	EmailVerifiedBy    *string      `json:"email_verified_by,omitzero"`
+	Operator           *ChangedFlag `json:"operator,omitzero"`
+	OperatorBy         []string     `json:"operator_by,omitzero"`
 }
 
 // VariableType is a type of the API. The type of the values. `any` accepts every value; null is a value only
@@ -3045,6 +3772,16 @@ type WorkspaceCreate struct {
 	Slug *string `json:"slug,omitzero"`
 }
 
+// WorkspaceCreatedData is a type of the API. The data of workspace.created: The workspace was created.
+type WorkspaceCreatedData struct {
+	Slug string `json:"slug"`
+}
+
+// WorkspaceDeletedData is a type of the API. The data of workspace.deleted: The workspace was deleted.
+type WorkspaceDeletedData struct {
+	Slug string `json:"slug"`
+}
+
 // WorkspaceList is a type of the API.
 type WorkspaceList struct {
 	Data []Workspace `json:"data"`
@@ -3057,6 +3794,11 @@ type WorkspacePatch struct {
 	Name *string `json:"name,omitzero"`
 	// Unique in the organisation, including deleted workspaces.
 	Slug *string `json:"slug,omitzero"`
+}
+
+// WorkspaceRestoredData is a type of the API. The data of workspace.restored: The workspace was restored.
+type WorkspaceRestoredData struct {
+	Slug string `json:"slug"`
 }
 
 // WorkspaceRole is a type of the API. A role in a workspace. Each role includes the roles listed before it.
@@ -3074,6 +3816,370 @@ const (
 type WorkspaceTransfer struct {
 	// The new owner, who must be a member of the workspace.
 	UserID string `json:"user_id"`
+}
+
+// WorkspaceTransferredData is a type of the API. The data of workspace.transferred: The workspace got another
+// owner.
+type WorkspaceTransferredData struct {
+	// An id.
+	From string `json:"from"`
+	// An id.
+	To string `json:"to"`
+}
+
+// WorkspaceUpdatedData is a type of the API. The data of workspace.updated: The workspace was changed.
+type WorkspaceUpdatedData struct {
+	Slug *ChangedText `json:"slug,omitzero"`
+	Name *ChangedText `json:"name,omitzero"`
+}
+
+// The types of events that this version of the client knows.
+const (
+	EventTypeAccessRefused                     = "access.refused"
+	EventTypeAPIKeyCreated                     = "api_key.created"
+	EventTypeAPIKeyLeaked                      = "api_key.leaked"
+	EventTypeAPIKeyRevoked                     = "api_key.revoked"
+	EventTypeAPIKeyRotated                     = "api_key.rotated"
+	EventTypeCardExpiring                      = "card.expiring"
+	EventTypeChatMemberAccepted                = "chat_member.accepted"
+	EventTypeChatMemberAdded                   = "chat_member.added"
+	EventTypeChatMemberInvitationRenewed       = "chat_member.invitation_renewed"
+	EventTypeChatMemberInvited                 = "chat_member.invited"
+	EventTypeChatMemberRemoved                 = "chat_member.removed"
+	EventTypeChatMemberUpdated                 = "chat_member.updated"
+	EventTypeChatTemplateCreated               = "chat_template.created"
+	EventTypeChatTemplateDeleted               = "chat_template.deleted"
+	EventTypeChatTemplateRestored              = "chat_template.restored"
+	EventTypeChatTemplateTransferred           = "chat_template.transferred"
+	EventTypeChatTemplateUpdated               = "chat_template.updated"
+	EventTypeChatWorkflowAttached              = "chat_workflow.attached"
+	EventTypeChatWorkflowDetached              = "chat_workflow.detached"
+	EventTypeConnectionCreated                 = "connection.created"
+	EventTypeConnectionCredentialReplaced      = "connection.credential_replaced"
+	EventTypeConnectionFailing                 = "connection.failing"
+	EventTypeConnectionPreviewed               = "connection.previewed"
+	EventTypeConnectionRecovered               = "connection.recovered"
+	EventTypeConnectionRevoked                 = "connection.revoked"
+	EventTypeConnectionVerified                = "connection.verified"
+	EventTypeEmbedTokenCreated                 = "embed_token.created"
+	EventTypeEmbedTokenDeleted                 = "embed_token.deleted"
+	EventTypeEmbedTokenRotated                 = "embed_token.rotated"
+	EventTypeEmbedTokenUpdated                 = "embed_token.updated"
+	EventTypeGroupCreated                      = "group.created"
+	EventTypeGroupDeleted                      = "group.deleted"
+	EventTypeGroupUpdated                      = "group.updated"
+	EventTypeGroupMemberAdded                  = "group_member.added"
+	EventTypeGroupMemberRemoved                = "group_member.removed"
+	EventTypeInvitationAccepted                = "invitation.accepted"
+	EventTypeInvitationCreated                 = "invitation.created"
+	EventTypeInvitationRenewed                 = "invitation.renewed"
+	EventTypeInvitationWithdrawn               = "invitation.withdrawn"
+	EventTypeInvoicePaid                       = "invoice.paid"
+	EventTypeInvoicePaymentRequested           = "invoice.payment_requested"
+	EventTypeMemberAdded                       = "member.added"
+	EventTypeMemberRemoved                     = "member.removed"
+	EventTypeMemberUpdated                     = "member.updated"
+	EventTypePasskeyAdded                      = "passkey.added"
+	EventTypePasskeyCloneSuspected             = "passkey.clone_suspected"
+	EventTypePasskeyRemoved                    = "passkey.removed"
+	EventTypePasskeyRenamed                    = "passkey.renamed"
+	EventTypePaymentFailed                     = "payment.failed"
+	EventTypePaymentCustomerCreated            = "payment_customer.created"
+	EventTypePaymentCustomerLost               = "payment_customer.lost"
+	EventTypePaymentCustomerUpdated            = "payment_customer.updated"
+	EventTypePaymentDetailsChanged             = "payment_details.changed"
+	EventTypePaymentMethodAdded                = "payment_method.added"
+	EventTypePaymentMethodDefaultChanged       = "payment_method.default_changed"
+	EventTypePaymentMethodRemoved              = "payment_method.removed"
+	EventTypePaymentMirrorCorrected            = "payment_mirror.corrected"
+	EventTypePaymentsPaused                    = "payments.paused"
+	EventTypePaymentsResumed                   = "payments.resumed"
+	EventTypePresenceDeleted                   = "presence.deleted"
+	EventTypePromptShareCreated                = "prompt_share.created"
+	EventTypePromptShareDeleted                = "prompt_share.deleted"
+	EventTypePromptShareUpdated                = "prompt_share.updated"
+	EventTypePromptTemplateActivated           = "prompt_template.activated"
+	EventTypePromptTemplateCreated             = "prompt_template.created"
+	EventTypePromptTemplateDeleted             = "prompt_template.deleted"
+	EventTypePromptTemplateRestored            = "prompt_template.restored"
+	EventTypePromptTemplateTransferred         = "prompt_template.transferred"
+	EventTypePromptTemplateUpdated             = "prompt_template.updated"
+	EventTypePromptVersionCreated              = "prompt_version.created"
+	EventTypePromptVersionDeleted              = "prompt_version.deleted"
+	EventTypePromptVersionUpdated              = "prompt_version.updated"
+	EventTypeSessionConfirmed                  = "session.confirmed"
+	EventTypeSessionEnded                      = "session.ended"
+	EventTypeSessionStarted                    = "session.started"
+	EventTypeSourceAttached                    = "source.attached"
+	EventTypeSourceDetached                    = "source.detached"
+	EventTypeSourceDrifted                     = "source.drifted"
+	EventTypeSourceFailing                     = "source.failing"
+	EventTypeSourceMapped                      = "source.mapped"
+	EventTypeSourcePaused                      = "source.paused"
+	EventTypeSourcePreviewed                   = "source.previewed"
+	EventTypeSourceRead                        = "source.read"
+	EventTypeSourceRecovered                   = "source.recovered"
+	EventTypeSourceResumed                     = "source.resumed"
+	EventTypeSubscriptionCancellationRequested = "subscription.cancellation_requested"
+	EventTypeSubscriptionChangeRequested       = "subscription.change_requested"
+	EventTypeSubscriptionChanged               = "subscription.changed"
+	EventTypeSubscriptionCheckoutStarted       = "subscription.checkout_started"
+	EventTypeSubscriptionDuplicated            = "subscription.duplicated"
+	EventTypeSubscriptionEnded                 = "subscription.ended"
+	EventTypeSubscriptionRequestFailed         = "subscription.request_failed"
+	EventTypeSubscriptionRequested             = "subscription.requested"
+	EventTypeSubscriptionStarted               = "subscription.started"
+	EventTypeTrialEnding                       = "trial.ending"
+	EventTypeTrialRefused                      = "trial.refused"
+	EventTypeUsageNotBilled                    = "usage.not_billed"
+	EventTypeUserCreated                       = "user.created"
+	EventTypeUserDisabled                      = "user.disabled"
+	EventTypeUserEnabled                       = "user.enabled"
+	EventTypeUserErased                        = "user.erased"
+	EventTypeUserLinked                        = "user.linked"
+	EventTypeUserSignedIn                      = "user.signed_in"
+	EventTypeUserUnlinked                      = "user.unlinked"
+	EventTypeUserUpdated                       = "user.updated"
+	EventTypeWorkspaceCreated                  = "workspace.created"
+	EventTypeWorkspaceDeleted                  = "workspace.deleted"
+	EventTypeWorkspaceRestored                 = "workspace.restored"
+	EventTypeWorkspaceTransferred              = "workspace.transferred"
+	EventTypeWorkspaceUpdated                  = "workspace.updated"
+)
+
+// Typed returns the data of e as a pointer to the type for its Type, such as
+// *PromptTemplateActivatedData; nil for a type that this version of the client does not know.
+func (e *Event) Typed() (any, error) {
+	var data any
+	switch e.Type {
+	case EventTypeAccessRefused:
+		data = new(AccessRefusedData)
+	case EventTypeAPIKeyCreated:
+		data = new(APIKeyCreatedData)
+	case EventTypeAPIKeyLeaked:
+		data = new(APIKeyLeakedData)
+	case EventTypeAPIKeyRevoked:
+		data = new(APIKeyRevokedData)
+	case EventTypeAPIKeyRotated:
+		data = new(APIKeyRotatedData)
+	case EventTypeCardExpiring:
+		data = new(CardExpiringData)
+	case EventTypeChatMemberAccepted:
+		data = new(ChatMemberAcceptedData)
+	case EventTypeChatMemberAdded:
+		data = new(ChatMemberAddedData)
+	case EventTypeChatMemberInvitationRenewed:
+		data = new(ChatMemberInvitationRenewedData)
+	case EventTypeChatMemberInvited:
+		data = new(ChatMemberInvitedData)
+	case EventTypeChatMemberRemoved:
+		data = new(ChatMemberRemovedData)
+	case EventTypeChatMemberUpdated:
+		data = new(ChatMemberUpdatedData)
+	case EventTypeChatTemplateCreated:
+		data = new(ChatTemplateCreatedData)
+	case EventTypeChatTemplateDeleted:
+		data = new(ChatTemplateDeletedData)
+	case EventTypeChatTemplateRestored:
+		data = new(ChatTemplateRestoredData)
+	case EventTypeChatTemplateTransferred:
+		data = new(ChatTemplateTransferredData)
+	case EventTypeChatTemplateUpdated:
+		data = new(ChatTemplateUpdatedData)
+	case EventTypeChatWorkflowAttached:
+		data = new(ChatWorkflowAttachedData)
+	case EventTypeChatWorkflowDetached:
+		data = new(ChatWorkflowDetachedData)
+	case EventTypeConnectionCreated:
+		data = new(ConnectionCreatedData)
+	case EventTypeConnectionCredentialReplaced:
+		data = new(ConnectionCredentialReplacedData)
+	case EventTypeConnectionFailing:
+		data = new(ConnectionFailingData)
+	case EventTypeConnectionPreviewed:
+		data = new(ConnectionPreviewedData)
+	case EventTypeConnectionRecovered:
+		data = new(ConnectionRecoveredData)
+	case EventTypeConnectionRevoked:
+		data = new(ConnectionRevokedData)
+	case EventTypeConnectionVerified:
+		data = new(ConnectionVerifiedData)
+	case EventTypeEmbedTokenCreated:
+		data = new(EmbedTokenCreatedData)
+	case EventTypeEmbedTokenDeleted:
+		data = new(EmbedTokenDeletedData)
+	case EventTypeEmbedTokenRotated:
+		data = new(EmbedTokenRotatedData)
+	case EventTypeEmbedTokenUpdated:
+		data = new(EmbedTokenUpdatedData)
+	case EventTypeGroupCreated:
+		data = new(GroupCreatedData)
+	case EventTypeGroupDeleted:
+		data = new(GroupDeletedData)
+	case EventTypeGroupUpdated:
+		data = new(GroupUpdatedData)
+	case EventTypeGroupMemberAdded:
+		data = new(GroupMemberAddedData)
+	case EventTypeGroupMemberRemoved:
+		data = new(GroupMemberRemovedData)
+	case EventTypeInvitationAccepted:
+		data = new(InvitationAcceptedData)
+	case EventTypeInvitationCreated:
+		data = new(InvitationCreatedData)
+	case EventTypeInvitationRenewed:
+		data = new(InvitationRenewedData)
+	case EventTypeInvitationWithdrawn:
+		data = new(InvitationWithdrawnData)
+	case EventTypeInvoicePaid:
+		data = new(InvoicePaidData)
+	case EventTypeInvoicePaymentRequested:
+		data = new(InvoicePaymentRequestedData)
+	case EventTypeMemberAdded:
+		data = new(MemberAddedData)
+	case EventTypeMemberRemoved:
+		data = new(MemberRemovedData)
+	case EventTypeMemberUpdated:
+		data = new(MemberUpdatedData)
+	case EventTypePasskeyAdded:
+		data = new(PasskeyAddedData)
+	case EventTypePasskeyCloneSuspected:
+		data = new(PasskeyCloneSuspectedData)
+	case EventTypePasskeyRemoved:
+		data = new(PasskeyRemovedData)
+	case EventTypePasskeyRenamed:
+		data = new(PasskeyRenamedData)
+	case EventTypePaymentFailed:
+		data = new(PaymentFailedData)
+	case EventTypePaymentCustomerCreated:
+		data = new(PaymentCustomerCreatedData)
+	case EventTypePaymentCustomerLost:
+		data = new(PaymentCustomerLostData)
+	case EventTypePaymentCustomerUpdated:
+		data = new(PaymentCustomerUpdatedData)
+	case EventTypePaymentDetailsChanged:
+		data = new(PaymentDetailsChangedData)
+	case EventTypePaymentMethodAdded:
+		data = new(PaymentMethodAddedData)
+	case EventTypePaymentMethodDefaultChanged:
+		data = new(PaymentMethodDefaultChangedData)
+	case EventTypePaymentMethodRemoved:
+		data = new(PaymentMethodRemovedData)
+	case EventTypePaymentMirrorCorrected:
+		data = new(PaymentMirrorCorrectedData)
+	case EventTypePaymentsPaused:
+		data = new(PaymentsPausedData)
+	case EventTypePaymentsResumed:
+		data = new(PaymentsResumedData)
+	case EventTypePresenceDeleted:
+		data = new(PresenceDeletedData)
+	case EventTypePromptShareCreated:
+		data = new(PromptShareCreatedData)
+	case EventTypePromptShareDeleted:
+		data = new(PromptShareDeletedData)
+	case EventTypePromptShareUpdated:
+		data = new(PromptShareUpdatedData)
+	case EventTypePromptTemplateActivated:
+		data = new(PromptTemplateActivatedData)
+	case EventTypePromptTemplateCreated:
+		data = new(PromptTemplateCreatedData)
+	case EventTypePromptTemplateDeleted:
+		data = new(PromptTemplateDeletedData)
+	case EventTypePromptTemplateRestored:
+		data = new(PromptTemplateRestoredData)
+	case EventTypePromptTemplateTransferred:
+		data = new(PromptTemplateTransferredData)
+	case EventTypePromptTemplateUpdated:
+		data = new(PromptTemplateUpdatedData)
+	case EventTypePromptVersionCreated:
+		data = new(PromptVersionCreatedData)
+	case EventTypePromptVersionDeleted:
+		data = new(PromptVersionDeletedData)
+	case EventTypePromptVersionUpdated:
+		data = new(PromptVersionUpdatedData)
+	case EventTypeSessionConfirmed:
+		data = new(SessionConfirmedData)
+	case EventTypeSessionEnded:
+		data = new(SessionEndedData)
+	case EventTypeSessionStarted:
+		data = new(SessionStartedData)
+	case EventTypeSourceAttached:
+		data = new(SourceAttachedData)
+	case EventTypeSourceDetached:
+		data = new(SourceDetachedData)
+	case EventTypeSourceDrifted:
+		data = new(SourceDriftedData)
+	case EventTypeSourceFailing:
+		data = new(SourceFailingData)
+	case EventTypeSourceMapped:
+		data = new(SourceMappedData)
+	case EventTypeSourcePaused:
+		data = new(SourcePausedData)
+	case EventTypeSourcePreviewed:
+		data = new(SourcePreviewedData)
+	case EventTypeSourceRead:
+		data = new(SourceReadData)
+	case EventTypeSourceRecovered:
+		data = new(SourceRecoveredData)
+	case EventTypeSourceResumed:
+		data = new(SourceResumedData)
+	case EventTypeSubscriptionCancellationRequested:
+		data = new(SubscriptionCancellationRequestedData)
+	case EventTypeSubscriptionChangeRequested:
+		data = new(SubscriptionChangeRequestedData)
+	case EventTypeSubscriptionChanged:
+		data = new(SubscriptionChangedData)
+	case EventTypeSubscriptionCheckoutStarted:
+		data = new(SubscriptionCheckoutStartedData)
+	case EventTypeSubscriptionDuplicated:
+		data = new(SubscriptionDuplicatedData)
+	case EventTypeSubscriptionEnded:
+		data = new(SubscriptionEndedData)
+	case EventTypeSubscriptionRequestFailed:
+		data = new(SubscriptionRequestFailedData)
+	case EventTypeSubscriptionRequested:
+		data = new(SubscriptionRequestedData)
+	case EventTypeSubscriptionStarted:
+		data = new(SubscriptionStartedData)
+	case EventTypeTrialEnding:
+		data = new(TrialEndingData)
+	case EventTypeTrialRefused:
+		data = new(TrialRefusedData)
+	case EventTypeUsageNotBilled:
+		data = new(UsageNotBilledData)
+	case EventTypeUserCreated:
+		data = new(UserCreatedData)
+	case EventTypeUserDisabled:
+		data = new(UserDisabledData)
+	case EventTypeUserEnabled:
+		data = new(UserEnabledData)
+	case EventTypeUserErased:
+		data = new(UserErasedData)
+	case EventTypeUserLinked:
+		data = new(UserLinkedData)
+	case EventTypeUserSignedIn:
+		data = new(UserSignedInData)
+	case EventTypeUserUnlinked:
+		data = new(UserUnlinkedData)
+	case EventTypeUserUpdated:
+		data = new(UserUpdatedData)
+	case EventTypeWorkspaceCreated:
+		data = new(WorkspaceCreatedData)
+	case EventTypeWorkspaceDeleted:
+		data = new(WorkspaceDeletedData)
+	case EventTypeWorkspaceRestored:
+		data = new(WorkspaceRestoredData)
+	case EventTypeWorkspaceTransferred:
+		data = new(WorkspaceTransferredData)
+	case EventTypeWorkspaceUpdated:
+		data = new(WorkspaceUpdatedData)
+	default:
+		return nil, nil
+	}
+	text, err := json.Marshal(e.Data)
+	if err == nil {
+		err = json.Unmarshal(text, data)
+	}
+	return data, err
 }
 
 // API has the resources of the API.

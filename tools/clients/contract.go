@@ -24,6 +24,7 @@ type document struct {
 	calls     []*call
 	resources []string        // dotted, sorted, with those that only have further resources
 	requests  map[string]bool // the components that requests have
+	events    []event         // sorted by type
 }
 
 type media struct {
@@ -98,6 +99,9 @@ var taken = []string{"prompts", "webhooks", "close", "request", "constructor"}
 func load(text []byte) (*document, error) {
 	d := &document{requests: map[string]bool{}}
 	if err := json.Unmarshal(text, d); err != nil {
+		return nil, err
+	}
+	if err := d.readEvents(text); err != nil {
 		return nil, err
 	}
 	for name, s := range d.Components.Schemas {

@@ -39,6 +39,7 @@ func goFile(d *document) ([]byte, error) {
 	for _, name := range sortedKeys(d.Components.Schemas) {
 		w.component(name, d.Components.Schemas[name])
 	}
+	w.events()
 	w.services()
 	for _, c := range d.calls {
 		w.call(c)

@@ -41,6 +41,7 @@ func pyFile(d *document) []byte {
 	for _, name := range names {
 		w.component(name, d.Components.Schemas[name])
 	}
+	w.events()
 	for i := len(d.resources) - 1; i >= 0; i-- {
 		w.resource(d.resources[i])
 	}

@@ -34,6 +34,7 @@ func tsFile(d *document) []byte {
 		w.comment("", s.Description)
 		w.print("export type %s = %s\n", name, w.typeOf(s, ""))
 	}
+	w.events()
 	for i := len(d.resources) - 1; i >= 0; i-- { // a resource comes after those in it
 		w.resource(d.resources[i])
 	}

@@ -295,9 +295,38 @@ class APIKeyCreate(TypedDict):
     organisation's default or longest lifetime if that is earlier.
     """
 
+
+class APIKeyCreatedData(TypedDict):
+    """The data of api_key.created: An API key was created."""
+
+    name: str
+    """"""
+
+    ceiling: str
+    """"""
+
+    scopes: NotRequired[List[str]]
+    """"""
+
+    allowed_addresses: NotRequired[List[str]]
+    """"""
+
 # A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign
 # in.
 APIKeyKind = Union[Literal["personal", "service"], str]
+
+
+class APIKeyLeakedData(TypedDict):
+    """The data of api_key.leaked: The token of an API key was found in public and the key was revoked."""
+
+    name: str
+    """"""
+
+    url: NotRequired[str]
+    """"""
+
+    source: NotRequired[str]
+    """"""
 
 
 class APIKeyList(TypedDict):
@@ -310,11 +339,28 @@ class APIKeyList(TypedDict):
     """"""
 
 
+class APIKeyRevokedData(TypedDict):
+    """The data of api_key.revoked: An API key was revoked."""
+
+    name: str
+    """"""
+
+
 class APIKeyRotate(TypedDict):
     """A type of the API."""
 
     grace_seconds: NotRequired[int]
     """Number of seconds for which the old key keeps working."""
+
+
+class APIKeyRotatedData(TypedDict):
+    """The data of api_key.rotated: An API key was replaced by another one."""
+
+    replaced_by: str
+    """An id."""
+
+    grace_seconds: int
+    """"""
 
 # An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
 # includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
@@ -323,6 +369,16 @@ APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chat
 
 # 
 APIKeyStatus = Union[Literal["active", "expired", "revoked"], str]
+
+
+class AccessRefusedData(TypedDict):
+    """The data of access.refused: A caller was refused what it asked for."""
+
+    code: str
+    """"""
+
+    operation: str
+    """"""
 
 
 class ActivateRequest(TypedDict):
@@ -447,6 +503,25 @@ class BillingDetailsReplace(TypedDict):
 # Why the subscription is cancelled.
 CancellationFeedback = Union[Literal["customer_service", "low_quality", "missing_features", "other", "switched_service", "too_complex", "too_expensive", "unused"], str]
 
+
+class CardExpiringData(TypedDict):
+    """The data of card.expiring: The default card expires within 30 days."""
+
+    payment_method_id: str
+    """"""
+
+    brand: str
+    """"""
+
+    last4: str
+    """"""
+
+    exp_month: int
+    """"""
+
+    exp_year: int
+    """"""
+
 # true: the value changed. It is too long or too private for an event.
 Changed = bool
 
@@ -531,6 +606,26 @@ class ChatMember(TypedDict):
     """"""
 
 
+class ChatMemberAcceptedData(TypedDict):
+    """The data of chat_member.accepted: An invited person became a member of a chat."""
+
+    user_id: ChangedID
+    """"""
+
+    role: str
+    """"""
+
+
+class ChatMemberAddedData(TypedDict):
+    """The data of chat_member.added: A user or a group became a member of a chat."""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
+
 class ChatMemberCreate(TypedDict):
     """Send exactly one of `user_id` and `email`."""
 
@@ -541,6 +636,26 @@ class ChatMemberCreate(TypedDict):
     """"""
 
     role: ChatMemberRole
+    """"""
+
+
+class ChatMemberInvitationRenewedData(TypedDict):
+    """The data of chat_member.invitation_renewed: An invitation to a chat was renewed."""
+
+    user_id: str
+    """An id."""
+
+    role: ChangedText
+    """"""
+
+
+class ChatMemberInvitedData(TypedDict):
+    """The data of chat_member.invited: A person was invited to a chat."""
+
+    user_id: str
+    """An id."""
+
+    role: str
     """"""
 
 
@@ -560,11 +675,31 @@ class ChatMemberPatch(TypedDict):
     role: ChatMemberRole
     """"""
 
+
+class ChatMemberRemovedData(TypedDict):
+    """The data of chat_member.removed: A membership of a chat or an invitation to it ended."""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
 # A role that a member can be given. Each role includes the permissions of the roles before it.
 ChatMemberRole = Union[Literal["viewer", "editor", "manager"], str]
 
 # An `invited` member has not accepted the invitation yet and has no access.
 ChatMemberStatus = Union[Literal["active", "invited"], str]
+
+
+class ChatMemberUpdatedData(TypedDict):
+    """The data of chat_member.updated: A member of a chat got another role."""
+
+    user_id: str
+    """An id."""
+
+    role: ChangedText
+    """"""
 
 
 class ChatPrompt(TypedDict):
@@ -728,6 +863,26 @@ class ChatTemplateCreate(TypedDict):
     """At most 16 KiB of JSON."""
 
 
+class ChatTemplateCreatedData(TypedDict):
+    """The data of chat_template.created: A chat template was created."""
+
+    name: str
+    """"""
+
+    status: str
+    """"""
+
+    visibility: str
+    """"""
+
+
+class ChatTemplateDeletedData(TypedDict):
+    """The data of chat_template.deleted: A chat template was deleted."""
+
+    name: str
+    """"""
+
+
 class ChatTemplateList(TypedDict):
     """A type of the API."""
 
@@ -789,6 +944,66 @@ class ChatTemplatePatch(TypedDict):
     """
 
 
+class ChatTemplateRestoredData(TypedDict):
+    """The data of chat_template.restored: A deleted chat template was restored."""
+
+    name: str
+    """"""
+
+
+class ChatTemplateTransferredData(TypedDict):
+    """The data of chat_template.transferred: A chat template got another owner."""
+
+    owner: ChangedID
+    """"""
+
+
+class ChatTemplateUpdatedData(TypedDict):
+    """The data of chat_template.updated: A chat template was changed."""
+
+    name: NotRequired[ChangedText]
+    """"""
+
+    status: NotRequired[ChangedText]
+    """"""
+
+    visibility: NotRequired[ChangedText]
+    """"""
+
+    prompt: NotRequired[ChangedPrompt]
+    """"""
+
+    description: NotRequired[Changed]
+    """"""
+
+    avatar_url: NotRequired[Changed]
+    """"""
+
+    instructions: NotRequired[Changed]
+    """"""
+
+    greeting: NotRequired[Changed]
+    """"""
+
+    agents: NotRequired[Changed]
+    """"""
+
+    tools: NotRequired[Changed]
+    """"""
+
+    capabilities: NotRequired[Changed]
+    """"""
+
+    conversation_starters: NotRequired[Changed]
+    """"""
+
+    model_config: NotRequired[Changed]
+    """"""
+
+    metadata: NotRequired[Changed]
+    """"""
+
+
 class ChatWorkflow(TypedDict):
     """A type of the API."""
 
@@ -799,6 +1014,20 @@ class ChatWorkflow(TypedDict):
     """"""
 
     attached_at: str
+    """"""
+
+
+class ChatWorkflowAttachedData(TypedDict):
+    """The data of chat_workflow.attached: A workflow was attached to a chat."""
+
+    workflow_id: str
+    """"""
+
+
+class ChatWorkflowDetachedData(TypedDict):
+    """The data of chat_workflow.detached: A workflow was detached from a chat."""
+
+    workflow_id: str
     """"""
 
 
@@ -896,6 +1125,39 @@ class ConnectionCreate(TypedDict):
     """The credential. Must match the kind's `credential_schema`."""
 
 
+class ConnectionCreatedData(TypedDict):
+    """The data of connection.created: A connection was created."""
+
+    kind: str
+    """"""
+
+    name: str
+    """"""
+
+
+class ConnectionCredentialReplacedData(TypedDict):
+    """The data of connection.credential_replaced: The credential of a connection was replaced."""
+
+    secrets: List[str]
+    """"""
+
+    fingerprint: ChangedText
+    """"""
+
+    status: NotRequired[ChangedText]
+    """"""
+
+
+class ConnectionFailingData(TypedDict):
+    """The data of connection.failing: A connection began to fail."""
+
+    code: str
+    """"""
+
+    category: str
+    """"""
+
+
 class ConnectionFailure(TypedDict):
     """A type of the API."""
 
@@ -960,6 +1222,22 @@ class ConnectionList(TypedDict):
     """"""
 
 
+class ConnectionPreviewedData(TypedDict):
+    """The data of connection.previewed: Rows of a table were shown to a user."""
+
+    schema: str
+    """"""
+
+    table: str
+    """"""
+
+    source_id: NotRequired[str]
+    """An id."""
+
+# The data of connection.recovered: A failing connection works again.
+ConnectionRecoveredData = Dict[str, Any]
+
+
 class ConnectionRevocation(TypedDict):
     """A type of the API."""
 
@@ -971,6 +1249,16 @@ class ConnectionRevocation(TypedDict):
 
     cancelled_jobs: int
     """Number of queued jobs that were cancelled."""
+
+
+class ConnectionRevokedData(TypedDict):
+    """The data of connection.revoked: A connection was revoked and its credential was deleted."""
+
+    kind: str
+    """"""
+
+    name: str
+    """"""
 
 
 class ConnectionSecret(TypedDict):
@@ -1016,6 +1304,16 @@ class ConnectionSource(TypedDict):
 # `active`: the last probe succeeded, or too few in a row have failed to count as `failing`. `failing`: the
 # connection needs attention, see `failure`. `revoked`: the credential was erased.
 ConnectionStatus = Union[Literal["active", "failing", "revoked"], str]
+
+
+class ConnectionVerifiedData(TypedDict):
+    """The data of connection.verified: A connection was tried."""
+
+    result: str
+    """"""
+
+    code: NotRequired[str]
+    """"""
 
 
 class ConnectionVerify(TypedDict):
@@ -1206,6 +1504,29 @@ class EmbedTokenCreate(TypedDict):
     """Default: 10 calls per minute."""
 
 
+class EmbedTokenCreatedData(TypedDict):
+    """The data of embed_token.created: An embed token was created."""
+
+    chat_template_id: str
+    """An id."""
+
+    name: str
+    """"""
+
+    allowed_origins: List[str]
+    """"""
+
+
+class EmbedTokenDeletedData(TypedDict):
+    """The data of embed_token.deleted: An embed token was deleted."""
+
+    chat_template_id: str
+    """An id."""
+
+    name: str
+    """"""
+
+
 class EmbedTokenList(TypedDict):
     """A type of the API."""
 
@@ -1247,8 +1568,46 @@ class EmbedTokenRotate(TypedDict):
     grace_seconds: NotRequired[int]
     """How many more seconds the previous secret works."""
 
+
+class EmbedTokenRotatedData(TypedDict):
+    """The data of embed_token.rotated: An embed token got another secret."""
+
+    chat_template_id: str
+    """An id."""
+
+    grace_seconds: int
+    """"""
+
 # Whether an embed token can open sessions. Only an `active` one can.
 EmbedTokenStatus = Union[Literal["active", "disabled", "expired"], str]
+
+
+class EmbedTokenUpdatedData(TypedDict):
+    """The data of embed_token.updated: An embed token was changed."""
+
+    chat_template_id: str
+    """An id."""
+
+    name: NotRequired[ChangedText]
+    """"""
+
+    allowed_origins: NotRequired[ChangedNames]
+    """"""
+
+    allow_no_origin: NotRequired[ChangedFlag]
+    """"""
+
+    enabled: NotRequired[ChangedFlag]
+    """"""
+
+    expires_at: NotRequired[ChangedTime]
+    """"""
+
+    session_ttl_seconds: NotRequired[ChangedNumber]
+    """"""
+
+    rate_limit: NotRequired[ChangedNumber]
+    """"""
 
 
 class EmbedTool(TypedDict):
@@ -1526,6 +1885,23 @@ class GroupCreate(TypedDict):
     """"""
 
 
+class GroupCreatedData(TypedDict):
+    """The data of group.created: A group was created."""
+
+    name: str
+    """"""
+
+    role: str
+    """"""
+
+
+class GroupDeletedData(TypedDict):
+    """The data of group.deleted: A group was deleted."""
+
+    name: str
+    """"""
+
+
 class GroupList(TypedDict):
     """A type of the API."""
 
@@ -1534,6 +1910,20 @@ class GroupList(TypedDict):
 
     next_cursor: Optional[str]
     """"""
+
+
+class GroupMemberAddedData(TypedDict):
+    """The data of group_member.added: A person joined a group."""
+
+    user_id: str
+    """An id."""
+
+
+class GroupMemberRemovedData(TypedDict):
+    """The data of group_member.removed: A person left a group."""
+
+    user_id: str
+    """An id."""
 
 
 class GroupPatch(TypedDict):
@@ -1547,6 +1937,19 @@ class GroupPatch(TypedDict):
 
 # A role in the workspace that a group can give.
 GroupRole = Union[Literal["viewer", "member", "admin"], str]
+
+
+class GroupUpdatedData(TypedDict):
+    """The data of group.updated: A group was changed."""
+
+    name: NotRequired[ChangedText]
+    """"""
+
+    role: NotRequired[ChangedText]
+    """"""
+
+    external_id: NotRequired[Changed]
+    """"""
 
 
 class Health(TypedDict):
@@ -1638,6 +2041,16 @@ class InvitationAccept(TypedDict):
     """The token from the invitation's `accept_url`."""
 
 
+class InvitationAcceptedData(TypedDict):
+    """The data of invitation.accepted: An invitation to the workspace was accepted."""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
+
 class InvitationCreate(TypedDict):
     """A type of the API."""
 
@@ -1651,6 +2064,13 @@ class InvitationCreate(TypedDict):
     """Ids of groups of the workspace that the person joins on accepting. A group that no longer exists is
     ignored.
     """
+
+
+class InvitationCreatedData(TypedDict):
+    """The data of invitation.created: A person was invited to the workspace."""
+
+    role: str
+    """"""
 
 
 class InvitationJoin(TypedDict):
@@ -1694,8 +2114,18 @@ class InvitationPreview(TypedDict):
     sign_in: bool
     """Whether the person signs in first, and then accepts. If false, `POST /api/invitations/join` accepts."""
 
+
+class InvitationRenewedData(TypedDict):
+    """The data of invitation.renewed: An invitation got another link."""
+
+    role: str
+    """"""
+
 # An expired invitation cannot be accepted. It can be renewed.
 InvitationStatus = Union[Literal["pending", "expired"], str]
+
+# The data of invitation.withdrawn: An invitation ended before it was accepted.
+InvitationWithdrawnData = Dict[str, Any]
 
 
 class Invoice(TypedDict):
@@ -1810,6 +2240,16 @@ class InvoiceList(TypedDict):
     """"""
 
 
+class InvoicePaidData(TypedDict):
+    """The data of invoice.paid: An open invoice was paid."""
+
+    amount: int
+    """"""
+
+    currency: str
+    """"""
+
+
 class InvoicePayment(TypedDict):
     """A type of the API."""
 
@@ -1821,6 +2261,9 @@ class InvoicePayment(TypedDict):
 
     gateway: PaymentGateway
     """"""
+
+# The data of invoice.payment_requested: A user asked to pay an open invoice.
+InvoicePaymentRequestedData = Dict[str, Any]
 
 # Names for a version, unique in the template. Setting a label that another version has moves it. A label
 # freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
@@ -1945,6 +2388,22 @@ class Member(TypedDict):
     updated_at: str
     """"""
 
+
+class MemberAddedData(TypedDict):
+    """The data of member.added: A user became a member of the workspace."""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
+    granted_by: NotRequired[List[str]]
+    """"""
+
+    email_domain: NotRequired[str]
+    """"""
+
 # Whether the member is a person or the user of a service key.
 MemberKind = Union[Literal["person", "service"], str]
 
@@ -1964,6 +2423,38 @@ class MemberPatch(TypedDict):
 
     role: WorkspaceRole
     """"""
+
+
+class MemberRemovedData(TypedDict):
+    """The data of member.removed: A membership of the workspace ended."""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
+    service_keys_kept: NotRequired[List[str]]
+    """"""
+
+    service_keys_ended: NotRequired[List[str]]
+    """"""
+
+
+class MemberUpdatedData(TypedDict):
+    """The data of member.updated: A member got another role."""
+
+    user_id: str
+    """An id."""
+
+    role: NotRequired[ChangedText]
+    """"""
+
+    granted_by: NotRequired[List[str]]
+    """"""
+
+    group_id: NotRequired[str]
+    """An id."""
 
 # 
 MessageRole = Union[Literal["system", "developer", "user", "assistant", "tool"], str]
@@ -2040,6 +2531,26 @@ class Passkey(TypedDict):
     """null if it was not used yet."""
 
 
+class PasskeyAddedData(TypedDict):
+    """The data of passkey.added: A person added a passkey."""
+
+    host: str
+    """"""
+
+    synced: bool
+    """"""
+
+
+class PasskeyCloneSuspectedData(TypedDict):
+    """The data of passkey.clone_suspected: The counter of a passkey did not grow."""
+
+    sign_count: int
+    """"""
+
+    last_sign_count: int
+    """"""
+
+
 class PasskeyCreate(TypedDict):
     """A type of the API."""
 
@@ -2073,12 +2584,61 @@ class PasskeyPatch(TypedDict):
     name: str
     """"""
 
+# The data of passkey.removed: A person removed a passkey.
+PasskeyRemovedData = Dict[str, Any]
+
+# The data of passkey.renamed: A person renamed a passkey.
+PasskeyRenamedData = Dict[str, Any]
+
 
 class PasskeyResponse(TypedDict):
     """A type of the API."""
 
     credential: Dict[str, Any]
     """The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7)."""
+
+
+class PaymentCustomerCreatedData(TypedDict):
+    """The data of payment_customer.created: The workspace got a customer at the payment gateway."""
+
+    gateway: str
+    """"""
+
+
+class PaymentCustomerLostData(TypedDict):
+    """The data of payment_customer.lost: The customer was deleted at the payment gateway."""
+
+    gateway: str
+    """"""
+
+# The data of payment_customer.updated: The payment gateway got other details of the customer.
+PaymentCustomerUpdatedData = Dict[str, Any]
+
+
+class PaymentDetailsChangedData(TypedDict):
+    """The data of payment_details.changed: A user entered other billing details."""
+
+    changed: List[str]
+    """"""
+
+
+class PaymentFailedData(TypedDict):
+    """The data of payment.failed: A payment of the subscription failed."""
+
+    subscription_id: str
+    """"""
+
+    plan_id: str
+    """"""
+
+    status: str
+    """"""
+
+    since: str
+    """"""
+
+    entitled_until: str
+    """"""
 
 # The payment gateway. In the `sandbox`, no money moves.
 PaymentGateway = Union[Literal["stripe", "sandbox"], str]
@@ -2118,6 +2678,26 @@ class PaymentMethod(TypedDict):
     """"""
 
 
+class PaymentMethodAddedData(TypedDict):
+    """The data of payment_method.added: A payment method was added."""
+
+    type: str
+    """"""
+
+    brand: str
+    """"""
+
+    last4: str
+    """"""
+
+
+class PaymentMethodDefaultChangedData(TypedDict):
+    """The data of payment_method.default_changed: Another payment method became the default."""
+
+    default: ChangedText
+    """"""
+
+
 class PaymentMethodList(TypedDict):
     """A type of the API."""
 
@@ -2132,6 +2712,28 @@ class PaymentMethodList(TypedDict):
 
     gateway: PaymentGateway
     """"""
+
+# The data of payment_method.removed: A payment method was removed.
+PaymentMethodRemovedData = Dict[str, Any]
+
+
+class PaymentMirrorCorrectedData(TypedDict):
+    """The data of payment_mirror.corrected: Atrium's copy of the payment data differed from the gateway's
+    and was corrected.
+    """
+
+    differences: int
+    """"""
+
+
+class PaymentsPausedData(TypedDict):
+    """The data of payments.paused: Payments were paused after declined cards."""
+
+    declines: int
+    """"""
+
+# The data of payments.resumed: Payments were resumed.
+PaymentsResumedData = Dict[str, Any]
 
 
 class Person(TypedDict):
@@ -2376,6 +2978,13 @@ class PresenceCounts(TypedDict):
     """"""
 
 
+class PresenceDeletedData(TypedDict):
+    """The data of presence.deleted: The presence of a user was deleted."""
+
+    user_id: str
+    """An id."""
+
+
 class PresenceDevice(TypedDict):
     """A type of the API."""
 
@@ -2611,6 +3220,36 @@ class PromptModelConfigPatch(TypedDict):
 PromptRole = Union[Literal["viewer", "editor", "manager", "owner"], str]
 
 
+class PromptShareCreatedData(TypedDict):
+    """The data of prompt_share.created: A prompt template was shared."""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
+
+class PromptShareDeletedData(TypedDict):
+    """The data of prompt_share.deleted: A share of a prompt template ended."""
+
+    user_id: str
+    """An id."""
+
+
+class PromptShareUpdatedData(TypedDict):
+    """The data of prompt_share.updated: A share of a prompt template was changed."""
+
+    user_id: str
+    """An id."""
+
+    role: NotRequired[ChangedText]
+    """"""
+
+    expires_at: NotRequired[ChangedTime]
+    """"""
+
+
 class PromptTemplate(TypedDict):
     """A type of the API."""
 
@@ -2666,6 +3305,22 @@ class PromptTemplate(TypedDict):
     """"""
 
 
+class PromptTemplateActivatedData(TypedDict):
+    """The data of prompt_template.activated: A version of a prompt template became the active one."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    active_version_id: ChangedID
+    """"""
+
+    reason: str
+    """"""
+
+
 class PromptTemplateCreate(TypedDict):
     """A type of the API."""
 
@@ -2691,6 +3346,26 @@ class PromptTemplateCreate(TypedDict):
     """"""
 
     version: NotRequired[PromptVersionCreate]
+    """"""
+
+
+class PromptTemplateCreatedData(TypedDict):
+    """The data of prompt_template.created: A prompt template was created."""
+
+    name: str
+    """"""
+
+    type: str
+    """"""
+
+    visibility: str
+    """"""
+
+
+class PromptTemplateDeletedData(TypedDict):
+    """The data of prompt_template.deleted: A prompt template was deleted."""
+
+    name: str
     """"""
 
 
@@ -2727,6 +3402,42 @@ class PromptTemplatePatch(TypedDict):
 
     owner_id: NotRequired[str]
     """Transfers the template to another member of the workspace. Requires the owner, who becomes a manager."""
+
+
+class PromptTemplateRestoredData(TypedDict):
+    """The data of prompt_template.restored: A deleted prompt template was restored."""
+
+    name: str
+    """"""
+
+
+class PromptTemplateTransferredData(TypedDict):
+    """The data of prompt_template.transferred: A prompt template got another owner."""
+
+    owner: ChangedID
+    """"""
+
+
+class PromptTemplateUpdatedData(TypedDict):
+    """The data of prompt_template.updated: A prompt template was changed."""
+
+    name: NotRequired[ChangedText]
+    """"""
+
+    visibility: NotRequired[ChangedText]
+    """"""
+
+    protected: NotRequired[ChangedFlag]
+    """"""
+
+    description: NotRequired[Changed]
+    """"""
+
+    tags: NotRequired[Changed]
+    """"""
+
+    metadata: NotRequired[Changed]
+    """"""
 
 # Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after
 # creation.
@@ -2806,6 +3517,35 @@ class PromptVersionCreate(TypedDict):
 
     reason: NotRequired[str]
     """Why the version is activated, for the list of activations. Requires `activate`."""
+
+
+class PromptVersionCreatedData(TypedDict):
+    """The data of prompt_version.created: A version of a prompt template was created."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    labels: Optional[List[str]]
+    """"""
+
+    labels_taken_from: NotRequired[NumbersByLabel]
+    """"""
+
+
+class PromptVersionDeletedData(TypedDict):
+    """The data of prompt_version.deleted: A version of a prompt template was deleted."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    labels: Optional[List[str]]
+    """"""
 
 
 class PromptVersionList(TypedDict):
@@ -2915,6 +3655,28 @@ class PromptVersionSummary(TypedDict):
     """"""
 
     revision: int
+    """"""
+
+
+class PromptVersionUpdatedData(TypedDict):
+    """The data of prompt_version.updated: A version of a prompt template was changed."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    content_hash: NotRequired[ChangedText]
+    """"""
+
+    commit_message: NotRequired[Changed]
+    """"""
+
+    labels: NotRequired[ChangedNames]
+    """"""
+
+    labels_taken_from: NotRequired[NumbersByLabel]
     """"""
 
 # The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach
@@ -3133,6 +3895,20 @@ class Session(TypedDict):
     """When it ends if it is not used again."""
 
 
+class SessionConfirmedData(TypedDict):
+    """The data of session.confirmed: A person confirmed a session with a passkey."""
+
+    passkey_id: str
+    """An id."""
+
+
+class SessionEndedData(TypedDict):
+    """The data of session.ended: A session of a browser ended."""
+
+    reason: str
+    """"""
+
+
 class SessionList(TypedDict):
     """A type of the API."""
 
@@ -3167,6 +3943,13 @@ class SessionOpened(TypedDict):
 
 # What opened the session.
 SessionSource = Union[Literal["link", "api_key", "invitation", "passkey", "oidc"], str]
+
+
+class SessionStartedData(TypedDict):
+    """The data of session.started: A person signed in with a browser."""
+
+    source: str
+    """"""
 
 
 class SetupIntent(TypedDict):
@@ -3457,6 +4240,19 @@ class SourceAttach(TypedDict):
     """"""
 
 
+class SourceAttachedData(TypedDict):
+    """The data of source.attached: A data source was created."""
+
+    type: str
+    """"""
+
+    backend: str
+    """"""
+
+    fields: int
+    """"""
+
+
 class SourceColumn(TypedDict):
     """A type of the API."""
 
@@ -3467,6 +4263,19 @@ class SourceColumn(TypedDict):
     """Column letters, as in a spreadsheet. `null` for a column of a warehouse table."""
 
     inferred_type: SourceFieldType
+    """"""
+
+
+class SourceDetachedData(TypedDict):
+    """The data of source.detached: A data source was removed."""
+
+    type: str
+    """"""
+
+    name: str
+    """"""
+
+    backend: str
     """"""
 
 
@@ -3494,6 +4303,23 @@ class SourceDriftedColumn(TypedDict):
 
     to: Optional[str]
     """The new name of a renamed column, or the new type of a retyped column. Otherwise `null`."""
+
+
+class SourceDriftedData(TypedDict):
+    """The data of source.drifted: The columns of a data source differ from its mapping."""
+
+    level: str
+    """"""
+
+    columns: int
+    """"""
+
+
+class SourceFailingData(TypedDict):
+    """The data of source.failing: A data source began to fail."""
+
+    code: str
+    """"""
 
 
 class SourceFailure(TypedDict):
@@ -3664,6 +4490,19 @@ class SourceMapped(TypedDict):
     """The first two rows. Each is an object with field keys and values."""
 
 
+class SourceMappedData(TypedDict):
+    """The data of source.mapped: A data source was mapped."""
+
+    fields: int
+    """"""
+
+    changed: bool
+    """"""
+
+    resumed_from: NotRequired[str]
+    """"""
+
+
 class SourceMappingReport(TypedDict):
     """How completely the mapping covers the fields of the type."""
 
@@ -3693,6 +4532,39 @@ class SourcePair(TypedDict):
 # connection now leads to another server or database. The owner must map the data source again.
 # `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
 SourcePauseReason = Union[Literal["connection_revoked", "connection_changed", "breaking_drift"], str]
+
+
+class SourcePausedData(TypedDict):
+    """The data of source.paused: The refreshes of a data source were paused."""
+
+    reason: str
+    """"""
+
+
+class SourcePreviewedData(TypedDict):
+    """The data of source.previewed: Rows of a sheet were shown to a user."""
+
+    sheet: str
+    """"""
+
+    connection_id: Optional[str]
+    """An id. null is none."""
+
+
+class SourceReadData(TypedDict):
+    """The data of source.read: Rows of a data source were read."""
+
+    type: str
+    """"""
+
+    backend: str
+    """"""
+
+# The data of source.recovered: A failing data source works again.
+SourceRecoveredData = Dict[str, Any]
+
+# The data of source.resumed: The refreshes of a data source were resumed.
+SourceResumedData = Dict[str, Any]
 
 
 class SourceRows(TypedDict):
@@ -3877,6 +4749,82 @@ class SubscriptionAction(TypedDict):
     """Pass it only to the payer's browser. Do not log it."""
 
 
+class SubscriptionCancellationRequestedData(TypedDict):
+    """The data of subscription.cancellation_requested: A user asked to end the subscription."""
+
+    cancellation_feedback: NotRequired[str]
+    """"""
+
+
+class SubscriptionChangeRequestedData(TypedDict):
+    """The data of subscription.change_requested: A user asked to change the subscription."""
+
+    plan_id: str
+    """"""
+
+    quantity: int
+    """"""
+
+    at_renewal: bool
+    """"""
+
+    cancel_at_period_end: NotRequired[bool]
+    """"""
+
+    paused: NotRequired[bool]
+    """"""
+
+    promotion_id: NotRequired[str]
+    """"""
+
+    cancellation_feedback: NotRequired[str]
+    """"""
+
+
+class SubscriptionChangedData(TypedDict):
+    """The data of subscription.changed: The subscription changed."""
+
+    plan_id: NotRequired[ChangedText]
+    """"""
+
+    quantity: NotRequired[ChangedNumber]
+    """"""
+
+    status: NotRequired[ChangedText]
+    """"""
+
+    cancel_at_period_end: NotRequired[ChangedFlag]
+    """"""
+
+    current_period_end: NotRequired[ChangedTime]
+    """"""
+
+    confirming: NotRequired[ChangedFlag]
+    """"""
+
+    paused: NotRequired[ChangedFlag]
+    """"""
+
+    cancellation_feedback: NotRequired[ChangedText]
+    """"""
+
+    discount_id: NotRequired[ChangedText]
+    """"""
+
+    pending_plan_id: NotRequired[ChangedText]
+    """"""
+
+
+class SubscriptionCheckoutStartedData(TypedDict):
+    """The data of subscription.checkout_started: A user opened a checkout page."""
+
+    plan_id: str
+    """"""
+
+    quantity: int
+    """"""
+
+
 class SubscriptionCreate(TypedDict):
     """A type of the API."""
 
@@ -3903,6 +4851,23 @@ class SubscriptionCreated(TypedDict):
     """"""
 
     action: Optional[SubscriptionAction]
+    """"""
+
+
+class SubscriptionDuplicatedData(TypedDict):
+    """The data of subscription.duplicated: The workspace has further live subscriptions."""
+
+    also: List[str]
+    """"""
+
+
+class SubscriptionEndedData(TypedDict):
+    """The data of subscription.ended: The subscription ended."""
+
+    plan_id: str
+    """"""
+
+    cancellation_feedback: NotRequired[str]
     """"""
 
 
@@ -3997,6 +4962,45 @@ class SubscriptionPreviewRequest(TypedDict):
     """A code for a discount. Its case does not count."""
 
 
+class SubscriptionRequestFailedData(TypedDict):
+    """The data of subscription.request_failed: What a user asked of the payment gateway failed."""
+
+    kind: str
+    """"""
+
+    code: str
+    """"""
+
+
+class SubscriptionRequestedData(TypedDict):
+    """The data of subscription.requested: A user asked for a subscription."""
+
+    plan_id: str
+    """"""
+
+    quantity: int
+    """"""
+
+    promotion_id: NotRequired[str]
+    """"""
+
+
+class SubscriptionStartedData(TypedDict):
+    """The data of subscription.started: The subscription began."""
+
+    plan_id: str
+    """"""
+
+    quantity: int
+    """"""
+
+    status: str
+    """"""
+
+    current_period_end: str
+    """"""
+
+
 class TableColumn(TypedDict):
     """A type of the API."""
 
@@ -4033,6 +5037,45 @@ class TaxId(TypedDict):
     """One of the types that Stripe documents, such as `eu_vat`, `gb_vat` or `us_ein`."""
 
     value: str
+    """"""
+
+
+class TrialEndingData(TypedDict):
+    """The data of trial.ending: The trial ends within three days."""
+
+    subscription_id: str
+    """"""
+
+    plan_id: str
+    """"""
+
+    trial_end: str
+    """"""
+
+    has_payment_method: bool
+    """"""
+
+
+class TrialRefusedData(TypedDict):
+    """The data of trial.refused: The trial was ended, since another workspace had one with the same card."""
+
+    plan_id: str
+    """"""
+
+    kind: str
+    """"""
+
+
+class UsageNotBilledData(TypedDict):
+    """The data of usage.not_billed: Usage could not be reported to the payment gateway."""
+
+    feature: str
+    """"""
+
+    quantity: int
+    """"""
+
+    at: str
     """"""
 
 
@@ -4097,6 +5140,88 @@ class User(TypedDict):
 
     default_workspace_id: Optional[str]
     """The workspace of GET requests that do not name one."""
+
+
+class UserCreatedData(TypedDict):
+    """The data of user.created: A user was created."""
+
+    operator: NotRequired[bool]
+    """"""
+
+    issuer: NotRequired[str]
+    """"""
+
+    service: NotRequired[bool]
+    """"""
+
+    role: NotRequired[str]
+    """"""
+
+
+class UserDisabledData(TypedDict):
+    """The data of user.disabled: The account of a person was disabled."""
+
+    reason: NotRequired[str]
+    """"""
+
+    service_keys_kept: NotRequired[List[str]]
+    """"""
+
+    service_keys_ended: NotRequired[List[str]]
+    """"""
+
+
+class UserEnabledData(TypedDict):
+    """The data of user.enabled: A disabled account was enabled."""
+
+    reason: NotRequired[str]
+    """"""
+
+# The data of user.erased: A person was erased.
+UserErasedData = Dict[str, Any]
+
+
+class UserLinkedData(TypedDict):
+    """The data of user.linked: A sign-in at an issuer was linked to a user."""
+
+    issuer: str
+    """"""
+
+
+class UserSignedInData(TypedDict):
+    """The data of user.signed_in: A person used a token of an issuer, recorded once a day."""
+
+    issuer: str
+    """"""
+
+
+class UserUnlinkedData(TypedDict):
+    """The data of user.unlinked: A sign-in at an issuer was removed from a user."""
+
+    issuer: str
+    """"""
+
+
+class UserUpdatedData(TypedDict):
+    """The data of user.updated: A user was changed."""
+
+    name: NotRequired[Changed]
+    """"""
+
+    email: NotRequired[Changed]
+    """"""
+
+    default_workspace_id: NotRequired[Changed]
+    """"""
+
+    email_verified_by: NotRequired[str]
+    """"""
+
+    operator: NotRequired[ChangedFlag]
+    """"""
+
+    operator_by: NotRequired[Optional[List[str]]]
+    """"""
 
 # The type of the values. `any` accepts every value; null is a value only there, and prints nothing. Inferred
 # variables have this type.
@@ -4247,6 +5372,20 @@ class WorkspaceCreate(TypedDict):
     """
 
 
+class WorkspaceCreatedData(TypedDict):
+    """The data of workspace.created: The workspace was created."""
+
+    slug: str
+    """"""
+
+
+class WorkspaceDeletedData(TypedDict):
+    """The data of workspace.deleted: The workspace was deleted."""
+
+    slug: str
+    """"""
+
+
 class WorkspaceList(TypedDict):
     """A type of the API."""
 
@@ -4266,6 +5405,13 @@ class WorkspacePatch(TypedDict):
     slug: NotRequired[str]
     """Unique in the organisation, including deleted workspaces."""
 
+
+class WorkspaceRestoredData(TypedDict):
+    """The data of workspace.restored: The workspace was restored."""
+
+    slug: str
+    """"""
+
 # A role in a workspace. Each role includes the roles listed before it.
 WorkspaceRole = Union[Literal["viewer", "member", "admin", "owner"], str]
 
@@ -4275,6 +5421,19 @@ class WorkspaceTransfer(TypedDict):
 
     user_id: str
     """The new owner, who must be a member of the workspace."""
+
+
+WorkspaceTransferredData = TypedDict("WorkspaceTransferredData", {"from": str, "to": str, })
+
+
+class WorkspaceUpdatedData(TypedDict):
+    """The data of workspace.updated: The workspace was changed."""
+
+    slug: NotRequired[ChangedText]
+    """"""
+
+    name: NotRequired[ChangedText]
+    """"""
 
 
 class APIKeyCreated(APIKey):
@@ -4334,6 +5493,925 @@ class PromptVersion(PromptVersionSummary):
 
     tools: List[Dict[str, Any]]
     """"""
+
+
+class _EventBase(TypedDict):
+    """What all events have."""
+
+    id: str
+    """"""
+
+    actor: Optional[str]
+    """Id of the user who made the change. null if Atrium made it."""
+
+    api_key_id: Optional[str]
+    """Id of the API key that was used. null if none was."""
+
+    session_id: Optional[str]
+    """Id of the session that was used. null if none was."""
+
+    subject: str
+    """Id of the resource that changed."""
+
+    request_id: str
+    """"""
+
+    address: Optional[str]
+    """The caller's network address."""
+
+    created_at: str
+    """"""
+
+    seq: Optional[int]
+    """Its place in the workspace's feed. null during about a second after the change, and for events that
+    releases without a feed wrote.
+    """
+
+
+class AccessRefusedEvent(_EventBase):
+    """An event of the type access.refused."""
+
+    type: Literal["access.refused"]
+    data: AccessRefusedData
+
+
+class APIKeyCreatedEvent(_EventBase):
+    """An event of the type api_key.created."""
+
+    type: Literal["api_key.created"]
+    data: APIKeyCreatedData
+
+
+class APIKeyLeakedEvent(_EventBase):
+    """An event of the type api_key.leaked."""
+
+    type: Literal["api_key.leaked"]
+    data: APIKeyLeakedData
+
+
+class APIKeyRevokedEvent(_EventBase):
+    """An event of the type api_key.revoked."""
+
+    type: Literal["api_key.revoked"]
+    data: APIKeyRevokedData
+
+
+class APIKeyRotatedEvent(_EventBase):
+    """An event of the type api_key.rotated."""
+
+    type: Literal["api_key.rotated"]
+    data: APIKeyRotatedData
+
+
+class CardExpiringEvent(_EventBase):
+    """An event of the type card.expiring."""
+
+    type: Literal["card.expiring"]
+    data: CardExpiringData
+
+
+class ChatMemberAcceptedEvent(_EventBase):
+    """An event of the type chat_member.accepted."""
+
+    type: Literal["chat_member.accepted"]
+    data: ChatMemberAcceptedData
+
+
+class ChatMemberAddedEvent(_EventBase):
+    """An event of the type chat_member.added."""
+
+    type: Literal["chat_member.added"]
+    data: ChatMemberAddedData
+
+
+class ChatMemberInvitationRenewedEvent(_EventBase):
+    """An event of the type chat_member.invitation_renewed."""
+
+    type: Literal["chat_member.invitation_renewed"]
+    data: ChatMemberInvitationRenewedData
+
+
+class ChatMemberInvitedEvent(_EventBase):
+    """An event of the type chat_member.invited."""
+
+    type: Literal["chat_member.invited"]
+    data: ChatMemberInvitedData
+
+
+class ChatMemberRemovedEvent(_EventBase):
+    """An event of the type chat_member.removed."""
+
+    type: Literal["chat_member.removed"]
+    data: ChatMemberRemovedData
+
+
+class ChatMemberUpdatedEvent(_EventBase):
+    """An event of the type chat_member.updated."""
+
+    type: Literal["chat_member.updated"]
+    data: ChatMemberUpdatedData
+
+
+class ChatTemplateCreatedEvent(_EventBase):
+    """An event of the type chat_template.created."""
+
+    type: Literal["chat_template.created"]
+    data: ChatTemplateCreatedData
+
+
+class ChatTemplateDeletedEvent(_EventBase):
+    """An event of the type chat_template.deleted."""
+
+    type: Literal["chat_template.deleted"]
+    data: ChatTemplateDeletedData
+
+
+class ChatTemplateRestoredEvent(_EventBase):
+    """An event of the type chat_template.restored."""
+
+    type: Literal["chat_template.restored"]
+    data: ChatTemplateRestoredData
+
+
+class ChatTemplateTransferredEvent(_EventBase):
+    """An event of the type chat_template.transferred."""
+
+    type: Literal["chat_template.transferred"]
+    data: ChatTemplateTransferredData
+
+
+class ChatTemplateUpdatedEvent(_EventBase):
+    """An event of the type chat_template.updated."""
+
+    type: Literal["chat_template.updated"]
+    data: ChatTemplateUpdatedData
+
+
+class ChatWorkflowAttachedEvent(_EventBase):
+    """An event of the type chat_workflow.attached."""
+
+    type: Literal["chat_workflow.attached"]
+    data: ChatWorkflowAttachedData
+
+
+class ChatWorkflowDetachedEvent(_EventBase):
+    """An event of the type chat_workflow.detached."""
+
+    type: Literal["chat_workflow.detached"]
+    data: ChatWorkflowDetachedData
+
+
+class ConnectionCreatedEvent(_EventBase):
+    """An event of the type connection.created."""
+
+    type: Literal["connection.created"]
+    data: ConnectionCreatedData
+
+
+class ConnectionCredentialReplacedEvent(_EventBase):
+    """An event of the type connection.credential_replaced."""
+
+    type: Literal["connection.credential_replaced"]
+    data: ConnectionCredentialReplacedData
+
+
+class ConnectionFailingEvent(_EventBase):
+    """An event of the type connection.failing."""
+
+    type: Literal["connection.failing"]
+    data: ConnectionFailingData
+
+
+class ConnectionPreviewedEvent(_EventBase):
+    """An event of the type connection.previewed."""
+
+    type: Literal["connection.previewed"]
+    data: ConnectionPreviewedData
+
+
+class ConnectionRecoveredEvent(_EventBase):
+    """An event of the type connection.recovered."""
+
+    type: Literal["connection.recovered"]
+    data: ConnectionRecoveredData
+
+
+class ConnectionRevokedEvent(_EventBase):
+    """An event of the type connection.revoked."""
+
+    type: Literal["connection.revoked"]
+    data: ConnectionRevokedData
+
+
+class ConnectionVerifiedEvent(_EventBase):
+    """An event of the type connection.verified."""
+
+    type: Literal["connection.verified"]
+    data: ConnectionVerifiedData
+
+
+class EmbedTokenCreatedEvent(_EventBase):
+    """An event of the type embed_token.created."""
+
+    type: Literal["embed_token.created"]
+    data: EmbedTokenCreatedData
+
+
+class EmbedTokenDeletedEvent(_EventBase):
+    """An event of the type embed_token.deleted."""
+
+    type: Literal["embed_token.deleted"]
+    data: EmbedTokenDeletedData
+
+
+class EmbedTokenRotatedEvent(_EventBase):
+    """An event of the type embed_token.rotated."""
+
+    type: Literal["embed_token.rotated"]
+    data: EmbedTokenRotatedData
+
+
+class EmbedTokenUpdatedEvent(_EventBase):
+    """An event of the type embed_token.updated."""
+
+    type: Literal["embed_token.updated"]
+    data: EmbedTokenUpdatedData
+
+
+class GroupCreatedEvent(_EventBase):
+    """An event of the type group.created."""
+
+    type: Literal["group.created"]
+    data: GroupCreatedData
+
+
+class GroupDeletedEvent(_EventBase):
+    """An event of the type group.deleted."""
+
+    type: Literal["group.deleted"]
+    data: GroupDeletedData
+
+
+class GroupUpdatedEvent(_EventBase):
+    """An event of the type group.updated."""
+
+    type: Literal["group.updated"]
+    data: GroupUpdatedData
+
+
+class GroupMemberAddedEvent(_EventBase):
+    """An event of the type group_member.added."""
+
+    type: Literal["group_member.added"]
+    data: GroupMemberAddedData
+
+
+class GroupMemberRemovedEvent(_EventBase):
+    """An event of the type group_member.removed."""
+
+    type: Literal["group_member.removed"]
+    data: GroupMemberRemovedData
+
+
+class InvitationAcceptedEvent(_EventBase):
+    """An event of the type invitation.accepted."""
+
+    type: Literal["invitation.accepted"]
+    data: InvitationAcceptedData
+
+
+class InvitationCreatedEvent(_EventBase):
+    """An event of the type invitation.created."""
+
+    type: Literal["invitation.created"]
+    data: InvitationCreatedData
+
+
+class InvitationRenewedEvent(_EventBase):
+    """An event of the type invitation.renewed."""
+
+    type: Literal["invitation.renewed"]
+    data: InvitationRenewedData
+
+
+class InvitationWithdrawnEvent(_EventBase):
+    """An event of the type invitation.withdrawn."""
+
+    type: Literal["invitation.withdrawn"]
+    data: InvitationWithdrawnData
+
+
+class InvoicePaidEvent(_EventBase):
+    """An event of the type invoice.paid."""
+
+    type: Literal["invoice.paid"]
+    data: InvoicePaidData
+
+
+class InvoicePaymentRequestedEvent(_EventBase):
+    """An event of the type invoice.payment_requested."""
+
+    type: Literal["invoice.payment_requested"]
+    data: InvoicePaymentRequestedData
+
+
+class MemberAddedEvent(_EventBase):
+    """An event of the type member.added."""
+
+    type: Literal["member.added"]
+    data: MemberAddedData
+
+
+class MemberRemovedEvent(_EventBase):
+    """An event of the type member.removed."""
+
+    type: Literal["member.removed"]
+    data: MemberRemovedData
+
+
+class MemberUpdatedEvent(_EventBase):
+    """An event of the type member.updated."""
+
+    type: Literal["member.updated"]
+    data: MemberUpdatedData
+
+
+class PasskeyAddedEvent(_EventBase):
+    """An event of the type passkey.added."""
+
+    type: Literal["passkey.added"]
+    data: PasskeyAddedData
+
+
+class PasskeyCloneSuspectedEvent(_EventBase):
+    """An event of the type passkey.clone_suspected."""
+
+    type: Literal["passkey.clone_suspected"]
+    data: PasskeyCloneSuspectedData
+
+
+class PasskeyRemovedEvent(_EventBase):
+    """An event of the type passkey.removed."""
+
+    type: Literal["passkey.removed"]
+    data: PasskeyRemovedData
+
+
+class PasskeyRenamedEvent(_EventBase):
+    """An event of the type passkey.renamed."""
+
+    type: Literal["passkey.renamed"]
+    data: PasskeyRenamedData
+
+
+class PaymentFailedEvent(_EventBase):
+    """An event of the type payment.failed."""
+
+    type: Literal["payment.failed"]
+    data: PaymentFailedData
+
+
+class PaymentCustomerCreatedEvent(_EventBase):
+    """An event of the type payment_customer.created."""
+
+    type: Literal["payment_customer.created"]
+    data: PaymentCustomerCreatedData
+
+
+class PaymentCustomerLostEvent(_EventBase):
+    """An event of the type payment_customer.lost."""
+
+    type: Literal["payment_customer.lost"]
+    data: PaymentCustomerLostData
+
+
+class PaymentCustomerUpdatedEvent(_EventBase):
+    """An event of the type payment_customer.updated."""
+
+    type: Literal["payment_customer.updated"]
+    data: PaymentCustomerUpdatedData
+
+
+class PaymentDetailsChangedEvent(_EventBase):
+    """An event of the type payment_details.changed."""
+
+    type: Literal["payment_details.changed"]
+    data: PaymentDetailsChangedData
+
+
+class PaymentMethodAddedEvent(_EventBase):
+    """An event of the type payment_method.added."""
+
+    type: Literal["payment_method.added"]
+    data: PaymentMethodAddedData
+
+
+class PaymentMethodDefaultChangedEvent(_EventBase):
+    """An event of the type payment_method.default_changed."""
+
+    type: Literal["payment_method.default_changed"]
+    data: PaymentMethodDefaultChangedData
+
+
+class PaymentMethodRemovedEvent(_EventBase):
+    """An event of the type payment_method.removed."""
+
+    type: Literal["payment_method.removed"]
+    data: PaymentMethodRemovedData
+
+
+class PaymentMirrorCorrectedEvent(_EventBase):
+    """An event of the type payment_mirror.corrected."""
+
+    type: Literal["payment_mirror.corrected"]
+    data: PaymentMirrorCorrectedData
+
+
+class PaymentsPausedEvent(_EventBase):
+    """An event of the type payments.paused."""
+
+    type: Literal["payments.paused"]
+    data: PaymentsPausedData
+
+
+class PaymentsResumedEvent(_EventBase):
+    """An event of the type payments.resumed."""
+
+    type: Literal["payments.resumed"]
+    data: PaymentsResumedData
+
+
+class PresenceDeletedEvent(_EventBase):
+    """An event of the type presence.deleted."""
+
+    type: Literal["presence.deleted"]
+    data: PresenceDeletedData
+
+
+class PromptShareCreatedEvent(_EventBase):
+    """An event of the type prompt_share.created."""
+
+    type: Literal["prompt_share.created"]
+    data: PromptShareCreatedData
+
+
+class PromptShareDeletedEvent(_EventBase):
+    """An event of the type prompt_share.deleted."""
+
+    type: Literal["prompt_share.deleted"]
+    data: PromptShareDeletedData
+
+
+class PromptShareUpdatedEvent(_EventBase):
+    """An event of the type prompt_share.updated."""
+
+    type: Literal["prompt_share.updated"]
+    data: PromptShareUpdatedData
+
+
+class PromptTemplateActivatedEvent(_EventBase):
+    """An event of the type prompt_template.activated."""
+
+    type: Literal["prompt_template.activated"]
+    data: PromptTemplateActivatedData
+
+
+class PromptTemplateCreatedEvent(_EventBase):
+    """An event of the type prompt_template.created."""
+
+    type: Literal["prompt_template.created"]
+    data: PromptTemplateCreatedData
+
+
+class PromptTemplateDeletedEvent(_EventBase):
+    """An event of the type prompt_template.deleted."""
+
+    type: Literal["prompt_template.deleted"]
+    data: PromptTemplateDeletedData
+
+
+class PromptTemplateRestoredEvent(_EventBase):
+    """An event of the type prompt_template.restored."""
+
+    type: Literal["prompt_template.restored"]
+    data: PromptTemplateRestoredData
+
+
+class PromptTemplateTransferredEvent(_EventBase):
+    """An event of the type prompt_template.transferred."""
+
+    type: Literal["prompt_template.transferred"]
+    data: PromptTemplateTransferredData
+
+
+class PromptTemplateUpdatedEvent(_EventBase):
+    """An event of the type prompt_template.updated."""
+
+    type: Literal["prompt_template.updated"]
+    data: PromptTemplateUpdatedData
+
+
+class PromptVersionCreatedEvent(_EventBase):
+    """An event of the type prompt_version.created."""
+
+    type: Literal["prompt_version.created"]
+    data: PromptVersionCreatedData
+
+
+class PromptVersionDeletedEvent(_EventBase):
+    """An event of the type prompt_version.deleted."""
+
+    type: Literal["prompt_version.deleted"]
+    data: PromptVersionDeletedData
+
+
+class PromptVersionUpdatedEvent(_EventBase):
+    """An event of the type prompt_version.updated."""
+
+    type: Literal["prompt_version.updated"]
+    data: PromptVersionUpdatedData
+
+
+class SessionConfirmedEvent(_EventBase):
+    """An event of the type session.confirmed."""
+
+    type: Literal["session.confirmed"]
+    data: SessionConfirmedData
+
+
+class SessionEndedEvent(_EventBase):
+    """An event of the type session.ended."""
+
+    type: Literal["session.ended"]
+    data: SessionEndedData
+
+
+class SessionStartedEvent(_EventBase):
+    """An event of the type session.started."""
+
+    type: Literal["session.started"]
+    data: SessionStartedData
+
+
+class SourceAttachedEvent(_EventBase):
+    """An event of the type source.attached."""
+
+    type: Literal["source.attached"]
+    data: SourceAttachedData
+
+
+class SourceDetachedEvent(_EventBase):
+    """An event of the type source.detached."""
+
+    type: Literal["source.detached"]
+    data: SourceDetachedData
+
+
+class SourceDriftedEvent(_EventBase):
+    """An event of the type source.drifted."""
+
+    type: Literal["source.drifted"]
+    data: SourceDriftedData
+
+
+class SourceFailingEvent(_EventBase):
+    """An event of the type source.failing."""
+
+    type: Literal["source.failing"]
+    data: SourceFailingData
+
+
+class SourceMappedEvent(_EventBase):
+    """An event of the type source.mapped."""
+
+    type: Literal["source.mapped"]
+    data: SourceMappedData
+
+
+class SourcePausedEvent(_EventBase):
+    """An event of the type source.paused."""
+
+    type: Literal["source.paused"]
+    data: SourcePausedData
+
+
+class SourcePreviewedEvent(_EventBase):
+    """An event of the type source.previewed."""
+
+    type: Literal["source.previewed"]
+    data: SourcePreviewedData
+
+
+class SourceReadEvent(_EventBase):
+    """An event of the type source.read."""
+
+    type: Literal["source.read"]
+    data: SourceReadData
+
+
+class SourceRecoveredEvent(_EventBase):
+    """An event of the type source.recovered."""
+
+    type: Literal["source.recovered"]
+    data: SourceRecoveredData
+
+
+class SourceResumedEvent(_EventBase):
+    """An event of the type source.resumed."""
+
+    type: Literal["source.resumed"]
+    data: SourceResumedData
+
+
+class SubscriptionCancellationRequestedEvent(_EventBase):
+    """An event of the type subscription.cancellation_requested."""
+
+    type: Literal["subscription.cancellation_requested"]
+    data: SubscriptionCancellationRequestedData
+
+
+class SubscriptionChangeRequestedEvent(_EventBase):
+    """An event of the type subscription.change_requested."""
+
+    type: Literal["subscription.change_requested"]
+    data: SubscriptionChangeRequestedData
+
+
+class SubscriptionChangedEvent(_EventBase):
+    """An event of the type subscription.changed."""
+
+    type: Literal["subscription.changed"]
+    data: SubscriptionChangedData
+
+
+class SubscriptionCheckoutStartedEvent(_EventBase):
+    """An event of the type subscription.checkout_started."""
+
+    type: Literal["subscription.checkout_started"]
+    data: SubscriptionCheckoutStartedData
+
+
+class SubscriptionDuplicatedEvent(_EventBase):
+    """An event of the type subscription.duplicated."""
+
+    type: Literal["subscription.duplicated"]
+    data: SubscriptionDuplicatedData
+
+
+class SubscriptionEndedEvent(_EventBase):
+    """An event of the type subscription.ended."""
+
+    type: Literal["subscription.ended"]
+    data: SubscriptionEndedData
+
+
+class SubscriptionRequestFailedEvent(_EventBase):
+    """An event of the type subscription.request_failed."""
+
+    type: Literal["subscription.request_failed"]
+    data: SubscriptionRequestFailedData
+
+
+class SubscriptionRequestedEvent(_EventBase):
+    """An event of the type subscription.requested."""
+
+    type: Literal["subscription.requested"]
+    data: SubscriptionRequestedData
+
+
+class SubscriptionStartedEvent(_EventBase):
+    """An event of the type subscription.started."""
+
+    type: Literal["subscription.started"]
+    data: SubscriptionStartedData
+
+
+class TrialEndingEvent(_EventBase):
+    """An event of the type trial.ending."""
+
+    type: Literal["trial.ending"]
+    data: TrialEndingData
+
+
+class TrialRefusedEvent(_EventBase):
+    """An event of the type trial.refused."""
+
+    type: Literal["trial.refused"]
+    data: TrialRefusedData
+
+
+class UsageNotBilledEvent(_EventBase):
+    """An event of the type usage.not_billed."""
+
+    type: Literal["usage.not_billed"]
+    data: UsageNotBilledData
+
+
+class UserCreatedEvent(_EventBase):
+    """An event of the type user.created."""
+
+    type: Literal["user.created"]
+    data: UserCreatedData
+
+
+class UserDisabledEvent(_EventBase):
+    """An event of the type user.disabled."""
+
+    type: Literal["user.disabled"]
+    data: UserDisabledData
+
+
+class UserEnabledEvent(_EventBase):
+    """An event of the type user.enabled."""
+
+    type: Literal["user.enabled"]
+    data: UserEnabledData
+
+
+class UserErasedEvent(_EventBase):
+    """An event of the type user.erased."""
+
+    type: Literal["user.erased"]
+    data: UserErasedData
+
+
+class UserLinkedEvent(_EventBase):
+    """An event of the type user.linked."""
+
+    type: Literal["user.linked"]
+    data: UserLinkedData
+
+
+class UserSignedInEvent(_EventBase):
+    """An event of the type user.signed_in."""
+
+    type: Literal["user.signed_in"]
+    data: UserSignedInData
+
+
+class UserUnlinkedEvent(_EventBase):
+    """An event of the type user.unlinked."""
+
+    type: Literal["user.unlinked"]
+    data: UserUnlinkedData
+
+
+class UserUpdatedEvent(_EventBase):
+    """An event of the type user.updated."""
+
+    type: Literal["user.updated"]
+    data: UserUpdatedData
+
+
+class WorkspaceCreatedEvent(_EventBase):
+    """An event of the type workspace.created."""
+
+    type: Literal["workspace.created"]
+    data: WorkspaceCreatedData
+
+
+class WorkspaceDeletedEvent(_EventBase):
+    """An event of the type workspace.deleted."""
+
+    type: Literal["workspace.deleted"]
+    data: WorkspaceDeletedData
+
+
+class WorkspaceRestoredEvent(_EventBase):
+    """An event of the type workspace.restored."""
+
+    type: Literal["workspace.restored"]
+    data: WorkspaceRestoredData
+
+
+class WorkspaceTransferredEvent(_EventBase):
+    """An event of the type workspace.transferred."""
+
+    type: Literal["workspace.transferred"]
+    data: WorkspaceTransferredData
+
+
+class WorkspaceUpdatedEvent(_EventBase):
+    """An event of the type workspace.updated."""
+
+    type: Literal["workspace.updated"]
+    data: WorkspaceUpdatedData
+
+
+# One of the events that this version of the client knows: cast(KnownEvent, event). Later servers can send
+# others.
+KnownEvent = Union[
+    AccessRefusedEvent,
+    APIKeyCreatedEvent,
+    APIKeyLeakedEvent,
+    APIKeyRevokedEvent,
+    APIKeyRotatedEvent,
+    CardExpiringEvent,
+    ChatMemberAcceptedEvent,
+    ChatMemberAddedEvent,
+    ChatMemberInvitationRenewedEvent,
+    ChatMemberInvitedEvent,
+    ChatMemberRemovedEvent,
+    ChatMemberUpdatedEvent,
+    ChatTemplateCreatedEvent,
+    ChatTemplateDeletedEvent,
+    ChatTemplateRestoredEvent,
+    ChatTemplateTransferredEvent,
+    ChatTemplateUpdatedEvent,
+    ChatWorkflowAttachedEvent,
+    ChatWorkflowDetachedEvent,
+    ConnectionCreatedEvent,
+    ConnectionCredentialReplacedEvent,
+    ConnectionFailingEvent,
+    ConnectionPreviewedEvent,
+    ConnectionRecoveredEvent,
+    ConnectionRevokedEvent,
+    ConnectionVerifiedEvent,
+    EmbedTokenCreatedEvent,
+    EmbedTokenDeletedEvent,
+    EmbedTokenRotatedEvent,
+    EmbedTokenUpdatedEvent,
+    GroupCreatedEvent,
+    GroupDeletedEvent,
+    GroupUpdatedEvent,
+    GroupMemberAddedEvent,
+    GroupMemberRemovedEvent,
+    InvitationAcceptedEvent,
+    InvitationCreatedEvent,
+    InvitationRenewedEvent,
+    InvitationWithdrawnEvent,
+    InvoicePaidEvent,
+    InvoicePaymentRequestedEvent,
+    MemberAddedEvent,
+    MemberRemovedEvent,
+    MemberUpdatedEvent,
+    PasskeyAddedEvent,
+    PasskeyCloneSuspectedEvent,
+    PasskeyRemovedEvent,
+    PasskeyRenamedEvent,
+    PaymentFailedEvent,
+    PaymentCustomerCreatedEvent,
+    PaymentCustomerLostEvent,
+    PaymentCustomerUpdatedEvent,
+    PaymentDetailsChangedEvent,
+    PaymentMethodAddedEvent,
+    PaymentMethodDefaultChangedEvent,
+    PaymentMethodRemovedEvent,
+    PaymentMirrorCorrectedEvent,
+    PaymentsPausedEvent,
+    PaymentsResumedEvent,
+    PresenceDeletedEvent,
+    PromptShareCreatedEvent,
+    PromptShareDeletedEvent,
+    PromptShareUpdatedEvent,
+    PromptTemplateActivatedEvent,
+    PromptTemplateCreatedEvent,
+    PromptTemplateDeletedEvent,
+    PromptTemplateRestoredEvent,
+    PromptTemplateTransferredEvent,
+    PromptTemplateUpdatedEvent,
+    PromptVersionCreatedEvent,
+    PromptVersionDeletedEvent,
+    PromptVersionUpdatedEvent,
+    SessionConfirmedEvent,
+    SessionEndedEvent,
+    SessionStartedEvent,
+    SourceAttachedEvent,
+    SourceDetachedEvent,
+    SourceDriftedEvent,
+    SourceFailingEvent,
+    SourceMappedEvent,
+    SourcePausedEvent,
+    SourcePreviewedEvent,
+    SourceReadEvent,
+    SourceRecoveredEvent,
+    SourceResumedEvent,
+    SubscriptionCancellationRequestedEvent,
+    SubscriptionChangeRequestedEvent,
+    SubscriptionChangedEvent,
+    SubscriptionCheckoutStartedEvent,
+    SubscriptionDuplicatedEvent,
+    SubscriptionEndedEvent,
+    SubscriptionRequestFailedEvent,
+    SubscriptionRequestedEvent,
+    SubscriptionStartedEvent,
+    TrialEndingEvent,
+    TrialRefusedEvent,
+    UsageNotBilledEvent,
+    UserCreatedEvent,
+    UserDisabledEvent,
+    UserEnabledEvent,
+    UserErasedEvent,
+    UserLinkedEvent,
+    UserSignedInEvent,
+    UserUnlinkedEvent,
+    UserUpdatedEvent,
+    WorkspaceCreatedEvent,
+    WorkspaceDeletedEvent,
+    WorkspaceRestoredEvent,
+    WorkspaceTransferredEvent,
+    WorkspaceUpdatedEvent,
+]
 
 
 class WorkspacesMembersResource(Resource):

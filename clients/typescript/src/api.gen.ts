@@ -269,11 +269,33 @@ export type APIKeyCreated = APIKey & {
   token: string
 }
 
+/** The data of api_key.created: An API key was created. */
+export type APIKeyCreatedData = {
+  /**  */
+  name: string
+  /**  */
+  ceiling: string
+  /**  */
+  scopes?: string[]
+  /**  */
+  allowed_addresses?: string[]
+}
+
 /**
  * A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign
  * in.
  */
 export type APIKeyKind = 'personal' | 'service' | (string & {})
+
+/** The data of api_key.leaked: The token of an API key was found in public and the key was revoked. */
+export type APIKeyLeakedData = {
+  /**  */
+  name: string
+  /**  */
+  url?: string
+  /**  */
+  source?: string
+}
 
 /**  */
 export type APIKeyList = {
@@ -283,10 +305,24 @@ export type APIKeyList = {
   next_cursor: string | null
 }
 
+/** The data of api_key.revoked: An API key was revoked. */
+export type APIKeyRevokedData = {
+  /**  */
+  name: string
+}
+
 /**  */
 export type APIKeyRotate = {
   /** Number of seconds for which the old key keeps working. */
   grace_seconds?: number
+}
+
+/** The data of api_key.rotated: An API key was replaced by another one. */
+export type APIKeyRotatedData = {
+  /** An id. */
+  replaced_by: string
+  /**  */
+  grace_seconds: number
 }
 
 /**
@@ -298,6 +334,14 @@ export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'cha
 
 /**  */
 export type APIKeyStatus = 'active' | 'expired' | 'revoked' | (string & {})
+
+/** The data of access.refused: A caller was refused what it asked for. */
+export type AccessRefusedData = {
+  /**  */
+  code: string
+  /**  */
+  operation: string
+}
 
 /**  */
 export type ActivateRequest = {
@@ -392,6 +436,20 @@ export type BillingDetailsReplace = {
 
 /** Why the subscription is cancelled. */
 export type CancellationFeedback = 'customer_service' | 'low_quality' | 'missing_features' | 'other' | 'switched_service' | 'too_complex' | 'too_expensive' | 'unused' | (string & {})
+
+/** The data of card.expiring: The default card expires within 30 days. */
+export type CardExpiringData = {
+  /**  */
+  payment_method_id: string
+  /**  */
+  brand: string
+  /**  */
+  last4: string
+  /**  */
+  exp_month: number
+  /**  */
+  exp_year: number
+}
 
 /** true: the value changed. It is too long or too private for an event. */
 export type Changed = boolean
@@ -498,6 +556,14 @@ export type ChatMember = {
   updated_at: string
 }
 
+/** The data of chat_member.accepted: An invited person became a member of a chat. */
+export type ChatMemberAcceptedData = {
+  /**  */
+  user_id: ChangedID
+  /**  */
+  role: string
+}
+
 /**
  * A member. If the member was invited, the response contains the link to accept the invitation. The link is
  * returned only once and cannot be read again.
@@ -512,6 +578,14 @@ export type ChatMemberAdded = ChatMember & {
   accept_url?: string
 }
 
+/** The data of chat_member.added: A user or a group became a member of a chat. */
+export type ChatMemberAddedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+}
+
 /** Send exactly one of `user_id` and `email`. */
 export type ChatMemberCreate = {
   /** Id of a member of the workspace or of a group (`grp_…`). */
@@ -520,6 +594,22 @@ export type ChatMemberCreate = {
   email?: string
   /**  */
   role: ChatMemberRole
+}
+
+/** The data of chat_member.invitation_renewed: An invitation to a chat was renewed. */
+export type ChatMemberInvitationRenewedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: ChangedText
+}
+
+/** The data of chat_member.invited: A person was invited to a chat. */
+export type ChatMemberInvitedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
 }
 
 /**  */
@@ -536,11 +626,27 @@ export type ChatMemberPatch = {
   role: ChatMemberRole
 }
 
+/** The data of chat_member.removed: A membership of a chat or an invitation to it ended. */
+export type ChatMemberRemovedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+}
+
 /** A role that a member can be given. Each role includes the permissions of the roles before it. */
 export type ChatMemberRole = 'viewer' | 'editor' | 'manager' | (string & {})
 
 /** An `invited` member has not accepted the invitation yet and has no access. */
 export type ChatMemberStatus = 'active' | 'invited' | (string & {})
+
+/** The data of chat_member.updated: A member of a chat got another role. */
+export type ChatMemberUpdatedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: ChangedText
+}
 
 /**  */
 export type ChatPrompt = {
@@ -657,6 +763,22 @@ export type ChatTemplateCreate = {
   metadata?: Record<string, unknown>
 }
 
+/** The data of chat_template.created: A chat template was created. */
+export type ChatTemplateCreatedData = {
+  /**  */
+  name: string
+  /**  */
+  status: string
+  /**  */
+  visibility: string
+}
+
+/** The data of chat_template.deleted: A chat template was deleted. */
+export type ChatTemplateDeletedData = {
+  /**  */
+  name: string
+}
+
 /**  */
 export type ChatTemplateList = {
   /**  */
@@ -702,6 +824,50 @@ export type ChatTemplatePatch = {
   owner_id?: string
 }
 
+/** The data of chat_template.restored: A deleted chat template was restored. */
+export type ChatTemplateRestoredData = {
+  /**  */
+  name: string
+}
+
+/** The data of chat_template.transferred: A chat template got another owner. */
+export type ChatTemplateTransferredData = {
+  /**  */
+  owner: ChangedID
+}
+
+/** The data of chat_template.updated: A chat template was changed. */
+export type ChatTemplateUpdatedData = {
+  /**  */
+  name?: ChangedText
+  /**  */
+  status?: ChangedText
+  /**  */
+  visibility?: ChangedText
+  /**  */
+  prompt?: ChangedPrompt
+  /**  */
+  description?: Changed
+  /**  */
+  avatar_url?: Changed
+  /**  */
+  instructions?: Changed
+  /**  */
+  greeting?: Changed
+  /**  */
+  agents?: Changed
+  /**  */
+  tools?: Changed
+  /**  */
+  capabilities?: Changed
+  /**  */
+  conversation_starters?: Changed
+  /**  */
+  model_config?: Changed
+  /**  */
+  metadata?: Changed
+}
+
 /**  */
 export type ChatWorkflow = {
   /**  */
@@ -710,6 +876,18 @@ export type ChatWorkflow = {
   attached_by: string
   /**  */
   attached_at: string
+}
+
+/** The data of chat_workflow.attached: A workflow was attached to a chat. */
+export type ChatWorkflowAttachedData = {
+  /**  */
+  workflow_id: string
+}
+
+/** The data of chat_workflow.detached: A workflow was detached from a chat. */
+export type ChatWorkflowDetachedData = {
+  /**  */
+  workflow_id: string
 }
 
 /**  */
@@ -782,6 +960,32 @@ export type ConnectionCreate = {
   credential: Record<string, unknown>
 }
 
+/** The data of connection.created: A connection was created. */
+export type ConnectionCreatedData = {
+  /**  */
+  kind: string
+  /**  */
+  name: string
+}
+
+/** The data of connection.credential_replaced: The credential of a connection was replaced. */
+export type ConnectionCredentialReplacedData = {
+  /**  */
+  secrets: string[]
+  /**  */
+  fingerprint: ChangedText
+  /**  */
+  status?: ChangedText
+}
+
+/** The data of connection.failing: A connection began to fail. */
+export type ConnectionFailingData = {
+  /**  */
+  code: string
+  /**  */
+  category: string
+}
+
 /**  */
 export type ConnectionFailure = {
   /** Stable code. */
@@ -832,6 +1036,19 @@ export type ConnectionList = {
   kinds: ConnectionKind[]
 }
 
+/** The data of connection.previewed: Rows of a table were shown to a user. */
+export type ConnectionPreviewedData = {
+  /**  */
+  schema: string
+  /**  */
+  table: string
+  /** An id. */
+  source_id?: string
+}
+
+/** The data of connection.recovered: A failing connection works again. */
+export type ConnectionRecoveredData = Record<string, unknown>
+
 /**  */
 export type ConnectionRevocation = {
   /**  */
@@ -840,6 +1057,14 @@ export type ConnectionRevocation = {
   paused_sources: ConnectionSource[]
   /** Number of queued jobs that were cancelled. */
   cancelled_jobs: number
+}
+
+/** The data of connection.revoked: A connection was revoked and its credential was deleted. */
+export type ConnectionRevokedData = {
+  /**  */
+  kind: string
+  /**  */
+  name: string
 }
 
 /** Information about the secrets. The secrets themselves are never returned. */
@@ -877,6 +1102,14 @@ export type ConnectionSource = {
  * connection needs attention, see `failure`. `revoked`: the credential was erased.
  */
 export type ConnectionStatus = 'active' | 'failing' | 'revoked' | (string & {})
+
+/** The data of connection.verified: A connection was tried. */
+export type ConnectionVerifiedData = {
+  /**  */
+  result: string
+  /**  */
+  code?: string
+}
 
 /**  */
 export type ConnectionVerify = {
@@ -1027,6 +1260,24 @@ export type EmbedTokenCreated = EmbedToken & {
   token: string
 }
 
+/** The data of embed_token.created: An embed token was created. */
+export type EmbedTokenCreatedData = {
+  /** An id. */
+  chat_template_id: string
+  /**  */
+  name: string
+  /**  */
+  allowed_origins: string[]
+}
+
+/** The data of embed_token.deleted: An embed token was deleted. */
+export type EmbedTokenDeletedData = {
+  /** An id. */
+  chat_template_id: string
+  /**  */
+  name: string
+}
+
 /**  */
 export type EmbedTokenList = {
   /**  */
@@ -1059,8 +1310,36 @@ export type EmbedTokenRotate = {
   grace_seconds?: number
 }
 
+/** The data of embed_token.rotated: An embed token got another secret. */
+export type EmbedTokenRotatedData = {
+  /** An id. */
+  chat_template_id: string
+  /**  */
+  grace_seconds: number
+}
+
 /** Whether an embed token can open sessions. Only an `active` one can. */
 export type EmbedTokenStatus = 'active' | 'disabled' | 'expired' | (string & {})
+
+/** The data of embed_token.updated: An embed token was changed. */
+export type EmbedTokenUpdatedData = {
+  /** An id. */
+  chat_template_id: string
+  /**  */
+  name?: ChangedText
+  /**  */
+  allowed_origins?: ChangedNames
+  /**  */
+  allow_no_origin?: ChangedFlag
+  /**  */
+  enabled?: ChangedFlag
+  /**  */
+  expires_at?: ChangedTime
+  /**  */
+  session_ttl_seconds?: ChangedNumber
+  /**  */
+  rate_limit?: ChangedNumber
+}
 
 /** A tool that visitors can see. */
 export type EmbedTool = {
@@ -1277,12 +1556,38 @@ export type GroupCreate = {
   role?: GroupRole
 }
 
+/** The data of group.created: A group was created. */
+export type GroupCreatedData = {
+  /**  */
+  name: string
+  /**  */
+  role: string
+}
+
+/** The data of group.deleted: A group was deleted. */
+export type GroupDeletedData = {
+  /**  */
+  name: string
+}
+
 /**  */
 export type GroupList = {
   /**  */
   data: Group[]
   /**  */
   next_cursor: string | null
+}
+
+/** The data of group_member.added: A person joined a group. */
+export type GroupMemberAddedData = {
+  /** An id. */
+  user_id: string
+}
+
+/** The data of group_member.removed: A person left a group. */
+export type GroupMemberRemovedData = {
+  /** An id. */
+  user_id: string
 }
 
 /**  */
@@ -1295,6 +1600,16 @@ export type GroupPatch = {
 
 /** A role in the workspace that a group can give. */
 export type GroupRole = 'viewer' | 'member' | 'admin' | (string & {})
+
+/** The data of group.updated: A group was changed. */
+export type GroupUpdatedData = {
+  /**  */
+  name?: ChangedText
+  /**  */
+  role?: ChangedText
+  /**  */
+  external_id?: Changed
+}
 
 /**  */
 export type Health = {
@@ -1362,6 +1677,14 @@ export type InvitationAccept = {
   token: string
 }
 
+/** The data of invitation.accepted: An invitation to the workspace was accepted. */
+export type InvitationAcceptedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+}
+
 /**  */
 export type InvitationCreate = {
   /**  */
@@ -1387,6 +1710,12 @@ export type InvitationCreated = Invitation & {
    * invitation's token. Give it only to the invited person.
    */
   accept_url: string
+}
+
+/** The data of invitation.created: A person was invited to the workspace. */
+export type InvitationCreatedData = {
+  /**  */
+  role: string
 }
 
 /**  */
@@ -1421,8 +1750,17 @@ export type InvitationPreview = {
   sign_in: boolean
 }
 
+/** The data of invitation.renewed: An invitation got another link. */
+export type InvitationRenewedData = {
+  /**  */
+  role: string
+}
+
 /** An expired invitation cannot be accepted. It can be renewed. */
 export type InvitationStatus = 'pending' | 'expired' | (string & {})
+
+/** The data of invitation.withdrawn: An invitation ended before it was accepted. */
+export type InvitationWithdrawnData = Record<string, unknown>
 
 /**  */
 export type Invoice = {
@@ -1504,6 +1842,14 @@ export type InvoiceList = {
   gateway: PaymentGateway
 }
 
+/** The data of invoice.paid: An open invoice was paid. */
+export type InvoicePaidData = {
+  /**  */
+  amount: number
+  /**  */
+  currency: string
+}
+
 /**  */
 export type InvoicePayment = {
   /**  */
@@ -1513,6 +1859,9 @@ export type InvoicePayment = {
   /**  */
   gateway: PaymentGateway
 }
+
+/** The data of invoice.payment_requested: A user asked to pay an open invoice. */
+export type InvoicePaymentRequestedData = Record<string, unknown>
 
 /**
  * Names for a version, unique in the template. Setting a label that another version has moves it. A label
@@ -1614,6 +1963,18 @@ export type Member = {
   updated_at: string
 }
 
+/** The data of member.added: A user became a member of the workspace. */
+export type MemberAddedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+  /**  */
+  granted_by?: string[]
+  /**  */
+  email_domain?: string
+}
+
 /** Whether the member is a person or the user of a service key. */
 export type MemberKind = 'person' | 'service' | (string & {})
 
@@ -1629,6 +1990,30 @@ export type MemberList = {
 export type MemberPatch = {
   /**  */
   role: WorkspaceRole
+}
+
+/** The data of member.removed: A membership of the workspace ended. */
+export type MemberRemovedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+  /**  */
+  service_keys_kept?: string[]
+  /**  */
+  service_keys_ended?: string[]
+}
+
+/** The data of member.updated: A member got another role. */
+export type MemberUpdatedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role?: ChangedText
+  /**  */
+  granted_by?: string[]
+  /** An id. */
+  group_id?: string
 }
 
 /**  */
@@ -1689,6 +2074,22 @@ export type Passkey = {
   last_used_at: string | null
 }
 
+/** The data of passkey.added: A person added a passkey. */
+export type PasskeyAddedData = {
+  /**  */
+  host: string
+  /**  */
+  synced: boolean
+}
+
+/** The data of passkey.clone_suspected: The counter of a passkey did not grow. */
+export type PasskeyCloneSuspectedData = {
+  /**  */
+  sign_count: number
+  /**  */
+  last_sign_count: number
+}
+
 /**  */
 export type PasskeyCreate = {
   /** What you call it, such as the device. */
@@ -1717,10 +2118,51 @@ export type PasskeyPatch = {
   name: string
 }
 
+/** The data of passkey.removed: A person removed a passkey. */
+export type PasskeyRemovedData = Record<string, unknown>
+
+/** The data of passkey.renamed: A person renamed a passkey. */
+export type PasskeyRenamedData = Record<string, unknown>
+
 /**  */
 export type PasskeyResponse = {
   /** The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7). */
   credential: Record<string, unknown>
+}
+
+/** The data of payment_customer.created: The workspace got a customer at the payment gateway. */
+export type PaymentCustomerCreatedData = {
+  /**  */
+  gateway: string
+}
+
+/** The data of payment_customer.lost: The customer was deleted at the payment gateway. */
+export type PaymentCustomerLostData = {
+  /**  */
+  gateway: string
+}
+
+/** The data of payment_customer.updated: The payment gateway got other details of the customer. */
+export type PaymentCustomerUpdatedData = Record<string, unknown>
+
+/** The data of payment_details.changed: A user entered other billing details. */
+export type PaymentDetailsChangedData = {
+  /**  */
+  changed: string[]
+}
+
+/** The data of payment.failed: A payment of the subscription failed. */
+export type PaymentFailedData = {
+  /**  */
+  subscription_id: string
+  /**  */
+  plan_id: string
+  /**  */
+  status: string
+  /**  */
+  since: string
+  /**  */
+  entitled_until: string
 }
 
 /** The payment gateway. In the `sandbox`, no money moves. */
@@ -1750,6 +2192,22 @@ export type PaymentMethod = {
   created_at: string
 }
 
+/** The data of payment_method.added: A payment method was added. */
+export type PaymentMethodAddedData = {
+  /**  */
+  type: string
+  /**  */
+  brand: string
+  /**  */
+  last4: string
+}
+
+/** The data of payment_method.default_changed: Another payment method became the default. */
+export type PaymentMethodDefaultChangedData = {
+  /**  */
+  default: ChangedText
+}
+
 /**  */
 export type PaymentMethodList = {
   /**  */
@@ -1761,6 +2219,27 @@ export type PaymentMethodList = {
   /**  */
   gateway: PaymentGateway
 }
+
+/** The data of payment_method.removed: A payment method was removed. */
+export type PaymentMethodRemovedData = Record<string, unknown>
+
+/**
+ * The data of payment_mirror.corrected: Atrium's copy of the payment data differed from the gateway's and was
+ * corrected.
+ */
+export type PaymentMirrorCorrectedData = {
+  /**  */
+  differences: number
+}
+
+/** The data of payments.paused: Payments were paused after declined cards. */
+export type PaymentsPausedData = {
+  /**  */
+  declines: number
+}
+
+/** The data of payments.resumed: Payments were resumed. */
+export type PaymentsResumedData = Record<string, unknown>
 
 /**  */
 export type Person = {
@@ -1937,6 +2416,12 @@ export type PresenceCounts = {
   dnd: number
   /**  */
   offline: number
+}
+
+/** The data of presence.deleted: The presence of a user was deleted. */
+export type PresenceDeletedData = {
+  /** An id. */
+  user_id: string
 }
 
 /**  */
@@ -2128,6 +2613,30 @@ export type PromptModelConfigPatch = {
 /** The caller's role on a prompt template. Each role includes the roles listed before it. */
 export type PromptRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
 
+/** The data of prompt_share.created: A prompt template was shared. */
+export type PromptShareCreatedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+}
+
+/** The data of prompt_share.deleted: A share of a prompt template ended. */
+export type PromptShareDeletedData = {
+  /** An id. */
+  user_id: string
+}
+
+/** The data of prompt_share.updated: A share of a prompt template was changed. */
+export type PromptShareUpdatedData = {
+  /** An id. */
+  user_id: string
+  /**  */
+  role?: ChangedText
+  /**  */
+  expires_at?: ChangedTime
+}
+
 /**  */
 export type PromptTemplate = {
   /**  */
@@ -2166,6 +2675,18 @@ export type PromptTemplate = {
   updated_at: string
 }
 
+/** The data of prompt_template.activated: A version of a prompt template became the active one. */
+export type PromptTemplateActivatedData = {
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  active_version_id: ChangedID
+  /**  */
+  reason: string
+}
+
 /**  */
 export type PromptTemplateCreate = {
   /** Unique in the workspace. Case is ignored. `/` separates folders. */
@@ -2184,6 +2705,22 @@ export type PromptTemplateCreate = {
   protected?: boolean
   /**  */
   version?: PromptVersionCreate
+}
+
+/** The data of prompt_template.created: A prompt template was created. */
+export type PromptTemplateCreatedData = {
+  /**  */
+  name: string
+  /**  */
+  type: string
+  /**  */
+  visibility: string
+}
+
+/** The data of prompt_template.deleted: A prompt template was deleted. */
+export type PromptTemplateDeletedData = {
+  /**  */
+  name: string
 }
 
 /**  */
@@ -2210,6 +2747,34 @@ export type PromptTemplatePatch = {
   protected?: boolean
   /** Transfers the template to another member of the workspace. Requires the owner, who becomes a manager. */
   owner_id?: string
+}
+
+/** The data of prompt_template.restored: A deleted prompt template was restored. */
+export type PromptTemplateRestoredData = {
+  /**  */
+  name: string
+}
+
+/** The data of prompt_template.transferred: A prompt template got another owner. */
+export type PromptTemplateTransferredData = {
+  /**  */
+  owner: ChangedID
+}
+
+/** The data of prompt_template.updated: A prompt template was changed. */
+export type PromptTemplateUpdatedData = {
+  /**  */
+  name?: ChangedText
+  /**  */
+  visibility?: ChangedText
+  /**  */
+  protected?: ChangedFlag
+  /**  */
+  description?: Changed
+  /**  */
+  tags?: Changed
+  /**  */
+  metadata?: Changed
 }
 
 /**
@@ -2286,6 +2851,28 @@ export type PromptVersionCreate = {
   activate?: boolean
   /** Why the version is activated, for the list of activations. Requires `activate`. */
   reason?: string
+}
+
+/** The data of prompt_version.created: A version of a prompt template was created. */
+export type PromptVersionCreatedData = {
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  labels: string[] | null
+  /**  */
+  labels_taken_from?: NumbersByLabel
+}
+
+/** The data of prompt_version.deleted: A version of a prompt template was deleted. */
+export type PromptVersionDeletedData = {
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  labels: string[] | null
 }
 
 /**  */
@@ -2368,6 +2955,22 @@ export type PromptVersionSummary = {
   first_activated_at: string | null
   /**  */
   revision: number
+}
+
+/** The data of prompt_version.updated: A version of a prompt template was changed. */
+export type PromptVersionUpdatedData = {
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  content_hash?: ChangedText
+  /**  */
+  commit_message?: Changed
+  /**  */
+  labels?: ChangedNames
+  /**  */
+  labels_taken_from?: NumbersByLabel
 }
 
 /**
@@ -2539,6 +3142,18 @@ export type Session = {
   expires_at: string
 }
 
+/** The data of session.confirmed: A person confirmed a session with a passkey. */
+export type SessionConfirmedData = {
+  /** An id. */
+  passkey_id: string
+}
+
+/** The data of session.ended: A session of a browser ended. */
+export type SessionEndedData = {
+  /**  */
+  reason: string
+}
+
 /**  */
 export type SessionList = {
   /**  */
@@ -2567,6 +3182,12 @@ export type SessionOpened = {
 
 /** What opened the session. */
 export type SessionSource = 'link' | 'api_key' | 'invitation' | 'passkey' | 'oidc' | (string & {})
+
+/** The data of session.started: A person signed in with a browser. */
+export type SessionStartedData = {
+  /**  */
+  source: string
+}
 
 /**  */
 export type SetupIntent = {
@@ -2786,6 +3407,16 @@ export type SourceAttach = {
   mapping?: SourcePair[]
 }
 
+/** The data of source.attached: A data source was created. */
+export type SourceAttachedData = {
+  /**  */
+  type: string
+  /**  */
+  backend: string
+  /**  */
+  fields: number
+}
+
 /**  */
 export type SourceColumn = {
   /** Name of the column. Unique within the table. */
@@ -2794,6 +3425,16 @@ export type SourceColumn = {
   column: string | null
   /**  */
   inferred_type: SourceFieldType
+}
+
+/** The data of source.detached: A data source was removed. */
+export type SourceDetachedData = {
+  /**  */
+  type: string
+  /**  */
+  name: string
+  /**  */
+  backend: string
 }
 
 /** How the columns have changed since they were mapped. */
@@ -2816,6 +3457,20 @@ export type SourceDriftedColumn = {
   change: 'added' | 'removed' | 'renamed' | 'retyped' | (string & {})
   /** The new name of a renamed column, or the new type of a retyped column. Otherwise `null`. */
   to: string | null
+}
+
+/** The data of source.drifted: The columns of a data source differ from its mapping. */
+export type SourceDriftedData = {
+  /**  */
+  level: string
+  /**  */
+  columns: number
+}
+
+/** The data of source.failing: A data source began to fail. */
+export type SourceFailingData = {
+  /**  */
+  code: string
 }
 
 /**  */
@@ -2950,6 +3605,16 @@ export type SourceMapped = {
   rows: (Record<string, string | null>)[]
 }
 
+/** The data of source.mapped: A data source was mapped. */
+export type SourceMappedData = {
+  /**  */
+  fields: number
+  /**  */
+  changed: boolean
+  /**  */
+  resumed_from?: string
+}
+
 /** How completely the mapping covers the fields of the type. */
 export type SourceMappingReport = {
   /** Number of fields that have a column. */
@@ -2976,6 +3641,34 @@ export type SourcePair = {
  * `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
  */
 export type SourcePauseReason = 'connection_revoked' | 'connection_changed' | 'breaking_drift' | (string & {})
+
+/** The data of source.paused: The refreshes of a data source were paused. */
+export type SourcePausedData = {
+  /**  */
+  reason: string
+}
+
+/** The data of source.previewed: Rows of a sheet were shown to a user. */
+export type SourcePreviewedData = {
+  /**  */
+  sheet: string
+  /** An id. null is none. */
+  connection_id: string | null
+}
+
+/** The data of source.read: Rows of a data source were read. */
+export type SourceReadData = {
+  /**  */
+  type: string
+  /**  */
+  backend: string
+}
+
+/** The data of source.recovered: A failing data source works again. */
+export type SourceRecoveredData = Record<string, unknown>
+
+/** The data of source.resumed: The refreshes of a data source were resumed. */
+export type SourceResumedData = Record<string, unknown>
 
 /**  */
 export type SourceRows = {
@@ -3117,6 +3810,62 @@ export type SubscriptionAction = {
   client_secret: string
 }
 
+/** The data of subscription.cancellation_requested: A user asked to end the subscription. */
+export type SubscriptionCancellationRequestedData = {
+  /**  */
+  cancellation_feedback?: string
+}
+
+/** The data of subscription.change_requested: A user asked to change the subscription. */
+export type SubscriptionChangeRequestedData = {
+  /**  */
+  plan_id: string
+  /**  */
+  quantity: number
+  /**  */
+  at_renewal: boolean
+  /**  */
+  cancel_at_period_end?: boolean
+  /**  */
+  paused?: boolean
+  /**  */
+  promotion_id?: string
+  /**  */
+  cancellation_feedback?: string
+}
+
+/** The data of subscription.changed: The subscription changed. */
+export type SubscriptionChangedData = {
+  /**  */
+  plan_id?: ChangedText
+  /**  */
+  quantity?: ChangedNumber
+  /**  */
+  status?: ChangedText
+  /**  */
+  cancel_at_period_end?: ChangedFlag
+  /**  */
+  current_period_end?: ChangedTime
+  /**  */
+  confirming?: ChangedFlag
+  /**  */
+  paused?: ChangedFlag
+  /**  */
+  cancellation_feedback?: ChangedText
+  /**  */
+  discount_id?: ChangedText
+  /**  */
+  pending_plan_id?: ChangedText
+}
+
+/** The data of subscription.checkout_started: A user opened a checkout page. */
+export type SubscriptionCheckoutStartedData = {
+  /**  */
+  plan_id: string
+  /**  */
+  quantity: number
+}
+
 /**  */
 export type SubscriptionCreate = {
   /**  */
@@ -3137,6 +3886,20 @@ export type SubscriptionCreated = {
   subscription: Subscription
   /**  */
   action: SubscriptionAction | null
+}
+
+/** The data of subscription.duplicated: The workspace has further live subscriptions. */
+export type SubscriptionDuplicatedData = {
+  /**  */
+  also: string[]
+}
+
+/** The data of subscription.ended: The subscription ended. */
+export type SubscriptionEndedData = {
+  /**  */
+  plan_id: string
+  /**  */
+  cancellation_feedback?: string
 }
 
 /**  */
@@ -3205,6 +3968,36 @@ export type SubscriptionPreviewRequest = {
   promotion_code?: string
 }
 
+/** The data of subscription.request_failed: What a user asked of the payment gateway failed. */
+export type SubscriptionRequestFailedData = {
+  /**  */
+  kind: string
+  /**  */
+  code: string
+}
+
+/** The data of subscription.requested: A user asked for a subscription. */
+export type SubscriptionRequestedData = {
+  /**  */
+  plan_id: string
+  /**  */
+  quantity: number
+  /**  */
+  promotion_id?: string
+}
+
+/** The data of subscription.started: The subscription began. */
+export type SubscriptionStartedData = {
+  /**  */
+  plan_id: string
+  /**  */
+  quantity: number
+  /**  */
+  status: string
+  /**  */
+  current_period_end: string
+}
+
 /**  */
 export type TableColumn = {
   /**  */
@@ -3233,6 +4026,36 @@ export type TaxId = {
   type: string
   /**  */
   value: string
+}
+
+/** The data of trial.ending: The trial ends within three days. */
+export type TrialEndingData = {
+  /**  */
+  subscription_id: string
+  /**  */
+  plan_id: string
+  /**  */
+  trial_end: string
+  /**  */
+  has_payment_method: boolean
+}
+
+/** The data of trial.refused: The trial was ended, since another workspace had one with the same card. */
+export type TrialRefusedData = {
+  /**  */
+  plan_id: string
+  /**  */
+  kind: string
+}
+
+/** The data of usage.not_billed: Usage could not be reported to the payment gateway. */
+export type UsageNotBilledData = {
+  /**  */
+  feature: string
+  /**  */
+  quantity: number
+  /**  */
+  at: string
 }
 
 /**  */
@@ -3278,6 +4101,71 @@ export type User = {
   operator: boolean
   /** The workspace of GET requests that do not name one. */
   default_workspace_id: string | null
+}
+
+/** The data of user.created: A user was created. */
+export type UserCreatedData = {
+  /**  */
+  operator?: boolean
+  /**  */
+  issuer?: string
+  /**  */
+  service?: boolean
+  /**  */
+  role?: string
+}
+
+/** The data of user.disabled: The account of a person was disabled. */
+export type UserDisabledData = {
+  /**  */
+  reason?: string
+  /**  */
+  service_keys_kept?: string[]
+  /**  */
+  service_keys_ended?: string[]
+}
+
+/** The data of user.enabled: A disabled account was enabled. */
+export type UserEnabledData = {
+  /**  */
+  reason?: string
+}
+
+/** The data of user.erased: A person was erased. */
+export type UserErasedData = Record<string, unknown>
+
+/** The data of user.linked: A sign-in at an issuer was linked to a user. */
+export type UserLinkedData = {
+  /**  */
+  issuer: string
+}
+
+/** The data of user.signed_in: A person used a token of an issuer, recorded once a day. */
+export type UserSignedInData = {
+  /**  */
+  issuer: string
+}
+
+/** The data of user.unlinked: A sign-in at an issuer was removed from a user. */
+export type UserUnlinkedData = {
+  /**  */
+  issuer: string
+}
+
+/** The data of user.updated: A user was changed. */
+export type UserUpdatedData = {
+  /**  */
+  name?: Changed
+  /**  */
+  email?: Changed
+  /**  */
+  default_workspace_id?: Changed
+  /**  */
+  email_verified_by?: string
+  /**  */
+  operator?: ChangedFlag
+  /**  */
+  operator_by?: string[] | null
 }
 
 /**
@@ -3400,6 +4288,18 @@ export type WorkspaceCreate = {
   slug?: string
 }
 
+/** The data of workspace.created: The workspace was created. */
+export type WorkspaceCreatedData = {
+  /**  */
+  slug: string
+}
+
+/** The data of workspace.deleted: The workspace was deleted. */
+export type WorkspaceDeletedData = {
+  /**  */
+  slug: string
+}
+
 /**  */
 export type WorkspaceList = {
   /**  */
@@ -3416,6 +4316,12 @@ export type WorkspacePatch = {
   slug?: string
 }
 
+/** The data of workspace.restored: The workspace was restored. */
+export type WorkspaceRestoredData = {
+  /**  */
+  slug: string
+}
+
 /** A role in a workspace. Each role includes the roles listed before it. */
 export type WorkspaceRole = 'viewer' | 'member' | 'admin' | 'owner' | (string & {})
 
@@ -3423,6 +4329,147 @@ export type WorkspaceRole = 'viewer' | 'member' | 'admin' | 'owner' | (string & 
 export type WorkspaceTransfer = {
   /** The new owner, who must be a member of the workspace. */
   user_id: string
+}
+
+/** The data of workspace.transferred: The workspace got another owner. */
+export type WorkspaceTransferredData = {
+  /** An id. */
+  from: string
+  /** An id. */
+  to: string
+}
+
+/** The data of workspace.updated: The workspace was changed. */
+export type WorkspaceUpdatedData = {
+  /**  */
+  slug?: ChangedText
+  /**  */
+  name?: ChangedText
+}
+
+/** The data of the events that this version of the client knows, by their types. */
+export type EventData = {
+  'access.refused': AccessRefusedData
+  'api_key.created': APIKeyCreatedData
+  'api_key.leaked': APIKeyLeakedData
+  'api_key.revoked': APIKeyRevokedData
+  'api_key.rotated': APIKeyRotatedData
+  'card.expiring': CardExpiringData
+  'chat_member.accepted': ChatMemberAcceptedData
+  'chat_member.added': ChatMemberAddedData
+  'chat_member.invitation_renewed': ChatMemberInvitationRenewedData
+  'chat_member.invited': ChatMemberInvitedData
+  'chat_member.removed': ChatMemberRemovedData
+  'chat_member.updated': ChatMemberUpdatedData
+  'chat_template.created': ChatTemplateCreatedData
+  'chat_template.deleted': ChatTemplateDeletedData
+  'chat_template.restored': ChatTemplateRestoredData
+  'chat_template.transferred': ChatTemplateTransferredData
+  'chat_template.updated': ChatTemplateUpdatedData
+  'chat_workflow.attached': ChatWorkflowAttachedData
+  'chat_workflow.detached': ChatWorkflowDetachedData
+  'connection.created': ConnectionCreatedData
+  'connection.credential_replaced': ConnectionCredentialReplacedData
+  'connection.failing': ConnectionFailingData
+  'connection.previewed': ConnectionPreviewedData
+  'connection.recovered': ConnectionRecoveredData
+  'connection.revoked': ConnectionRevokedData
+  'connection.verified': ConnectionVerifiedData
+  'embed_token.created': EmbedTokenCreatedData
+  'embed_token.deleted': EmbedTokenDeletedData
+  'embed_token.rotated': EmbedTokenRotatedData
+  'embed_token.updated': EmbedTokenUpdatedData
+  'group.created': GroupCreatedData
+  'group.deleted': GroupDeletedData
+  'group.updated': GroupUpdatedData
+  'group_member.added': GroupMemberAddedData
+  'group_member.removed': GroupMemberRemovedData
+  'invitation.accepted': InvitationAcceptedData
+  'invitation.created': InvitationCreatedData
+  'invitation.renewed': InvitationRenewedData
+  'invitation.withdrawn': InvitationWithdrawnData
+  'invoice.paid': InvoicePaidData
+  'invoice.payment_requested': InvoicePaymentRequestedData
+  'member.added': MemberAddedData
+  'member.removed': MemberRemovedData
+  'member.updated': MemberUpdatedData
+  'passkey.added': PasskeyAddedData
+  'passkey.clone_suspected': PasskeyCloneSuspectedData
+  'passkey.removed': PasskeyRemovedData
+  'passkey.renamed': PasskeyRenamedData
+  'payment.failed': PaymentFailedData
+  'payment_customer.created': PaymentCustomerCreatedData
+  'payment_customer.lost': PaymentCustomerLostData
+  'payment_customer.updated': PaymentCustomerUpdatedData
+  'payment_details.changed': PaymentDetailsChangedData
+  'payment_method.added': PaymentMethodAddedData
+  'payment_method.default_changed': PaymentMethodDefaultChangedData
+  'payment_method.removed': PaymentMethodRemovedData
+  'payment_mirror.corrected': PaymentMirrorCorrectedData
+  'payments.paused': PaymentsPausedData
+  'payments.resumed': PaymentsResumedData
+  'presence.deleted': PresenceDeletedData
+  'prompt_share.created': PromptShareCreatedData
+  'prompt_share.deleted': PromptShareDeletedData
+  'prompt_share.updated': PromptShareUpdatedData
+  'prompt_template.activated': PromptTemplateActivatedData
+  'prompt_template.created': PromptTemplateCreatedData
+  'prompt_template.deleted': PromptTemplateDeletedData
+  'prompt_template.restored': PromptTemplateRestoredData
+  'prompt_template.transferred': PromptTemplateTransferredData
+  'prompt_template.updated': PromptTemplateUpdatedData
+  'prompt_version.created': PromptVersionCreatedData
+  'prompt_version.deleted': PromptVersionDeletedData
+  'prompt_version.updated': PromptVersionUpdatedData
+  'session.confirmed': SessionConfirmedData
+  'session.ended': SessionEndedData
+  'session.started': SessionStartedData
+  'source.attached': SourceAttachedData
+  'source.detached': SourceDetachedData
+  'source.drifted': SourceDriftedData
+  'source.failing': SourceFailingData
+  'source.mapped': SourceMappedData
+  'source.paused': SourcePausedData
+  'source.previewed': SourcePreviewedData
+  'source.read': SourceReadData
+  'source.recovered': SourceRecoveredData
+  'source.resumed': SourceResumedData
+  'subscription.cancellation_requested': SubscriptionCancellationRequestedData
+  'subscription.change_requested': SubscriptionChangeRequestedData
+  'subscription.changed': SubscriptionChangedData
+  'subscription.checkout_started': SubscriptionCheckoutStartedData
+  'subscription.duplicated': SubscriptionDuplicatedData
+  'subscription.ended': SubscriptionEndedData
+  'subscription.request_failed': SubscriptionRequestFailedData
+  'subscription.requested': SubscriptionRequestedData
+  'subscription.started': SubscriptionStartedData
+  'trial.ending': TrialEndingData
+  'trial.refused': TrialRefusedData
+  'usage.not_billed': UsageNotBilledData
+  'user.created': UserCreatedData
+  'user.disabled': UserDisabledData
+  'user.enabled': UserEnabledData
+  'user.erased': UserErasedData
+  'user.linked': UserLinkedData
+  'user.signed_in': UserSignedInData
+  'user.unlinked': UserUnlinkedData
+  'user.updated': UserUpdatedData
+  'workspace.created': WorkspaceCreatedData
+  'workspace.deleted': WorkspaceDeletedData
+  'workspace.restored': WorkspaceRestoredData
+  'workspace.transferred': WorkspaceTransferredData
+  'workspace.updated': WorkspaceUpdatedData
+}
+
+/** An event of a type T that this version of the client knows. */
+export type EventOf<T extends keyof EventData> = Omit<Event, 'type' | 'data'> & { type: T; data: EventData[T] }
+
+/** One of the events that this version of the client knows. Later servers can send others. */
+export type KnownEvent = { [T in keyof EventData]: EventOf<T> }[keyof EventData]
+
+/** Reports whether an event is of a type, so that its data has the type's members. */
+export function isEvent<T extends keyof EventData>(event: Event, type: T): event is Event & EventOf<T> {
+  return event.type === type
 }
 
 /** The calls of workspaces.members. */
