@@ -43,9 +43,9 @@ type Embeds interface {
 	// ByID is BySecret by the token's id.
 	ByID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error)
 
-	// Expected reports whether an active token of org admits an origin, for a template that is not
-	// deleted.
-	Expected(ctx context.Context, org identity.OrgID, origin chat.Origin, now time.Time) (bool, error)
+	// Expected reports whether the list of a token of org has an origin, for a template that is not deleted. The
+	// token may be disabled or expired: its sites can still read why the chat is not available.
+	Expected(ctx context.Context, org identity.OrgID, origin chat.Origin) (bool, error)
 
 	// Used records when a token opened a session, and for which origin, at most once a minute. It does
 	// not change the token's revision.

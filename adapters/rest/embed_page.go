@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
+	"errors"
 	"html/template"
 	"net/http"
 	"strings"
@@ -56,7 +57,7 @@ type embedView struct {
 	Initial        string // shown if there is no avatar
 	Token, Ticket  string
 	Site           chat.Origin // the only one that may have the page in a frame, and hears from it
-	Refusal        string
+	Refusal, Code  string      // why there is none
 }
 
 // Traceable reports whether a request may be traced: the path of a page for frames contains an
@@ -68,7 +69,8 @@ func Traceable(r *http.Request) bool {
 }
 
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
-// frame; the page's own requests bear our origin, so that it is given a ticket instead.
+// frame, and only if a token lists it; that also applies to the page that says why there is no chat. The page's own
+// requests bear our origin, so that it is given a ticket instead.
 func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()
@@ -79,26 +81,33 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	}
 	token := mux.Vars(r)["embed_token"]
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
-	status, ancestors := http.StatusOK, "'none'"
+	status, ancestors, listed := http.StatusOK, "'none'", false
 	var e *chat.Embedding
 	var ticket secret.String
 	err := a.limitFailedAuth(w.Header(), observation(r), token, visit.At)
 	if err == nil {
-		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
+		limit := a.visitLimit(w, r, visit.Origin, visit.At, "page")
+		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken) error {
+			listed = visit.Origin != chat.NoOrigin && t.Lets(visit.Origin)
+			return limit(t)
+		})
+		if errors.Is(err, chat.ErrEmbedTokenInvalid) && visit.Origin != chat.NoOrigin {
+			listed, _ = a.Services.Embeds.Expected(ctx, visit) // an outage: the page cannot be framed
+		}
 	}
 	if err == nil {
 		a.knownTokens.remember(token, visit.At)
-		view.Embedded, view.Token, view.Ticket, view.Site = &e.Template, token, ticket.Reveal(), visit.Origin
+		view.Embedded, view.Token, view.Ticket = &e.Template, token, ticket.Reveal()
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
-		if visit.Origin != chat.NoOrigin {
-			ancestors = string(visit.Origin)
-		}
 	} else {
 		err = a.countFailedAuth(w.Header(), observation(r), token, err)
 		f := publicError(err)
 		a.setProblemHeaders(w, r, f, err)
-		status, view.Refusal = statuses[f.Kind], f.Detail
+		status, view.Refusal, view.Code = statuses[f.Kind], f.Detail, f.Code
+	}
+	if listed {
+		view.Site, ancestors = visit.Origin, string(visit.Origin)
 	}
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {

@@ -19,13 +19,16 @@ const visitPaths = "/api/embed/"
 
 func (a *API) visitOperations() []publicOperation {
 	const sessions, template = visitPaths + "sessions", visitPaths + "template"
+	const renewal = sessions + "/renew"
 	script := a.asset("/embed.js", embedScript)
 	return []publicOperation{
 		{http.MethodPost, sessions, a.handleVisit(http.MethodPost, sessions, openEmbedSession)},
+		{http.MethodPost, renewal, a.handleVisit(http.MethodPost, renewal, renewEmbedSession)},
 		{http.MethodGet, template, a.handleVisit(http.MethodGet, template, getEmbedTemplate)},
 		{http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)},
 		{http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
+			w.Header().Set("Access-Control-Allow-Origin", "*")             // which modules need
 			script.ServeHTTP(w, r)
 		})},
 	}
@@ -53,8 +56,9 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 			err = a.countUnauthenticated(w.Header(), observation(hr), err)
 		} else {
 			visit := a.newVisit(hr)
-			v := &visitor{request: r, Visit: visit, limit: a.visitLimit(w, hr, visit.Origin, visit.At, method)}
+			v := &visitor{request: r, Visit: visit, limit: a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)}
 			if out, err = act(v); err != nil && publicError(err).Kind == fault.Unauthenticated {
+				a.letReadRefusal(v)
 				err = a.countUnauthenticated(w.Header(), observation(hr), err)
 			}
 		}
@@ -128,13 +132,38 @@ func openEmbedSession(v *visitor) (reply, error) {
 			v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err,
 		)
 	}
+	return sessionOpened(v, s), nil
+}
+
+func renewEmbedSession(v *visitor) (reply, error) {
+	s, err := v.Embeds.RenewSession(v.Context(), v.Visit, bearer(v.Header.Get("Authorization")), v.limit)
+	if err != nil {
+		return reply{}, err
+	}
+	return sessionOpened(v, s), nil
+}
+
+func sessionOpened(v *visitor, s *chats.Session) reply {
 	out := ok(openapi.EmbedSessionCreated{
-		Session:   s.Text.Reveal(),
-		ExpiresAt: openapi.Time(s.Pass.ExpiresAt),
-		Template:  toEmbedTemplate(s),
+		Session:          s.Text.Reveal(),
+		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
+		ExpiresInSeconds: int64(s.Pass.ExpiresAt.Sub(v.At) / time.Second),
+		Template:         toEmbedTemplate(s),
 	})
 	out.reveals = string(s.Pass.Token)
-	return out, nil
+	return out
+}
+
+// letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
+// Without it, a browser tells them only that the call failed.
+func (a *API) letReadRefusal(v *visitor) {
+	sent := v.Header.Get("Origin")
+	if sent == "" || v.answer.Get("Access-Control-Allow-Origin") != "" {
+		return
+	}
+	if expected, err := a.Services.Embeds.Expected(v.Context(), v.Visit); err == nil && expected {
+		allowOrigin(v.answer, sent)
+	}
 }
 
 func getEmbedTemplate(v *visitor) (reply, error) {
@@ -183,7 +212,7 @@ func (a *API) visitLimit(
 ) chats.Limit {
 	return func(t *chat.EmbedToken) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
-			allowOrigin(w, sent)
+			allowOrigin(w.Header(), sent)
 		}
 		caller, h := what+" "+string(t.ID), w.Header()
 		// The address comes first, so that an address beyond its limit does not use up the token's.
@@ -199,8 +228,7 @@ func (a *API) visitLimit(
 	}
 }
 
-func allowOrigin(w http.ResponseWriter, origin string) {
-	h := w.Header()
+func allowOrigin(h http.Header, origin string) {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "Request-Id, Retry-After, RateLimit, RateLimit-Policy")
 }
@@ -223,8 +251,8 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 		return true
 	}
 	if expected {
-		allowOrigin(w, r.Header.Get("Origin"))
 		h := w.Header()
+		allowOrigin(h, r.Header.Get("Origin"))
 		h.Set("Access-Control-Allow-Methods", "GET, POST")
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
 		h.Set("Access-Control-Max-Age", "600")

@@ -62,7 +62,7 @@ func (s *Embeds) ByID(ctx context.Context, org identity.OrgID, id chat.EmbedToke
 }
 
 // Expected implements ports.Embeds.
-func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.Origin, now time.Time) (bool, error) {
+func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.Origin) (bool, error) {
 	patterns := origin.Patterns()
 	if origin == chat.OpaqueOrigin {
 		patterns = []chat.OriginPattern{chat.OriginPattern(origin)}
@@ -72,9 +72,8 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.O
 		found, err := s.db.get(ctx, &id, `
 			SELECT t.id FROM chat_embed_origins o JOIN chat_embed_tokens t ON t.id = o.token_id
 			JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
-			WHERE o.org_id = ? AND o.pattern = ? AND t.enabled AND (t.expires_at = 0 OR t.expires_at > ?)
-			AND c.deleted_at = 0 AND w.deleted_at = 0
-			LIMIT 1`, org, pattern, micros(now))
+			WHERE o.org_id = ? AND o.pattern = ? AND c.deleted_at = 0 AND w.deleted_at = 0
+			LIMIT 1`, org, pattern)
 		if found || err != nil {
 			return found, err
 		}

@@ -46,9 +46,10 @@ type Session struct {
 	Text      secret.String // the sealed session, which the page stores
 }
 
-// Expected reports whether pages of an origin may call at all: a preflight names no token.
+// Expected reports whether pages of an origin may call at all, and read why they are refused: a preflight names no
+// token, and an invalid token has no list.
 func (s *Embeds) Expected(ctx context.Context, v Visit) (bool, error) {
-	return s.embeds.Expected(ctx, v.Org, v.Origin, v.At)
+	return s.embeds.Expected(ctx, v.Org, v.Origin)
 }
 
 // Ticket admits the page in a frame of v.Origin. It returns the content of that page, and the ticket
@@ -82,7 +83,7 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 			return nil, err
 		case !v.Ours: // only Atrium's own pages can use a ticket
 			return nil, chat.ErrOriginNotAllowed
-		case !ok || ticket.OpenedBy != by:
+		case !ok || ticket.OpenedBy != by || e.Outlived(ticket):
 			return nil, chat.ErrEmbedTicketInvalid
 		}
 		origin = ticket.Origin
@@ -120,27 +121,55 @@ func (s *Embeds) embedding(
 // Resume returns the content of a session. It checks the session against its token's current state: if
 // the token has ended, or its origin was removed from the list, the session has ended.
 func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
-	pass, ok, err := s.open(v, sessionPrefix, session)
+	pass, e, err := s.resume(ctx, v, session, limit)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return nil, chat.ErrEmbedSessionInvalid
+	return s.session(pass, e, secret.New(session)), nil
+}
+
+// RenewSession exchanges a session for one that lasts as long as a new session. The visitor, the origin and the
+// secret that opened it stay the same.
+func (s *Embeds) RenewSession(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
+	pass, e, err := s.resume(ctx, v, session, limit)
+	if err != nil {
+		return nil, err
 	}
-	e, err := s.embeds.ByID(ctx, v.Org, pass.Token)
+	pass = e.Renewed(pass, v.At)
+	text, err := s.seal(v.Org, sessionPrefix, pass)
+	if err != nil {
+		return nil, err
+	}
+	return s.session(pass, e, text), nil
+}
+
+func (s *Embeds) resume(
+	ctx context.Context, v Visit, session string, limit Limit,
+) (p chat.EmbedPass, e *chat.Embedding, err error) {
+	p, ok, err := s.open(v, sessionPrefix, session)
+	if err != nil {
+		return p, nil, err
+	}
+	if !ok {
+		return p, nil, chat.ErrEmbedSessionInvalid
+	}
+	e, err = s.embeds.ByID(ctx, v.Org, p.Token)
 	if err == nil {
-		err = e.Usable(pass.OpenedBy, v.At)
+		err = e.Usable(p.OpenedBy, v.At)
 	}
 	if err == nil {
 		err = limit(&e.Token)
 	}
+	if err == nil && e.Outlived(p) {
+		err = chat.ErrEmbedSessionInvalid
+	}
 	if err != nil {
-		return nil, err
+		return p, nil, err
 	}
-	if !pass.From(v.Origin, v.Ours) {
-		return nil, chat.ErrOriginNotAllowed
+	if !p.From(v.Origin, v.Ours) {
+		return p, nil, chat.ErrOriginNotAllowed
 	}
-	return s.session(pass, e, secret.New(session)), e.Admit(pass.Origin)
+	return p, e, e.Admit(p.Origin)
 }
 
 func (s *Embeds) session(p chat.EmbedPass, e *chat.Embedding, text secret.String) *Session {

@@ -200,6 +200,29 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 	})
 }
 
+func TestASessionIsRenewed(t *testing.T) {
+	s := newEmbedStage(t)
+	opened := s.session(t, shopVisit(), "")
+	later := shopVisit()
+	later.At = later.At.Add(9 * time.Minute)
+	s.expectByID()
+	renewed, err := s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
+	wantErr(t, err, nil)
+	if renewed.Pass.Visitor != "42" || !renewed.Pass.ExpiresAt.Equal(embedAt.Add(19*time.Minute)) {
+		t.Errorf("%+v", renewed.Pass)
+	}
+	later.At = later.At.Add(9 * time.Minute)
+	_, err = s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
+	wantErr(t, err, chat.ErrEmbedSessionInvalid)
+	s.expectByID()
+	_, err = s.Resume(t.Context(), later, renewed.Text.Reveal(), unlimited)
+	wantErr(t, err, nil)
+	s.token.Generation++
+	s.expectByID()
+	_, err = s.RenewSession(t.Context(), later, renewed.Text.Reveal(), unlimited)
+	wantErr(t, err, chat.ErrEmbedSessionInvalid)
+}
+
 func TestUseIsNotedOnceAMinute(t *testing.T) {
 	s := newEmbedStage(t)
 	session := s.session(t, shopVisit(), "")
@@ -211,7 +234,7 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 
 func TestPreflightsAskTheStore(t *testing.T) {
 	s := newEmbedStage(t)
-	s.embeds.EXPECT().Expected(gomock.Any(), identity.OrgID("org"), chat.Origin(embedSite), embedAt).Return(true, nil)
+	s.embeds.EXPECT().Expected(gomock.Any(), identity.OrgID("org"), chat.Origin(embedSite)).Return(true, nil)
 	if ok, err := s.Expected(t.Context(), shopVisit()); !ok || err != nil {
 		t.Error(ok, err)
 	}

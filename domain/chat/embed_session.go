@@ -54,6 +54,8 @@ type EmbedPass struct {
 	Framed    bool         `json:"f"` // its requests come from Atrium's own page, in a frame of that site
 	Visitor   string       `json:"v"` // the visitor, according to the site
 	ExpiresAt time.Time    `json:"x"`
+
+	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
 }
 
 // Lets reports whether t admits pages of origin.
@@ -74,6 +76,24 @@ func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	return nil
 }
 
+// Outlived reports whether the token of e was disabled since p was issued, which ended p for good.
+func (e *Embedding) Outlived(p EmbedPass) bool { return p.Generation != e.Token.Generation }
+
+// Renewed returns a pass like p that lasts as long as a new session.
+func (e *Embedding) Renewed(p EmbedPass, now time.Time) EmbedPass {
+	p.ExpiresAt = e.sessionEnd(now)
+	return p
+}
+
+// sessionEnd returns when a session that is opened now ends: with the token at the latest.
+func (e *Embedding) sessionEnd(now time.Time) time.Time {
+	ends := now.Add(e.Token.SessionTTL)
+	if t := &e.Token; !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(ends) {
+		return t.ExpiresAt
+	}
+	return ends
+}
+
 // Admit returns an error if a page of origin may not show e. A page that no list admits learns nothing
 // about the template's state.
 func (e *Embedding) Admit(origin Origin) error {
@@ -92,7 +112,7 @@ func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (EmbedP
 		return EmbedPass{}, err
 	}
 	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true,
-		ExpiresAt: now.Add(EmbedTicketLasts)}, nil
+		ExpiresAt: now.Add(EmbedTicketLasts), Generation: e.Token.Generation}, nil
 }
 
 // Session opens a session for a page of origin, or, with a ticket, for Atrium's own page in a frame
@@ -103,12 +123,8 @@ func (e *Embedding) Session(
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
 	}
-	ends := now.Add(e.Token.SessionTTL)
-	if t := &e.Token; !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(ends) {
-		ends = t.ExpiresAt
-	}
 	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed, Visitor: visitor,
-		ExpiresAt: ends}, nil
+		ExpiresAt: e.sessionEnd(now), Generation: e.Token.Generation}, nil
 }
 
 // Live reports whether p has not expired.

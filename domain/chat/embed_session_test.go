@@ -73,6 +73,41 @@ func TestARotatedSecretWorksForItsGraceAlone(t *testing.T) {
 	usable("the newest", fourth, 0, true)
 }
 
+func TestDisablingATokenEndsItsPasses(t *testing.T) {
+	e, by := embedding(t, settings("n", "https://a.example"))
+	session, _ := e.Session(by, "https://a.example", false, "v", visitAt)
+	ticket, _ := e.Ticket(by, "https://a.example", visitAt)
+	change := func(c chat.EmbedChanges, want bool) {
+		t.Helper()
+		if err := embeddable().ChangeEmbedToken(embedder(), nil, &e.Token, c); err != nil {
+			t.Fatal(err)
+		}
+		if e.Outlived(session) != want || e.Outlived(ticket) != want {
+			t.Errorf("outlived: %v, %v", e.Outlived(session), e.Outlived(ticket))
+		}
+	}
+	change(chat.EmbedChanges{Enabled: ptr(true), Name: ptr("other")}, false)
+	change(chat.EmbedChanges{Enabled: ptr(false)}, true)
+	change(chat.EmbedChanges{Enabled: ptr(true)}, true)
+	if again, _ := e.Session(by, "https://a.example", false, "v", visitAt); e.Outlived(again) {
+		t.Error("a new session has ended too")
+	}
+}
+
+func TestARenewedSessionLastsAsLongAsANewOne(t *testing.T) {
+	ends := settings("n", "https://a.example")
+	ends.ExpiresAt = ptr(visitAt.Add(15 * time.Minute))
+	e, by := embedding(t, ends)
+	s, _ := e.Session(by, "https://a.example", true, "v", visitAt)
+	for after, want := range map[time.Duration]time.Duration{time.Minute: 11 * time.Minute, 9 * time.Minute: 15 * time.Minute} {
+		got, old := e.Renewed(s, visitAt.Add(after)), s
+		old.ExpiresAt = visitAt.Add(want)
+		if got != old {
+			t.Errorf("after %s: %+v", after, got)
+		}
+	}
+}
+
 func TestOnlyPagesOfListedSitesAreAdmitted(t *testing.T) {
 	listed, _ := embedding(t, settings("n", "https://a.example", "https://*.b.example"))
 	open := settings("n", "https://a.example")

@@ -67,6 +67,7 @@ type EmbedToken struct {
 	PreviousUntil  time.Time
 	LastUsedAt     time.Time // zero: not yet; exact to a minute
 	LastUsedOrigin Origin    // at that time
+	Generation     int64     // how often the token was disabled; the sessions of earlier generations have ended
 	CreatedBy      identity.UserID
 	Revision       int64
 	CreatedAt      time.Time
@@ -260,6 +261,9 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	}
 	if err := wrong.Err(); err != nil {
 		return nil, err
+	}
+	if t.Enabled && !next.Enabled {
+		t.Generation++
 	}
 	t.EmbedSettings = next
 	return changed, nil

@@ -84,18 +84,18 @@ func (mr *MockEmbedsMockRecorder) BySecret(ctx, org, h interface{}) *gomock.Call
 }
 
 // Expected mocks base method.
-func (m *MockEmbeds) Expected(ctx context.Context, org identity.OrgID, origin chat.Origin, now time.Time) (bool, error) {
+func (m *MockEmbeds) Expected(ctx context.Context, org identity.OrgID, origin chat.Origin) (bool, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Expected", ctx, org, origin, now)
+	ret := m.ctrl.Call(m, "Expected", ctx, org, origin)
 	ret0, _ := ret[0].(bool)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Expected indicates an expected call of Expected.
-func (mr *MockEmbedsMockRecorder) Expected(ctx, org, origin, now interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) Expected(ctx, org, origin interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Expected", reflect.TypeOf((*MockEmbeds)(nil).Expected), ctx, org, origin, now)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Expected", reflect.TypeOf((*MockEmbeds)(nil).Expected), ctx, org, origin)
 }
 
 // Get mocks base method.

@@ -171,7 +171,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 		var want *chat.EmbedToken
 		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error {
 			want = found
-			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()),
+			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), // which disables it
 				func() error { _, err := of.RotateEmbedToken(by, nil, found, time.Hour); return err }())
 		})
 		same(t, "token", get(token.ID), want)

@@ -84,22 +84,28 @@ func keep(ctx context.Context, t *testing.T, name string) {
 // sitePage includes the script as a site does, and records its events. It has its own content security policy, as
 // careful sites do.
 var sitePage = template.Must(template.New("site").Parse(`<!doctype html><meta charset="utf-8"><title>A shop</title>
-<link rel="icon" href="data:,"><body><h1>A shop</h1><p>Its own text, in its own type.</p>
-<script nonce="site">
+<link rel="icon" href="data:,">{{with .Scheme}}<meta name="color-scheme" content="{{.}}">{{end}}
+{{if eq .Mode "head"}}<script nonce="site">
 window.told = {}
-for (const what of ['ready', 'starter', 'refused']) addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
+addEventListener('atrium:ready', (e) => { told.ready = e.detail })
 </script>
-<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}" data-mode="{{.Mode}}" data-visitor="customer-42" async></script>
+<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"></script></head>{{end}}<body><h1>A shop</h1><p>Its own text, in its own type.</p>
+{{if ne .Mode "head"}}<script nonce="site">
+window.told = {}
+for (const what of ['ready', 'renewed', 'starter', 'refused']) addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
+</script>
+<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}" data-mode="{{.Mode}}" data-visitor="customer-42"
+{{- if eq .Mode "module"}} type="module" crossorigin{{else}} async{{end}}></script>{{end}}
 {{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
 
-type siteView struct{ Atrium, Token, Mode, Around string }
+type siteView struct{ Atrium, Token, Mode, Around, Scheme string }
 
 // site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
 func site(t *testing.T, e func() *embed) (origin string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
-			Around: r.URL.Query().Get("around")}
+			Around: r.URL.Query().Get("around"), Scheme: r.URL.Query().Get("scheme")}
 		w.Header().Set("Content-Security-Policy",
 			"default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
 		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this
@@ -141,7 +147,9 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	})
 	t.Run("script mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/script")
-		drive(ctx, t, chromedp.Poll[string](`told.refused`))
+		if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "origin_not_allowed" {
+			t.Errorf("the code is %q", code)
+		}
 		keep(ctx, t, "script-foreign")
 		if text := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)); text != "This chat is not available." {
 			t.Errorf("it shows %q", text)
@@ -150,7 +158,9 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	})
 	t.Run("frame mode works on the site", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/frame")
-		drive(ctx, t, chromedp.Poll[bool](`told.ready`))
+		session := drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		token, _ := session["session"].(string)
+		e.resume(t, token, "Origin: "+s.url).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
 		height := drive(ctx, t, chromedp.Poll[int](`parseInt(document.querySelector('iframe').style.height)`))
 		keep(ctx, t, "frame-listed")
 		if height < 100 || height > 600 {
@@ -163,8 +173,14 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Run("frame mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/frame")
 		complains(t, console, "frame-ancestors 'none'")
+		if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "origin_not_allowed" {
+			t.Errorf("the code is %q", code)
+		}
 		keep(ctx, t, "frame-foreign")
 		untold(ctx, t)
+		if drive(ctx, t, chromedp.Evaluate[int](`document.querySelector('iframe').offsetHeight`)) != 0 {
+			t.Error("an empty frame is shown")
+		}
 	})
 	t.Run("a site with a chat cannot be framed by another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/none?around="+shop+"/frame")
@@ -172,10 +188,59 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		keep(ctx, t, "frame-around")
 		untold(ctx, t)
 	})
+	t.Run("the script works in the head and as a module", func(t *testing.T) {
+		for _, page := range []string{"head", "module"} {
+			ctx, _ := tab(t, chromium, shop+"/"+page)
+			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			keep(ctx, t, page)
+			if drive(ctx, t, chromedp.Evaluate[int](
+				`[...document.body.querySelectorAll('div')].find((d) => d.shadowRoot).offsetHeight`)) == 0 {
+				t.Errorf("%s: the chat is not visible", page)
+			}
+		}
+	})
+	t.Run("the card is dark where the page is, in both modes", func(t *testing.T) {
+		const colour = `getComputedStyle([...document.querySelectorAll('div')].find((d) => d.shadowRoot)` +
+			`.shadowRoot.querySelector('.atrium')).backgroundColor`
+		for scheme, want := range map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(26, 29, 36)"} {
+			ctx, _ := tab(t, chromium, shop+"/script?scheme="+scheme)
+			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			if got := drive(ctx, t, chromedp.Evaluate[string](colour)); got != want {
+				t.Errorf("on a %s page it is %s", scheme, got)
+			}
+			ctx, _ = tab(t, chromium, shop+"/frame?scheme="+scheme)
+			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			keep(ctx, t, "frame-"+scheme)
+			if got := drive(ctx, t, chromedp.Evaluate[string](
+				`document.querySelector('iframe').src + document.querySelector('iframe').style.colorScheme`),
+			); !strings.Contains(got, "scheme="+scheme) || !strings.HasSuffix(got, scheme) {
+				t.Errorf("the frame on a %s page: %s", scheme, got)
+			}
+		}
+	})
+	t.Run("a frame on a listed site says why there is no chat", func(t *testing.T) {
+		e.manager.do(t, "PATCH", e.template, object{"status": "draft"}).is(t, 200)
+		for _, page := range []string{"script", "frame"} {
+			ctx, _ := tab(t, chromium, shop+"/"+page)
+			if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "template_not_published" {
+				t.Errorf("%s: the code is %q", page, code)
+			}
+			keep(ctx, t, "draft-"+page)
+		}
+		e.manager.do(t, "PATCH", e.template, object{"status": "published"}).is(t, 200)
+	})
 	t.Run("disabling the token takes effect on the next page", func(t *testing.T) {
 		e.manager.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200)
-		ctx, _ := tab(t, chromium, shop+"/script")
-		drive(ctx, t, chromedp.Poll[string](`told.refused`))
+		for _, page := range []string{"script", "frame"} {
+			ctx, _ := tab(t, chromium, shop+"/"+page)
+			if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "embed_token_invalid" {
+				t.Errorf("%s: the code is %q", page, code)
+			}
+			if page == "frame" && drive(ctx, t, chromedp.Evaluate[int](
+				`document.querySelector('iframe').offsetHeight`)) == 0 {
+				t.Error("no page is shown on a listed site")
+			}
+		}
 	})
 }
 

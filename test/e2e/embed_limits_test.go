@@ -26,6 +26,14 @@ func TestEmbedLimits(t *testing.T) {
 			s.anonymous().do(t, "GET", "/api/embed/template", nil, session, fromShop,
 				"X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
 			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
+			renew := func() *answer {
+				return s.anonymous().do(t, "POST", sessions+"/renew", nil, session, fromShop,
+					"X-Forwarded-For: 192.0.2.1")
+			}
+			for range 3 {
+				renew().is(t, 200)
+			}
+			renew().problem(t, 429, "rate_limited")
 		})
 		t.Run("preflight requests are rate limited", func(t *testing.T) {
 			preflight := func(address string) *answer {

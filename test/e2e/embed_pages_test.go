@@ -20,7 +20,7 @@ func TestEmbedPreflights(t *testing.T) {
 		}
 		for _, path := range []string{sessions, view} {
 			for origin, want := range map[string]bool{shop: true, "https://two.stores.example": true,
-				"https://evil.example": false, "https://off.example": false, "null": false, "garbage": false} {
+				"https://evil.example": false, "https://off.example": true, "null": false, "garbage": false} {
 				h := preflight(path, origin)
 				got := h.Get("Access-Control-Allow-Origin")
 				if want != (got == origin) || !want && got+h.Get("Access-Control-Allow-Headers") != "" ||
@@ -107,22 +107,25 @@ func TestEmbedPages(t *testing.T) {
 			e.resume(t, session).problem(t, 403, "origin_not_allowed")
 			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{shop}}).is(t, 200)
 		})
-		t.Run("a page that cannot be shown says so and cannot be framed", func(t *testing.T) {
+		t.Run("a listed site can frame the page that says why there is no chat, another site cannot", func(t *testing.T) {
 			draft := admin.embeds(t, nil)
 			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
 			unknown := &embed{manager: admin, secret: "ate_x"}
-			for want, a := range map[int]*answer{409: draft.page(t, "Referer: "+shop),
-				401: unknown.page(t, "Referer: "+shop)} {
-				if a.status != want || ancestors(a) != "'none'" || !strings.HasPrefix(a.header.Get("Content-Type"),
-					"text/html") {
-					t.Errorf("want %d: %s %v", want, a, a.header)
+			for code, refused := range map[string]*embed{"template_not_published": draft, "embed_token_invalid": unknown} {
+				for referer, want := range map[string]string{shop: shop, "https://evil.example": "'none'", "": "'none'"} {
+					a := refused.page(t, "Referer: "+referer)
+					told := strings.Contains(a.text, `data-code="`+code+`"`)
+					if a.status == 200 || ancestors(a) != want || told != (want == shop) ||
+						!strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+						t.Errorf("%s from %q: %s %v", code, referer, a, a.header)
+					}
 				}
 			}
 		})
 		t.Run("the script is small, and is not sent twice", func(t *testing.T) {
 			a := s.anonymous().get(t, "/embed.js")
-			if len(a.text) >= 5000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") ||
-				strings.Contains(a.text, "/*style*/") {
+			if len(a.text) >= 10_000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") ||
+				strings.Contains(a.text, "/*style*/") || a.header.Get("Access-Control-Allow-Origin") != "*" {
 				t.Errorf("%d bytes, %v", len(a.text), a.header)
 			}
 			s.anonymous().do(t, "GET", "/embed.js", nil, "If-None-Match: "+a.header.Get("ETag")).is(t, 304)

@@ -91,7 +91,7 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 		plain = false // validators differ on /resolve, which is an identifier to other methods
 		method = f.one("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "get")
 	}
-	if op.ID == "createEmbedSession" || op.ID == "getEmbedTemplate" || op.ID == "getEmbedPage" {
+	if op.Access.Area == "embed" {
 		header.Set("Origin", f.one("https://shop.example", "https://a.stores.example", "null", "https://evil.example",
 			"http://localhost:3000"))
 		header.Set("Referer", f.one("https://shop.example/a", "https://evil.example/", "x",
@@ -124,7 +124,7 @@ func (f *fuzzer) caller(op *openapi.Operation) (*client, string) {
 	i := f.rnd.IntN(len(f.callers) + 20)
 	host := "red.example.com"
 	switch {
-	case op.ID == "getEmbedTemplate":
+	case op.ID == "getEmbedTemplate" || op.ID == "renewEmbedSession":
 		session, _ := f.familiar("session")
 		return &client{token: session}, host
 	case i == 2:
