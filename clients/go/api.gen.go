@@ -1088,9 +1088,11 @@ type EmbedSessionCreate struct {
 // EmbedSessionCreated is a type of the API.
 type EmbedSessionCreated struct {
 	// The session token. Send it as `Authorization: Bearer` to operations under `/api/embed/`.
-	Session   string        `json:"session"`
-	ExpiresAt time.Time     `json:"expires_at"`
-	Template  EmbedTemplate `json:"template"`
+	Session   string    `json:"session"`
+	ExpiresAt time.Time `json:"expires_at"`
+	// The same, in seconds from now, for pages whose clock is wrong.
+	ExpiresInSeconds int64         `json:"expires_in_seconds"`
+	Template         EmbedTemplate `json:"template"`
 }
 
 // EmbedTemplate is a type of the API. The part of a chat template that visitors see.
@@ -5379,6 +5381,19 @@ func (s *EmbedService) CreateSession(ctx context.Context, body EmbedSessionCreat
 // every call can have.
 func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedSession, error) {
 	return send[EmbedSession](ctx, s.client, &call{name: "embed.getTemplate", method: "GET", path: []string{"/api/embed/template"}}, opts)
+}
+
+// RenewSession: Renew a visitor's session.
+//
+// Pages call this operation with their session before it ends. Returns a new session for the same visitor and
+// site, which lasts as long as a session that is opened now. The old session works until its own end. Sessions
+// of a token that was disabled, or that lost its secret or the site, cannot be renewed. `embed.js` renews its
+// session by itself.
+//
+// Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published; and those that
+// every call can have.
+func (s *EmbedService) RenewSession(ctx context.Context, opts ...Option) (*EmbedSessionCreated, error) {
+	return send[EmbedSessionCreated](ctx, s.client, &call{name: "embed.renewSession", method: "POST", path: []string{"/api/embed/sessions/renew"}, repeatable: true}, opts)
 }
 
 // List: List events.

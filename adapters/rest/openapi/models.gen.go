@@ -1258,6 +1258,9 @@ type EmbedSessionCreate struct {
 type EmbedSessionCreated struct {
 	ExpiresAt Time `json:"expires_at"`
 
+	// ExpiresInSeconds The same, in seconds from now, for pages whose clock is wrong.
+	ExpiresInSeconds int64 `json:"expires_in_seconds"`
+
 	// Session The session token. Send it as `Authorization: Bearer` to operations under `/api/embed/`.
 	Session string `json:"session"`
 

@@ -1398,6 +1398,9 @@ class EmbedSessionCreated(TypedDict):
     expires_at: str
     """"""
 
+    expires_in_seconds: int
+    """The same, in seconds from now, for pages whose clock is wrong."""
+
     template: EmbedTemplate
     """"""
 
@@ -8461,6 +8464,22 @@ class EmbedResource(Resource):
         and those that every call can have.
         """
         return cast("EmbedSession", self._caller.send("embed.getTemplate", "GET", path("/api/embed/template"), options=options))
+
+    def renew_session(
+        self,
+        **options: Unpack[Options],
+    ) -> EmbedSessionCreated:
+        """Renew a visitor's session.
+
+        Pages call this operation with their session before it ends. Returns a new session for the same
+        visitor and site, which lasts as long as a session that is opened now. The old session works
+        until its own end. Sessions of a token that was disabled, or that lost its secret or the site,
+        cannot be renewed. `embed.js` renews its session by itself.
+
+        Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published;
+        and those that every call can have.
+        """
+        return cast("EmbedSessionCreated", self._caller.send("embed.renewSession", "POST", path("/api/embed/sessions/renew"), repeatable=True, options=options))
 
 
 class DataSourcesTypesResource(Resource):

@@ -1173,6 +1173,8 @@ export type EmbedSessionCreated = {
   session: string
   /**  */
   expires_at: string
+  /** The same, in seconds from now, for pages whose clock is wrong. */
+  expires_in_seconds: number
   /**  */
   template: EmbedTemplate
 }
@@ -6372,6 +6374,21 @@ export class EmbedResource extends Resource {
    */
   getTemplate(options?: Options): Promise<EmbedSession> {
     return this.caller.send({ name: 'embed.getTemplate', method: 'GET', path: path`/api/embed/template` }, options)
+  }
+
+  /**
+   * Renew a visitor's session.
+   *
+   * Pages call this operation with their session before it ends. Returns a new session for the same visitor and
+   * site, which lasts as long as a session that is opened now. The old session works until its own end. Sessions
+   * of a token that was disabled, or that lost its secret or the site, cannot be renewed. `embed.js` renews its
+   * session by itself.
+   *
+   * Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published; and those
+   * that every call can have.
+   */
+  renewSession(options?: Options): Promise<EmbedSessionCreated> {
+    return this.caller.send({ name: 'embed.renewSession', method: 'POST', path: path`/api/embed/sessions/renew`, repeatable: true }, options)
   }
 }
 
