@@ -21,6 +21,7 @@ func (a *API) accountOperations() []operation {
 		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(a.rotateKey)},
 		{http.MethodGet, "/api/events", query(a.listEvents)},
 		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
+		{http.MethodGet, eventsPath, streaming(a.streamEvents)},
 	}
 }
 

@@ -65,7 +65,7 @@ type embedView struct {
 // last for days.
 func Traceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
-		r.URL.Path != streamPath
+		r.URL.Path != streamPath && r.URL.Path != eventsPath
 }
 
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -10,95 +8,37 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/presences"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-const (
-	streamPath    = "/api/presence/stream"
-	eventStream   = "text/event-stream"
-	streamWrite   = 10 * time.Second  // a client that reads nothing for so long is disconnected
-	retryStream   = "retry: 1000\n\n" // EventSource reconnects after a second
-	streamComment = 15 * time.Second  // between comments, which keep proxies from closing the stream
-)
+const streamPath = "/api/presence/stream"
 
-// streamPresences is handle for the stream of presences. It is long-lived, so its caller is checked repeatedly.
+// streamPresences is handle for the stream of presences.
 func (a *API) streamPresences(op *openapi.Operation) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		obs := observation(hr)
-		obs.route = op.Path
-		ctx, cancel := context.WithCancel(hr.Context())
-		defer cancel()
-		defer context.AfterFunc(a.streams, cancel)()
-		if a.streams.Err() != nil {
-			cancel()
-		}
-		hr = hr.WithContext(ctx)
-		// The usual request timeout applies until the stream is open.
-		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
-		defer opened()
-		r := &request{
-			Request:           hr.WithContext(opening),
-			Services:          a.Services,
-			api:               a,
-			op:                op,
-			workspaceOptional: true,
-			produces:          eventStream,
-		}
-		s := &stream{request: r, obs: obs, end: cancel, to: http.NewResponseController(w)}
-		err := s.authenticate(w)
-		if err == nil {
-			err = r.parse(w)
-		}
-		done := func() {}
-		if err == nil {
-			done, err = s.count()
-		}
-		if err == nil {
-			defer done()
-			err = s.openWithinLimits(w)
-		}
-		if errors.Is(err, context.Canceled) && a.streams.Err() != nil {
-			sendAway(w)
-			return
-		}
-		if err != nil {
-			a.problem(w, hr, err)
-			return
-		}
-		obs.lasting = hr.Method == http.MethodGet
-		defer s.watch.Close()
-		defer a.trackStream(s)()
-		r.Request = hr
-		s.run(w)
+	return a.lasting(op, func(s *openStream) lastingStream {
+		s.workspaceOptional = true
+		return &stream{openStream: s}
 	})
 }
 
-// stream is one open stream.
+// stream is one open stream of presences.
 type stream struct {
-	*request
-	obs       *observed
-	proof     account.Proof
-	end       context.CancelFunc
-	to        *http.ResponseController
+	*openStream
 	watch     *presences.Watch
 	reset     bool
 	resumedAt int64  // the Seq up to which the reader knew everything at the beginning
 	key       string // binds its event ids to the caller and the query
 
 	receipt string // binds them to the ticket that opened the stream; empty without a ticket
-
-	out bytes.Buffer
 }
+
+func (s *stream) close() { s.watch.Close() }
 
 // authenticate sets the caller, from the request's credential or from a ticket.
 func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		if s.by, s.person, err = s.api.authenticate(w, s.Request, s.obs, s.op, true); err == nil {
-			s.proof, err = s.request.proof()
-		}
-		return err
+		return s.openStream.authenticate(w)
 	}
 	at := s.api.now()
 	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
@@ -118,36 +58,6 @@ func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	}
 	s.obs.user, s.obs.key, s.obs.workspace = s.by.User, s.by.Key, s.by.Workspace
 	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
-}
-
-// count counts the stream for its workspace and its address on this node, and for its workspace on all nodes, until
-// done is called.
-func (s *stream) count() (done func(), err error) {
-	ws, address := s.by.Workspace, s.obs.address
-	if err := s.api.streamCounts.enter(ws, address); err != nil {
-		return nil, s.api.refuse("streams", err)
-	}
-	free, err := s.Seats.Take(s.Context(), s.by)
-	if err != nil {
-		s.api.streamCounts.leave(ws, address)
-		return nil, err
-	}
-	return func() {
-		s.api.streamCounts.leave(ws, address)
-		if err := free(); err != nil {
-			s.api.Log.WarnContext(s.Context(), "the end of a stream was not stored; it counts until this node ends",
-				"request_id", s.obs.id, "error", err)
-		}
-	}, nil
-}
-
-// openWithinLimits waits for the gates and opens the stream. An open stream occupies no place in them.
-func (s *stream) openWithinLimits(w http.ResponseWriter) error {
-	if err := s.api.enter(s.Context(), s.api.gates, s.by); err != nil {
-		return err
-	}
-	defer s.api.gates.leave(s.by)
-	return s.open(w)
 }
 
 // open starts to watch, from the reader's last event if the request names one.
@@ -174,12 +84,6 @@ func (s *stream) open(w http.ResponseWriter) error {
 	setStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
 	return nil
-}
-
-func setStreamHeaders(h http.Header) {
-	h.Set("Content-Type", eventStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 }
 
 func (s *stream) device() string {
@@ -270,24 +174,6 @@ func (s *stream) logStreamError(err error) {
 			err,
 		)
 	}
-}
-
-// flush sends the collected events. It fails if the reader does not take them in time.
-func (s *stream) flush(w http.ResponseWriter) error {
-	if s.out.Len() == 0 {
-		return nil
-	}
-	if err := s.to.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
-		return err
-	}
-	_, err := w.Write(s.out.Bytes())
-	if err == nil {
-		err = s.to.Flush()
-	}
-	if s.out.Reset(); s.out.Cap() > 64<<10 { // a snapshot's, which comes once
-		s.out = bytes.Buffer{}
-	}
-	return err
 }
 
 // issueStreamTicket returns a ticket that replaces the caller's credential in the URL of a stream.

@@ -40,6 +40,7 @@ type shared struct {
 	migrations  *goose.Provider
 	statements  sync.Map // query → *statement
 	changes     *changes
+	followers   *followers
 	sealer      ports.Sealer
 	principals  ttlCache[principalKey, *account.Principal]
 	signIns     ttlCache[signInKey, *account.Person]
@@ -135,10 +136,14 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 		return err
 	}
 	db.beforeCommit(t)
+	changes := len(t.changing) > 0
 	err = tx.Commit()
 	t.endChanges() // before anybody learns of the commit
 	if err != nil {
 		return err
+	}
+	if changes {
+		db.followers.stored()
 	}
 	for _, f := range slices.Concat(t.afterCommit, t.effects) {
 		f()

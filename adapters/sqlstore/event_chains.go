@@ -79,7 +79,9 @@ func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
 		var failed []error
 		for _, key := range chains {
 			n, err := db.linkSome(ctx, d, key, now)
-			linked += n
+			if linked += n; n > 0 {
+				db.followers.tell(key.Workspace)
+			}
 			if err != nil {
 				failed = append(failed, err)
 			}

@@ -14,9 +14,9 @@ func (s *Events) Feed(
 	ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery,
 ) (event.Feed, error) {
 	// The end is read before the events: those that are linked in between belong to the next part.
-	_, end, err := s.ends(ctx, org, ws)
-	if err != nil {
-		return event.Feed{}, err
+	base, end, err := s.ends(ctx, org, ws)
+	if err != nil || end <= q.After {
+		return event.Feed{First: base + 1, Last: end}, err
 	}
 	last := min(end, q.After+int64(s.db.scans.events))
 	where := newConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ? AND chain_seq <= ?`,
@@ -37,8 +37,7 @@ func (s *Events) Feed(
 		last = rows[q.Limit-1].Seq
 	}
 	// The beginning is read after the events, which retention can have removed meanwhile.
-	base, _, err := s.ends(ctx, org, ws)
-	if err != nil {
+	if base, _, err = s.ends(ctx, org, ws); err != nil {
 		return event.Feed{}, err
 	}
 	items, err := eventsOf(rows)

@@ -32,7 +32,7 @@ type OpenPool func(driver.Connector) *sql.DB
 // Open connects and brings the schema up to date. The returned function closes every connection.
 // sealer is for answers under an Idempotency-Key that show a secret.
 func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
-	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges()}
+	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), followers: newFollowers()}
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
 		if err = makeFile(path); err == nil {

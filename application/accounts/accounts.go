@@ -183,6 +183,30 @@ func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.Feed
 	return s.events.Feed(ctx, by.Org, by.Workspace, q)
 }
 
+// FollowEvents returns a channel that receives when there may be new events in the feed, until stop is called.
+func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop func(), err error) {
+	if err := event.MayRead(by); err != nil {
+		return nil, nil, err
+	}
+	news, stop = s.events.Follow(by.Workspace)
+	return news, stop, nil
+}
+
+// Now returns by with its role in its workspace as it is now. identity.ErrWorkspaceNotFound if by is no member any more.
+func (s *Service) Now(ctx context.Context, by identity.Actor) (identity.Actor, error) {
+	_, memberships, err := s.users.Get(ctx, by.Org, by.User)
+	if err != nil {
+		return by, err
+	}
+	for _, m := range memberships {
+		if m.Workspace.ID == by.Workspace {
+			by.Role, by.Grouped = min(m.Role, by.Ceiling), m.Grouped
+			return by, nil
+		}
+	}
+	return by, identity.ErrWorkspaceNotFound
+}
+
 // NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused says so.
 // deletes says whether the operation deletes something. It must be called outside of the transaction that was undone.
 func (s *Service) NoteRefusal(ctx context.Context, by identity.Actor, operation string, deletes bool, err error) {

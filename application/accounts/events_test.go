@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -33,5 +34,36 @@ func TestEvents(t *testing.T) {
 		wantErr(t, err, identity.ErrForbidden)
 		_, err = s.EventFeed(s.ctx, member, event.FeedQuery{Limit: 5})
 		wantErr(t, err, identity.ErrForbidden)
+		_, _, err = s.FollowEvents(member)
+		wantErr(t, err, identity.ErrForbidden)
+	})
+	t.Run("an admin follows the workspace", func(t *testing.T) {
+		s := newEnv(t)
+		news, stopped := make(chan struct{}), false
+		s.events.EXPECT().Follow(identity.WorkspaceID("acme")).Return(news, func() { stopped = true })
+		got, stop, err := s.FollowEvents(admin)
+		if err != nil || got != (<-chan struct{})(news) {
+			t.Fatalf("FollowEvents = %v, %v", got, err)
+		}
+		if stop(); !stopped {
+			t.Error("it still follows")
+		}
+	})
+	t.Run("a caller's role is what it is now, within the ceiling of the credential", func(t *testing.T) {
+		s := newEnv(t)
+		in := []account.Membership{{Workspace: account.Workspace{ID: "other"}, Role: identity.Owner},
+			{Workspace: account.Workspace{ID: "acme"}, Role: identity.Member}}
+		s.users.EXPECT().Get(s.ctx, admin.Org, admin.User).Return(&account.User{}, in, nil).Times(2)
+		if now, err := s.Now(s.ctx, admin); err != nil || now.Role != identity.Member {
+			t.Errorf("Now = %v, %v", now.Role, err)
+		}
+		viewer := admin
+		viewer.Ceiling = identity.Viewer
+		if now, err := s.Now(s.ctx, viewer); err != nil || now.Role != identity.Viewer {
+			t.Errorf("Now = %v, %v", now.Role, err)
+		}
+		s.users.EXPECT().Get(s.ctx, admin.Org, admin.User).Return(&account.User{}, in[:1], nil)
+		_, err := s.Now(s.ctx, admin)
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
 	})
 }

@@ -783,6 +783,21 @@ func (mr *MockEventsMockRecorder) Feed(ctx, org, ws, q interface{}) *gomock.Call
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Feed", reflect.TypeOf((*MockEvents)(nil).Feed), ctx, org, ws, q)
 }
 
+// Follow mocks base method.
+func (m *MockEvents) Follow(ws identity.WorkspaceID) (<-chan struct{}, func()) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Follow", ws)
+	ret0, _ := ret[0].(<-chan struct{})
+	ret1, _ := ret[1].(func())
+	return ret0, ret1
+}
+
+// Follow indicates an expected call of Follow.
+func (mr *MockEventsMockRecorder) Follow(ws interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Follow", reflect.TypeOf((*MockEvents)(nil).Follow), ws)
+}
+
 // List mocks base method.
 func (m *MockEvents) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
 	m.ctrl.T.Helper()

@@ -89,6 +89,9 @@ func (o operation) command(ids map[string]string) command {
 	if o.isStream() {
 		c.Options.Count = 1
 	}
+	if o.SDK == "events.stream" { // from the first event, since nothing else happens
+		c.HasQuery, c.Query = true, object{"after": 0}
+	}
 	return c
 }
 

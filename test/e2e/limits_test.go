@@ -75,6 +75,8 @@ func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 			if !strings.Contains(refused.at("detail"), what) {
 				t.Errorf("the detail is %q, want the limit of the %s", refused.at("detail"), what)
 			}
+			s.user(t, "admin").do(t, "GET", eventsStream, nil,
+				"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
 		})
 	}
 }

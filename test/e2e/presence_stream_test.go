@@ -15,9 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// events is an open stream of presences.
+// events is an open stream.
 type events struct {
 	t        *testing.T
+	path     string
 	response *http.Response
 	lines    chan string // closed when the stream has ended
 }
@@ -31,7 +32,12 @@ type event struct {
 // stream opens a stream of presences.
 func (c *client) stream(t *testing.T, query string, headers ...string) *events {
 	t.Helper()
-	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.url+presences+"/stream"+query, nil))
+	return c.streamOf(t, presences+"/stream", query, headers...)
+}
+
+func (c *client) streamOf(t *testing.T, path, query string, headers ...string) *events {
+	t.Helper()
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.url+path+query, nil))
 	req.Header.Set("Accept", "text/event-stream")
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -53,7 +59,7 @@ func (c *client) stream(t *testing.T, query string, headers ...string) *events {
 		t.Fatalf("the stream answers %d, %v", resp.StatusCode, resp.Header)
 	}
 	fixture.CheckStream(t, req, resp)
-	e := &events{t: t, response: resp, lines: make(chan string, 1000)}
+	e := &events{t: t, path: path, response: resp, lines: make(chan string, 1000)}
 	go func() {
 		defer close(e.lines)
 		lines := bufio.NewScanner(resp.Body)
@@ -89,9 +95,9 @@ func (e *events) nextWithin(wait time.Duration) event {
 				out.id = value
 			case name == "data":
 				out.answer = &answer{call: out.kind, status: 200, text: value}
-			case line == "" && out.kind != "":
+			case line == "" && out.answer != nil:
 				if out.kind != "reset" {
-					fixture.CheckEvent(e.t, presences+"/stream", out.text)
+					fixture.CheckEvent(e.t, e.path, out.text)
 				}
 				return out
 			}

@@ -79,7 +79,7 @@ func (p *prospect) has(t *testing.T, status int, c *standing, at target) {
 		return
 	}
 	a := c.call(t, p.op, at)
-	if a.status == status && p.op.ID == "streamPresences" {
+	if a.status == status && isStream(p.op) {
 		a = c.callBy(t, http.MethodGet, p.op, at) // now that it ends
 	}
 	if a.status != status {
@@ -270,7 +270,7 @@ func (p *prospect) keepsOut(t *testing.T, h *house) {
 		stranger := *p.signed
 		stranger.client = &client{server: h.server, token: h.issuer.Token(claims)}
 		a := stranger.call(t, p.op, p.at)
-		if p.op.ID == "streamPresences" {
+		if isStream(p.op) {
 			a = stranger.callBy(t, http.MethodGet, p.op, p.at) // which ends, since it is refused
 		}
 		if a.status != http.StatusForbidden || a.at("code") != code {

@@ -59,6 +59,10 @@ func (n *Node) runSessionUsage(ctx context.Context) {
 // linkEventsEvery is the interval at which new events are linked into the chain of their workspace.
 const linkEventsEvery = time.Second
 
+// linkEventsSoon is how long after a change its events are linked if someone follows them. Changes within that time are
+// linked together.
+const linkEventsSoon = 50 * time.Millisecond
+
 // linkEvents links events into the chains of their workspaces, until ctx ends. It does not log the same error twice in
 // a row.
 func (n *Node) linkEvents(ctx context.Context) {
@@ -80,6 +84,11 @@ func (n *Node) linkEvents(ctx context.Context) {
 			})
 			return
 		case <-ticker.C:
+		case <-n.DB.Recorded():
+			select {
+			case <-ctx.Done():
+			case <-time.After(linkEventsSoon):
+			}
 		}
 	}
 }

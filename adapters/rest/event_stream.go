@@ -1,0 +1,158 @@
+package rest
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const (
+	eventsPath      = "/api/events/stream"
+	eventStreamPart = 100         // events that are read at once
+	eventStreamPoll = time.Second // between reads for the events of other nodes, and checks of the caller's role
+	lastPlace       = 1<<53 - 1   // higher than any Seq
+)
+
+// streamEvents is handle for the stream of events.
+func (a *API) streamEvents(op *openapi.Operation) http.Handler {
+	return a.lasting(op, func(s *openStream) lastingStream { return &followedEvents{openStream: s} })
+}
+
+// followedEvents is one open stream of events. The id of each is its Seq.
+type followedEvents struct {
+	*openStream
+	caller identity.Actor  // with its role as it is now
+	query  event.FeedQuery // After is what the reader knows
+	reset  bool            // the reader does not know what it could have missed
+	news   <-chan struct{}
+	stop   func()
+}
+
+func (s *followedEvents) close() { s.stop() }
+
+// open finds where the reader continues.
+func (s *followedEvents) open(w http.ResponseWriter) (err error) {
+	s.caller, s.query = s.by, event.FeedQuery{Limit: eventStreamPart}
+	if types := s.openStream.query.Get("types"); types != "" {
+		s.query.Types = strings.Split(types, ",")
+	}
+	from := s.Header.Get("Last-Event-ID")
+	if from == "" {
+		from = s.openStream.query.Get("after")
+	}
+	s.query.After, err = strconv.ParseInt(from, 10, 64)
+	if isNew := from == ""; isNew || err != nil || s.query.After < 0 || s.query.After > lastPlace {
+		end, err := s.Accounts.EventFeed(s.Context(), s.caller, event.FeedQuery{After: math.MaxInt64, Limit: 1})
+		if err != nil {
+			return err
+		}
+		s.query.After, s.reset = end.Last, !isNew
+	}
+	if s.news, s.stop, err = s.Accounts.FollowEvents(s.caller); err != nil {
+		return err
+	}
+	setStreamHeaders(w.Header())
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// run sends events until the reader is gone or too slow, the caller may not read events any more, or the server stops.
+func (s *followedEvents) run(w http.ResponseWriter) {
+	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	if s.Method == http.MethodHead {
+		return
+	}
+	s.out.WriteString(retryStream)
+	if s.reset {
+		s.writeReset()
+	}
+	s.writePlace()
+	poll, comment := time.NewTicker(eventStreamPoll), time.NewTicker(streamComment)
+	defer poll.Stop()
+	defer comment.Stop()
+	for s.send(w) {
+		select {
+		case <-s.Context().Done():
+			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end, which the last event's would cut off
+			return
+		case <-s.news:
+		case <-poll.C:
+			if !s.stays() {
+				return
+			}
+		case <-comment.C:
+			s.out.WriteString(":\n")
+			s.writePlace()
+		}
+	}
+}
+
+// writeReset tells the reader that it cannot know everything.
+func (s *followedEvents) writeReset() {
+	s.out.WriteString("event: reset\nid: " + strconv.FormatInt(s.query.After, 10) + "\ndata: {}\n\n")
+}
+
+// writePlace tells the reader up to where it knows everything, also where a filter left everything out.
+func (s *followedEvents) writePlace() {
+	s.out.WriteString("id: " + strconv.FormatInt(s.query.After, 10) + "\n\n")
+}
+
+// send sends what the reader does not know yet, and reports whether the stream goes on.
+func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
+	for more := true; more; {
+		part, err := s.Accounts.EventFeed(s.Context(), s.caller, s.query)
+		if err != nil {
+			return s.survives(err) && s.flush(w) == nil
+		}
+		switch {
+		case part.Last < s.query.After: // the server was restored from a backup
+			s.query.After = part.Last
+			s.writeReset()
+		case s.query.After > 0 && part.First > s.query.After+1: // retention removed what the reader did not read
+			s.query.After = part.First - 1
+			s.writeReset()
+		}
+		for i := range part.Items {
+			s.out.WriteString("id: " + strconv.FormatInt(part.Items[i].Seq, 10) + "\ndata: ")
+			if err := encode(&s.out, toEvent(&part.Items[i])); err != nil { // which ends the line
+				return false
+			}
+			s.out.WriteString("\n")
+		}
+		s.query.After, more = max(s.query.After, part.Last), part.More
+		if s.flush(w) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// stays reports whether the caller has the role still.
+func (s *followedEvents) stays() bool {
+	now, err := s.Accounts.Now(s.Context(), s.caller)
+	if err != nil {
+		return s.survives(err)
+	}
+	s.caller = now
+	return true
+}
+
+// survives reports whether the stream goes on after an error: an outage ends no stream, a refusal does.
+func (s *followedEvents) survives(err error) bool {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
+		return false
+	}
+	if s.Context().Err() == nil {
+		s.api.Log.WarnContext(s.Context(), "a stream of events could not be continued; it is tried again",
+			"request_id", s.obs.id, "error", err)
+	}
+	return true
+}
