@@ -8429,6 +8429,39 @@ class EventsResource(Resource):
         """
         return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "order": order, "after": after, "types": types, "created_after": created_after, "request_id": request_id, "cursor": cursor}, options=options))
 
+    def stream(
+        self,
+        *,
+        after: Optional[int] = None,
+        types: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Iterator[ServerEvent[Event]]:
+        """Stream events.
+
+        Requires the admin role. Sends the events of the workspace as server-sent events, in the order of
+        the feed and without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without
+        `after` and `Last-Event-ID`, the stream begins with the next event. An event arrives within 250
+        ms if the change was made through the same node, and within about a second otherwise.
+
+        To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the
+        clients do that. An `id` without an event moves the place forward where `types` leaves events
+        out.
+
+        `reset` says that you can have missed events: retention removed some that you did not read, or
+        the server was restored from a backup, or `Last-Event-ID` is not valid. Read again what you keep.
+        The stream goes on with the oldest event that is left or, in the other cases, with the next one.
+
+        The server sends a comment every 15 seconds to keep the connection open. It ends the stream when
+        the credential expires or is revoked, when the caller loses the role, when the client reads too
+        slowly, and when the server stops. The client should then connect again. Limits for each
+        workspace and each client address apply to streams of presences and of events together: 409
+        `stream_limit_reached`.
+
+        Errors: plan_limit_reached, quota_exceeded, scope_required, stream_limit_reached; and those that
+        every call can have.
+        """
+        return cast("Iterator[ServerEvent[Event]]", self._caller.stream("events.stream", "GET", path("/api/events/stream"), query={"after": after, "types": types}, options=options))
+
 
 class EmbedResource(Resource):
     """The calls of embed."""

@@ -6342,6 +6342,38 @@ export class EventsResource extends Resource {
     }, options?: Options): Page<Event, EventList> {
     return this.caller.list({ name: 'events.list', method: 'GET', path: path`/api/events`, query }, options)
   }
+
+  /**
+   * Stream events.
+   *
+   * Requires the admin role. Sends the events of the workspace as server-sent events, in the order of the feed
+   * and without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without `after` and
+   * `Last-Event-ID`, the stream begins with the next event. An event arrives within 250 ms if the change was
+   * made through the same node, and within about a second otherwise.
+   *
+   * To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the clients do
+   * that. An `id` without an event moves the place forward where `types` leaves events out.
+   *
+   * `reset` says that you can have missed events: retention removed some that you did not read, or the server
+   * was restored from a backup, or `Last-Event-ID` is not valid. Read again what you keep. The stream goes on
+   * with the oldest event that is left or, in the other cases, with the next one.
+   *
+   * The server sends a comment every 15 seconds to keep the connection open. It ends the stream when the
+   * credential expires or is revoked, when the caller loses the role, when the client reads too slowly, and when
+   * the server stops. The client should then connect again. Limits for each workspace and each client address
+   * apply to streams of presences and of events together: 409 `stream_limit_reached`.
+   *
+   * Errors: plan_limit_reached, quota_exceeded, scope_required, stream_limit_reached; and those that every call
+   * can have.
+   */
+  stream(query?: {
+      /** Begin with the first event that has a higher `seq`. `Last-Event-ID` takes precedence. */
+      after?: number
+      /** Send only events of these types, up to 20, with commas between them. */
+      types?: string
+    }, options?: Options): AsyncIterableIterator<ServerEvent<Event>> {
+    return this.caller.stream({ name: 'events.stream', method: 'GET', path: path`/api/events/stream`, query }, options)
+  }
 }
 
 /** The calls of embed. */
