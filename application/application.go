@@ -22,6 +22,7 @@ type Services struct {
 	Passkeys     *accounts.Passkeys
 	Tickets      *accounts.Tickets
 	Groups       *accounts.Groups
+	Directory    *accounts.Directory
 	KeyUsage     *accounts.KeyUsage
 	SessionUsage *accounts.SessionUsage
 	Prompts      *prompts.Service
@@ -91,6 +92,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			),
 			Tickets:      accounts.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
+			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryUsers, s.DirectoryGroups, s.Users),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
 			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),

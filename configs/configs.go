@@ -90,6 +90,7 @@ type Org struct {
 	CORSOrigins        []string // exactly as browsers send them
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
 	Issuers            []Issuer
+	SCIM               SCIM
 	ClaimRules         []ClaimRule
 	EmailDomains       []EmailDomain
 	// open, invited or claims; empty: claims if there are ClaimRules or EmailDomains, else invited
@@ -272,6 +273,7 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 		orgs[i] = identity.Org{
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
 			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.issuers(), ClaimRules: o.claimRules(),
+			SCIM:      o.SCIM.directory(),
 			AcceptURL: o.AcceptURL, Captures: o.captures(),
 			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
 			Keys: o.APIKeys.policy(), ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,

@@ -215,8 +215,10 @@ func (o Org) validateRuleIssuer(found *problems, key, issuer string) {
 	switch named := func(i Issuer) bool { return i.URL == issuer }; {
 	case issuer == "" && len(o.Issuers) > 1:
 		found.add(key+".issuer", "must be set where an org has several issuers: each of them could sign the claim")
+	case issuer == identity.SCIMIssuer && len(o.SCIM.Tokens) > 0:
 	case issuer != "" && !slices.ContainsFunc(o.Issuers, named):
-		found.add(key+".issuer", "must be the url of one of the org's issuers, to the letter")
+		found.add(key+".issuer", "must be the url of one of the org's issuers, to the letter, or scim where "+
+			"scim.tokens are set")
 	}
 }
 

@@ -16,6 +16,7 @@ const tokenPlace = "{token}"
 // validateSignIn checks the sign-in settings of an org: issuers, audiences, sign-up and links.
 func (o Org) validateSignIn(found *problems, key string) {
 	o.validateIssuers(found, key)
+	o.SCIM.validate(found, key+".scim")
 	o.validateEntry(found, key)
 	for i, r := range o.ClaimRules {
 		rule := fmt.Sprintf("%s.claim_rules[%d]", key, i)

@@ -59,6 +59,8 @@ type Stores struct {
 	StreamSeats StreamSeats
 	Groups      Groups
 
+	DirectoryUsers   DirectoryUsers
+	DirectoryGroups  DirectoryGroups
 	ProviderSessions ProviderSessions
 	Captures         Captures
 }

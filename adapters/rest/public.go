@@ -18,6 +18,7 @@ type publicOperation struct {
 
 func (a *API) publicOperations() ([]publicOperation, error) {
 	a.registerSandboxPages()
+	a.registerSCIM()
 	if err := a.registerConsole(); err != nil {
 		return nil, err
 	}

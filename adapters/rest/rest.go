@@ -35,7 +35,8 @@ type Deps struct {
 	SignIns     ports.Sealer   // of sign-ins at providers, in cookies
 	Digester    ports.Digester // of requests that are stored
 	Changes     ports.Changes
-	Console     http.Handler                // everything below /console/ that is not a page to sign in
+	Console     http.Handler // everything below /console/ that is not a page to sign in
+	SCIM        ServeDirectory
 	Ready       func(context.Context) error // an error if the node should get no requests now
 	Metrics     prometheus.Registerer
 	Log         *slog.Logger

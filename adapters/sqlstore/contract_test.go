@@ -48,6 +48,7 @@ func TestContract(t *testing.T) {
 			t.Run("Memberships", func(t *testing.T) { contract.Memberships(t, open) })
 			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
 			t.Run("Groups", func(t *testing.T) { contract.Groups(t, open) })
+			t.Run("Directory", func(t *testing.T) { contract.Directory(t, open) })
 			t.Run("Offboarding", func(t *testing.T) { contract.Offboarding(t, open) })
 			t.Run("People", func(t *testing.T) { contract.People(t, open) })
 			t.Run("PeopleWalk", func(t *testing.T) { contract.PeopleWalk(t, open) })

@@ -79,8 +79,8 @@ func (db *DB) Stores() ports.Stores {
 		Keys: &Keys{db}, Events: &Events{db},
 		Connections: &Connections{db}, Sources: &Sources{db}, Jobs: &Jobs{db}, Payments: &Payments{db},
 		Inbox: &Inbox{db}, Presences: &Presences{db}, Tickets: &Tickets{db}, Sessions: &Sessions{db},
-		Passkeys: &Passkeys{db},
-		Usage:    &Usage{db}, Meters: &Meters{db}, Trials: &Trials{db},
+		Passkeys: &Passkeys{db}, DirectoryUsers: &DirectoryUsers{db}, DirectoryGroups: &DirectoryGroups{db},
+		Usage: &Usage{db}, Meters: &Meters{db}, Trials: &Trials{db},
 		StreamSeats: &StreamSeats{db}, Groups: &Groups{db},
 		ProviderSessions: &ProviderSessions{db}, Captures: &Captures{db},
 	}

@@ -36,6 +36,7 @@ var erased = []struct {
 		func(r *account.ErasureReport) *int { return &r.Sessions }},
 	{`DELETE FROM passkeys WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, others},
 	{`DELETE FROM sign_in_links WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, others},
+	{`DELETE FROM scim_users WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, others},
 	{`DELETE FROM sign_ins WHERE org_id = ? AND user_id = ?`, (*erasing).byUser,
 		func(r *account.ErasureReport) *int { return &r.SignIns }},
 	{`DELETE FROM prompt_shares WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?) AND user_id = ?`,

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/console"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/scim"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
@@ -18,7 +19,8 @@ import (
 
 func newDeps(
 	c *node.Core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier,
-	openID ports.OpenIDClient, pages *console.Handler, metrics prometheus.Registerer, log *slog.Logger,
+	openID ports.OpenIDClient, pages *console.Handler, directory *scim.Handler,
+	metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
 		Contract:    contract,
@@ -33,6 +35,7 @@ func newDeps(
 		Digester:    c.External.Envelope,
 		Changes:     c.DB,
 		Console:     pages,
+		SCIM:        directory.Serve,
 		Ready:       c.DB.Ready,
 		Metrics:     metrics,
 		Log:         log,
@@ -45,6 +48,10 @@ func newConsole() (*console.Handler, error) {
 		return nil, err
 	}
 	return console.New(dist)
+}
+
+func newSCIM(c *node.Core, log *slog.Logger) (*scim.Handler, error) {
+	return scim.New(c.Services.Directory, log)
 }
 
 func serverConfig(c configs.Config) rest.Config { return c.Server }

@@ -31,7 +31,8 @@ var (
 	serving = wire.NewSet(
 		wire.FieldsOf(new(*node.Core), "Config", "DB"), serverConfig,
 		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)),
-		oidc.NewClient, wire.Bind(new(ports.OpenIDClient), new(*oidc.Client)), newDeps, newConsole, openapi.Load, rest.New,
+		oidc.NewClient, wire.Bind(new(ports.OpenIDClient), new(*oidc.Client)), newDeps, newConsole,
+		newSCIM, openapi.Load, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)
 )

@@ -92,7 +92,11 @@ func buildAPI(c *node.Core, metrics prometheus.Registerer, log *slog.Logger) (*r
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, contract, idempotency, verifier, client, handler, metrics, log)
+	scimHandler, err := newSCIM(c, log)
+	if err != nil {
+		return nil, err
+	}
+	deps := newDeps(c, contract, idempotency, verifier, client, handler, scimHandler, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

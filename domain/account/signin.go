@@ -153,7 +153,7 @@ func (s *SignIn) maySignUp(now time.Time) bool {
 	return slices.ContainsFunc(s.Invitations, func(p Pending) bool { return p.admits(now) })
 }
 
-// workspaceIDs returns the workspaces that User is a member of after the sign-workspaceIDs.
+// workspaceIDs returns the workspaces that User is a member of after the sign-in.
 func (s *SignIn) workspaceIDs() []identity.WorkspaceID {
 	in := map[identity.WorkspaceID]bool{}
 	for _, ws := range s.MemberOf[s.User.ID] {

@@ -22,8 +22,11 @@ const (
 	WorkspacesByOperators WorkspacesBy = "operators"
 )
 
-// Issuer returns the org's issuer with that URL.
+// Issuer returns the org's issuer with that URL, or its directory for SCIMIssuer.
 func (o *Org) Issuer(url string) (Issuer, bool) {
+	if url == SCIMIssuer && o.SCIM != nil {
+		return Issuer{URL: SCIMIssuer, TrustEmail: true, EmailDomains: o.SCIM.EmailDomains}, true
+	}
 	i := slices.IndexFunc(o.Issuers, func(i Issuer) bool { return i.URL == url })
 	if i < 0 {
 		return Issuer{}, false

@@ -18,6 +18,7 @@ type Org struct {
 	OwnSpaces bool     // whether a new user gets a workspace
 
 	Issuers    []Issuer // issuers whose tokens are accepted; without one, no one can sign in
+	SCIM       *SCIM    // the directory that manages its people; nil if none does
 	ClaimRules []ClaimRule
 	SignUp     SignUp
 	Captures   []Capture

@@ -21,7 +21,7 @@ var may = map[string][]string{
 }
 
 // inbound lists the adapters that call the application. It calls the others.
-var inbound = []string{"rest", "worker"}
+var inbound = []string{"rest", "scim", "worker"}
 
 // root is the package that composes the areas of the application.
 const root = "application"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // flushWithin is how long the end of the process may wait for data that is written late.
@@ -19,6 +21,7 @@ func (n *Node) Background(ctx context.Context) {
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.External.Gateways.runPrices(ctx) })
 	running.Go(func() { n.linkEvents(ctx) })
+	running.Go(func() { n.settleDirectories(ctx) })
 	running.Wait()
 }
 
@@ -54,6 +57,31 @@ func (n *Node) runSessionUsage(ctx context.Context) {
 	}
 	n.Services.SessionUsage.Run(ctx, report)
 	flush(ctx, n.Services.SessionUsage.Flush, report)
+}
+
+// settleEvery is the interval at which roles that follow from groups of a directory are set where a request was cut
+// off, or the claim rules have changed.
+const settleEvery = time.Minute
+
+// settleDirectories settles what the directories of orgs say, until ctx ends.
+func (n *Node) settleDirectories(ctx context.Context) {
+	for tick := time.NewTicker(settleEvery); ; {
+		for _, org := range n.Orgs.Directory().All() {
+			if org.SCIM == nil {
+				continue
+			}
+			by := identity.System(org.ID, "", "scim", time.Now())
+			if err := n.Services.Directory.Settle(ctx, by, &org); err != nil && ctx.Err() == nil {
+				n.Log.Warn("roles do not follow the directory yet; retrying", "org", org.Slug, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // linkEventsEvery is the interval at which new events are linked into the chain of their workspace.

@@ -1,0 +1,221 @@
+package scim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/elimity-com/scim"
+	scimerrors "github.com/elimity-com/scim/errors"
+	filter "github.com/scim2/filter-parser/v2"
+
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+// query returns what a list asks for. Filters are comparisons for equality, joined by and: name is the attribute that
+// names a resource, in lower case.
+func query(params scim.ListRequestParams, name string) (account.DirectoryQuery, error) {
+	q := account.DirectoryQuery{Skip: params.StartIndex - 1, Limit: params.Count}
+	if params.FilterValidator == nil {
+		return q, nil
+	}
+	fields := map[string]*string{"id": &q.ID, "externalid": &q.ExternalID, name: &q.Name}
+	if name == "username" {
+		fields["emails"], fields["emails.value"] = &q.Email, &q.Email
+	}
+	equal, ok := equalities(params.FilterValidator.GetFilter())
+	if !ok {
+		return q, scimerrors.ScimErrorInvalidFilter
+	}
+	for attribute, want := range equal {
+		field, known := fields[attribute]
+		if !known || want == "" {
+			return q, scimerrors.ScimErrorInvalidFilter
+		}
+		*field = want
+	}
+	return q, nil
+}
+
+// equalities returns the attributes, in lower case, that an expression compares with texts; false if it does anything
+// else.
+func equalities(e filter.Expression) (map[string]string, bool) {
+	switch e := e.(type) {
+	case *filter.AttributeExpression:
+		want, isText := e.CompareValue.(string)
+		path := e.AttributePath
+		path.URIPrefix = nil
+		return map[string]string{strings.ToLower(path.String()): want},
+			isText && strings.EqualFold(string(e.Operator), string(filter.EQ))
+	case *filter.LogicalExpression:
+		left, ok := equalities(e.Left)
+		right, also := equalities(e.Right)
+		for attribute, want := range right {
+			if other, both := left[attribute]; both && other != want {
+				return nil, false
+			}
+			left[attribute] = want
+		}
+		return left, ok && also && strings.EqualFold(string(e.Operator), string(filter.AND))
+	}
+	return nil, false
+}
+
+// maxOperations is how many operations one PATCH may have: each of them may look at every person of a group.
+const maxOperations = 1000
+
+// apply changes attributes as PATCH asks (RFC 7644, section 3.5.2). The library has validated paths and values.
+// Attributes that are not stored may be changed without effect.
+func apply(attributes map[string]any, operations []scim.PatchOperation) error {
+	if len(operations) > maxOperations {
+		return scimerrors.ScimErrorTooMany
+	}
+	for _, o := range operations {
+		if o.Path == nil {
+			all, _ := o.Value.(map[string]any)
+			for name, value := range all {
+				path, err := filter.ParsePath([]byte(name))
+				if err != nil {
+					return scimerrors.ScimErrorInvalidPath
+				}
+				if err := applyAt(attributes, o.Op, path, value); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := applyAt(attributes, o.Op, *o.Path, o.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func applyAt(attributes map[string]any, op string, path filter.Path, value any) error {
+	if path.AttributePath.URI() != "" && !strings.HasPrefix(path.AttributePath.URI(), core) {
+		return nil // of an extension
+	}
+	at, name := attributes, canonical(path.AttributePath.AttributeName)
+	if path.ValueExpression != nil {
+		return applyToItems(at, op, name, path, value)
+	}
+	sub := path.AttributePath.SubAttributeName()
+	if sub == "" {
+		sub = path.SubAttributeName()
+	}
+	if sub != "" {
+		inner, ok := at[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			at[name] = inner
+		}
+		at, name = inner, canonical(sub)
+	}
+	have, isList := at[name].([]any)
+	values, several := value.([]any)
+	switch {
+	case op == scim.PatchOperationRemove && isList && several: // the items to remove, as Entra ID names them
+		gone := map[string]bool{}
+		for _, v := range values {
+			gone[valueOf(v)] = true
+		}
+		at[name] = slices.DeleteFunc(slices.Clone(have), func(item any) bool { return gone[valueOf(item)] })
+	case op == scim.PatchOperationRemove:
+		delete(at, name)
+	case op == scim.PatchOperationAdd && several:
+		at[name] = slices.Concat(values, have) // an address that is added is primary if it says so, or comes first
+	default:
+		if one, isMap := value.(map[string]any); isMap {
+			if was, ok := at[name].(map[string]any); ok {
+				for k, v := range one {
+					was[k] = v
+				}
+				return nil
+			}
+		}
+		at[name] = value
+	}
+	return nil
+}
+
+// core begins the names of the schemas of users and groups.
+const core = "urn:ietf:params:scim:schemas:core:2.0:"
+
+// canonical returns a stored attribute's name as the schemas spell it: paths do not depend on case.
+func canonical(name string) string {
+	for _, known := range []string{"userName", "externalId", "displayName", "name", "givenName", "familyName",
+		"formatted", "emails", "active", "members", "value", "primary", "type"} {
+		if strings.EqualFold(name, known) {
+			return known
+		}
+	}
+	return name
+}
+
+func valueOf(item any) string {
+	m, _ := item.(map[string]any)
+	return text(m, "value")
+}
+
+// applyToItems changes the items of a list that an expression selects. Without one, add and replace make it.
+func applyToItems(at map[string]any, op, name string, path filter.Path, value any) error {
+	equal, ok := equalities(path.ValueExpression)
+	if !ok {
+		return scimerrors.ScimErrorInvalidFilter
+	}
+	have, _ := at[name].([]any)
+	selected := func(item any) bool {
+		m, _ := item.(map[string]any)
+		for attribute, want := range equal {
+			if text(m, canonical(attribute)) != want {
+				return false
+			}
+		}
+		return true
+	}
+	sub := canonical(path.SubAttributeName())
+	if op == scim.PatchOperationRemove && sub == "" {
+		at[name] = slices.DeleteFunc(slices.Clone(have), selected)
+		return nil
+	}
+	found := false
+	for _, item := range have {
+		m, isMap := item.(map[string]any)
+		if !isMap || !selected(item) {
+			continue
+		}
+		found = true
+		switch {
+		case op == scim.PatchOperationRemove:
+			delete(m, sub)
+		case sub != "":
+			m[sub] = value
+		default:
+			merge(m, value)
+		}
+	}
+	if found || op == scim.PatchOperationRemove {
+		return nil
+	}
+	item := map[string]any{}
+	for attribute, want := range equal {
+		item[canonical(attribute)] = want
+	}
+	if sub != "" {
+		item[sub] = value
+	} else {
+		merge(item, value)
+	}
+	at[name] = append(have, item)
+	return nil
+}
+
+// merge sets the members of an item; a value may be wrapped in a list.
+func merge(item map[string]any, value any) {
+	if list, ok := value.([]any); ok && len(list) == 1 {
+		value = list[0]
+	}
+	members, _ := value.(map[string]any)
+	for name, v := range members {
+		item[canonical(name)] = v
+	}
+}

@@ -1,0 +1,222 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// DirectoryUsers stores what the directories of orgs say about people.
+type DirectoryUsers struct{ db *DB }
+
+var _ ports.DirectoryUsers = (*DirectoryUsers)(nil)
+
+const scimUserColumns = `t.user_id, t.org_id, t.subject, t.user_name, t.external_id, t.formatted, t.given_name,
+	t.family_name, t.display, t.email, t.active, t.unsettled, t.created_at, t.updated_at, t.removed_at`
+
+type scimUserRow struct {
+	ID         identity.UserID `db:"user_id"`
+	Org        identity.OrgID  `db:"org_id"`
+	Subject    string          `db:"subject"`
+	UserName   string          `db:"user_name"`
+	ExternalID string          `db:"external_id"`
+	Formatted  string          `db:"formatted"`
+	GivenName  string          `db:"given_name"`
+	FamilyName string          `db:"family_name"`
+	Display    string          `db:"display"`
+	Email      string          `db:"email"`
+	Active     bool            `db:"active"`
+	Unsettled  int64           `db:"unsettled"`
+	CreatedAt  int64           `db:"created_at"`
+	UpdatedAt  int64           `db:"updated_at"`
+	RemovedAt  int64           `db:"removed_at"`
+}
+
+func (r *scimUserRow) user() account.DirectoryUser {
+	return account.DirectoryUser{
+		ID: r.ID, Org: r.Org, Subject: r.Subject,
+		DirectoryPerson: account.DirectoryPerson{
+			UserName: r.UserName, ExternalID: r.ExternalID, Formatted: r.Formatted, GivenName: r.GivenName,
+			FamilyName: r.FamilyName, Display: r.Display, Email: r.Email, Active: r.Active,
+		},
+		Unsettled: r.Unsettled,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), RemovedAt: fromMicros(r.RemovedAt),
+	}
+}
+
+// AddUser implements ports.DirectoryUsers.
+func (s *DirectoryUsers) AddUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
+	added, err := s.db.exec(ctx, `INSERT INTO scim_users (user_id, org_id, subject, user_name, name_key, external_id,
+		formatted, given_name, family_name, display, email, active, rules, unsettled, created_at, updated_at,
+		removed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
+		u.ID, by.Org, u.Subject, u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName,
+		u.FamilyName, u.Display, account.EmailKey(u.Email), u.Active, micros(u.CreatedAt), micros(u.UpdatedAt))
+	if err == nil && added == 0 {
+		err = account.ErrDirectoryUserExists
+	}
+	return err
+}
+
+// User implements ports.DirectoryUsers.
+func (s *DirectoryUsers) User(
+	ctx context.Context, org identity.OrgID, id identity.UserID,
+) (*account.DirectoryUser, error) {
+	return s.one(ctx, `t.org_id = ? AND t.user_id = ? AND t.removed_at = 0`, org, id)
+}
+
+// UserNamed implements ports.DirectoryUsers.
+func (s *DirectoryUsers) UserNamed(
+	ctx context.Context, org identity.OrgID, name string,
+) (*account.DirectoryUser, error) {
+	return s.one(ctx, `t.org_id = ? AND t.name_key = ?`, org, account.DirectoryKey(name))
+}
+
+// one returns a user with the groups, locked in a transaction.
+func (s *DirectoryUsers) one(ctx context.Context, where string, args ...any) (*account.DirectoryUser, error) {
+	var lock string
+	if s.db.tx != nil {
+		lock = s.db.dialect.Lock
+	}
+	var row scimUserRow
+	found, err := s.db.get(ctx, &row, `SELECT `+scimUserColumns+` FROM scim_users t WHERE `+where+lock, args...)
+	if err == nil && !found {
+		err = account.ErrDirectoryUserNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := []account.DirectoryUser{row.user()}
+	if err := s.loadGroups(ctx, all); err != nil {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// loadGroups reads the groups of users.
+func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.DirectoryUser) error {
+	if len(users) == 0 {
+		return nil
+	}
+	ids, at := make([]identity.UserID, len(users)), map[identity.UserID]int{}
+	for i := range users {
+		ids[i], at[users[i].ID] = users[i].ID, i
+	}
+	where := newConditions(`m.group_id = t.id`)
+	in(where, `m.user_id`, ids)
+	var rows []struct {
+		scimGroupRow
+		User identity.UserID `db:"user_id"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT `+scimGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
+		where.sql()+` ORDER BY t.id`, where.args()...); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		u := &users[at[r.User]]
+		u.Groups = append(u.Groups, r.group())
+	}
+	return nil
+}
+
+// Users implements ports.DirectoryUsers.
+func (s *DirectoryUsers) Users(
+	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
+) ([]account.DirectoryUser, int, error) {
+	where := newConditions(`t.org_id = ? AND t.removed_at = 0`, org)
+	where.when(q.ID != "", `t.user_id = ?`, q.ID)
+	where.when(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
+	where.when(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	where.when(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
+	var rows []scimUserRow
+	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, scimUserColumns, `t.user_id`, where, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	users := make([]account.DirectoryUser, len(rows))
+	for i := range rows {
+		users[i] = rows[i].user()
+	}
+	return users, total, s.loadGroups(ctx, users)
+}
+
+// directoryPage reads a part of the rows of a table into rows, and returns how many there are.
+func (db *DB) directoryPage(
+	ctx context.Context, rows any, table, columns, order string, where *conditions, q account.DirectoryQuery,
+) (total int, err error) {
+	if _, err = db.get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+where.sql(),
+		where.args()...); err != nil {
+		return 0, err
+	}
+	return total, db.list(ctx, rows, `SELECT `+columns+` FROM `+table+` t WHERE `+where.sql()+` ORDER BY `+order+
+		` LIMIT ? OFFSET ?`, where.args(q.Limit, q.Skip)...)
+}
+
+// SaveUser implements ports.DirectoryUsers.
+func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		var other string
+		taken, err := tx.get(ctx, &other, `SELECT user_id FROM scim_users WHERE org_id = ? AND name_key = ?
+			AND user_id <> ?`, by.Org, account.DirectoryKey(u.UserName), u.ID)
+		if taken {
+			return account.ErrDirectoryUserExists
+		}
+		if err != nil {
+			return err
+		}
+		if !u.RemovedAt.IsZero() {
+			if _, err := tx.exec(ctx, `DELETE FROM scim_members WHERE user_id = ?`, u.ID); err != nil {
+				return err
+			}
+		}
+		_, err = tx.exec(ctx, `UPDATE scim_users SET user_name = ?, name_key = ?, external_id = ?, formatted = ?,
+			given_name = ?, family_name = ?, display = ?, email = ?, active = ?, created_at = ?, updated_at = ?,
+			removed_at = ? WHERE org_id = ? AND user_id = ?`,
+			u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName, u.FamilyName,
+			u.Display, account.EmailKey(u.Email), u.Active, micros(u.CreatedAt), micros(u.UpdatedAt),
+			micros(u.RemovedAt), by.Org, u.ID)
+		return err
+	})
+}
+
+// Unsettled implements ports.DirectoryUsers.
+func (s *DirectoryUsers) Unsettled(
+	ctx context.Context, org identity.OrgID, rules string, limit int,
+) ([]account.DirectoryUser, error) {
+	var rows []scimUserRow
+	if err := s.db.list(ctx, &rows, `SELECT `+scimUserColumns+` FROM scim_users t WHERE t.org_id = ?
+		AND t.removed_at = 0 AND t.active AND (t.unsettled > 0 OR t.rules <> ?) ORDER BY t.user_id LIMIT ?`, org, rules,
+		limit); err != nil {
+		return nil, err
+	}
+	users := make([]account.DirectoryUser, len(rows))
+	for i := range rows {
+		users[i] = rows[i].user()
+	}
+	return users, s.loadGroups(ctx, users)
+}
+
+// Settle implements ports.DirectoryUsers.
+func (s *DirectoryUsers) Settle(
+	ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string,
+) error {
+	_, err := s.db.exec(ctx, `UPDATE scim_users SET unsettled = 0, rules = ? WHERE org_id = ? AND user_id = ?
+		AND unsettled = ?`, rules, by.Org, u.ID, u.Unsettled)
+	return err
+}
+
+// unsettle records that the groups of people have changed.
+func (db *DB) unsettle(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
+	for some := range slices.Chunk(people, 500) {
+		where := newConditions(`org_id = ?`, org)
+		in(where, `user_id`, some)
+		if _, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+where.sql(),
+			where.args()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// DirectoryGroups stores the groups of directories.
+type DirectoryGroups struct{ db *DB }
+
+var _ ports.DirectoryGroups = (*DirectoryGroups)(nil)
+
+const scimGroupColumns = `t.id, t.org_id, t.name, t.external_id, t.created_at, t.updated_at`
+
+type scimGroupRow struct {
+	ID         account.DirectoryGroupID `db:"id"`
+	Org        identity.OrgID           `db:"org_id"`
+	Name       string                   `db:"name"`
+	ExternalID string                   `db:"external_id"`
+	CreatedAt  int64                    `db:"created_at"`
+	UpdatedAt  int64                    `db:"updated_at"`
+}
+
+func (r *scimGroupRow) group() account.DirectoryGroup {
+	return account.DirectoryGroup{ID: r.ID, Org: r.Org, Name: r.Name, ExternalID: r.ExternalID,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt)}
+}
+
+// AddGroup implements ports.DirectoryGroups.
+func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *account.DirectoryGroup) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		var count int
+		if _, err := tx.get(ctx, &count, `SELECT COUNT(*) FROM scim_groups WHERE org_id = ?`, by.Org); err != nil {
+			return err
+		}
+		if count >= account.MaxDirectoryGroups {
+			return account.ErrDirectoryFull
+		}
+		added, err := tx.exec(ctx, `INSERT INTO scim_groups (id, org_id, name, name_key, external_id, created_at,
+			updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, g.ID, by.Org, g.Name,
+			account.DirectoryKey(g.Name), g.ExternalID, micros(g.CreatedAt), micros(g.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		if added == 0 {
+			return account.ErrDirectoryGroupExists
+		}
+		return tx.joinDirectoryGroup(ctx, g, g.People)
+	})
+}
+
+// joinDirectoryGroup adds people to a group.
+func (db *DB) joinDirectoryGroup(
+	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
+) error {
+	for some := range slices.Chunk(people, 500) {
+		where := newConditions(`org_id = ? AND removed_at = 0`, g.Org)
+		in(where, `user_id`, some)
+		added, err := db.exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
+			FROM scim_users WHERE `+where.sql(), append([]any{g.ID}, where.args()...)...)
+		if err != nil {
+			return err
+		}
+		if int(added) < len(some) {
+			return account.ErrDirectoryUserNotFound
+		}
+	}
+	return db.unsettle(ctx, g.Org, people)
+}
+
+// Group implements ports.DirectoryGroups.
+func (s *DirectoryGroups) Group(
+	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
+) (*account.DirectoryGroup, error) {
+	return s.db.directoryGroup(ctx, org, id, "")
+}
+
+func (db *DB) directoryGroup(
+	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, lock string,
+) (*account.DirectoryGroup, error) {
+	var row scimGroupRow
+	found, err := db.get(ctx, &row, `SELECT `+scimGroupColumns+` FROM scim_groups t WHERE t.org_id = ? AND t.id = ?`+
+		lock, org, id)
+	if err == nil && !found {
+		err = account.ErrDirectoryGroupNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := row.group()
+	return &g, db.list(ctx, &g.People, `SELECT user_id FROM scim_members WHERE group_id = ? ORDER BY user_id`, id)
+}
+
+// Groups implements ports.DirectoryGroups.
+func (s *DirectoryGroups) Groups(
+	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
+) ([]account.DirectoryGroup, int, error) {
+	where := newConditions(`t.org_id = ?`, org)
+	where.when(q.ID != "", `t.id = ?`, q.ID)
+	where.when(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
+	where.when(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	var rows []scimGroupRow
+	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, scimGroupColumns, `t.id`, where, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	groups := make([]account.DirectoryGroup, len(rows))
+	for i := range rows {
+		groups[i] = rows[i].group()
+	}
+	return groups, total, nil
+}
+
+// UpdateGroup implements ports.DirectoryGroups.
+func (s *DirectoryGroups) UpdateGroup(
+	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
+	change func(*account.DirectoryGroup) error,
+) (g *account.DirectoryGroup, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		if g, err = tx.directoryGroup(ctx, org, id, tx.dialect.Lock); err != nil {
+			return err
+		}
+		name, before := g.Name, slices.Clone(g.People)
+		if err := change(g); err != nil {
+			return err
+		}
+		var other string
+		taken, err := tx.get(ctx, &other, `SELECT id FROM scim_groups WHERE org_id = ? AND name_key = ? AND id <> ?`, org,
+			account.DirectoryKey(g.Name), id)
+		if taken {
+			return account.ErrDirectoryGroupExists
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE scim_groups SET name = ?, name_key = ?, external_id = ?, updated_at = ?
+			WHERE org_id = ? AND id = ?`, g.Name, account.DirectoryKey(g.Name), g.ExternalID, micros(g.UpdatedAt), org,
+			id); err != nil {
+			return err
+		}
+		came, went := without(g.People, before), without(before, g.People)
+		if name != g.Name {
+			went = before
+		}
+		if err := tx.unsettle(ctx, org, went); err != nil {
+			return err
+		}
+		if err := tx.leaveDirectoryGroup(ctx, g, without(before, g.People)); err != nil {
+			return err
+		}
+		return tx.joinDirectoryGroup(ctx, g, came)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (db *DB) leaveDirectoryGroup(
+	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
+) error {
+	for some := range slices.Chunk(people, 500) {
+		where := newConditions(`group_id = ?`, g.ID)
+		in(where, `user_id`, some)
+		if _, err := db.exec(ctx, `DELETE FROM scim_members WHERE `+where.sql(), where.args()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// without returns those of some that are not in others. Both are sorted.
+func without(some, others []identity.UserID) (out []identity.UserID) {
+	for _, one := range some {
+		if _, found := slices.BinarySearch(others, one); !found {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// DeleteGroup implements ports.DirectoryGroups.
+func (s *DirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		g, err := tx.directoryGroup(ctx, org, id, tx.dialect.Lock)
+		if err != nil {
+			return err
+		}
+		if err := tx.unsettle(ctx, org, g.People); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `DELETE FROM scim_groups WHERE org_id = ? AND id = ?`, org, id)
+		return err
+	})
+}

@@ -1,0 +1,245 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Directory holds the use cases of the directory that manages an org's people by SCIM. by is the system.
+type Directory struct {
+	atomic ports.Atomic
+	listed ports.DirectoryUsers
+	groups ports.DirectoryGroups
+	users  ports.Users
+}
+
+// NewDirectory returns the use cases on these stores.
+func NewDirectory(
+	a ports.Atomic, listed ports.DirectoryUsers, groups ports.DirectoryGroups, u ports.Users,
+) *Directory {
+	return &Directory{atomic: a, listed: listed, groups: groups, users: u}
+}
+
+// settledAtOnce is how many people the change of a group settles in one round.
+const settledAtOnce = 100
+
+// User returns a user with the groups, or account.ErrDirectoryUserNotFound.
+func (s *Directory) User(
+	ctx context.Context, by identity.Actor, id identity.UserID,
+) (*account.DirectoryUser, error) {
+	return s.listed.User(ctx, by.Org, id)
+}
+
+// Users lists users, and returns how many there are.
+func (s *Directory) Users(
+	ctx context.Context, by identity.Actor, q account.DirectoryQuery,
+) ([]account.DirectoryUser, int, error) {
+	return s.listed.Users(ctx, by.Org, q)
+}
+
+// AddUser creates a user, and an account or the link to the one that has the address. A user that the directory removed
+// before returns to the same account. Errors are account.ErrDirectoryUserExists, account.ErrDirectoryNameTaken and
+// account.ErrDirectoryNotJoined.
+func (s *Directory) AddUser(
+	ctx context.Context, by identity.Actor, org *identity.Org, p account.DirectoryPerson,
+) (u *account.DirectoryUser, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		u, err = tx.DirectoryUsers.UserNamed(ctx, by.Org, p.UserName)
+		if err == nil {
+			if err = u.Return(by, org, p); err != nil {
+				return err
+			}
+			return s.follow(ctx, tx, by, org, u, false)
+		}
+		if !errors.Is(err, account.ErrDirectoryUserNotFound) {
+			return err
+		}
+		if u, err = account.NewDirectoryUser(by, org, p); err != nil {
+			return err
+		}
+		person, err := signInByDirectory(ctx, tx.Users, by, org, u)
+		if err != nil {
+			return err
+		}
+		u.ID = person.User.ID
+		if err = tx.DirectoryUsers.AddUser(ctx, by, u); err != nil || u.Active {
+			return err
+		}
+		return disableByDirectory(ctx, tx, by, u.ID)
+	})
+	return u, err
+}
+
+// ChangeUser replaces what the directory says about a user, by what change makes of it.
+func (s *Directory) ChangeUser(
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID,
+	change func(account.DirectoryPerson) (account.DirectoryPerson, error),
+) (u *account.DirectoryUser, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if u, err = tx.DirectoryUsers.User(ctx, by.Org, id); err != nil {
+			return err
+		}
+		p, err := change(u.DirectoryPerson)
+		if err != nil {
+			return err
+		}
+		was := u.Active
+		if err := u.Change(by, org, p); err != nil {
+			return err
+		}
+		return s.follow(ctx, tx, by, org, u, was)
+	})
+	return u, err
+}
+
+// RemoveUser disables the account of a user, who is no longer in the directory.
+func (s *Directory) RemoveUser(
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID,
+) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		u, err := tx.DirectoryUsers.User(ctx, by.Org, id)
+		if err != nil {
+			return err
+		}
+		was := u.Active
+		u.Remove(by)
+		return s.follow(ctx, tx, by, org, u, was)
+	})
+}
+
+// follow saves a user that has changed, and makes the account follow: was is what Active was. An account that an
+// operator has disabled stays so until the directory deactivates and activates the user.
+func (s *Directory) follow(
+	ctx context.Context, tx ports.Stores, by identity.Actor, org *identity.Org, u *account.DirectoryUser, was bool,
+) error {
+	if err := tx.DirectoryUsers.SaveUser(ctx, by, u); err != nil {
+		return err
+	}
+	if u.Active && !was {
+		if err := tx.People.ChangeAccess(ctx, by, u.ID, func(a *account.Access) error {
+			return a.Enable(by, enabledByDirectory)
+		}); err != nil {
+			return err
+		}
+	}
+	if u.Active || was && !u.RemovedAt.IsZero() { // who is only deactivated keeps the roles, and API keys, for later
+		_, err := signInByDirectory(ctx, tx.Users, by, org, u)
+		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) {
+			return err
+		}
+	}
+	if was && !u.Active {
+		return disableByDirectory(ctx, tx, by, u.ID)
+	}
+	return nil
+}
+
+// Reasons in the audit trail.
+const (
+	enabledByDirectory  = "The directory activated the user."
+	disabledByDirectory = "The directory deactivated or deleted the user."
+)
+
+func disableByDirectory(ctx context.Context, tx ports.Stores, by identity.Actor, id identity.UserID) error {
+	return tx.People.ChangeAccess(ctx, by, id, func(a *account.Access) error {
+		return a.Disable(by, disabledByDirectory, account.KeepServiceKeys(false))
+	})
+}
+
+// signInByDirectory settles what a directory says about a user as if that were a token of an issuer.
+func signInByDirectory(
+	ctx context.Context, users ports.Users, by identity.Actor, org *identity.Org, u *account.DirectoryUser,
+) (*account.Person, error) {
+	open := *org
+	open.SignUp = identity.SignUpOpen // the directory says who comes in
+	in := account.SignIn{Claims: u.Claims(by.At), Org: &open}
+	return users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
+		if err := in.Settle(by); err != nil {
+			return err
+		}
+		if in.NotJoined != nil {
+			return account.ErrDirectoryNotJoined
+		}
+		return nil
+	})
+}
+
+// Group returns a group with its people, or account.ErrDirectoryGroupNotFound.
+func (s *Directory) Group(
+	ctx context.Context, by identity.Actor, id account.DirectoryGroupID,
+) (*account.DirectoryGroup, error) {
+	return s.groups.Group(ctx, by.Org, id)
+}
+
+// Groups lists groups without their people, and returns how many there are.
+func (s *Directory) Groups(
+	ctx context.Context, by identity.Actor, q account.DirectoryQuery,
+) ([]account.DirectoryGroup, int, error) {
+	return s.groups.Groups(ctx, by.Org, q)
+}
+
+// AddGroup creates a group.
+func (s *Directory) AddGroup(
+	ctx context.Context, by identity.Actor, org *identity.Org, name, external string, people []identity.UserID,
+) (*account.DirectoryGroup, error) {
+	g, err := account.NewDirectoryGroup(by, name, external, people)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.groups.AddGroup(ctx, by, g); err != nil {
+		return nil, err
+	}
+	return g, s.Settle(ctx, by, org)
+}
+
+// ChangeGroup replaces a group by what change makes of it.
+func (s *Directory) ChangeGroup(
+	ctx context.Context, by identity.Actor, org *identity.Org, id account.DirectoryGroupID,
+	change func(*account.DirectoryGroup) error,
+) (*account.DirectoryGroup, error) {
+	g, err := s.groups.UpdateGroup(ctx, by.Org, id, change)
+	if err != nil {
+		return nil, err
+	}
+	return g, s.Settle(ctx, by, org)
+}
+
+// RemoveGroup deletes a group.
+func (s *Directory) RemoveGroup(
+	ctx context.Context, by identity.Actor, org *identity.Org, id account.DirectoryGroupID,
+) error {
+	if err := s.groups.DeleteGroup(ctx, by.Org, id); err != nil {
+		return err
+	}
+	return s.Settle(ctx, by, org)
+}
+
+// Settle gives everyone whose groups have changed the roles that follow, and everyone if the claim rules have. It
+// continues what a call that was cut off has left.
+func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity.Org) error {
+	rules := account.DirectoryRules(org)
+	for {
+		some, err := s.listed.Unsettled(ctx, by.Org, rules, settledAtOnce)
+		if err != nil {
+			return err
+		}
+		var failed error
+		left := 0
+		for i := range some {
+			_, err := signInByDirectory(ctx, s.users, by, org, &some[i])
+			if err == nil || errors.Is(err, identity.ErrUnauthenticated) { // an operator has disabled the account
+				err = s.listed.Settle(ctx, by, &some[i], rules)
+			}
+			if err != nil {
+				failed, left = err, left+1
+			}
+		}
+		if len(some) < settledAtOnce || left == len(some) {
+			return failed
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// SCIMIssuer names an org's directory where another issuer of sign-ins would be named by its URL: in claim rules, and
+// as who verified an address.
+const SCIMIssuer = "scim"
+
+// SCIM is how a directory, such as that of an identity provider, manages an org's people (RFC 7644).
+type SCIM struct {
+	Tokens       []secret.String // the directory's bearer tokens: two while one replaces the other
+	EmailDomains []string        // of the addresses of its people, in lower case; empty: any
+}
+
+// Accepts reports whether a bearer token is the directory's.
+func (s *SCIM) Accepts(token string) bool {
+	if s == nil || token == "" {
+		return false
+	}
+	sent, found := sha256.Sum256([]byte(token)), 0 // of one length, so that the comparison takes the same time
+	for _, t := range s.Tokens {
+		want := sha256.Sum256([]byte(t.Reveal()))
+		found |= subtle.ConstantTimeCompare(sent[:], want[:])
+	}
+	return found == 1
+}

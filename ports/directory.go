@@ -1,0 +1,61 @@
+package ports
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// DirectoryUsers stores the users that the directories of orgs manage by SCIM.
+type DirectoryUsers interface {
+	// AddUser stores a user whose account exists. account.ErrDirectoryUserExists if another user of the org has that
+	// name or account, removed ones included.
+	AddUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error
+
+	// User returns a user with the groups. account.ErrDirectoryUserNotFound if org has none with that id, or the
+	// directory has removed it.
+	User(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.DirectoryUser, error)
+
+	// UserNamed returns the user with a name, also one that was removed, or account.ErrDirectoryUserNotFound.
+	UserNamed(ctx context.Context, org identity.OrgID, name string) (*account.DirectoryUser, error)
+
+	// Users lists users in the order of their ids, and returns how many there are without Skip and Limit.
+	Users(ctx context.Context, org identity.OrgID, q account.DirectoryQuery) ([]account.DirectoryUser, int, error)
+
+	// SaveUser writes a user that exists; without Groups if it was removed. account.ErrDirectoryUserExists if another
+	// one has its name.
+	SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error
+
+	// Unsettled returns up to limit users whose groups have changed since Settle, or were settled by other rules.
+	Unsettled(ctx context.Context, org identity.OrgID, rules string, limit int) ([]account.DirectoryUser, error)
+
+	// Settle records that the roles of a user's account follow from the groups that u has, by rules. It does nothing if
+	// the groups have changed since u was read.
+	Settle(ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string) error
+}
+
+// DirectoryGroups stores the groups that the directories of orgs manage by SCIM.
+type DirectoryGroups interface {
+	// AddGroup stores a group. account.ErrDirectoryGroupExists if another one of the org has its name,
+	// account.ErrDirectoryUserNotFound if one of its people is not in the directory, and account.ErrDirectoryFull if
+	// there are account.MaxDirectoryGroups.
+	AddGroup(ctx context.Context, by identity.Actor, g *account.DirectoryGroup) error
+
+	// Group returns a group with its people. account.ErrDirectoryGroupNotFound if org has none with that id.
+	Group(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) (*account.DirectoryGroup, error)
+
+	// Groups lists groups without their people in the order of their ids, and returns how many there are without Skip
+	// and Limit.
+	Groups(ctx context.Context, org identity.OrgID, q account.DirectoryQuery) ([]account.DirectoryGroup, int, error)
+
+	// UpdateGroup loads a group with its people, calls change and saves the group, in one transaction. Those who come,
+	// go, or are in a group that gets another name are unsettled. Errors are those of AddGroup and Group.
+	UpdateGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
+		change func(*account.DirectoryGroup) error) (*account.DirectoryGroup, error)
+
+	// DeleteGroup deletes a group; its people are unsettled. account.ErrDirectoryGroupNotFound if there is none.
+	DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error
+}
