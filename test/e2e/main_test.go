@@ -16,7 +16,9 @@ import (
 )
 
 // binary is the path of the program under test, which has the race detector if there is a C compiler. plain is the
-// program without it, for short commands of which tests run hundreds: starting with it takes three times as long.
+// program without it, for short commands of which tests run hundreds, and for SQLite: most tests run on both engines,
+// and the race detector needs four times the processor. With ATRIUM_RACE=all, as in make prove-quick, only the short
+// commands are plain.
 var binary, plain string
 
 func TestMain(m *testing.M) {

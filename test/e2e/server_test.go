@@ -239,9 +239,10 @@ func (s *server) signal(t *testing.T, signal syscall.Signal) {
 }
 
 func (d *deployment) command(args ...string) *exec.Cmd {
-	file := binary
-	if slices.Contains([]string{"user", "token", "keys"}, args[0]) {
-		file = plain
+	file := plain
+	watched := d.database != "" || os.Getenv("ATRIUM_RACE") == "all"
+	if watched && !slices.Contains([]string{"user", "token", "keys"}, args[0]) {
+		file = binary
 	}
 	c := exec.Command(file, args...)
 	c.Dir, c.Env = d.folder, d.env
