@@ -11,10 +11,12 @@ import (
 
 type eventsCommand struct {
 	Verify eventsVerifyCommand `cmd:"" help:"Check that no event was changed, deleted, moved or inserted."`
+	Tail   eventsTailCommand   `cmd:"" help:"Print the events of a server as they happen."`
+	Export eventsExportCommand `cmd:"" help:"Write the events of a server to a file."`
 }
 
 // Help implements kong.HelpProvider.
-func (eventsCommand) Help() string { return "Example:\n  atrium events verify" }
+func (eventsCommand) Help() string { return "Examples:\n  atrium events verify\n  atrium events tail" }
 
 type eventsVerifyCommand struct {
 	Workspace string `help:"Id or slug of one workspace; default: all." placeholder:"SLUG"`

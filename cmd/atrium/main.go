@@ -113,7 +113,7 @@ type commandLine struct {
 	Workspace   workspaceCommand   `cmd:"" help:"List workspaces, and restore deleted ones."`
 	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to one file (SQLite)."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty data directory from a backup."`
-	Events      eventsCommand      `cmd:"" help:"Check the audit trail."`
+	Events      eventsCommand      `cmd:"" help:"Check, follow and export the audit trail."`
 	Payments    paymentsCommand    `cmd:"" help:"Show and replay events of payment gateways, end pauses, control the sandbox."`
 	ShowConfig  configCommand      `cmd:"" name:"config" help:"Check the configuration, or show the effective settings."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
@@ -126,6 +126,7 @@ type commandLine struct {
 	Whoami   whoamiCommand   `cmd:"" group:"server" help:"Print who the stored API key acts for."`
 	API      apiCommand      `cmd:"" name:"api" group:"server" help:"Send any request of the API."`
 	Prompts  promptsCommand  `cmd:"" group:"server" help:"List, print and render prompts."`
+	Listen   listenCommand   `cmd:"" group:"server" help:"Send events to a program on this machine, as signed webhooks."`
 	Presence presenceCommand `cmd:"" group:"server" help:"List presences, or set your status."`
 
 	Completion  completionCommand  `cmd:"" help:"Print completions for a shell."`
