@@ -103,3 +103,21 @@ func (a *API) rotateEmbedToken(r *request) (reply, error) {
 func (a *API) deleteEmbedToken(r *request) (reply, error) {
 	return noContent, r.Embeds.Delete(r.Context(), r.by, chatID(r), embedTokenID(r), r.match)
 }
+
+func (a *API) verifyEmbedSession(r *request) (reply, error) {
+	in, err := decode[openapi.EmbedSessionVerify](r)
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := r.Embeds.Verify(r.Context(), r.by, in.Session)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.EmbedSessionVerified{
+		ChatTemplateID: string(s.Embedding.Template.ID),
+		EmbedTokenID:   string(s.Pass.Token),
+		Origin:         openapi.OrNull(string(s.Pass.Origin)),
+		Visitor:        openapi.OrNull(s.Pass.Visitor),
+		ExpiresAt:      openapi.Time(s.Pass.ExpiresAt),
+	}), nil
+}

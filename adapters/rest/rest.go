@@ -103,6 +103,7 @@ func New(c Config, d Deps) (*API, error) {
 		{"/api/", slices.Concat(
 			a.accountOperations(), a.workspaceOperations(), a.peopleOperations(), a.sessionOperations(),
 			a.passkeyOperations(), a.groupOperations(),
+			[]operation{{http.MethodPost, visitPaths + "sessions/verify", query(a.verifyEmbedSession)}},
 		)},
 	})
 }

@@ -143,6 +143,29 @@ func (s *Embeds) RenewSession(ctx context.Context, v Visit, session string, limi
 	return s.session(pass, e, text), nil
 }
 
+// Verify returns the session that a visitor's page gave to a backend, which has an API key of the workspace. Its origin
+// is that of the site, also for a page in a frame. Returns chat.ErrSessionNotFound if the session is not valid, has ended, or belongs to another workspace.
+func (s *Embeds) Verify(ctx context.Context, by identity.Actor, session string) (*Session, error) {
+	pass, ok, err := s.open(Visit{Org: by.Org, At: by.At}, sessionPrefix, session)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, chat.ErrSessionNotFound
+	}
+	e, err := s.embeds.ByID(ctx, by.Org, pass.Token)
+	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
+		return nil, chat.ErrSessionNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.Template.Workspace != by.Workspace || !e.Continues(pass, by.At) {
+		return nil, chat.ErrSessionNotFound
+	}
+	return s.session(pass, e, secret.New(session)), nil
+}
+
 func (s *Embeds) resume(
 	ctx context.Context, v Visit, session string, limit Limit,
 ) (p chat.EmbedPass, e *chat.Embedding, err error) {

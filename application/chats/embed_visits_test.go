@@ -223,6 +223,48 @@ func TestASessionIsRenewed(t *testing.T) {
 	wantErr(t, err, chat.ErrEmbedSessionInvalid)
 }
 
+func TestABackendVerifiesASession(t *testing.T) {
+	ann := embedder("ann")
+	elsewhere, foreign, late := ann, ann, ann
+	elsewhere.Workspace, foreign.Org, late.At = "other", "other", late.At.Add(10*time.Minute)
+	for name, tt := range map[string]struct {
+		by     identity.Actor
+		change func(*embedStage)
+		want   error
+		asked  bool // whether the token is looked up
+	}{
+		"as it was":             {ann, func(*embedStage) {}, nil, true},
+		"in another workspace":  {elsewhere, func(*embedStage) {}, chat.ErrSessionNotFound, true},
+		"in another org":        {foreign, func(*embedStage) {}, chat.ErrSessionNotFound, false},
+		"after its end":         {late, func(*embedStage) {}, chat.ErrSessionNotFound, false},
+		"of a disabled token":   {ann, func(s *embedStage) { s.token.Enabled = false }, chat.ErrSessionNotFound, true},
+		"of one that was":       {ann, func(s *embedStage) { s.token.Generation++ }, chat.ErrSessionNotFound, true},
+		"whose secret has gone": {ann, func(s *embedStage) { s.token.Hash[0]++ }, chat.ErrSessionNotFound, true},
+		"whose site has gone":   {ann, func(s *embedStage) { s.token.Origins = nil }, chat.ErrSessionNotFound, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEmbedStage(t)
+			session := s.session(t, shopVisit(), "").Text.Reveal()
+			tt.change(s)
+			if tt.asked {
+				s.expectByID()
+			}
+			got, err := s.Verify(t.Context(), tt.by, session)
+			wantErr(t, err, tt.want)
+			if err == nil && (got.Pass.Visitor != "42" || got.Pass.Origin != embedSite || got.Embedding.Template.ID != "ctpl") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	s := newEmbedStage(t)
+	session := s.session(t, shopVisit(), "").Text.Reveal()
+	for outage, want := range map[error]error{errOutage: errOutage, chat.ErrEmbedTokenInvalid: chat.ErrSessionNotFound} {
+		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
+		_, err := s.Verify(t.Context(), ann, session)
+		wantErr(t, err, want)
+	}
+}
+
 func TestUseIsNotedOnceAMinute(t *testing.T) {
 	s := newEmbedStage(t)
 	session := s.session(t, shopVisit(), "")

@@ -87,18 +87,15 @@ func (t *Template) checkPrompt(wrong *fault.Fields) {
 	}
 }
 
-// check checks newly selected items against the registry, and a prompt against what the caller may see.
-// It returns all errors at once, under the code of the first.
-func (f Facts) check(c Content, agents, tools, capabilities, newPrompt bool) error {
+// check checks the items of c that before does not have against the registry, and a prompt against what the caller
+// may see. An item that keeps its configuration is not checked, because the registry may have changed since. check
+// returns all errors at once, under the code of the first.
+func (f Facts) check(before, c Content, newPrompt bool) error {
 	var wrong fault.Fields
-	if agents {
-		checkOffered(&wrong, "/agents", c.Agents, f.Registry.Agents)
-	}
-	if tools {
-		checkOffered(&wrong, "/tools", c.Tools, f.Registry.Tools)
-	}
-	if capabilities {
-		for i, id := range c.Capabilities {
+	checkOffered(&wrong, "/agents", before.Agents, c.Agents, f.Registry.Agents)
+	checkOffered(&wrong, "/tools", before.Tools, c.Tools, f.Registry.Tools)
+	for i, id := range c.Capabilities {
+		if !slices.Contains(before.Capabilities, id) {
 			checkItem(&wrong, fmt.Sprintf("/capabilities/%d", i), id, f.Registry.Capabilities)
 		}
 	}
@@ -152,9 +149,12 @@ func checkIDs(f *fault.Fields, pointer string, ids []string, most int, at func(i
 }
 
 // checkOffered adds the selected items that the registry does not offer, and configurations that break
-// their schema.
-func checkOffered(f *fault.Fields, pointer string, selected []Selected, items []Item) {
+// their schema. Items that before has are not checked.
+func checkOffered(f *fault.Fields, pointer string, before, selected []Selected, items []Item) {
 	for i, s := range selected {
+		if slices.ContainsFunc(before, func(b Selected) bool { return sameSelected(b, s) }) {
+			continue
+		}
 		at := fmt.Sprintf("%s/%d", pointer, i)
 		if item := checkItem(f, at+"/id", s.ID, items); item != nil {
 			item.checkConfig(at+"/config", s.Config, f)

@@ -21,6 +21,8 @@ var (
 		Detail: "The embed session is not valid or has ended. Open a new one."}
 	ErrEmbedTicketInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid",
 		Detail: "The ticket is not valid or has expired. Reload the page."}
+	ErrSessionNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_session_not_found",
+		Detail: "The session is not valid, has ended, or belongs to another workspace."}
 	ErrOriginNotAllowed = &fault.Error{Kind: fault.Forbidden, Code: "origin_not_allowed",
 		Detail: "This site is not allowed to embed the chat."}
 	ErrNotPublished = &fault.Error{Kind: fault.Conflict, Code: "template_not_published",
@@ -78,6 +80,11 @@ func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 
 // Outlived reports whether the token of e was disabled since p was issued, which ended p for good.
 func (e *Embedding) Outlived(p EmbedPass) bool { return p.Generation != e.Token.Generation }
+
+// Continues reports whether p, a live session of e's token, would still be served to its page.
+func (e *Embedding) Continues(p EmbedPass, now time.Time) bool {
+	return e.Usable(p.OpenedBy, now) == nil && !e.Outlived(p) && e.Admit(p.Origin) == nil
+}
 
 // Renewed returns a pass like p that lasts as long as a new session.
 func (e *Embedding) Renewed(p EmbedPass, now time.Time) EmbedPass {

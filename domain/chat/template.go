@@ -96,8 +96,11 @@ type Draft struct {
 
 // New creates a template that by owns. Requires the member role in the workspace.
 func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
-	if by.Role < identity.Member || by.ReadOnly() {
-		return nil, ErrForbidden
+	switch {
+	case by.ReadOnly():
+		return nil, identity.ErrReadOnly
+	case by.Role < identity.Member:
+		return nil, identity.Needs(identity.Member)
 	}
 	t := &Template{
 		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Content: d.Content, Status: d.Status,
@@ -109,7 +112,7 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 	if err := t.check(true); err != nil {
 		return nil, err
 	}
-	if err := f.check(t.Content, true, true, true, t.Prompt != Prompt{}); err != nil {
+	if err := f.check(Content{}, t.Content, t.Prompt != Prompt{}); err != nil {
 		return nil, err
 	}
 	t.Record(by, "chat_template.created", string(t.ID),
@@ -148,13 +151,13 @@ func (c Changes) Needs() access.Role {
 	}
 }
 
-// Change applies changes. Unchanged fields are not checked against the registry, which may have changed
+// Change applies changes. Items that do not change are not checked against the registry, which may have changed
 // since: Registry.Issues reports that.
 func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Facts) error {
 	if err := t.allow(by, c.Needs(), at); err != nil {
 		return err
 	}
-	changed := map[string]any{}
+	before, changed := t.Content, map[string]any{}
 	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&t.Name, c.Name, "name", changed)
 	event.Set(&t.Status, c.Status, "status", changed)
@@ -173,22 +176,19 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 	replaced(&t.Capabilities, c.Capabilities, sameText, "capabilities", changed)
 	replaced(&t.Starters, c.Starters, sameText, "conversation_starters", changed)
 	if c.Model != nil {
-		before := t.Model
-		if t.Model = c.Model(t.Model); !sameModel(before, t.Model) {
+		if t.Model = c.Model(t.Model); !sameModel(before.Model, t.Model) {
 			changed["model_config"] = true
 		}
 	}
 	if c.Metadata != nil {
-		before := string(t.Metadata)
-		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != before {
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != string(before.Metadata) {
 			changed["metadata"] = true
 		}
 	}
 	if err := t.check(c.Name != nil); err != nil {
 		return err
 	}
-	if err := f.check(t.Content, c.Agents != nil, c.Tools != nil, c.Capabilities != nil,
-		newPrompt && t.Prompt != Prompt{}); err != nil {
+	if err := f.check(before, t.Content, newPrompt && t.Prompt != Prompt{}); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {

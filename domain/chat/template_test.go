@@ -31,7 +31,7 @@ func TestNew(t *testing.T) {
 		"a key for viewing": capped, "nobody": nobody} {
 		t.Run(who+" makes none", func(t *testing.T) {
 			c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "Support"}}, facts(t))
-			wantErr(t, err, chat.ErrForbidden)
+			wantErr(t, err, identity.ErrForbidden)
 			if c != nil {
 				t.Error("there is one")
 			}
@@ -198,8 +198,13 @@ func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 	none := chat.Facts{Registry: registry(t)}
 	wantErr(t, stale().Change(editor, nil,
 		chat.Changes{Greeting: new("x"), Prompt: &chat.Prompt{Template: "ptpl", Ref: "v9"}}, none), nil)
-	wantErr(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "gone"}}}, none),
+	wantErr(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "agent"}, {ID: "gone"}},
+		Tools: &[]chat.Selected{{ID: "off-tool"}}, Capabilities: &[]string{"gone"}}, none), nil)
+	wantErr(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "gone"}, {ID: "other"}}}, none),
 		chat.ErrUnknownItem)
+	wantErr(t, stale().Change(editor, nil, chat.Changes{Capabilities: &[]string{"other"}}, none), chat.ErrUnknownItem)
+	wantErr(t, stale().Change(editor, nil,
+		chat.Changes{Agents: &[]chat.Selected{{ID: "gone", Config: json.RawMessage(`{}`)}}}, none), chat.ErrUnknownItem)
 	wantErr(t, stale().Change(editor, nil, chat.Changes{Prompt: &chat.Prompt{Template: "ptpl", Ref: "v8"}}, none),
 		chat.ErrPromptUnavailable)
 }

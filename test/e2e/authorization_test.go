@@ -152,6 +152,8 @@ var exceptions = []struct {
 		"admins of the workspace may bring back what others deleted"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404,
 		"what is deleted is hidden from those who could not bring it back"},
+	{"verifyEmbedSession", func(c *standing) bool { return c.own != identity.NoRole }, 404,
+		"a session is verified in the workspace of its chat"},
 	{"restoreChatTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "as of prompt templates"},
 	{"restoreChatTemplate", func(c *standing) bool { return c.template < owning }, 404, "as of prompt templates"},
 }
@@ -240,8 +242,11 @@ func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
 }
 
 // absent returns targets like this one that do not exist. All ids are replaced if the first thing on the path is hidden
-// too.
+// too. There are none if the path has no ids.
 func (at target) absent(everything bool) map[string]target {
+	if len(at.ids) == 0 {
+		return nil
+	}
 	last := len(at.ids) - 1
 	out := map[string]target{"an absent one": at.but(last, id.New(kind(at.ids[last]))),
 		"a malformed one": at.but(last, "x")}

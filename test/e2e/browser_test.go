@@ -89,12 +89,16 @@ var sitePage = template.Must(template.New("site").Parse(`<!doctype html><meta ch
 window.told = {}
 addEventListener('atrium:ready', (e) => { told.ready = e.detail })
 </script>
-<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"></script></head>{{end}}<body><h1>A shop</h1><p>Its own text, in its own type.</p>
+<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"></script></head>{{end}}
+<body><h1>A shop</h1><p>Its own text, in its own type.</p>
 {{if ne .Mode "head"}}<script nonce="site">
 window.told = {}
-for (const what of ['ready', 'renewed', 'starter', 'refused']) addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
+for (const what of ['ready', 'renewed', 'starter', 'refused']) {
+  addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
+}
 </script>
-<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}" data-mode="{{.Mode}}" data-visitor="customer-42"
+<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"
+ data-mode="{{.Mode}}" data-visitor="customer-42"
 {{- if eq .Mode "module"}} type="module" crossorigin{{else}} async{{end}}></script>{{end}}
 {{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
 

@@ -314,47 +314,7 @@ func TestEmbedSessions(t *testing.T) {
 			one.visit(t, fromShop).problem(t, 409, "template_not_published")
 			one.visit(t, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
 		})
-		t.Run("a session is renewed for the same visitor and site", func(t *testing.T) {
-			first := s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": "customer-42"},
-				fromShop).is(t, 200).at("session")
-			renew := func(session string, headers ...string) *answer {
-				return s.anonymous().do(t, "POST", sessions+"/renew", nil,
-					append(headers, "Authorization: Bearer "+session)...)
-			}
-			a := renew(first, fromShop).is(t, 200).has(t, map[string]string{"template.name": "Support",
-				"expires_in_seconds": "600"})
-			if a.at("session") == first || a.header.Get("Cache-Control") != "no-store" ||
-				a.header.Get("Access-Control-Allow-Origin") != shop {
-				t.Errorf("%s %v", a, a.header)
-			}
-			e.resume(t, a.at("session"), fromShop).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
-			e.resume(t, first, fromShop).is(t, 200)
-			renew(first, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
-			renew("ats_x", fromShop).problem(t, 401, "embed_session_invalid")
-			draft := admin.embeds(t, nil)
-			session := draft.visit(t, fromShop).is(t, 200).at("session")
-			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
-			renew(session, fromShop).problem(t, 409, "template_not_published")
-			admin.do(t, "DELETE", draft.path, nil).is(t, 204)
-			renew(session, fromShop).problem(t, 401, "embed_token_invalid")
-		})
-		t.Run("enabling a token again does not bring its sessions back", func(t *testing.T) {
-			one := admin.embeds(t, nil)
-			session := one.visit(t, fromShop).at("session")
-			admin.do(t, "PATCH", one.path, object{"enabled": false}).is(t, 200)
-			admin.do(t, "PATCH", one.path, object{"enabled": true}).is(t, 200)
-			one.resume(t, session, fromShop).problem(t, 401, "embed_session_invalid")
-			one.resume(t, one.visit(t, fromShop).at("session"), fromShop).is(t, 200)
-		})
-		t.Run("scripts of sites on a list can read why they are refused", func(t *testing.T) {
-			unknown := &embed{manager: admin, secret: "ate_x"}
-			for origin, want := range map[string]string{shop: shop, "https://evil.example": ""} {
-				a := unknown.visit(t, "Origin: "+origin).problem(t, 401, "embed_token_invalid")
-				if got := a.header.Get("Access-Control-Allow-Origin"); got != want {
-					t.Errorf("%s: CORS %q", origin, got)
-				}
-			}
-		})
+		sessionsContinue(t, s, admin, e)
 		t.Run("a rotated secret and its sessions work for the grace period", func(t *testing.T) {
 			one := admin.embeds(t, nil)
 			session := one.visit(t, fromShop).at("session")

@@ -104,6 +104,10 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 				send(s.anonymous(), guess{sessions, object{"token": embed.secret, "visitor": "jane"}, "", 200},
 					fromShop)
 			},
+			"verifyEmbedSession": func() {
+				session := embed.visit(t, fromShop).is(t, 200).at("session")
+				send(ann, guess{sessions + "/verify", object{"session": session}, "", 200})
+			},
 			"renderPrompt": func() {
 				template := ann.template(t, "secret")
 				ann.create(t, template+"/versions",

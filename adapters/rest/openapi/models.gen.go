@@ -1268,6 +1268,25 @@ type EmbedSessionCreated struct {
 	Template EmbedTemplate `json:"template"`
 }
 
+// EmbedSessionVerified defines model for EmbedSessionVerified.
+type EmbedSessionVerified struct {
+	ChatTemplateID string `json:"chat_template_id"`
+	EmbedTokenID   string `json:"embed_token_id"`
+	ExpiresAt      Time   `json:"expires_at"`
+
+	// Origin The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
+	Origin nullable.Nullable[string] `json:"origin"`
+
+	// Visitor The visitor, as the page named them, which Atrium did not verify. `null` if the page named none.
+	Visitor nullable.Nullable[string] `json:"visitor"`
+}
+
+// EmbedSessionVerify defines model for EmbedSessionVerify.
+type EmbedSessionVerify struct {
+	// Session The session, `ats_…`.
+	Session string `json:"session"`
+}
+
 // EmbedTemplate The part of a chat template that visitors see.
 type EmbedTemplate struct {
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
