@@ -39,6 +39,7 @@ const (
 	CodeCrossOrigin              Code = "cross_origin"                // Page of another origin
 	CodeDeviceLimitReached       Code = "device_limit_reached"        // Too many devices
 	CodeEmbedSessionInvalid      Code = "embed_session_invalid"       // Invalid embed session
+	CodeEmbedSessionNotFound     Code = "embed_session_not_found"     // No such session
 	CodeEmbedTicketInvalid       Code = "embed_ticket_invalid"        // Invalid ticket
 	CodeEmbedTokenInvalid        Code = "embed_token_invalid"         // Invalid embed token
 	CodeEmbedTokenNotFound       Code = "embed_token_not_found"       // Embed token not found
@@ -1093,6 +1094,23 @@ type EmbedSessionCreated struct {
 	// The same, in seconds from now, for pages whose clock is wrong.
 	ExpiresInSeconds int64         `json:"expires_in_seconds"`
 	Template         EmbedTemplate `json:"template"`
+}
+
+// EmbedSessionVerified is a type of the API.
+type EmbedSessionVerified struct {
+	ChatTemplateID string `json:"chat_template_id"`
+	EmbedTokenID   string `json:"embed_token_id"`
+	// The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
+	Origin *string `json:"origin"`
+	// The visitor, as the page named them, which Atrium did not verify. `null` if the page named none.
+	Visitor   *string   `json:"visitor"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// EmbedSessionVerify is a type of the API.
+type EmbedSessionVerify struct {
+	// The session, `ats_…`.
+	Session string `json:"session"`
 }
 
 // EmbedTemplate is a type of the API. The part of a chat template that visitors see.
@@ -4877,8 +4895,8 @@ func (s *AuthPasskeysService) SignIn(ctx context.Context, body PasskeyResponse, 
 // Requires the member role in the workspace. The caller becomes the owner of the template. Agents, tools and
 // capabilities must be in the organisation's registry, and the caller must be able to see the prompt.
 //
-// Errors: chat_template_forbidden, invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable,
-// quota_exceeded, scope_required, unknown_registry_item; and those that every call can have.
+// Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable, quota_exceeded,
+// scope_required, unknown_registry_item; and those that every call can have.
 func (s *ChatTemplatesService) Create(ctx context.Context, body ChatTemplateCreate, opts ...Option) (*ChatTemplate, error) {
 	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.create", method: "POST", path: []string{"/api/chat-templates"}, body: body, keyed: true}, opts)
 }
@@ -5394,6 +5412,21 @@ func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedS
 // every call can have.
 func (s *EmbedService) RenewSession(ctx context.Context, opts ...Option) (*EmbedSessionCreated, error) {
 	return send[EmbedSessionCreated](ctx, s.client, &call{name: "embed.renewSession", method: "POST", path: []string{"/api/embed/sessions/renew"}, repeatable: true}, opts)
+}
+
+// VerifySession: Verify a visitor's session.
+//
+// Your backend calls this operation with an API key and a session that a page sent. Requires the viewer role in
+// the workspace of the chat template. Returns which chat the visitor sees, on which site, and until when. The
+// `visitor` is what the page said. Anyone who can open the page can say anything there, so do not grant access
+// by it.
+//
+// A session is verified again with each call: 404 `embed_session_not_found` if it has ended, with its token, its
+// site or the publication of the chat, too.
+//
+// Errors: embed_session_not_found, invalid_fields, scope_required; and those that every call can have.
+func (s *EmbedService) VerifySession(ctx context.Context, body EmbedSessionVerify, opts ...Option) (*EmbedSessionVerified, error) {
+	return send[EmbedSessionVerified](ctx, s.client, &call{name: "embed.verifySession", method: "POST", path: []string{"/api/embed/sessions/verify"}, body: body, repeatable: true}, opts)
 }
 
 // List: List events.

@@ -34,6 +34,7 @@ Code = Union[
         "cross_origin",
         "device_limit_reached",
         "embed_session_invalid",
+        "embed_session_not_found",
         "embed_ticket_invalid",
         "embed_token_invalid",
         "embed_token_not_found",
@@ -1403,6 +1404,32 @@ class EmbedSessionCreated(TypedDict):
 
     template: EmbedTemplate
     """"""
+
+
+class EmbedSessionVerified(TypedDict):
+    """A type of the API."""
+
+    chat_template_id: str
+    """"""
+
+    embed_token_id: str
+    """"""
+
+    origin: Optional[str]
+    """The origin of the site that shows the chat. `null` if the page has none, which the token must allow."""
+
+    visitor: Optional[str]
+    """The visitor, as the page named them, which Atrium did not verify. `null` if the page named none."""
+
+    expires_at: str
+    """"""
+
+
+class EmbedSessionVerify(TypedDict):
+    """A type of the API."""
+
+    session: str
+    """The session, `ats_…`."""
 
 
 class EmbedTemplate(TypedDict):
@@ -8514,6 +8541,26 @@ class EmbedResource(Resource):
         """
         return cast("EmbedSessionCreated", self._caller.send("embed.renewSession", "POST", path("/api/embed/sessions/renew"), repeatable=True, options=options))
 
+    def verify_session(
+        self,
+        body: EmbedSessionVerify,
+        **options: Unpack[Options],
+    ) -> EmbedSessionVerified:
+        """Verify a visitor's session.
+
+        Your backend calls this operation with an API key and a session that a page sent. Requires the
+        viewer role in the workspace of the chat template. Returns which chat the visitor sees, on which
+        site, and until when. The `visitor` is what the page said. Anyone who can open the page can say
+        anything there, so do not grant access by it.
+
+        A session is verified again with each call: 404 `embed_session_not_found` if it has ended, with
+        its token, its site or the publication of the chat, too.
+
+        Errors: embed_session_not_found, invalid_fields, scope_required; and those that every call can
+        have.
+        """
+        return cast("EmbedSessionVerified", self._caller.send("embed.verifySession", "POST", path("/api/embed/sessions/verify"), body=body, repeatable=True, options=options))
+
 
 class DataSourcesTypesResource(Resource):
     """The calls of data_sources.types."""
@@ -9116,9 +9163,8 @@ class ChatTemplatesResource(Resource):
         tools and capabilities must be in the organisation's registry, and the caller must be able to see
         the prompt.
 
-        Errors: chat_template_forbidden, invalid_fields, invalid_item_config, plan_limit_reached,
-        prompt_unavailable, quota_exceeded, scope_required, unknown_registry_item; and those that every
-        call can have.
+        Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable,
+        quota_exceeded, scope_required, unknown_registry_item; and those that every call can have.
         """
         return cast("ChatTemplate", self._caller.send("chatTemplates.create", "POST", path("/api/chat-templates"), body=body, keyed=True, options=options))
 

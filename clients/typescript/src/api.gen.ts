@@ -28,6 +28,7 @@ export type Code =
   | 'cross_origin'
   | 'device_limit_reached'
   | 'embed_session_invalid'
+  | 'embed_session_not_found'
   | 'embed_ticket_invalid'
   | 'embed_token_invalid'
   | 'embed_token_not_found'
@@ -1177,6 +1178,26 @@ export type EmbedSessionCreated = {
   expires_in_seconds: number
   /**  */
   template: EmbedTemplate
+}
+
+/**  */
+export type EmbedSessionVerified = {
+  /**  */
+  chat_template_id: string
+  /**  */
+  embed_token_id: string
+  /** The origin of the site that shows the chat. `null` if the page has none, which the token must allow. */
+  origin: string | null
+  /** The visitor, as the page named them, which Atrium did not verify. `null` if the page named none. */
+  visitor: string | null
+  /**  */
+  expires_at: string
+}
+
+/**  */
+export type EmbedSessionVerify = {
+  /** The session, `ats_…`. */
+  session: string
 }
 
 /** The part of a chat template that visitors see. */
@@ -6422,6 +6443,23 @@ export class EmbedResource extends Resource {
   renewSession(options?: Options): Promise<EmbedSessionCreated> {
     return this.caller.send({ name: 'embed.renewSession', method: 'POST', path: path`/api/embed/sessions/renew`, repeatable: true }, options)
   }
+
+  /**
+   * Verify a visitor's session.
+   *
+   * Your backend calls this operation with an API key and a session that a page sent. Requires the viewer role
+   * in the workspace of the chat template. Returns which chat the visitor sees, on which site, and until when.
+   * The `visitor` is what the page said. Anyone who can open the page can say anything there, so do not grant
+   * access by it.
+   *
+   * A session is verified again with each call: 404 `embed_session_not_found` if it has ended, with its token,
+   * its site or the publication of the chat, too.
+   *
+   * Errors: embed_session_not_found, invalid_fields, scope_required; and those that every call can have.
+   */
+  verifySession(body: EmbedSessionVerify, options?: Options): Promise<EmbedSessionVerified> {
+    return this.caller.send({ name: 'embed.verifySession', method: 'POST', path: path`/api/embed/sessions/verify`, body, repeatable: true }, options)
+  }
 }
 
 /** The calls of dataSources.types. */
@@ -6985,9 +7023,8 @@ export class ChatTemplatesResource extends Resource {
    * Requires the member role in the workspace. The caller becomes the owner of the template. Agents, tools and
    * capabilities must be in the organisation's registry, and the caller must be able to see the prompt.
    *
-   * Errors: chat_template_forbidden, invalid_fields, invalid_item_config, plan_limit_reached,
-   * prompt_unavailable, quota_exceeded, scope_required, unknown_registry_item; and those that every call can
-   * have.
+   * Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable, quota_exceeded,
+   * scope_required, unknown_registry_item; and those that every call can have.
    */
   create(body: ChatTemplateCreate, options?: Options): Promise<ChatTemplate> {
     return this.caller.send({ name: 'chatTemplates.create', method: 'POST', path: path`/api/chat-templates`, body, keyed: true }, options)
