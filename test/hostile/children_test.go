@@ -176,7 +176,7 @@ func (c child) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, after, _ := strings.Cut(string(stat), ") ")
-	if nice, err := strconv.Atoi(strings.Fields(after)[16]); err != nil || nice < 10 {
+	if nice, err := strconv.Atoi(strings.Fields(after)[16]); err != nil || nice < 5 {
 		t.Errorf("child %s has the niceness %d, %v", c.pid, nice, err)
 	}
 }
