@@ -22,7 +22,7 @@ type Connections interface {
 	// Get returns a connection. Its Sealed is empty, as it is in List and Update.
 	Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error)
 
-	// List returns the live connections and the 100 newest revoked ones, newest first.
+	// List returns all connections, revoked ones included, newest first.
 	List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, error)
 
 	// Live counts the connections that are not revoked.

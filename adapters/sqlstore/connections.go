@@ -203,11 +203,8 @@ func (db *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connec
 // List implements ports.Connections.
 func (s *Connections) List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, error) {
 	var rows []connectionRow
-	if err := s.db.list(ctx, &rows, `
-		SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ? AND t.revoked_at = 0
-		UNION ALL
-		SELECT * FROM (SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ? AND t.revoked_at > 0 ORDER BY t.id DESC LIMIT 100) AS revoked
-		ORDER BY id DESC`, ws, ws); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?
+		ORDER BY t.id DESC`, ws); err != nil {
 		return nil, err
 	}
 	all := make([]connection.Connection, len(rows))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/term"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/profile"
@@ -56,7 +59,7 @@ type loginCommand struct {
 
 // Help implements kong.HelpProvider.
 func (loginCommand) Help() string {
-	return `Reads an API key from standard input, checks it, and stores it in profiles.json in the folder atrium of your
+	return `Reads an API key from standard input, which a terminal does not show, checks it, and stores it in profiles.json in the folder atrium of your
 configuration folder. Only you can read the file.
 
 Examples:
@@ -103,8 +106,14 @@ func (l *loginCommand) key(p *process) (string, error) {
 		}
 		defer func() { _ = file.Close() }()
 		in = file
-	} else if p.atTerminal() {
+	} else if term.IsTerminal(int(os.Stdin.Fd())) {
 		_, _ = fmt.Fprint(p.stderr, "API key: ")
+		typed, err := term.ReadPassword(int(os.Stdin.Fd())) // which does not show it
+		_, _ = fmt.Fprintln(p.stderr)
+		if err != nil {
+			return "", err
+		}
+		in = bytes.NewReader(typed)
 	}
 	line, err := bufio.NewReader(io.LimitReader(in, maxKey)).ReadString('\n')
 	key := strings.TrimSpace(line)

@@ -186,11 +186,14 @@ func (s *Source) Pause(by identity.Actor, why PauseReason) bool {
 	return true
 }
 
-// Reconnect ends the pause that started when s's connection was revoked, and reports whether s must be
-// read again. If the connection now has another target, s stays paused until its owner has mapped it
-// again.
+// Reconnect follows a new credential of s's connection: it ends the pause that started when the connection was revoked,
+// and reports whether s must be read again, as it must if the last read failed. If the connection now has another
+// target, a paused s stays so until its owner has mapped it again.
 func (s *Source) Reconnect(by identity.Actor, elsewhere bool) bool {
 	switch {
+	case s.Paused == "" && s.Failure != nil:
+		s.NextRefreshAt = by.At
+		return true
 	case s.Paused != ConnectionRevoked:
 		return false
 	case elsewhere:

@@ -200,6 +200,18 @@ func TestPauseAndReconnect(t *testing.T) {
 		}
 		same(t, "recorded", recorded(s), "paused resumed")
 	})
+	t.Run("what could not be read is read again with a new credential, what could be is not", func(t *testing.T) {
+		s := attached(t, email)
+		planned := s.NextRefreshAt
+		if s.Reconnect(machine, false) || !s.NextRefreshAt.Equal(planned) {
+			t.Errorf("it was read without need: %+v", s)
+		}
+		s.Failure = &source.Failure{Code: string(connection.AuthFailed), At: start}
+		if !s.Reconnect(machine, false) || !s.NextRefreshAt.Equal(start) || s.Failure == nil {
+			t.Errorf("%+v", s)
+		}
+		same(t, "recorded", recorded(s), "")
+	})
 	t.Run("what drift paused is not", func(t *testing.T) {
 		s := attached(t, email)
 		s.Pause(machine, source.BreakingDrift)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestAKeyThatIsTypedIsNotShown(t *testing.T) {
+	const key = "atk_typed-by-hand"
+	terminal, stdin := fixture.NewTerminal(t), os.Stdin
+	os.Stdin = terminal.TTY
+	t.Cleanup(func() { os.Stdin = stdin })
+	read := make(chan string, 1)
+	go func() {
+		got, err := (&loginCommand{}).key(&process{stderr: terminal.TTY})
+		if err != nil {
+			got = err.Error()
+		}
+		read <- got
+	}()
+	for late := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		mode, err := unix.IoctlGetTermios(int(terminal.TTY.Fd()), unix.TCGETS)
+		if err == nil && mode.Lflag&unix.ECHO == 0 {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the terminal still shows what is typed: %+v, %v", mode, err)
+		}
+	}
+	terminal.Type(t, key+"\n")
+	if got := <-read; got != key {
+		t.Errorf("read %q", got)
+	}
+	if text := terminal.Close(); !strings.Contains(text, "API key: ") || strings.Contains(text, key) {
+		t.Errorf("the terminal shows %q", text)
+	}
+}
