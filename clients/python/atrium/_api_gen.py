@@ -8866,9 +8866,9 @@ class ConnectionsResource(Resource):
     ) -> Pages[Connection, ConnectionList]:
         """List connections.
 
-        Requires the viewer role in the workspace. Returns all connections in one response, newest first.
-        Of the revoked connections, only the 100 that were created last are returned. `kinds` lists the
-        kinds of warehouses that this organisation can connect to.
+        Requires the viewer role in the workspace. Returns all connections, revoked ones included, in one
+        response, newest first. `kinds` lists the kinds of warehouses that this organisation can connect
+        to.
 
         Errors: scope_required; and those that every call can have.
         """
@@ -8908,10 +8908,10 @@ class ConnectionsResource(Resource):
         status, even if that is `failing`. Requires the member role in the workspace.
 
         With a `credential`, tests that one. If the test succeeds, it replaces the stored credential. A
-        revoked connection becomes active again, and its data sources resume. They stay paused if the new
-        credential leads to another host, port or database. If the test fails, returns 422 `probe_failed`
-        and changes nothing. Requires the admin role in the workspace, unless the caller created the
-        connection.
+        revoked connection becomes active again, and its data sources resume; they stay paused if the new
+        credential leads to another host, port or database. Sources that could not be read are read again
+        at once. If the test fails, returns 422 `probe_failed` and changes nothing. Requires the admin
+        role in the workspace, unless the caller created the connection.
 
         Returns 409 `credential_changed` if the credential was replaced or revoked during the test. The
         results are then discarded.
