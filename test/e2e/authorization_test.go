@@ -152,7 +152,7 @@ var exceptions = []struct {
 		"admins of the workspace may bring back what others deleted"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404,
 		"what is deleted is hidden from those who could not bring it back"},
-	{"verifyEmbedSession", func(c *standing) bool { return c.own != identity.NoRole }, 404,
+	{"verifyEmbedSession", func(c *standing) bool { return c.known && c.role == identity.NoRole }, 404,
 		"a session is verified in the workspace of its chat"},
 	{"restoreChatTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "as of prompt templates"},
 	{"restoreChatTemplate", func(c *standing) bool { return c.template < owning }, 404, "as of prompt templates"},
