@@ -201,8 +201,8 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 	if _, err := db.exec(ctx, `
 		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?,
 		session_seconds = ?, per_minute = ?,
-			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ? WHERE id = ?
-			AND workspace_id = ?`,
+			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ?
+			WHERE id = ? AND workspace_id = ?`,
 		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
 		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt),
 		t.Generation, t.ID, t.Workspace); err != nil {
