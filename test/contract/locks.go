@@ -41,7 +41,8 @@ func lockSerialises(t *testing.T, a Adapter, by identity.Actor, lock, change fun
 					return err
 				}
 				_, err = tx.Chats.Update(ctx, by, tally.ID, func(c *chat.Template) error {
-					return c.Change(by, nil, chat.Changes{Description: new(before.Description + "|")}, chat.Facts{})
+					longer := chat.Changes{Description: new(before.Description + "|")}
+					return c.Change(by, nil, longer, chat.Facts{Registry: fixture.Registry(t)})
 				})
 				return err
 			}); err != nil {

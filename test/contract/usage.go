@@ -169,7 +169,7 @@ func usageRacesForBytes(t *testing.T, a Adapter, by identity.Actor) {
 		return a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			_, err := tx.Chats.Update(ctx, by, made[i].ID, func(c *chat.Template) error {
 				longer := c.Greeting + strings.Repeat("x", added)
-				return c.Change(by, nil, chat.Changes{Greeting: &longer}, chat.Facts{})
+				return c.Change(by, nil, chat.Changes{Greeting: &longer}, chat.Facts{Registry: fixture.Registry(t)})
 			})
 			if err != nil {
 				return err
