@@ -3849,8 +3849,9 @@ type WorkspaceTransferredData struct {
 
 // WorkspaceUpdatedData is a type of the API. The data of workspace.updated: The workspace was changed.
 type WorkspaceUpdatedData struct {
-	Slug *ChangedText `json:"slug,omitzero"`
-	Name *ChangedText `json:"name,omitzero"`
+	Slug   *ChangedText `json:"slug,omitzero"`
+	Name   *ChangedText `json:"name,omitzero"`
+	Reason *string      `json:"reason,omitzero"`
 }
 
 // The types of events that this version of the client knows.

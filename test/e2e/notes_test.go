@@ -157,8 +157,8 @@ func TestEventsVerify(t *testing.T) {
 		awaits(t, "a node that only runs jobs links events", worker, func() bool {
 			return strings.Contains(s.must(t, "events", "verify", "--workspace", admin.workspace), " 0 not linked yet")
 		})
-		if _, err := db.ExecContext(t.Context(), `UPDATE events SET data = '{"name":"other"}' WHERE subject = '`+made+
-			`'`); err != nil {
+		if _, err := db.ExecContext(t.Context(), `UPDATE events
+			SET data = '{"name":"other","type":"text","visibility":"private"}' WHERE subject = '`+made+`'`); err != nil {
 			t.Fatal(err)
 		}
 		out := s.run(t, "events", "verify")

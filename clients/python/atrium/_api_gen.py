@@ -5465,6 +5465,9 @@ class WorkspaceUpdatedData(TypedDict):
     name: NotRequired[ChangedText]
     """"""
 
+    reason: NotRequired[str]
+    """"""
+
 
 class APIKeyCreated(APIKey):
     """A new API key with its token. The token is shown only in this response and is not stored."""

@@ -4368,6 +4368,8 @@ export type WorkspaceUpdatedData = {
   slug?: ChangedText
   /**  */
   name?: ChangedText
+  /**  */
+  reason?: string
 }
 
 /** The data of the events that this version of the client knows, by their types. */
