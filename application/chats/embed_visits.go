@@ -144,7 +144,8 @@ func (s *Embeds) RenewSession(ctx context.Context, v Visit, session string, limi
 }
 
 // Verify returns the session that a visitor's page gave to a backend, which has an API key of the workspace. Its origin
-// is that of the site, also for a page in a frame. Returns chat.ErrSessionNotFound if the session is not valid, has ended, or belongs to another workspace.
+// is that of the site, also for a page in a frame. Returns chat.ErrSessionNotFound if the session is not valid, has
+// ended, or belongs to another workspace.
 func (s *Embeds) Verify(ctx context.Context, by identity.Actor, session string) (*Session, error) {
 	pass, ok, err := s.open(Visit{Org: by.Org, At: by.At}, sessionPrefix, session)
 	if err != nil {

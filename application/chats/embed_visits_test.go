@@ -251,14 +251,17 @@ func TestABackendVerifiesASession(t *testing.T) {
 			}
 			got, err := s.Verify(t.Context(), tt.by, session)
 			wantErr(t, err, tt.want)
-			if err == nil && (got.Pass.Visitor != "42" || got.Pass.Origin != embedSite || got.Embedding.Template.ID != "ctpl") {
+			if err == nil && (got.Pass.Visitor != "42" || got.Pass.Origin != embedSite ||
+				got.Embedding.Template.ID != "ctpl") {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 	s := newEmbedStage(t)
 	session := s.session(t, shopVisit(), "").Text.Reveal()
-	for outage, want := range map[error]error{errOutage: errOutage, chat.ErrEmbedTokenInvalid: chat.ErrSessionNotFound} {
+	for outage, want := range map[error]error{
+		errOutage: errOutage, chat.ErrEmbedTokenInvalid: chat.ErrSessionNotFound,
+	} {
 		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
 		_, err := s.Verify(t.Context(), ann, session)
 		wantErr(t, err, want)

@@ -99,7 +99,9 @@ func TestARenewedSessionLastsAsLongAsANewOne(t *testing.T) {
 	ends.ExpiresAt = ptr(visitAt.Add(15 * time.Minute))
 	e, by := embedding(t, ends)
 	s, _ := e.Session(by, "https://a.example", true, "v", visitAt)
-	for after, want := range map[time.Duration]time.Duration{time.Minute: 11 * time.Minute, 9 * time.Minute: 15 * time.Minute} {
+	for after, want := range map[time.Duration]time.Duration{
+		time.Minute: 11 * time.Minute, 9 * time.Minute: 15 * time.Minute,
+	} {
 		got, old := e.Renewed(s, visitAt.Add(after)), s
 		old.ExpiresAt = visitAt.Add(want)
 		if got != old {
