@@ -67,4 +67,12 @@ func TestABrowserSignsInWithAPasskey(t *testing.T) {
 	if want := [6]int{201, 201, 204, 201, 200, 200}; got.Statuses != want || got.User != ann.id {
 		t.Errorf("the page got %+v, want %v of %s", got, want, ann.id)
 	}
+	// The page to sign in offers it, too.
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`localStorage.clear()`))
+	drive(ctx, t, chromedp.Navigate("http://localhost:"+s.port()+"/console/sign-in"))
+	drive(ctx, t, chromedp.Click(`#by-passkey`))
+	reads(ctx, t, "Prompts")
+	if proof := drive(ctx, t, chromedp.Evaluate[string](`localStorage.getItem('atrium_proof') ?? ''`)); proof == "" {
+		t.Error("the console opened without the proof of a session")
+	}
 }

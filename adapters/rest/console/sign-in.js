@@ -68,7 +68,23 @@ function keep(opened) {
 
 // open swaps a token for a session.
 async function open(token) {
-  const opened = await call('POST', 'auth/sessions', { token })
+  await enter(await call('POST', 'auth/sessions', { token }))
+}
+
+// openByPasskey asks the browser for a passkey of this host.
+async function openByPasskey() {
+  const { public_key } = await call('POST', 'auth/passkeys/challenge')
+  let credential
+  try {
+    credential = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(public_key) })
+  } catch {
+    throw { detail: 'The browser has no passkey for this site, or you cancelled.' }
+  }
+  await enter(await call('POST', 'auth/passkeys', { credential: credential.toJSON() }))
+}
+
+// enter goes where a new session leads.
+async function enter(opened) {
   keep(opened)
   if (opened.return_to) {
     const next = new URL('..' + opened.return_to, location.href)
@@ -126,6 +142,7 @@ async function offer() {
     return item
   }))
   $('by-mail').hidden = !methods.mail
+  $('by-passkey').hidden = !(methods.passkeys && window.PublicKeyCredential?.parseRequestOptionsFromJSON)
   show('ways')
 }
 
@@ -184,6 +201,7 @@ async function joined(name) {
 
 const start = page === 'join' ? startJoin : startSignIn
 
+$('by-passkey').addEventListener('click', act($('by-passkey'), openByPasskey))
 $('by-key').addEventListener('submit', act($('by-key').querySelector('button'), async () => {
   const key = $('key').value.trim()
   $('key').value = ''
