@@ -32,7 +32,7 @@ func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
 	longer := func(s ports.Stores, c *chat.Template, limits quota.Limits) error {
 		greeting := c.Greeting + strings.Repeat("x", 100)
 		if _, err := s.Chats.Update(ctx, by, c.ID, func(c *chat.Template) error {
-			return c.Change(by, nil, chat.Changes{Greeting: &greeting}, chat.Facts{})
+			return c.Change(by, nil, chat.Changes{Greeting: &greeting}, chat.Facts{Registry: fixture.Registry(t)})
 		}); err != nil {
 			return err
 		}

@@ -14,15 +14,17 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// seedEvents gives a workspace so many events: half of them by one user, of eight types.
+// seedEvents gives a workspace so many events: half of them by one user, of four types.
 func (s *server) seedEvents(t *testing.T, org, workspace, user string, events int) {
 	t.Helper()
 	s.sql(t, fmt.Sprintf(`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data,
 		created_at, request_id, address)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		SELECT 'evt_00' || CAST(1000000000 + i AS TEXT), '%s', '%s', 'type.' || CAST(i %% 8 AS TEXT), CASE WHEN i %% 2 =
-		0 THEN '%s' ELSE '' END, '', 'subject_' || CAST(i AS TEXT), '{}', i, '', '192.0.2.1' FROM n`,
-		events, org, workspace, user))
+		SELECT 'evt_00' || CAST(1000000000 + i AS TEXT), '%s', '%s',
+			CASE i %% 4 WHEN 0 THEN 'prompt_template.deleted' WHEN 1 THEN 'prompt_template.restored'
+				WHEN 2 THEN 'chat_template.deleted' ELSE 'chat_template.restored' END,
+			CASE WHEN i %% 2 = 0 THEN '%s' ELSE '' END, '', 'subject_' || CAST(i AS TEXT), '{"name":"x"}', i, '',
+			'192.0.2.1' FROM n`, events, org, workspace, user))
 	s.sql(t, `ANALYZE`)
 }
 

@@ -85,6 +85,10 @@ func (w *walk) touchKey(p *walker, _ *ladder) {
 	switch n := w.rand.IntN(4); {
 	case n < 2 && want.allows() && th.root: // else nobody walks on
 	case n == 0:
+		if want.allows() && !th.gone {
+			now := min(th.ceiling, th.space.roles[th.owner]) // what the key allows
+			want = want.and(now <= p.role(), 403, "role_ceiling")
+		}
 		if w.call(p, "DELETE", path, nil, want) != nil {
 			th.gone = true
 		}

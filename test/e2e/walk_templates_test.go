@@ -53,11 +53,10 @@ func (w *walk) createTemplate(p *walker, l *ladder) {
 	mark, open := w.mark(), w.chance(40)
 	body := object{"name": mark, "description": mark,
 		"visibility": map[bool]string{true: "workspace", false: "private"}[open]}
-	code := "forbidden"
 	if l == chatLadder {
-		code, body["greeting"] = l.prefix+"_forbidden", mark
+		body["greeting"] = mark
 	}
-	if a := w.call(p, "POST", l.path, body, may.and(p.role() >= identity.Member, 403, code)); a != nil {
+	if a := w.call(p, "POST", l.path, body, may.and(p.role() >= identity.Member, 403, "forbidden")); a != nil {
 		w.whose(mark, w.learn(&thing{kind: l.kind, id: a.at("id"), space: p.space, owner: p.id,
 			shares: map[string]level{}, open: open}))
 	}
