@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -217,25 +218,35 @@ func readable(
 	return t, v, nil
 }
 
-// ChangeVersion edits a draft's content, or any version's labels and commit message.
+// ChangeVersion edits a draft's content, or any version's labels and commit message. It takes away no label that a chat
+// template uses; a label that moves from another version stays resolvable, so that is allowed.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match,
 	c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+		var lost []string
 		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
 			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				before := v.Size()
+				before, labels := v.Size(), v.Labels
 				changed = v
 				err := t.ChangeVersion(by, at, v, c, used)
-				kinds = grown(before, v.Size())
+				kinds, lost = grown(before, v.Size()), without(labels, v.Labels)
 				return err
 			})
 		if err != nil {
 			return nil, err
 		}
 		of = t.Reading()
-		return kinds, nil
+		if len(lost) == 0 { // for unused, no references mean all
+			return kinds, nil
+		}
+		return kinds, unused(ctx, tx, by, id, lost)
 	})
 	return of, changed, err
+}
+
+// without returns the labels of before that are not in after.
+func without(before, after []string) []string {
+	return slices.DeleteFunc(slices.Clone(before), func(l string) bool { return slices.Contains(after, l) })
 }
 
 // DeleteVersion removes a version that is not active and that no chat template names.

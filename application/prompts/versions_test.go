@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -110,6 +111,39 @@ func TestChangeVersion(t *testing.T) {
 		prompt.VersionChanges{CommitMessage: new("why")})
 	if err != nil || of.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
 		t.Fatalf("ChangeVersion = %+v, %+v, %v", of, v, err)
+	}
+}
+
+func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
+	for name, tt := range map[string]struct {
+		labels []string
+		lost   []string
+		used   bool
+		want   error
+	}{
+		"a label that a chat template uses stays":        {[]string{"eval"}, []string{"production"}, true, prompt.ErrInUse},
+		"a label that nothing uses is taken away":        {[]string{"eval"}, []string{"production"}, false, nil},
+		"so are all of them":                             {nil, []string{"eval", "production"}, false, nil},
+		"a version that only gains labels asks no chats": {[]string{"production", "new", "eval"}, nil, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			ref := prompt.Ref{Number: 1}
+			s.expectEditVersion(owner, ref, func() *prompt.Version {
+				v := version(1)
+				v.Labels = []string{"eval", "production"}
+				return v
+			})
+			if tt.lost != nil {
+				s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.lost).Return(tt.used, nil)
+			}
+			if tt.used {
+				s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.lost},
+					page.Query{Limit: 20}).Return(chat.Page{}, nil)
+			}
+			_, _, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, nil, prompt.VersionChanges{Labels: &tt.labels})
+			wantErr(t, err, tt.want)
+		})
 	}
 }
 

@@ -6632,7 +6632,10 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 // Requires the editor role on the template. Moving labels of a protected template requires the manager role.
 // Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
 //
-// Errors: invalid_fields, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+// Returns 409 `in_use` if it would take away a label that chat templates use. To move a label, add it to another
+// version.
+//
+// Errors: in_use, invalid_fields, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
 // prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
 // unsupported_syntax, version_frozen; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTemplateID string, versionID string, body PromptVersionPatch, opts ...Option) (*PromptVersion, error) {

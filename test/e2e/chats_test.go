@@ -301,13 +301,14 @@ func TestPromptsOfChats(t *testing.T) {
 
 		t.Run("a version is in use by its label, its number and its id, and the template in any way",
 			func(t *testing.T) {
+				by := map[string]string{"used_by.0.id": hers[len(chats)+1:], "used_by.0.name": "Hers", "used_by.1": ""}
+				ann.do(t, "PATCH", prompt+"/versions/v1", object{"labels": []string{"other"}}).
+					problem(t, 409, "in_use").has(t, by)
 				for _, ref := range []string{"production", "v1", first[strings.LastIndex(first, "/")+1:]} {
 					ann.do(t, "PATCH", hers, object{"prompt": use(ref)}).is(t, 200).has(t,
 						map[string]string{"prompt.ref": ref, "health": "ok"})
 					for _, path := range []string{prompt + "/versions/v1", prompt} {
-						ann.do(t, "DELETE", path, nil).problem(t, 409, "in_use").has(t,
-							map[string]string{"used_by.0.id": hers[len(chats)+1:], "used_by.0.name": "Hers",
-								"used_by.1": ""})
+						ann.do(t, "DELETE", path, nil).problem(t, 409, "in_use").has(t, by)
 					}
 				}
 				ann.do(t, "PATCH", hers, object{"prompt": use("active")}).is(t, 200)

@@ -6863,9 +6863,13 @@ class PromptTemplatesVersionsResource(Resource):
         manager role. Drafts can be edited. On a frozen version, only `labels` and `commit_message` can
         change.
 
-        Errors: invalid_fields, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-        prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
-        unsupported_syntax, version_frozen; and those that every call can have.
+        Returns 409 `in_use` if it would take away a label that chat templates use. To move a label, add
+        it to another version.
+
+        Errors: in_use, invalid_fields, plan_limit_reached, prompt_template_forbidden,
+        prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch,
+        scope_required, undeclared_variable, unsupported_syntax, version_frozen; and those that every
+        call can have.
         """
         return cast("PromptVersion", self._caller.send("promptTemplates.versions.update", "PATCH", path("/api/prompt-templates/{}/versions/{}", prompt_template_id, version_id), body=body, merge=True, options=options))
 
