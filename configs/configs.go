@@ -92,6 +92,7 @@ type Org struct {
 	Issuers            []Issuer
 	SCIM               SCIM
 	ClaimRules         []ClaimRule
+	GroupClaim         GroupClaim
 	EmailDomains       []EmailDomain
 	// open, invited or claims; empty: claims if there are ClaimRules or EmailDomains, else invited
 	SignUp          string
@@ -128,6 +129,12 @@ type EmailDomain struct {
 	Domain    string
 	Workspace string
 	Role      string
+}
+
+// GroupClaim is identity.GroupClaim.
+type GroupClaim struct {
+	Issuer string // a URL of Issuers, or scim; empty: the only one of Issuers
+	Claim  string // empty: groups follow no claim
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.
@@ -273,7 +280,7 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 		orgs[i] = identity.Org{
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
 			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.issuers(), ClaimRules: o.claimRules(),
-			SCIM:      o.SCIM.directory(),
+			SCIM: o.SCIM.directory(), GroupClaim: o.groupClaim(),
 			AcceptURL: o.AcceptURL, Captures: o.captures(),
 			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
 			Keys: o.APIKeys.policy(), ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,

@@ -128,16 +128,28 @@ func (o Org) issuers() []identity.Issuer {
 func (o Org) claimRules() []identity.ClaimRule {
 	var all []identity.ClaimRule
 	for _, r := range o.ClaimRules {
-		issuer := r.Issuer
-		if issuer == "" && len(o.Issuers) == 1 {
-			issuer = o.Issuers[0].URL
-		}
 		all = append(all, identity.ClaimRule{
-			Issuer: issuer, Claim: r.Claim, Value: r.Value, Operator: r.Operator, Workspace: r.Workspace,
-			Role: identity.ParseRole(r.Role),
+			Issuer: o.ruleIssuer(r.Issuer), Claim: r.Claim, Value: r.Value, Operator: r.Operator,
+			Workspace: r.Workspace, Role: identity.ParseRole(r.Role),
 		})
 	}
 	return all
+}
+
+// groupClaim returns the claim that lists groups, with its issuer.
+func (o Org) groupClaim() identity.GroupClaim {
+	if o.GroupClaim.Claim == "" {
+		return identity.GroupClaim{}
+	}
+	return identity.GroupClaim{Issuer: o.ruleIssuer(o.GroupClaim.Issuer), Claim: o.GroupClaim.Claim}
+}
+
+// ruleIssuer returns the issuer that a rule names, or the only one if it names none.
+func (o Org) ruleIssuer(named string) string {
+	if named == "" && len(o.Issuers) == 1 {
+		return o.Issuers[0].URL
+	}
+	return named
 }
 
 // captures returns o's rules about the domains of addresses.

@@ -80,6 +80,18 @@ func TestWhatIsLeftOpenBetweenIssuersIsRefused(t *testing.T) {
 		"a rule of another issuer": {
 			[]string{issuersWith(""), "claim_rules: [{issuer: 'https://1.test/', claim: g, value: v, operator: true}]"},
 			"orgs[0].claim_rules[0].issuer: must be the url of one"},
+		"groups of the only issuer": {[]string{issuersWith(""), "group_claim: {claim: groups}"}, ""},
+		"groups of one of two": {
+			[]string{issuersWith("trust_email: true", ""), "group_claim: {issuer: 'https://2.test', claim: groups}"}, ""},
+		"groups of none of two": {
+			[]string{issuersWith("trust_email: true", ""), "group_claim: {claim: groups}"},
+			"orgs[0].group_claim.issuer: must be set where an org has several issuers"},
+		"groups of no issuer at all": {[]string{"group_claim: {claim: groups}"},
+			"orgs[0].group_claim.issuer: must be set: there is no issuer"},
+		"groups of a directory that is not there": {[]string{"group_claim: {issuer: scim, claim: groups}"},
+			"orgs[0].group_claim.issuer: must be the url of one"},
+		"groups without a claim": {[]string{issuersWith(""), "group_claim: {issuer: 'https://1.test'}"},
+			"orgs[0].group_claim.claim: must name a claim"},
 		"a first issuer that leaves it open": {[]string{issuersWith("", "email_domains: [partner.test]")},
 			"orgs[0].issuers[0].trust_email: must be set, or email_domains be listed: issuers[1]"},
 		"though the other one is trusted with all": {[]string{issuersWith("", "", "trust_email: true")},

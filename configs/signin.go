@@ -23,6 +23,14 @@ func (o Org) validateSignIn(found *problems, key string) {
 		r.validate(found, rule)
 		o.validateRuleIssuer(found, rule, r.Issuer)
 	}
+	if claim := o.GroupClaim; claim.Claim != "" {
+		o.validateRuleIssuer(found, key+".group_claim", claim.Issuer)
+		if o.ruleIssuer(claim.Issuer) == "" {
+			found.add(key+".group_claim.issuer", "must be set: there is no issuer and no directory")
+		}
+	} else if claim.Issuer != "" {
+		found.add(key+".group_claim.claim", "must name a claim")
+	}
 	o.validateCaptures(found, key)
 	o.boundRules(found, key)
 	if o.AcceptURL != "" && !isAcceptURL(o.AcceptURL) {

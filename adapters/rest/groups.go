@@ -51,7 +51,7 @@ func (a *API) createGroup(r *request) (reply, error) {
 	}
 	g, err := r.Groups.Create(r.Context(), r.by, account.GroupDraft{
 		Name: in.Name,
-		Role: identity.ParseRole(string(in.Role)),
+		Role: identity.ParseRole(string(in.Role)), External: in.ExternalID,
 	})
 	if err != nil {
 		return reply{}, err
@@ -75,6 +75,9 @@ func (a *API) updateGroup(r *request) (reply, error) {
 	changes := account.GroupChanges{Name: in.Name}
 	if name := orZero(in.Role); name != nil {
 		changes.Role = new(identity.ParseRole(string(*name))) // the name of no role takes it away
+	}
+	if external := orZero(in.ExternalID); external != nil {
+		changes.External = external
 	}
 	g, err := r.Groups.Change(r.Context(), r.by, groupID(r), r.match, changes)
 	if err != nil {

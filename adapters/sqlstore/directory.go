@@ -208,6 +208,12 @@ func (s *DirectoryUsers) Settle(
 	return err
 }
 
+// unsettleAll records that what everyone in org's directory has by their groups may differ.
+func (db *DB) unsettleAll(ctx context.Context, org identity.OrgID) error {
+	_, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
+	return err
+}
+
 // unsettle records that the groups of people have changed.
 func (db *DB) unsettle(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
 	for some := range slices.Chunk(people, 500) {

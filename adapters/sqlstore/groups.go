@@ -151,6 +151,11 @@ func (s *Groups) Add(
 			micros(g.CreatedAt), micros(g.UpdatedAt)); err != nil {
 			return err
 		}
+		if g.External != "" {
+			if err := tx.unsettleAll(ctx, g.Org); err != nil {
+				return err
+			}
+		}
 		return tx.record(ctx, g.Recorded())
 	})
 }
@@ -185,7 +190,7 @@ func (s *Groups) Update(
 		if err := tx.loadGroupPeople(ctx, w, g, also); err != nil {
 			return err
 		}
-		people, members := maps.Clone(g.People), maps.Clone(w.Members)
+		people, members, external := maps.Clone(g.People), maps.Clone(w.Members), g.External
 		if err := change(w, g); err != nil {
 			return err
 		}
@@ -201,6 +206,11 @@ func (s *Groups) Update(
 		}
 		if err := tx.saveGroup(ctx, g, people); err != nil {
 			return err
+		}
+		if g.External != external {
+			if err := tx.unsettleAll(ctx, g.Org); err != nil {
+				return err
+			}
 		}
 		g.Size = len(g.People)
 		tx.forget()

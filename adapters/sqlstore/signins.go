@@ -132,6 +132,10 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 			return err
 		}
 	}
+	following, err := db.followingGroups(ctx, org, s, named)
+	if err != nil {
+		return err
+	}
 	users := slices.Sorted(maps.Keys(s.MemberOf))
 	s.Workspaces = map[string]*account.Workspace{}
 	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
@@ -149,6 +153,16 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 			return err
 		}
 		s.Workspaces[slug] = w
+		for _, id := range following[w.ID] {
+			g, err := db.group(ctx, w.ID, id)
+			if err != nil {
+				return err
+			}
+			if err := db.loadGroupPeople(ctx, w, g, users); err != nil {
+				return err
+			}
+			s.Groups = append(s.Groups, g)
+		}
 	}
 	return nil
 }
@@ -204,6 +218,9 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		if err := db.saveWorkspace(ctx, w); err != nil {
 			return err
 		}
+	}
+	if err := db.saveFollowing(ctx, s); err != nil {
+		return err
 	}
 	if s.PersonalWorkspace != nil {
 		return db.addWorkspace(ctx, s.PersonalWorkspace)

@@ -1,11 +1,15 @@
 package account
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 )
+
+// maxListedGroups is how many groups of a token count. Providers list fewer: Entra ID lists 200, Okta 100.
+const maxListedGroups = 1_000
 
 // Claims holds what a verified token of an OpenID provider says about its bearer. Issuer and Subject
 // together identify the bearer; a name or an e-mail address does not (OpenID Connect Core, section
@@ -70,6 +74,28 @@ func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 		}
 	}
 	return g
+}
+
+// Groups returns the external ids of groups that c lists for org: at most maxListedGroups, sorted. ok is false if c
+// says nothing about groups, because another issuer does. An issuer that leaves the claim out lists none.
+func (c Claims) Groups(org *identity.Org) (ids []string, ok bool) {
+	if org.GroupClaim.Issuer == "" || org.GroupClaim.Issuer != c.Issuer {
+		return nil, false
+	}
+	found, _ := claimAt(c.Raw, org.GroupClaim.Claim)
+	switch v := found.(type) {
+	case string:
+		ids = []string{v}
+	case []any:
+		for _, one := range v {
+			if s, is := one.(string); is {
+				ids = append(ids, s)
+			}
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), maxListedGroups)], true
 }
 
 // has reports whether a claim equals a value or is a list that contains it.

@@ -214,7 +214,7 @@ type DirectoryQuery struct {
 	Skip, Limit          int    // of the order of creation
 }
 
-// DirectoryRules returns a digest of the claim rules that apply to what org's directory says.
+// DirectoryRules returns a digest of the claim rules, and the claim of groups, that apply to what org's directory says.
 func DirectoryRules(org *identity.Org) string {
 	var rules []identity.ClaimRule
 	for _, r := range org.ClaimRules {
@@ -222,6 +222,10 @@ func DirectoryRules(org *identity.Org) string {
 			rules = append(rules, r)
 		}
 	}
-	sum := sha256.Sum256(fmt.Append(nil, rules))
+	var groups identity.GroupClaim
+	if org.GroupClaim.Issuer == identity.SCIMIssuer {
+		groups = org.GroupClaim
+	}
+	sum := sha256.Sum256(fmt.Append(nil, rules, groups))
 	return hex.EncodeToString(sum[:8])
 }

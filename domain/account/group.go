@@ -4,7 +4,9 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -48,7 +50,7 @@ type Group struct {
 	Workspace identity.WorkspaceID
 	Name      string        // 1 to 80 characters, unique in the workspace without regard to case
 	Role      identity.Role // the least that its people have in the workspace, at most Admin; NoRole: none
-	External  string        // the id in the system that manages the group, such as by SCIM; empty: none
+	External  string        // what tokens or the directory call it (SignIn.Groups), to 255 bytes; empty: none
 	CreatedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
@@ -231,6 +233,8 @@ func (w *Workspace) join(by identity.Actor, g *Group, user identity.UserID) erro
 		return ErrTooManyGroupsOfPerson
 	}
 	g.People[user] = struct{}{}
+	m.Groups++
+	w.Members[user] = m
 	g.touch(by)
 	g.record(by, "group_member.added", map[string]any{"user_id": user})
 	w.settleGroup(by, g, user, g.Role)
@@ -309,6 +313,9 @@ func (g *Group) check() error {
 		wrong.Add("/name", "too_long", "Must have at most 80 characters.")
 	case naming.Deceptive(g.Name):
 		wrong.Add("/name", "invalid_characters", naming.Refusal)
+	}
+	if len(g.External) > MaxDirectoryText || strings.ContainsFunc(g.External, unicode.IsControl) {
+		wrong.Add("/external_id", "invalid_format", "Must have at most 255 bytes, none of them a control character.")
 	}
 	if g.Role > identity.Admin {
 		wrong.Add("/role", "not_allowed_value", "Must be viewer, member or admin.")

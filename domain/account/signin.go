@@ -50,6 +50,7 @@ type SignIn struct {
 	Invitations []Pending                                  // to the address of Claims (Email), if Linked is nil
 	Workspaces  map[string]*Workspace                      // by slug: named by rules, or of roles by rules
 	MemberOf    map[identity.UserID][]identity.WorkspaceID // the workspaces that Linked and ByEmail are members of
+	Groups      []*Group                                   // those that Claims may change, with People
 
 	User              *User      // the account that Settle found or created
 	PersonalWorkspace *Workspace // a workspace made for a new user
@@ -94,6 +95,9 @@ func (s *SignIn) Settle(by identity.Actor) error {
 		s.User.setEmailFrom(s.Claims, s.Org, changed)
 	}
 	s.grant(by, changed)
+	if err := s.followGroups(by); err != nil {
+		return err
+	}
 	if s.IsNew && s.Org.OwnSpaces {
 		own, err := newPersonalWorkspace(by, s.User)
 		if err != nil {

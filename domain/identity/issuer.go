@@ -66,6 +66,13 @@ func inDomains(email string, domains []string) bool {
 	}, domain))
 }
 
+// GroupClaim is the claim in which tokens of an issuer list the groups of their bearer. A group of a workspace whose
+// external id is listed has the bearer as one of its people.
+type GroupClaim struct {
+	Issuer string // the URL of an issuer, or SCIMIssuer; empty: groups follow no claim
+	Claim  string // named as in ClaimRule
+}
+
 // ClaimRule grants rights to users whose token has a Claim that equals Value or lists it: the org's
 // operator flag, a role in a workspace, or both.
 type ClaimRule struct {

@@ -20,6 +20,7 @@ type Org struct {
 	Issuers    []Issuer // issuers whose tokens are accepted; without one, no one can sign in
 	SCIM       *SCIM    // the directory that manages its people; nil if none does
 	ClaimRules []ClaimRule
+	GroupClaim GroupClaim
 	SignUp     SignUp
 	Captures   []Capture
 	AcceptURL  string // where a person accepts an invitation; {token} stands for its token

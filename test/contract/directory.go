@@ -118,6 +118,18 @@ func Directory(t *testing.T, open Opener) {
 		if got := unsettled("r2"); strings.Count(got, "[") != 2 {
 			t.Errorf("by other rules: unsettled %q", got)
 		}
+		team := fixture.NewTeam(t, a.Stores, org)
+		if got := unsettled("r2"); got != "" {
+			t.Errorf("before a workspace has a group: unsettled %q", got)
+		}
+		for _, external := range []string{"", "Makers"} {
+			must(t, a.Groups.Add(ctx, team.Admin, func(w *account.Workspace, n int) (*account.Group, error) {
+				return w.NewGroup(team.Admin, n, account.GroupDraft{Name: "g" + external, External: external})
+			}))
+			if got := unsettled("r2"); strings.Count(got, "[") != 2*min(1, len(external)) {
+				t.Errorf("with a group of a workspace that follows %q: unsettled %q", external, got)
+			}
+		}
 		wantErr(t, update(func(g *account.DirectoryGroup) error {
 			return g.Change(by, "Makers", "", []identity.UserID{bob.ID, "usr_01jb4rqnx1e5btz2s1v2j9k3mn"})
 		}), account.ErrDirectoryUserNotFound)

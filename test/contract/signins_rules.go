@@ -55,6 +55,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 }
 
 func signsInUnderRules(t *testing.T, a Adapter) {
+	t.Run("groups that follow a claim", func(t *testing.T) { signInFollowsGroups(t, a) })
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	org, ws := team.Org, team.Workspace

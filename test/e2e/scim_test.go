@@ -36,6 +36,7 @@ orgs:
     claim_rules:
       - {issuer: scim, claim: groups, value: Engineering, workspace: default, role: member}
       - {issuer: scim, claim: groups, value: Admins, workspace: default, role: admin}
+    group_claim: {issuer: scim, claim: groups}
 `)(d)
 	s := d.start(t)
 	return s, &client{server: s, token: directoryToken}
@@ -86,6 +87,8 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			if got := member(t, ann); got != "" {
 				t.Errorf("without a group ann is %q", got)
 			}
+			followed := "/api/groups/" + owner.create(t, "/api/groups",
+				object{"name": "Builders", "external_id": "Engineering"}).at("id")
 			g := scimmer.do(t, "POST", scimGroup, object{"schemas": []string{
 				"urn:ietf:params:scim:schemas:core:2.0:Group"}, "displayName": "Engineering",
 				"members": []object{{"value": ann}}}).is(t, 201)
@@ -93,12 +96,16 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			if got := member(t, ann); got != "member" {
 				t.Errorf("in Engineering ann is %q", got)
 			}
+			owner.get(t, followed+"/members").has(t, map[string]string{"data.0.user_id": ann})
 			scimmer.get(t, one).has(t, map[string]string{"groups.0.display": "Engineering"})
 			renamed := patch(object{"op": "replace", "value": object{"displayName": "Admins"}})
 			scimmer.do(t, "PATCH", group, renamed).is(t, 200)
 			if got := member(t, ann); got != "admin" {
 				t.Errorf("in Admins ann is %q", got)
 			}
+			owner.get(t, followed).has(t, map[string]string{"size": "0"})
+			owner.do(t, "PATCH", followed, object{"external_id": nil}).is(t, 200).has(t,
+				map[string]string{"external_id": "null"})
 			scimmer.do(t, "PATCH", group+"?excludedAttributes=members",
 				patch(object{"op": "remove", "path": `members[value eq "` + ann + `"]`})).is(t, 200).has(t,
 				map[string]string{"members": ""})

@@ -1658,7 +1658,7 @@ type Group struct {
 	// CreatedBy Id of the user who created the group. null if Atrium did.
 	CreatedBy nullable.Nullable[string] `json:"created_by"`
 
-	// ExternalID The id of the group in the system that manages it. null if people manage it here.
+	// ExternalID What tokens or the directory call the group. null if people are added and removed here only.
 	ExternalID nullable.Nullable[string] `json:"external_id"`
 
 	// ID Can be used as `user_id` where a user is given access.
@@ -1680,7 +1680,9 @@ type Group struct {
 
 // GroupCreate defines model for GroupCreate.
 type GroupCreate struct {
-	Name string `json:"name"`
+	// ExternalID What tokens or the directory call the group.
+	ExternalID string `json:"external_id,omitempty,omitzero"`
+	Name       string `json:"name"`
 
 	// Role A role in the workspace that a group can give.
 	Role GroupRole `json:"role,omitempty,omitzero"`
@@ -1694,8 +1696,10 @@ type GroupList struct {
 
 // GroupPatch defines model for GroupPatch.
 type GroupPatch struct {
-	Name *string                           `json:"name,omitempty"`
-	Role nullable.Nullable[GroupPatchRole] `json:"role,omitempty,omitzero"`
+	// ExternalID What tokens or the directory call the group. null if people are added and removed here only.
+	ExternalID nullable.Nullable[string]         `json:"external_id,omitempty,omitzero"`
+	Name       *string                           `json:"name,omitempty"`
+	Role       nullable.Nullable[GroupPatchRole] `json:"role,omitempty,omitzero"`
 }
 
 // GroupPatchRole defines model for GroupPatch.Role.

@@ -1,0 +1,101 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// followingGroups returns the groups with an external id that a sign-in may change, by workspace, and adds the slugs of
+// these workspaces to named. It looks at the workspaces of the accounts that the claims match, and at those of named,
+// which the person may join by a rule.
+func (db *DB) followingGroups(
+	ctx context.Context, org identity.OrgID, s *account.SignIn, named map[string]bool,
+) (map[identity.WorkspaceID][]identity.UserID, error) {
+	listed, ok := s.Claims.Groups(s.Org)
+	if !ok {
+		return nil, nil
+	}
+	var workspaces []identity.WorkspaceID
+	if len(named) > 0 {
+		where := newConditions(`org_id = ? AND deleted_at = 0`, org)
+		in(where, `slug`, slices.Sorted(maps.Keys(named)))
+		if err := db.list(ctx, &workspaces, `SELECT id FROM workspaces WHERE `+where.sql(), where.args()...); err != nil {
+			return nil, err
+		}
+	}
+	for _, memberOf := range s.MemberOf {
+		workspaces = append(workspaces, memberOf...)
+	}
+	var user identity.UserID
+	switch {
+	case s.Linked != nil:
+		user = s.Linked.ID
+	case s.ByEmail != nil:
+		user = s.ByEmail.ID
+	}
+	following := map[identity.WorkspaceID][]identity.UserID{}
+	slices.Sort(workspaces)
+	for some := range slices.Chunk(slices.Compact(workspaces), 500) {
+		var rows []struct {
+			ID        identity.UserID      `db:"id"`
+			Workspace identity.WorkspaceID `db:"workspace_id"`
+			Slug      string               `db:"slug"`
+			External  string               `db:"external_id"`
+			IsIn      bool                 `db:"is_in"`
+		}
+		where := newConditions(`t.external_id <> '' AND w.deleted_at = 0`)
+		in(where, `t.workspace_id`, some)
+		if err := db.list(ctx, &rows, `SELECT t.id, t.workspace_id, w.slug, t.external_id, EXISTS (SELECT 1
+			FROM group_people p WHERE p.group_id = t.id AND p.user_id = ?) AS is_in FROM user_groups t
+			JOIN workspaces w ON w.id = t.workspace_id WHERE `+where.sql()+` ORDER BY t.id`,
+			append([]any{user}, where.args()...)...); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			_, isListed := slices.BinarySearch(listed, r.External)
+			// Only of a linked account it is certain that it is the one that signs in.
+			if s.Linked != nil && isListed != r.IsIn || s.Linked == nil && (isListed || r.IsIn) {
+				following[r.Workspace] = append(following[r.Workspace], r.ID)
+				named[r.Slug] = true
+			}
+		}
+	}
+	return following, nil
+}
+
+// saveFollowing writes the groups that a sign-in has changed, after the workspaces.
+func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
+	for _, g := range s.Groups {
+		if len(g.Recorded()) == 0 {
+			continue
+		}
+		before := maps.Clone(g.People)
+		for _, w := range s.Workspaces {
+			if w.ID != g.Workspace {
+				continue
+			}
+			if m := w.Members[s.User.ID]; !db.tx.memberIsStored(w, m) { // what the group gives without a new role
+				if err := db.saveMember(ctx, w, m); err != nil {
+					return err
+				}
+			}
+		}
+		if _, isIn := g.People[s.User.ID]; isIn {
+			delete(before, s.User.ID)
+		} else {
+			before[s.User.ID] = struct{}{}
+		}
+		if err := db.saveGroup(ctx, g, before); err != nil {
+			return err
+		}
+		if err := db.record(ctx, g.Recorded()); err != nil {
+			return err
+		}
+		db.forget()
+	}
+	return nil
+}
