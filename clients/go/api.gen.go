@@ -1428,7 +1428,7 @@ type Group struct {
 	Name string `json:"name"`
 	// The least role that its people have in the workspace. null if the group gives none.
 	Role *WorkspaceRole `json:"role"`
-	// The id of the group in the system that manages it. null if people manage it here.
+	// What tokens or the directory call the group. null if people are added and removed here only.
 	ExternalID *string `json:"external_id"`
 	// How many people are in the group.
 	Size int `json:"size"`
@@ -1443,6 +1443,8 @@ type Group struct {
 type GroupCreate struct {
 	Name string     `json:"name"`
 	Role *GroupRole `json:"role,omitzero"`
+	// What tokens or the directory call the group.
+	ExternalID *string `json:"external_id,omitzero"`
 }
 
 // GroupCreatedData is a type of the API. The data of group.created: A group was created.
@@ -1478,6 +1480,8 @@ type GroupMemberRemovedData struct {
 type GroupPatch struct {
 	Name *string     `json:"name,omitzero"`
 	Role Opt[string] `json:"role,omitzero"`
+	// What tokens or the directory call the group. null if people are added and removed here only.
+	ExternalID Opt[string] `json:"external_id,omitzero"`
 }
 
 // GroupRole is a type of the API. A role in the workspace that a group can give.
@@ -5500,6 +5504,10 @@ func (s *EventsTypesService) List(ctx context.Context, opts ...Option) (*EventTy
 // Requires the admin role. The group has no people yet. You cannot give it a role higher than your own, and not
 // the owner role. A workspace can have at most 200 groups.
 //
+// With an `external_id`, the group follows your identity provider, if the deployment names the claim that lists
+// groups (`group_claim`). At each sign-in, a member of the workspace is added to the group if that claim has the
+// `external_id`, and removed from it otherwise.
+//
 // Errors: invalid_fields, name_taken, quota_exceeded, role_ceiling, scope_required; and those that every call
 // can have.
 func (s *GroupsService) Create(ctx context.Context, body GroupCreate, opts ...Option) (*Group, error) {
@@ -5544,7 +5552,9 @@ func (s *GroupsService) ListPage(ctx context.Context, query GroupsListQuery, opt
 // Update: Update a group.
 //
 // Requires the admin role. A new `role` takes effect for all people of the group. `null` takes the role away:
-// its people then have the role that they were given by hand, by claim rules or by other groups.
+// its people then have the role that they were given by hand, by claim rules or by other groups. A new
+// `external_id` counts from the next sign-in of each person on; people of a SCIM directory follow within a
+// minute.
 //
 // Errors: group_not_found, invalid_fields, name_taken, revision_mismatch, role_ceiling, scope_required; and
 // those that every call can have.

@@ -1887,7 +1887,7 @@ class Group(TypedDict):
     """The least role that its people have in the workspace. null if the group gives none."""
 
     external_id: Optional[str]
-    """The id of the group in the system that manages it. null if people manage it here."""
+    """What tokens or the directory call the group. null if people are added and removed here only."""
 
     size: int
     """How many people are in the group."""
@@ -1913,6 +1913,9 @@ class GroupCreate(TypedDict):
 
     role: NotRequired[GroupRole]
     """"""
+
+    external_id: NotRequired[str]
+    """What tokens or the directory call the group."""
 
 
 class GroupCreatedData(TypedDict):
@@ -1964,6 +1967,9 @@ class GroupPatch(TypedDict):
 
     role: NotRequired[Optional[Union[Literal["viewer", "member", "admin"], str]]]
     """"""
+
+    external_id: NotRequired[Optional[str]]
+    """What tokens or the directory call the group. null if people are added and removed here only."""
 
 # A role in the workspace that a group can give.
 GroupRole = Union[Literal["viewer", "member", "admin"], str]
@@ -8331,6 +8337,10 @@ class GroupsResource(Resource):
         Requires the admin role. The group has no people yet. You cannot give it a role higher than your
         own, and not the owner role. A workspace can have at most 200 groups.
 
+        With an `external_id`, the group follows your identity provider, if the deployment names the
+        claim that lists groups (`group_claim`). At each sign-in, a member of the workspace is added to
+        the group if that claim has the `external_id`, and removed from it otherwise.
+
         Errors: invalid_fields, name_taken, quota_exceeded, role_ceiling, scope_required; and those that
         every call can have.
         """
@@ -8391,7 +8401,8 @@ class GroupsResource(Resource):
 
         Requires the admin role. A new `role` takes effect for all people of the group. `null` takes the
         role away: its people then have the role that they were given by hand, by claim rules or by other
-        groups.
+        groups. A new `external_id` counts from the next sign-in of each person on; people of a SCIM
+        directory follow within a minute.
 
         Errors: group_not_found, invalid_fields, name_taken, revision_mismatch, role_ceiling,
         scope_required; and those that every call can have.

@@ -1557,7 +1557,7 @@ export type Group = {
   name: string
   /** The least role that its people have in the workspace. null if the group gives none. */
   role: WorkspaceRole | null
-  /** The id of the group in the system that manages it. null if people manage it here. */
+  /** What tokens or the directory call the group. null if people are added and removed here only. */
   external_id: string | null
   /** How many people are in the group. */
   size: number
@@ -1577,6 +1577,8 @@ export type GroupCreate = {
   name: string
   /**  */
   role?: GroupRole
+  /** What tokens or the directory call the group. */
+  external_id?: string
 }
 
 /** The data of group.created: A group was created. */
@@ -1619,6 +1621,8 @@ export type GroupPatch = {
   name?: string
   /**  */
   role?: 'viewer' | 'member' | 'admin' | (string & {}) | null
+  /** What tokens or the directory call the group. null if people are added and removed here only. */
+  external_id?: string | null
 }
 
 /** A role in the workspace that a group can give. */
@@ -6233,6 +6237,10 @@ export class GroupsResource extends Resource {
    * Requires the admin role. The group has no people yet. You cannot give it a role higher than your own, and
    * not the owner role. A workspace can have at most 200 groups.
    *
+   * With an `external_id`, the group follows your identity provider, if the deployment names the claim that
+   * lists groups (`group_claim`). At each sign-in, a member of the workspace is added to the group if that claim
+   * has the `external_id`, and removed from it otherwise.
+   *
    * Errors: invalid_fields, name_taken, quota_exceeded, role_ceiling, scope_required; and those that every call
    * can have.
    */
@@ -6286,7 +6294,9 @@ export class GroupsResource extends Resource {
    * Update a group.
    *
    * Requires the admin role. A new `role` takes effect for all people of the group. `null` takes the role away:
-   * its people then have the role that they were given by hand, by claim rules or by other groups.
+   * its people then have the role that they were given by hand, by claim rules or by other groups. A new
+   * `external_id` counts from the next sign-in of each person on; people of a SCIM directory follow within a
+   * minute.
    *
    * Errors: group_not_found, invalid_fields, name_taken, revision_mismatch, role_ceiling, scope_required; and
    * those that every call can have.
