@@ -118,6 +118,9 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
 		p.Failure, p.Checks = toFailure(&e.Failure), mapSlice(e.Checks, toCheck)
 	}
+	if e, ok := errors.AsType[*connection.UnreadableError](err); ok {
+		p.Sqlstate = e.State
+	}
 	if e, ok := errors.AsType[*billing.DeclinedError](err); ok {
 		p.DeclineCode = e.DeclineCode
 	}

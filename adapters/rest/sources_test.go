@@ -239,15 +239,17 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	})
-	for code, want := range map[connection.Code]string{
-		connection.TableNotFound: "404 table_not_found", connection.PermissionDenied: "422 permission_denied",
-		connection.AuthFailed: "502 upstream_failed", connection.QueryTimeout: "504 upstream_timeout",
+	for err, want := range map[error]string{
+		connection.TableNotFound: "404 table_not_found <nil>", connection.PermissionDenied: "422 permission_denied <nil>",
+		connection.AuthFailed: "502 upstream_failed <nil>", connection.QueryTimeout: "504 upstream_timeout <nil>",
+		connection.TableUnreadable:     "422 table_unreadable <nil>",
+		connection.Unreadable("22012"): "422 table_unreadable 22012",
 	} {
-		t.Run("tells of "+string(code), func(t *testing.T) {
+		t.Run("tells of "+err.Error(), func(t *testing.T) {
 			h := reach(t)
-			h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.Preview{}, code)
+			h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.Preview{}, err)
 			w := get(h, "&schema=a&table=b&sample_rows=5")
-			if got := body(t, h, w); fmt.Sprint(w.Code, " ", got["code"]) != want {
+			if got := body(t, h, w); fmt.Sprint(w.Code, " ", got["code"], " ", got["sqlstate"]) != want {
 				t.Errorf("%d %v", w.Code, got)
 			}
 		})

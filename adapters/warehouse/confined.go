@@ -51,7 +51,38 @@ type answer struct {
 	Report  connection.Report
 	Tables  []connection.Table
 	Preview connection.Preview
-	Code    connection.Code // of what failed
+	failure
+}
+
+// failure is an error on its way from the child.
+type failure struct {
+	Code  connection.Code // "" if there is none
+	State string          // of a connection.UnreadableError
+}
+
+// failureOf returns an error of a kind as a failure.
+func failureOf(err error) failure {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return failure{Code: connection.QueryTimeout}
+	}
+	if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok {
+		return failure{Code: connection.TableUnreadable, State: unreadable.State}
+	}
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		return failure{Code: code}
+	}
+	return failure{Code: connection.Internal}
+}
+
+// err returns the error again, nil if there is none.
+func (f failure) err() error {
+	switch f.Code {
+	case "":
+		return nil
+	case connection.TableUnreadable:
+		return connection.Unreadable(f.State)
+	}
+	return f.Code
 }
 
 // Probe is ports.Warehouse's.
@@ -95,13 +126,13 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 	r.Kind, r.Credential, r.Egress, r.Limits = to.Credential.Kind(), credential, to.Egress, to.Limits
 	var a answer
 	err = c.run(ctx, to.Workspace, JobName, to.Limits.Total, r, &a)
-	switch {
-	case err == nil && a.Code == "":
-		return a, nil
-	case err == nil:
-		return answer{}, a.Code
+	if err != nil {
+		return answer{}, failed(ctx, err)
 	}
-	return answer{}, failed(ctx, err)
+	if err := a.err(); err != nil {
+		return answer{}, err
+	}
+	return a, nil
 }
 
 // failed returns the error of a call that its child did not do.
@@ -119,10 +150,10 @@ func failed(ctx context.Context, err error) error {
 	return connection.Internal
 }
 
-// part is a part of the answer to Rows: a batch, or at the end the code of what failed.
+// part is a part of the answer to Rows: a batch, or at the end what failed.
 type part struct {
 	Batch column.Batch
-	Code  connection.Code
+	failure
 }
 
 // Rows is ports.Warehouse's.
@@ -142,9 +173,7 @@ func (c *Confined) Rows(
 		var p part
 		if err := json.Unmarshal(text, &p); err != nil {
 			handled = connection.Internal // without err, which may quote a value
-		} else if p.Code != "" {
-			handled = p.Code
-		} else {
+		} else if handled = p.err(); handled == nil {
 			handled = each(p.Batch)
 		}
 		return handled
@@ -186,7 +215,7 @@ func Job(kinds map[connection.Kind]ports.Warehouse) func(ctx context.Context, in
 		}
 		w, to, ok := r.target(kinds)
 		if !ok {
-			return answer{Code: connection.Internal}, nil
+			return answer{failure: failure{Code: connection.Internal}}, nil
 		}
 		return do(ctx, w, to, r), nil
 	}
@@ -209,24 +238,13 @@ func RowsJob(
 		}
 		w, to, ok := r.target(kinds)
 		if !ok {
-			return emit(part{Code: connection.Internal})
+			return emit(part{failure: failure{Code: connection.Internal}})
 		}
 		if err := w.Rows(ctx, to, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) }); err != nil {
-			return emit(part{Code: codeOf(err)})
+			return emit(part{failure: failureOf(err)})
 		}
 		return nil
 	}
-}
-
-// codeOf returns the code of an error of a kind.
-func codeOf(err error) connection.Code {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return connection.QueryTimeout
-	}
-	if code, ok := errors.AsType[connection.Code](err); ok {
-		return code
-	}
-	return connection.Internal
 }
 
 func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a answer) {
@@ -242,7 +260,7 @@ func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a a
 		err = connection.Internal
 	}
 	if err != nil {
-		return answer{Code: codeOf(err)}
+		return answer{failure: failureOf(err)}
 	}
 	return a
 }

@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -25,6 +26,12 @@ var (
 		Kind:   fault.Invalid,
 		Code:   "permission_denied",
 		Detail: "The user of the connection may not read this. Run the grants for this kind of connection.",
+	}
+	ErrTableUnreadable = &fault.Error{
+		Kind: fault.Invalid,
+		Code: string(connection.TableUnreadable),
+		Detail: "The server reports an error in the data or the definition of this table. Select from it with another " +
+			"client to see the error, and correct the table or view.",
 	}
 	ErrReadFailed = &fault.Error{
 		Kind:   fault.Upstream,
@@ -50,6 +57,11 @@ func answer(err error) error {
 		return ErrTableNotFound
 	case connection.PermissionDenied:
 		return ErrPermissionDenied
+	case connection.TableUnreadable:
+		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok {
+			return fmt.Errorf("%w (%w)", ErrTableUnreadable.Because(unreadable.Hint()), unreadable)
+		}
+		return ErrTableUnreadable
 	case connection.RowsUnsupported:
 		return source.ErrRowsUnsupported
 	case connection.QueryTimeout, connection.ConnectTimeout:

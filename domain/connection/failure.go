@@ -29,6 +29,7 @@ const (
 	DatabaseDeniedOrMissing Code = "database_denied_or_missing" // the server does not tell which
 	PermissionDenied        Code = "permission_denied"
 	TableNotFound           Code = "table_not_found"
+	TableUnreadable         Code = "table_unreadable" // the server cannot compute its rows; see UnreadableError
 	TooManyConnections      Code = "too_many_connections"
 	ServerStarting          Code = "server_starting" // or stopping
 	QueryTimeout            Code = "query_timeout"
@@ -122,6 +123,9 @@ var causes = map[Code]cause{
 	PermissionDenied: {Config, false, login,
 		"The user may not read this. Run the grants for this kind of connection."},
 	TableNotFound: {Config, false, nothing, "There is no such table, or the user cannot see it."},
+	TableUnreadable: {Config, false, nothing,
+		"The server reports an error in the data or the definition of this table. Select from it with another client " +
+			"to see the error, and correct the table or view."},
 	TooManyConnections: {Transient, true, nothing,
 		"The server has no connection left for this user. Try again later, or raise its limit."},
 	ServerStarting: {Transient, true, nothing,

@@ -37,8 +37,11 @@ type Failure struct {
 func FailureOf(err error, k connection.Kind, at time.Time) (f *Failure, ok bool) {
 	if code, isCode := errors.AsType[connection.Code](err); isCode {
 		known := k.Failure(code, at)
-		return &Failure{Code: string(known.Code), Transient: known.Category != connection.Config, Hint: known.Hint,
-			At: at}, true
+		f = &Failure{Code: string(known.Code), Transient: known.Category != connection.Config, Hint: known.Hint, At: at}
+		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok {
+			f.Hint = unreadable.Hint()
+		}
+		return f, true
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, false

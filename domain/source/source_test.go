@@ -287,6 +287,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 		code      string
 	}{
 		"a warehouse's":         {fmt.Errorf("x: %w", connection.AuthFailed), false, "auth_failed"},
+		"one of the table's":    {connection.Unreadable("22012"), false, "table_unreadable"},
 		"one that may pass":     {connection.QueryTimeout, true, "query_timeout"},
 		"one of ours":           {connection.Internal, true, "internal"},
 		"a sheet's":             {source.ErrSheetNotShared, false, "sheet_not_shared"},

@@ -60,6 +60,8 @@ type WarehouseFailure struct {
 	Name string // a sentence
 	Code connection.Code
 	Step connection.Step // the step at which a probe must fail; "" for failures of Call
+	// State is the SQLSTATE that a connection.TableUnreadable must have; "" for none.
+	State string
 	// Target prepares the server, the user or the network such that the call fails.
 	Target func(*testing.T) ports.Target
 	// Call is the call that fails; nil means Probe.
@@ -208,6 +210,10 @@ func warehouseFails(t *testing.T, harness WarehouseHarness, f WarehouseFailure) 
 		err := f.Call(t.Context(), w, to)
 		if !errors.Is(err, f.Code) {
 			t.Errorf("error = %v, want %s", err, f.Code)
+		}
+		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok != (f.State != "") ||
+			ok && unreadable.State != f.State {
+			t.Errorf("error = %v, want the SQLSTATE %q", err, f.State)
 		}
 		tellsNothing(t, err)
 	} else {

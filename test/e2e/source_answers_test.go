@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/source"
@@ -42,6 +43,36 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		credential["username"] = reader
 		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
 		ann.do(t, "GET", table+through, nil).problem(t, 422, "permission_denied")
+	})
+	t.Run("a view with an error of its own", func(t *testing.T) {
+		people := shop.people(t, connection)["location"].(object)["table"].(string)
+		view := "shares_of_" + people
+		shop.sql(t, shop.name, `CREATE VIEW `+view+` AS SELECT email || 1 / visits AS email FROM `+people)
+		body := object{"type": "contacts", "location": object{"connection_id": connection, "schema": "public",
+			"table": view}, "mapping": mapping["mapping"]}
+		id := ann.create(t, sources, body).at("id")
+		refreshed(t, ann, id)
+		shop.sql(t, shop.name, `UPDATE `+people+` SET visits = 0`)
+		shop.sql(t, shop.name, `CREATE VIEW other_`+view+` AS SELECT * FROM `+view)
+		body["location"].(object)["table"] = "other_" + view
+		for what, got := range map[string]*answer{
+			"attach":  ann.do(t, "POST", sources, body),
+			"map":     ann.do(t, "PUT", sources+"/"+id, mapping),
+			"rows":    ann.do(t, "GET", sources+"/"+id+"/rows", nil),
+			"preview": ann.do(t, "GET", sources+"/warehouse-preview?schema=public&table="+view+"&connection_id="+
+				connection, nil),
+		} {
+			if got.problem(t, 422, "table_unreadable"); got.at("sqlstate") != "22012" {
+				t.Errorf("%s: %s", what, got.text)
+			}
+		}
+		ann.do(t, "POST", connections+"/"+connection+"/verify", nil).is(t, 200)
+		ann.do(t, "POST", sources+"/"+id+"/refresh", nil).is(t, 202)
+		failing := refreshed(t, ann, id).has(t, map[string]string{"status": "failing",
+			"failure.code": "table_unreadable"})
+		if hint := failing.at("failure.hint"); !strings.Contains(hint, "22012") {
+			t.Error(hint)
+		}
 	})
 	t.Run("a table where a sheet is expected", func(t *testing.T) {
 		ann.do(t, "GET", sources+"/sheet-preview?source_id="+id, nil).problem(t, 409, "not_a_sheet")

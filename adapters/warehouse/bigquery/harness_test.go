@@ -170,6 +170,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 			connection.TLSUnsupported:     "the host is Google's, which has TLS: what has none is another server",
 			connection.TLSRequired:        "TLS is always used",
 			connection.TooManyConnections: "the API has quotas in its place",
+			connection.TableUnreadable:    "the API has one reason for all errors of a view",
 			connection.UnsupportedVersion: "version 2 of the API is the only one",
 		},
 	}

@@ -21,6 +21,13 @@ var numbers = map[int]connection.Code{
 	452: connection.AuthRejected, // our limits break a constraint of the user's profile
 	81:  connection.DatabaseNotFound,
 	291: connection.DatabaseDeniedOrMissing,
+	6:   connection.TableUnreadable,  // a text that is no value of the type that a view casts it to
+	27:  connection.TableUnreadable,  // as before
+	38:  connection.TableUnreadable,  // as before
+	41:  connection.TableUnreadable,  // as before
+	72:  connection.TableUnreadable,  // as before
+	153: connection.TableUnreadable,  // a division by zero
+	395: connection.TableUnreadable,  // throwIf
 	164: connection.PermissionDenied, // it would write
 	497: connection.PermissionDenied,
 	16:  connection.TableNotFound, // a column that was dropped since the catalogue was read

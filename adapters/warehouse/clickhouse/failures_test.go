@@ -66,6 +66,8 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 			Target: as(map[string]any{"database": "nothing"})},
 		{Name: "a view of what the user may not read", Code: connection.PermissionDenied, Target: as(nil),
 			Call: contract.Previewing(ref("beyond"))},
+		{Name: "a view that casts a text to a number", Code: connection.TableUnreadable, Target: as(nil),
+			Call: contract.Previewing(ref("bad_cast"))},
 		{Name: "a table of another database", Code: connection.TableNotFound, Target: as(nil),
 			Call: contract.Previewing(ref("what_is_not_read"))},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: as(nil),

@@ -43,6 +43,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 			table("Kinds_2", connection.BaseTable, -1),
 			table(strange, connection.BaseTable, -1),
 			table("afar", connection.ExternalTable, -1),
+			table("bad_cast", connection.View, -1),
 			table("beyond", connection.View, -1),
 			table("empty", connection.BaseTable, 0),
 			table("kept", connection.MaterializedView, -1),

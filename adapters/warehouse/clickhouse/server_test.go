@@ -57,6 +57,7 @@ INSERT INTO shop.wide (c0) VALUES ('%[4]s');
 CREATE VIEW shop.seen AS SELECT id, name FROM shop.kinds;
 CREATE MATERIALIZED VIEW shop.kept ENGINE = MergeTree ORDER BY id POPULATE AS SELECT id FROM shop.kinds;
 CREATE TABLE shop.afar (id Int32) ENGINE = URL('http://127.0.0.1:1/', CSV);
+CREATE VIEW shop.bad_cast AS SELECT toInt32(name) AS n FROM shop.kinds;
 CREATE VIEW shop.slow AS SELECT count() AS never FROM system.numbers;
 CREATE TABLE closed_to_all.what_is_not_read (id Int32) ENGINE = Log;
 CREATE VIEW shop.beyond AS SELECT id FROM closed_to_all.what_is_not_read;

@@ -36,7 +36,10 @@ var numbers = map[number]connection.Code{
 	1345: connection.PermissionDenied, // EXPLAIN or SHOW of a view's tables
 	1356: connection.PermissionDenied, // a view whose definer may no longer read what is below
 	1370: connection.PermissionDenied, // a routine that a view calls
-	1792: connection.PermissionDenied, // a view that writes, in a transaction that cannot
+	1429: connection.TableUnreadable,  // a foreign server that does not respond
+	1430: connection.TableUnreadable,  // as before
+	1449: connection.TableUnreadable,  // a view whose definer was removed
+	1792: connection.TableUnreadable,  // a view that writes, in a transaction that cannot
 	1051: connection.TableNotFound,
 	1054: connection.TableNotFound, // a column that was dropped since the catalogue was read
 	1146: connection.TableNotFound,
@@ -67,6 +70,18 @@ func (n number) code() connection.Code {
 	return connection.Internal
 }
 
+// inSession returns the error of a statement. What the table or a function of a view causes has one of the classes of
+// SQLSTATEs of the standard, or that of SIGNAL.
+func inSession(my *mysql.MySQLError) error {
+	code, state := number(my.Number).code(), string(my.SQLState[:])
+	switch class := state[:2]; {
+	case code == connection.TableUnreadable,
+		code == connection.Internal && (class == "21" || class == "22" || class == "45"):
+		return connection.Unreadable(state)
+	}
+	return code
+}
+
 // atStart returns the code of an error that keeps a session from beginning: then a user's quota is
 // that of connections.
 func atStart(n number) connection.Code {
@@ -82,7 +97,7 @@ func (s *session) classify(err error) error {
 		return nil
 	}
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return unlessCanceled(s.ctx, number(my.Number).code())
+		return unlessCanceled(s.ctx, inSession(my))
 	}
 	return unlessCanceled(s.ctx, networkFailure(s.ctx, err, s.wire, connection.QueryTimeout))
 }

@@ -41,7 +41,11 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 			Call: contract.Previewing(ref("Kinds"))},
 		{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
 			Call: contract.Previewing(connection.TableRef{Schema: "information_schema", Name: "TABLES"})},
-		{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil),
+		{Name: "a view with a subquery of several rows", Code: connection.TableUnreadable, State: "21000",
+			Target: as(nil), Call: contract.Previewing(ref("several"))},
+		{Name: "a view whose function signals", Code: connection.TableUnreadable, State: "45000", Target: as(nil),
+			Call: contract.Previewing(ref("refusing"))},
+		{Name: "a view that writes", Code: connection.TableUnreadable, State: "25006", Target: as(nil),
 			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 				_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 				var n int

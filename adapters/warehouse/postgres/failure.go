@@ -20,7 +20,18 @@ var states = map[string]connection.Code{
 	"08P01": connection.DatabaseDeniedOrMissing, // how poolers refuse names that they do not know
 	"3D000": connection.DatabaseNotFound,
 	"42501": connection.PermissionDenied,
-	"25006": connection.PermissionDenied, // a view that writes, in a transaction that cannot
+	"25006": connection.TableUnreadable, // a view that writes, in a transaction that cannot
+	"55000": connection.TableUnreadable, // a materialized view without data
+	"21":    connection.TableUnreadable, // a subquery with several rows
+	"22":    connection.TableUnreadable, // a division by zero, a text that is not a number
+	"38":    connection.TableUnreadable, // a function in another language
+	"39":    connection.TableUnreadable, // as before
+	"54":    connection.TableUnreadable, // a view that is too complex
+	"58":    connection.TableUnreadable, // the file of a foreign table
+	"HV":    connection.TableUnreadable, // a foreign table
+	"P0":    connection.TableUnreadable, // RAISE of a function
+	"XX001": connection.TableUnreadable, // corrupted data
+	"XX002": connection.TableUnreadable, // a corrupted index
 	"42P01": connection.TableNotFound,
 	"3F000": connection.TableNotFound,
 	"42703": connection.TableNotFound, // a column that was dropped since the catalogue was read
@@ -41,7 +52,10 @@ func classify(ctx context.Context, err error) error {
 		return nil
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return unlessCanceled(ctx, codeOfState(pg.Code))
+		if code := codeOfError(pg); code != connection.TableUnreadable {
+			return unlessCanceled(ctx, code)
+		}
+		return unlessCanceled(ctx, connection.Unreadable(pg.Code))
 	}
 	if _, ok := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); ok {
 		return connection.ResponseTooLarge
@@ -56,6 +70,21 @@ func classify(ctx context.Context, err error) error {
 		return connection.HostUnreachable
 	}
 	return err
+}
+
+// codeOfError returns the code of an error in a session. Errors that functions and foreign servers of a view cause have
+// the states of the server's own, but functions name their context, and the session goes on.
+func codeOfError(pg *pgconn.PgError) connection.Code {
+	code := codeOfState(pg.Code)
+	switch {
+	case code == connection.HostUnreachable && pg.Severity == "ERROR":
+		return connection.TableUnreadable
+	case pg.Where == "":
+		return code
+	case code == connection.Internal, code == connection.TableNotFound, code == connection.UnsupportedVersion:
+		return connection.TableUnreadable
+	}
+	return code
 }
 
 func codeOfState(code string) connection.Code {
@@ -73,10 +102,15 @@ func codeOfState(code string) connection.Code {
 // classifyStart says why a session did not begin, from the server's error, or from its first words.
 func classifyStart(ctx context.Context, err error, words *reader) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if code := codeOfState(pg.Code); code != connection.PermissionDenied {
+		switch code := codeOfState(pg.Code); {
+		case code == connection.PermissionDenied, // the role has no CONNECT
+			pg.Code == "55000": // the database accepts no connections
+			return connection.DatabaseDeniedOrMissing
+		case code == connection.TableUnreadable:
+			return connection.Internal
+		default:
 			return code
 		}
-		return connection.DatabaseDeniedOrMissing // the role has no CONNECT
 	}
 	if code, ok := errors.AsType[connection.Code](err); ok {
 		return code

@@ -47,18 +47,30 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
+	unreadable := func(name, table, state string) contract.WarehouseFailure {
+		return contract.WarehouseFailure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
+			Call: contract.Previewing(ref(table))}
+	}
 	return contract.WarehouseHarness{
 		Kind: connection.Postgres, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table(strange, connection.BaseTable, contract.UnknownRows),
+			table("afar", connection.ExternalTable, -1),
+			table("away", connection.ExternalTable, -1),
+			table("bad_cast", connection.View, -1),
 			table("costly", connection.View, -1),
+			table("divided", connection.View, -1),
 			table("empty", connection.BaseTable, contract.UnknownRows),
 			table("half", connection.BaseTable, contract.UnknownRows),
 			table("kinds", connection.BaseTable, 3),
+			table("lost", connection.View, -1),
 			table("parts", connection.BaseTable, contract.UnknownRows),
+			table("refusing", connection.View, -1),
+			table("refusing_ours", connection.View, -1),
 			table("seen", connection.View, -1),
 			table("slow", connection.View, -1),
 			table("stored", connection.MaterializedView, contract.UnknownRows),
+			table("unfilled", connection.MaterializedView, contract.UnknownRows),
 			table("wide", connection.BaseTable, contract.UnknownRows),
 			table("writing", connection.View, -1),
 		},
@@ -130,7 +142,17 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 				Call: contract.Previewing(ref("Kinds"))},
 			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
 				Call: contract.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
-			{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil),
+			{Name: "a database without connections", Code: connection.DatabaseDeniedOrMissing,
+				Step: connection.Database, Target: as(map[string]any{"database": "without_connections"})},
+			unreadable("a view that divides by zero", "divided", "22012"),
+			unreadable("a view that casts a text to a number", "bad_cast", "22P02"),
+			unreadable("a view whose function raises", "refusing", "P0001"),
+			unreadable("a view whose function raises a state of its own", "refusing_ours", "ATR42"),
+			unreadable("a view whose function reads a missing table", "lost", "42P01"),
+			unreadable("a materialized view without data", "unfilled", "55000"),
+			unreadable("a foreign server that does not answer", "away", "08001"),
+			unreadable("a foreign table of a missing file", "afar", "58P01"),
+			{Name: "a view that writes", Code: connection.TableUnreadable, State: "25006", Target: as(nil),
 				Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 					_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 					var n int

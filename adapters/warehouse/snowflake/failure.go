@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -50,8 +51,8 @@ var statuses = map[int]connection.Code{
 	http.StatusGatewayTimeout:     connection.QueryTimeout,
 }
 
-// refusal returns the code of a response that is not 200.
-func refusal(a warehouse.Answer) connection.Code {
+// refusal returns the error of a response that is not 200.
+func refusal(a warehouse.Answer) error {
 	var body struct {
 		Code  string `json:"code"`
 		State string `json:"sqlState"`
@@ -67,6 +68,9 @@ func refusal(a warehouse.Answer) connection.Code {
 	}
 	if code, ok := states[body.State]; ok {
 		return code
+	}
+	if strings.HasPrefix(body.State, "22") { // of the data, such as a division by zero
+		return connection.Unreadable(body.State)
 	}
 	if code, ok := statuses[a.Status]; ok {
 		return code

@@ -115,7 +115,7 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 		{Schema: "PUBLIC", Name: "KEPT", Type: "MATERIALIZED VIEW", Rows: n(3), Columns: id},
 		{Schema: "PUBLIC", Name: "AFAR", Type: "EXTERNAL TABLE", Columns: id},
 		{Schema: "OTHER", Name: "KINDS", Type: "VIEW", Columns: id},
-		fails("SLOW", "57014"), fails("UNSELECTED", "42S02"), fails("CLOSED", "42501"), fails("LEADS_NOWHERE", "02000"),
+		fails("SLOW", "57014"), fails("DIVIDED", "22012"), fails("UNSELECTED", "42S02"), fails("CLOSED", "42501"), fails("LEADS_NOWHERE", "02000"),
 	}
 	s.Databases["CLOSED"] = nil
 	user := func(name string, change func(*fixture.SnowflakeUser)) {
@@ -171,7 +171,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "OTHER", Name: "KINDS"}, Kind: connection.View, RowEstimate: -1},
 			table("AFAR", connection.ExternalTable, -1), table("CLOSED", connection.View, -1),
-			table("EMPTY", connection.BaseTable, 0),
+			table("DIVIDED", connection.View, -1), table("EMPTY", connection.BaseTable, 0),
 			table("KEPT", connection.MaterializedView, 3), table("KINDS", connection.BaseTable, 3),
 			table("LEADS_NOWHERE", connection.View, -1),
 			table("SLOW", connection.View, -1), table("UNSELECTED", connection.View, -1),
@@ -258,6 +258,8 @@ func failures() []contract.WarehouseFailure {
 					Table: connection.TableRef{Schema: "INFORMATION_SCHEMA", Name: "TABLES"}, Rows: 1})
 				return err
 			}},
+		{Name: "a view that divides by zero", Code: connection.TableUnreadable, State: "22012", Target: reads,
+			Call: preview("DIVIDED")},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("SLOW")},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 			Target: func(t *testing.T) ports.Target {

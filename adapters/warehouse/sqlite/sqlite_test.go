@@ -136,7 +136,10 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	}
 	wide.Rows = [][]*string{row}
 	none := "there is no server and no network"
-	never := map[connection.Code]string{connection.Internal: "it means a bug of ours"}
+	never := map[connection.Code]string{
+		connection.Internal:        "it means a bug of ours",
+		connection.TableUnreadable: "SQLite has one result code for all errors of a view",
+	}
 	for _, code := range []connection.Code{
 		connection.NetworkNotAllowed, connection.DNSFailed, connection.PortClosed, connection.HostUnreachable,
 		connection.ConnectTimeout,
