@@ -166,6 +166,7 @@ const (
 	CodeSubscriptionPaused       Code = "subscription_paused"         // Subscription paused
 	CodeTabNotFound              Code = "tab_not_found"               // Tab not found
 	CodeTableNotFound            Code = "table_not_found"             // Table not found
+	CodeTableUnreadable          Code = "table_unreadable"            // Table unreadable
 	CodeTaxIDInvalid             Code = "tax_id_invalid"              // Invalid tax id
 	CodeTemplateNotPublished     Code = "template_not_published"      // Chat not published
 	CodeTestCardRequired         Code = "test_card_required"          // Test card required
@@ -2309,6 +2310,9 @@ type Problem struct {
 	Failure *ConnectionFailure `json:"failure,omitzero"`
 	// The steps of the probe. Present only with code `probe_failed`.
 	Checks []ProbeCheck `json:"checks,omitzero"`
+	// The SQLSTATE of the database's error, such as `22012` for a division by zero. Present only with code
+	// `table_unreadable`, if the database has one.
+	Sqlstate *string `json:"sqlstate,omitzero"`
 	// The reason that the card's issuer gave, such as `insufficient_funds`. Present only with code `card_declined`.
 	DeclineCode *string `json:"decline_code,omitzero"`
 	// The limit that is reached. Present only with codes `plan_limit_reached` and `quota_exceeded`.
@@ -5210,8 +5214,9 @@ func (s *ConnectionsService) Verify(ctx context.Context, connectionID string, bo
 // Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, credential_changed,
 // file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
 // plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared,
-// source_forbidden, source_limit_reached, tab_not_found, table_not_found, too_many_reads, unknown_source_type,
-// unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+// source_forbidden, source_limit_reached, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+// unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
+// have.
 func (s *DataSourcesService) Attach(ctx context.Context, body SourceAttach, opts ...Option) (*Source, error) {
 	return send[Source](ctx, s.client, &call{name: "dataSources.attach", method: "POST", path: []string{"/api/datasources"}, body: body, keyed: true}, opts)
 }
@@ -5266,8 +5271,8 @@ func (s *DataSourcesService) ListPage(ctx context.Context, query DataSourcesList
 // Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, credential_changed,
 // file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied, preview_rate_limited,
 // revision_mismatch, scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found,
-// source_paused, tab_not_found, table_not_found, too_many_reads, unknown_source_type, unsupported_format,
-// upstream_timeout, url_not_allowed; and those that every call can have.
+// source_paused, tab_not_found, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
+// unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
 func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body SourceMap, opts ...Option) (*SourceMapped, error) {
 	return send[SourceMapped](ctx, s.client, &call{name: "dataSources.map", method: "PUT", path: []string{"/api/datasources/", sourceID}, body: body}, opts)
 }
@@ -5302,7 +5307,7 @@ func (s *DataSourcesService) PreviewSheet(ctx context.Context, query DataSources
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, invalid_fields,
 // kind_not_offered, permission_denied, preview_rate_limited, scope_required, source_forbidden, table_not_found,
-// too_many_reads, unknown_source_type, upstream_timeout; and those that every call can have.
+// table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that every call can have.
 func (s *DataSourcesService) PreviewWarehouse(ctx context.Context, query DataSourcesPreviewWarehouseQuery, opts ...Option) (*DataSourcesServicePreviewWarehouseResult, error) {
 	return send[DataSourcesServicePreviewWarehouseResult](ctx, s.client, &call{name: "dataSources.previewWarehouse", method: "GET", path: []string{"/api/datasources/warehouse-preview"}, query: query.values()}, opts)
 }
@@ -5341,8 +5346,8 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
 // invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
 // sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-// source_unmapped, tab_not_found, table_not_found, too_many_reads, unsupported_format, upstream_timeout,
-// url_not_allowed; and those that every call can have.
+// source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
+// upstream_timeout, url_not_allowed; and those that every call can have.
 func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }

@@ -2437,7 +2437,12 @@ type Problem struct {
 
 	// RequestID The `Request-Id` of this response. Include it when you ask for support.
 	RequestID string `json:"request_id"`
-	Status    int    `json:"status"`
+
+	// Sqlstate The SQLSTATE of the database's error, such as `22012` for a division by zero. Present only with code `table_unreadable`, if the database has one.
+	//
+	// Examples: 22012
+	Sqlstate string `json:"sqlstate,omitempty,omitzero"`
+	Status   int    `json:"status"`
 
 	// Title Short summary. The same for every problem with this code.
 	Title string `json:"title"`

@@ -161,6 +161,7 @@ Code = Union[
         "subscription_paused",
         "tab_not_found",
         "table_not_found",
+        "table_unreadable",
         "tax_id_invalid",
         "template_not_published",
         "test_card_required",
@@ -3129,6 +3130,11 @@ class Problem(TypedDict):
 
     checks: NotRequired[List[ProbeCheck]]
     """The steps of the probe. Present only with code `probe_failed`."""
+
+    sqlstate: NotRequired[str]
+    """The SQLSTATE of the database's error, such as `22012` for a division by zero. Present only with code
+    `table_unreadable`, if the database has one.
+    """
 
     decline_code: NotRequired[str]
     """The reason that the card's issuer gave, such as `insufficient_funds`. Present only with code
@@ -8644,8 +8650,8 @@ class DataSourcesResource(Resource):
         credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered,
         mapping_invalid, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded,
         scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached,
-        tab_not_found, table_not_found, too_many_reads, unknown_source_type, unsupported_format,
-        upstream_timeout, url_not_allowed; and those that every call can have.
+        tab_not_found, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
+        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("Source", self._caller.send("dataSources.attach", "POST", path("/api/datasources"), body=body, keyed=True, options=options))
 
@@ -8717,8 +8723,8 @@ class DataSourcesResource(Resource):
         credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid,
         permission_denied, preview_rate_limited, revision_mismatch, scope_required, sheet_not_found,
         sheet_not_shared, source_forbidden, source_not_found, source_paused, tab_not_found,
-        table_not_found, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
-        url_not_allowed; and those that every call can have.
+        table_not_found, table_unreadable, too_many_reads, unknown_source_type, unsupported_format,
+        upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("SourceMapped", self._caller.send("dataSources.map", "PUT", path("/api/datasources/{}", source_id), body=body, options=options))
 
@@ -8775,8 +8781,8 @@ class DataSourcesResource(Resource):
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
         invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, scope_required,
-        source_forbidden, table_not_found, too_many_reads, unknown_source_type, upstream_timeout; and
-        those that every call can have.
+        source_forbidden, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
+        upstream_timeout; and those that every call can have.
         """
         return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "type": type, "limit": limit}, options=options))
 
@@ -8833,8 +8839,8 @@ class DataSourcesResource(Resource):
         file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
         rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
         source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-        table_not_found, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those
-        that every call can have.
+        table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
+        url_not_allowed; and those that every call can have.
         """
         return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 

@@ -155,6 +155,7 @@ export type Code =
   | 'subscription_paused'
   | 'tab_not_found'
   | 'table_not_found'
+  | 'table_unreadable'
   | 'tax_id_invalid'
   | 'template_not_published'
   | 'test_card_required'
@@ -2534,6 +2535,11 @@ export type Problem = {
   failure?: ConnectionFailure
   /** The steps of the probe. Present only with code `probe_failed`. */
   checks?: ProbeCheck[]
+  /**
+   * The SQLSTATE of the database's error, such as `22012` for a division by zero. Present only with code
+   * `table_unreadable`, if the database has one.
+   */
+  sqlstate?: string
   /**
    * The reason that the card's issuer gave, such as `insufficient_funds`. Present only with code
    * `card_declined`.
@@ -6539,8 +6545,8 @@ export class DataSourcesResource extends Resource {
    * credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
    * permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
    * sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
-   * too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
-   * every call can have.
+   * table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
+   * url_not_allowed; and those that every call can have.
    */
   attach(body: SourceAttach, options?: Options): Promise<Source> {
     return this.caller.send({ name: 'dataSources.attach', method: 'POST', path: path`/api/datasources`, body, keyed: true }, options)
@@ -6603,9 +6609,9 @@ export class DataSourcesResource extends Resource {
    * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
    * credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
    * preview_rate_limited, revision_mismatch, scope_required, sheet_not_found, sheet_not_shared,
-   * source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found, too_many_reads,
-   * unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
-   * have.
+   * source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable,
+   * too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   map(sourceId: string, body: SourceMap, options?: Options): Promise<SourceMapped> {
     return this.caller.send({ name: 'dataSources.map', method: 'PUT', path: path`/api/datasources/${sourceId}`, body }, options)
@@ -6663,7 +6669,8 @@ export class DataSourcesResource extends Resource {
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, invalid_fields,
    * kind_not_offered, permission_denied, preview_rate_limited, scope_required, source_forbidden,
-   * table_not_found, too_many_reads, unknown_source_type, upstream_timeout; and those that every call can have.
+   * table_not_found, table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that
+   * every call can have.
    */
   previewWarehouse(query?: {
       /** Id of the connection to read through. Required. */
@@ -6720,8 +6727,8 @@ export class DataSourcesResource extends Resource {
    * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
    * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
    * sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-   * source_unmapped, tab_not_found, table_not_found, too_many_reads, unsupported_format, upstream_timeout,
-   * url_not_allowed; and those that every call can have.
+   * source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
+   * upstream_timeout, url_not_allowed; and those that every call can have.
    */
   rows(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
