@@ -106,7 +106,7 @@ func (c *Client) Finish(
 	if err != nil {
 		return nil, failure("its discovery document", err)
 	}
-	token, err := c.exchange(ctx, config, r)
+	token, access, err := c.exchange(ctx, config, r)
 	if err != nil {
 		return nil, failure("its token endpoint", err)
 	}
@@ -122,30 +122,34 @@ func (c *Client) Finish(
 	if subtle.ConstantTimeCompare([]byte(nonce), []byte(r.Nonce)) != 1 {
 		return nil, failure("its ID token", errors.New("it has not the nonce of this sign-in"))
 	}
+	if err := c.complete(ctx, d, access, claims); err != nil {
+		return nil, failure("its UserInfo endpoint", err)
+	}
 	return claims, nil
 }
 
-// exchange swaps a code for an ID token.
-func (c *Client) exchange(ctx context.Context, config *oauth2.Config, r ports.AuthorizationResponse) (string, error) {
+// exchange swaps a code for an ID token and an access token, which is empty if the provider gives none.
+func (c *Client) exchange(
+	ctx context.Context, config *oauth2.Config, r ports.AuthorizationResponse,
+) (id, access string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, c.verifier.provider.client)
 	got, err := config.Exchange(ctx, r.Code, oauth2.VerifierOption(r.Verifier))
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		// The body may hold secrets, and is not quoted. An error code is one word (RFC 6749, section 5.2).
-		return "", fmt.Errorf("it answered %d %s", refused.Response.StatusCode, word(refused.ErrorCode))
+		return "", "", fmt.Errorf("it answered %d %s", refused.Response.StatusCode, word(refused.ErrorCode))
 	}
 	if _, isURL := errors.AsType[*url.Error](err); err != nil && !isURL && ctx.Err() == nil {
-		return "", errors.New("its response is no token response")
+		return "", "", errors.New("its response is no token response")
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	token, _ := got.Extra("id_token").(string)
-	if token == "" {
-		return "", errors.New("its response has no id_token: is openid one of the scopes?")
+	if id, _ = got.Extra("id_token").(string); id == "" {
+		return "", "", errors.New("its response has no id_token: is openid one of the scopes?")
 	}
-	return token, nil
+	return id, got.AccessToken, nil
 }
 
 // word returns s if it is a short word that can be logged, and "" otherwise.
@@ -174,6 +178,7 @@ type document struct {
 type flow struct {
 	Authorization string   `json:"authorization_endpoint"`
 	Token         string   `json:"token_endpoint"`
+	UserInfo      string   `json:"userinfo_endpoint"` // empty: there is none
 	ResponseTypes []string `json:"response_types_supported"`
 	Scopes        []string `json:"scopes_supported"`
 	Challenges    []string `json:"code_challenge_methods_supported"`

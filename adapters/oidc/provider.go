@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -47,7 +48,7 @@ func (p provider) discover(ctx context.Context, issuer string) (*document, error
 		return nil, err
 	}
 	at := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
-	body, err := p.get(ctx, at)
+	body, err := p.get(ctx, at, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (p provider) discover(ctx context.Context, issuer string) (*document, error
 }
 
 func (p provider) keySet(ctx context.Context, at string) (*keySet, error) {
-	body, err := p.get(ctx, at)
+	body, err := p.get(ctx, at, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +80,13 @@ func (p provider) keySet(ctx context.Context, at string) (*keySet, error) {
 	return set, nil
 }
 
-func (p provider) get(ctx context.Context, at string) ([]byte, error) {
+// get returns the body of a document. header is added to the request.
+func (p provider) get(ctx context.Context, at string, header http.Header) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json, application/jwk-set+json")
 	resp, err := p.client.Do(req)
 	if err != nil {

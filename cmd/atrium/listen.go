@@ -128,7 +128,7 @@ func (f *forwarder) send(ctx context.Context, e *atrium.Event) (status string, e
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	_, err = io.CopyN(io.Discard, response.Body, 4<<10)
 	if errors.Is(err, io.EOF) {
 		err = nil

@@ -40,8 +40,8 @@ func (c *eventsTailCommand) Run(p *process) error {
 			if c.JSON {
 				return p.json(e)
 			}
-			return p.print(false, nil, "%d\t%s\t%s\t%s\t%s\n", *e.Seq, e.CreatedAt.Format(time.RFC3339), e.Type, e.Subject,
-				orNone(e.Actor))
+			return p.print(false, nil, "%d\t%s\t%s\t%s\t%s\n", *e.Seq, e.CreatedAt.Format(time.RFC3339), e.Type,
+				e.Subject, orNone(e.Actor))
 		})
 }
 

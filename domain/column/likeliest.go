@@ -223,9 +223,9 @@ func isUnit(cell string) bool {
 // units are what rows below a header say about its columns: units of measure and types, in lower case.
 var units = setOf("s", "sec", "ms", "min", "h", "hr", "d", "days", "kg", "g", "mg", "t", "lb", "lbs", "oz", "m", "cm",
 	"mm", "km", "ft", "in", "mi", "m2", "m²", "m3", "m³", "l", "ml", "°c", "°f", "c", "f", "k", "pa", "hpa", "kpa",
-	"bar", "mbar", "v", "a", "w", "kw", "kwh", "wh", "hz", "%", "km/h", "m/s", "mph", "eur", "usd", "gbp", "€", "$", "£",
-	"pcs", "stk", "°", "deg", "n", "-", "string", "text", "varchar", "int", "integer", "bigint", "float", "double", "number",
-	"numeric", "decimal", "bool", "boolean", "date", "datetime")
+	"bar", "mbar", "v", "a", "w", "kw", "kwh", "wh", "hz", "%", "km/h", "m/s", "mph", "eur", "usd", "gbp", "€", "$",
+	"£", "pcs", "stk", "°", "deg", "n", "-", "string", "text", "varchar", "int", "integer", "bigint", "float",
+	"double", "number", "numeric", "decimal", "bool", "boolean", "date", "datetime")
 
 // allCodes reports whether no value is a name. Codes such as 02139 have the type String.
 func allCodes(below []*string) bool {

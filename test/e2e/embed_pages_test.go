@@ -107,12 +107,15 @@ func TestEmbedPages(t *testing.T) {
 			e.resume(t, session).problem(t, 403, "origin_not_allowed")
 			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{shop}}).is(t, 200)
 		})
-		t.Run("a listed site can frame the page that says why there is no chat, another site cannot", func(t *testing.T) {
+		t.Run("only a listed site can frame the page that says why there is no chat", func(t *testing.T) {
 			draft := admin.embeds(t, nil)
 			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
 			unknown := &embed{manager: admin, secret: "ate_x"}
-			for code, refused := range map[string]*embed{"template_not_published": draft, "embed_token_invalid": unknown} {
-				for referer, want := range map[string]string{shop: shop, "https://evil.example": "'none'", "": "'none'"} {
+			for code, refused := range map[string]*embed{
+				"template_not_published": draft, "embed_token_invalid": unknown,
+			} {
+				const none = "'none'"
+				for referer, want := range map[string]string{shop: shop, "https://evil.example": none, "": none} {
 					a := refused.page(t, "Referer: "+referer)
 					told := strings.Contains(a.text, `data-code="`+code+`"`)
 					if a.status == 200 || ancestors(a) != want || told != (want == shop) ||

@@ -25,14 +25,15 @@ func TestEventStream(t *testing.T) {
 		s := start(t, engine)
 		second := s.another(t)
 		ann := s.user(t, "owner")
-		create := func(name string) string { return ann.create(t, "/api/prompt-templates", object{"name": name}).at("id") }
+		create := func(name string) string { return ann.create(t, templates, object{"name": name}).at("id") }
 
 		t.Run("events arrive in the order of the feed, from every node", func(t *testing.T) {
 			here, there := ann.streamOf(t, eventsStream, created), ann.at(second).streamOf(t, eventsStream, created)
 			for i := range 3 {
 				id := create(fmt.Sprint("ordered-", i))
 				for _, e := range []*events{here, there} {
-					got := e.is("", map[string]string{"type": "prompt_template.created", "subject": id, "actor": ann.id})
+					got := e.is("",
+						map[string]string{"type": "prompt_template.created", "subject": id, "actor": ann.id})
 					if got.id != got.at("seq") {
 						t.Errorf("the id is %s, the seq %s", got.id, got.at("seq"))
 					}

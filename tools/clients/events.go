@@ -56,7 +56,8 @@ func (w *tsWriter) events() {
 	if len(w.document.events) == 0 {
 		return
 	}
-	w.print("/** The data of the events that this version of the client knows, by their types. */\nexport type EventData = {")
+	w.print("/** The data of the events that this version of the client knows, by their types. */")
+	w.print("export type EventData = {")
 	for _, e := range w.document.events {
 		w.print("  '%s': %s", e.kind, e.component)
 	}

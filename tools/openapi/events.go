@@ -21,7 +21,7 @@ var words = map[string]string{
 }
 
 // subjectIDs are the ids that samples have, by the type of their subject.
-var subjectIDs = map[string]string{
+var subjectIDs = map[string]string{ //nolint:gosec // none of these ids is a secret
 	"api_key":          "key_01jb4rqnx7h1k4n8r2t6w9z3c6",
 	"chat_template":    "ctpl_01jb4rqnx5c8f2h6k9m3p7r0t4",
 	"connection":       "con_01jb4rqnx8j2m5p9s3v7x0b4d6",
