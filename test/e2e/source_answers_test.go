@@ -56,9 +56,9 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		shop.sql(t, shop.name, `CREATE VIEW other_`+view+` AS SELECT * FROM `+view)
 		body["location"].(object)["table"] = "other_" + view
 		for what, got := range map[string]*answer{
-			"attach":  ann.do(t, "POST", sources, body),
-			"map":     ann.do(t, "PUT", sources+"/"+id, mapping),
-			"rows":    ann.do(t, "GET", sources+"/"+id+"/rows", nil),
+			"attach": ann.do(t, "POST", sources, body),
+			"map":    ann.do(t, "PUT", sources+"/"+id, mapping),
+			"rows":   ann.do(t, "GET", sources+"/"+id+"/rows", nil),
 			"preview": ann.do(t, "GET", sources+"/warehouse-preview?schema=public&table="+view+"&connection_id="+
 				connection, nil),
 		} {

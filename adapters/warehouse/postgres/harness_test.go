@@ -63,6 +63,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 			table("empty", connection.BaseTable, contract.UnknownRows),
 			table("half", connection.BaseTable, contract.UnknownRows),
 			table("kinds", connection.BaseTable, 3),
+			table("looked", connection.View, -1),
 			table("lost", connection.View, -1),
 			table("parts", connection.BaseTable, contract.UnknownRows),
 			table("refusing", connection.View, -1),
@@ -105,6 +106,13 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 				Columns: []connection.Column{{Name: `a "col", b`, DatabaseType: "text", Type: connection.Text,
 					Nullable: true}},
 				Rows: [][]*string{{text("here")}},
+			},
+			ref("looked"): { // by functions that find names in the schemas of the role, where functions shadow ours
+				Columns: []connection.Column{
+					{Name: "one", DatabaseType: "text", Type: connection.Text, Nullable: true},
+					{Name: "two", DatabaseType: "text", Type: connection.Text, Nullable: true},
+				},
+				Rows: [][]*string{{text("Ada"), text("AdaAda")}},
 			},
 			ref("empty"): {
 				Columns: []connection.Column{{Name: "id", DatabaseType: "integer", Type: connection.Integer,

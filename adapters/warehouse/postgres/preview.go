@@ -18,7 +18,7 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	}
 	list := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
-		list[i] = `left(` + quote(c.Name) + `::text, ` + strconv.Itoa(connection.MaxCell) + `)`
+		list[i] = `pg_catalog.left(` + quote(c.Name) + `::pg_catalog.text, ` + strconv.Itoa(connection.MaxCell) + `)`
 	}
 	found, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(ref.Schema) + `.` + quote(ref.Name) +
 		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
@@ -47,14 +47,14 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 	if !isText(ref.Schema) || !isText(ref.Name) {
 		return nil, connection.TableNotFound
 	}
-	rows, err := s.ask(statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
+	rows, err := s.askBeforeRows(statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
 		coalesce(b.typname, y.typname)::text, NOT a.attnotnull
 		FROM (SELECT t.oid, ` + readable + ` AS readable FROM (` + selectOurs + ` AND n.nspname = $1::text::name AND c.relname = $2::text::name OFFSET 0) t
 			WHERE t.schema = $1::text AND t.name = $2::text OFFSET 0) t
 		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
 		AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
-		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxColumns), []string{ref.Schema, ref.Name}})()
+		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxColumns), []string{ref.Schema, ref.Name}})
 	if err != nil {
 		return nil, err
 	}

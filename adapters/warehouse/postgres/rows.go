@@ -21,7 +21,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
-		list[i] = `left(` + quote(c.Name) + `::text, ` + strconv.Itoa(column.MaxValue) + `)`
+		list[i] = `pg_catalog.left(` + quote(c.Name) + `::pg_catalog.text, ` + strconv.Itoa(column.MaxValue) + `)`
 	}
 	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(q.Table.Schema)+`.`+quote(q.Table.Name), [][]byte(nil)
 	if q.Key != "" {

@@ -92,6 +92,16 @@ CREATE USER MAPPING FOR PUBLIC SERVER away OPTIONS (user 'reader', password 'p')
 CREATE FOREIGN TABLE shop.away (id integer) SERVER away;
 GRANT SELECT ON shop.bad_cast, shop.divided, shop.refusing, shop.refusing_ours, shop.lost, shop.unfilled, shop.afar,
 shop.away TO reader;
+CREATE FUNCTION shop.first_name() RETURNS text LANGUAGE plpgsql STABLE AS
+'BEGIN RETURN (SELECT name FROM kinds ORDER BY id LIMIT 1); END';
+CREATE FUNCTION shop.first_names() RETURNS text LANGUAGE plpgsql STABLE AS
+'BEGIN RETURN first_name() || first_name(); END';
+CREATE VIEW shop.looked AS SELECT shop.first_name() AS one, shop.first_names() AS two;
+GRANT SELECT ON shop.looked TO reader;
+CREATE FUNCTION shop.left(text, integer) RETURNS text LANGUAGE sql AS 'SELECT ''not ours''';
+CREATE FUNCTION shop.format_type(oid, integer) RETURNS text LANGUAGE sql AS 'SELECT ''not ours''';
+CREATE FUNCTION shop.version() RETURNS text LANGUAGE sql AS 'SELECT ''Redshift''';
+ALTER ROLE reader SET search_path = shop, pg_catalog;
 CREATE VIEW shop.slow AS SELECT pg_sleep(30)::text AS never;
 CREATE VIEW shop.costly AS SELECT i FROM generate_series(1, 200000) AS i ORDER BY i DESC;
 CREATE TABLE shop.written (id integer);

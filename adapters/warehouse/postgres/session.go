@@ -24,7 +24,7 @@ type session struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	wire  net.Conn
-	begin []string                   // the statements that make it so; nil once they are sent
+	begin []string                   // what the next batch must begin with; nil if nothing
 	next  func() ([][][]byte, error) // answer to what Read has asked
 }
 
@@ -56,7 +56,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		ctx: ctx, conn: conn, wire: wire,
 		// No startup parameters but those that poolers pass on; these end with the transaction.
 		begin: []string{
-			`BEGIN READ ONLY`, `SET LOCAL search_path = pg_catalog`, `SET LOCAL datestyle = ISO`,
+			`BEGIN READ ONLY`, catalogueNames, `SET LOCAL datestyle = ISO`,
 			`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
 		},
 	}, nil
@@ -209,6 +209,13 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	return err == nil && answer[0] == 'R' // a request to authenticate, or that it is not needed
 }
 
+// Where names without a schema are found. In statements about the catalogue a schema of the customer must not shadow
+// its functions. The functions and policies of a view must find what its role finds.
+const (
+	catalogueNames = `SET LOCAL search_path = pg_catalog`
+	roleNames      = `SET LOCAL search_path TO DEFAULT`
+)
+
 // statement is one with its parameters, which are texts.
 type statement struct {
 	sql  string
@@ -223,10 +230,23 @@ func (s statement) values() [][]byte {
 	return values
 }
 
-// ask sends statements in one round trip. The first call also begins the transaction. Each call of the func
-// that it returns reads the rows of the next, as text, nil for NULL; what a statement fails with comes in its
+// ask sends statements about the catalogue in one round trip. The first call also begins the transaction. Each call of
+// the func that it returns reads the rows of the next, as text, nil for NULL; what a statement fails with comes in its
 // turn.
 func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
+	return s.send(statements)
+}
+
+// askBeforeRows is ask for the last statement before those about the rows of a table, which find names as the role
+// does.
+func (s *session) askBeforeRows(one statement) ([][][]byte, error) {
+	rows, err := s.send([]statement{one}, roleNames)()
+	s.begin = []string{catalogueNames}
+	return rows, err
+}
+
+// send sends what must begin, statements, and after, which has no rows.
+func (s *session) send(statements []statement, after ...string) func() ([][][]byte, error) {
 	batch := &pgconn.Batch{}
 	for _, sql := range s.begin {
 		batch.ExecParams(sql, nil, nil, nil, nil)
@@ -234,6 +254,9 @@ func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
 	s.begin = nil
 	for _, one := range statements {
 		batch.ExecParams(one.sql, one.values(), nil, nil, nil)
+	}
+	for _, sql := range after {
+		batch.ExecParams(sql, nil, nil, nil, nil)
 	}
 	results, left := s.conn.ExecBatch(s.ctx, batch), len(statements)
 	return func() ([][][]byte, error) {
