@@ -31,7 +31,9 @@ const (
 	TableNotFound           Code = "table_not_found"
 	TableUnreadable         Code = "table_unreadable" // the server cannot compute its rows; see UnreadableError
 	TooManyConnections      Code = "too_many_connections"
-	ServerStarting          Code = "server_starting" // or stopping
+	ServerStarting          Code = "server_starting"     // or stopping
+	BackendUnreachable      Code = "backend_unreachable" // a pooler has no server behind it
+	PoolingUnsupported      Code = "pooling_unsupported" // a pooler without transactions
 	QueryTimeout            Code = "query_timeout"
 	ResponseTooLarge        Code = "response_too_large"
 	QuotaExceeded           Code = "quota_exceeded"
@@ -130,6 +132,12 @@ var causes = map[Code]cause{
 		"The server has no connection left for this user. Try again later, or raise its limit."},
 	ServerStarting: {Transient, true, nothing,
 		"The server is starting up, shutting down or recovering. Try again soon."},
+	BackendUnreachable: {Transient, true, nothing,
+		"The credentials are correct, but the database behind this address does not respond. If a pooler or a proxy " +
+			"listens here, check that it can reach its server and sign in there. A suspended database may need more time."},
+	PoolingUnsupported: {Config, false, network,
+		"The pooler at this address does not allow transactions, and Atrium reads in a transaction that cannot write. " +
+			"Set the pooler to transaction or session mode, or use the port of the server itself."},
 	QueryTimeout: {Transient, true, nothing,
 		"The server did not respond in time. Try again when it is less busy."},
 	ResponseTooLarge: {Config, false, nothing, "The result is larger than Atrium reads. Choose a narrower table."},

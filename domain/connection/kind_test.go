@@ -124,8 +124,8 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s may pass, and is not to be tried again", code)
 		}
 	}
-	if got := len(connection.Codes()); got != 24 {
-		t.Errorf("%d codes, want 24", got)
+	if got := len(connection.Codes()); got != 26 {
+		t.Errorf("%d codes, want 26", got)
 	}
 	for code, want := range map[connection.Code][]string{
 		connection.AuthFailed: {"username", "password"}, connection.PortClosed: {"host", "port"},

@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"testing"
 )
@@ -13,6 +14,30 @@ end=KILL
 prepare() { sed -i "s|PORT|${2:-$port}|" pgbouncer.ini; }
 serve() { exec "$1" pgbouncer.ini; }
 `
+
+// StartPgBouncer starts a PgBouncer with a configuration of the test's own, in which "listen_port = PORT" stands for the
+// port, and with files beside it. It stops with Stop, or soon after the calling process ends. URL has only its host.
+func StartPgBouncer(config string, files map[string]string) (*Server, error) {
+	all := map[string]string{"pgbouncer.ini": config}
+	maps.Copy(all, files)
+	return startPgBouncer("", all, func(port int) string { return fmt.Sprintf("postgres://127.0.0.1:%d", port) })
+}
+
+func startPgBouncer(port string, files map[string]string, address func(free int) string) (*Server, error) {
+	bin, err := installed("pgbouncer", "pgbouncer")
+	if err != nil {
+		return nil, err
+	}
+	p := program{name: "pgbouncer", script: pgbouncerScript, args: []string{bin, port}, files: files, url: address}
+	p.ready = func(ctx context.Context, through string) error {
+		u, err := url.Parse(through)
+		if err != nil {
+			return err
+		}
+		return accepts(ctx, u.Host)
+	}
+	return p.start()
+}
 
 // pgbouncerConfig has the defaults of PgBouncer, except for where it listens and what it leads to.
 const pgbouncerConfig = `
@@ -66,29 +91,13 @@ func (b *PgBouncerServer) Restart(mode string) error {
 }
 
 func (b *PgBouncerServer) start(mode string) (*Server, error) {
-	bin, err := installed("pgbouncer", "pgbouncer")
-	if err != nil {
-		return nil, err
-	}
 	config := fmt.Sprintf(pgbouncerConfig, b.database.Hostname(), b.database.Port(), b.database.User.Username(), mode)
-	p := program{
-		name: "pgbouncer", script: pgbouncerScript, args: []string{bin, b.port},
-		files: map[string]string{"pgbouncer.ini": config},
-		url: func(free int) string {
-			u := *b.database
-			u.Host = fmt.Sprintf("127.0.0.1:%d", free)
-			if b.port != "" {
-				u.Host = "127.0.0.1:" + b.port
-			}
-			return u.String()
-		},
-	}
-	p.ready = func(ctx context.Context, through string) error {
-		u, err := url.Parse(through)
-		if err != nil {
-			return err
+	return startPgBouncer(b.port, map[string]string{"pgbouncer.ini": config}, func(free int) string {
+		u := *b.database
+		u.Host = fmt.Sprintf("127.0.0.1:%d", free)
+		if b.port != "" {
+			u.Host = "127.0.0.1:" + b.port
 		}
-		return accepts(ctx, u.Host)
-	}
-	return p.start()
+		return u.String()
+	})
 }

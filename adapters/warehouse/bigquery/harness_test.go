@@ -167,6 +167,8 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(),
 		Never: map[connection.Code]string{
+			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
+			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
 			connection.TLSUnsupported:     "the host is Google's, which has TLS: what has none is another server",
 			connection.TLSRequired:        "TLS is always used",
 			connection.TooManyConnections: "the API has quotas in its place",

@@ -56,6 +56,8 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(as),
 		Never: map[connection.Code]string{
+			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
+			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
 			connection.ServerStarting: "ClickHouse does not listen before it is ready and after it is told to " +
 				"stop; a scripted server stages the proxy in front of it",
 			connection.UnsupportedVersion: "18.16 is the oldest that is supported, and reads all our statements; a " +

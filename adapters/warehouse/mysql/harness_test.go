@@ -65,6 +65,8 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(as),
 		Never: map[connection.Code]string{
+			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
+			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
 			connection.ServerStarting: "MariaDB does not listen before it is ready and after it is told to stop; " +
 				"a scripted server stages it",
 			connection.TLSRequired: "MariaDB refuses who must use TLS like any other; a scripted server " +

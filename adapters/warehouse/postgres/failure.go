@@ -16,8 +16,7 @@ import (
 // classes of two characters.
 var states = map[string]connection.Code{
 	"28P01": connection.AuthFailed,
-	"28000": connection.AuthRejected,            // no rule in pg_hba.conf, or a role that may not log in
-	"08P01": connection.DatabaseDeniedOrMissing, // how poolers refuse names that they do not know
+	"28000": connection.AuthRejected, // no rule in pg_hba.conf, or a role that may not log in
 	"3D000": connection.DatabaseNotFound,
 	"42501": connection.PermissionDenied,
 	"25006": connection.TableUnreadable, // a view that writes, in a transaction that cannot
@@ -72,6 +71,9 @@ func classify(ctx context.Context, err error) error {
 	return err
 }
 
+// poolerState is the SQLSTATE of a pooler's own errors: protocol_violation.
+const poolerState = "08P01"
+
 // codeOfError returns the code of an error in a session. Errors that functions and foreign servers of a view cause have
 // the states of the server's own, but functions name their context, and the session goes on.
 func codeOfError(pg *pgconn.PgError) connection.Code {
@@ -79,6 +81,8 @@ func codeOfError(pg *pgconn.PgError) connection.Code {
 	switch {
 	case code == connection.HostUnreachable && pg.Severity == "ERROR":
 		return connection.TableUnreadable
+	case pg.Code == poolerState:
+		return poolerCode(pg.Message, connection.BackendUnreachable)
 	case pg.Where == "":
 		return code
 	case code == connection.Internal, code == connection.TableNotFound, code == connection.UnsupportedVersion:
@@ -103,6 +107,10 @@ func codeOfState(code string) connection.Code {
 func classifyStart(ctx context.Context, err error, words *reader) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch code := codeOfState(pg.Code); {
+		case pg.Code == poolerState && words.signedIn:
+			return poolerCode(pg.Message, connection.DatabaseDeniedOrMissing)
+		case pg.Code == poolerState:
+			return poolerCode(pg.Message, connection.AuthFailed)
 		case code == connection.PermissionDenied, // the role has no CONNECT
 			pg.Code == "55000": // the database accepts no connections
 			return connection.DatabaseDeniedOrMissing
@@ -116,6 +124,8 @@ func classifyStart(ctx context.Context, err error, words *reader) error {
 		return code
 	}
 	switch {
+	case words.signedIn && warehouse.IsTimeout(words.err):
+		return connection.BackendUnreachable // a pooler waits for the server behind it
 	case len(words.first) == 0 && (errors.Is(words.err, io.EOF)):
 		return connection.PortClosed // it accepted, and closed without a word
 	case len(words.first) == 0 || warehouse.IsTimeout(words.err):

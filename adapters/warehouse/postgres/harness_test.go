@@ -191,7 +191,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 				}, Call: contract.Previewing(ref("wide"))},
 			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil),
 				Call: contract.Previewing(ref("costly"))},
-		}),
+		}, poolerFailures()),
 		Never: map[connection.Code]string{
 			connection.UnsupportedVersion: "PostgreSQL 15 speaks the protocol's version 3.0; a scripted server " +
 				"stages it",

@@ -108,6 +108,7 @@ func scripts(t *testing.T) []contract.HostileScript {
 	large := []connection.Code{connection.ResponseTooLarge}
 	foreign := []connection.Code{connection.NotThisDatabase}
 	late := []connection.Code{connection.ConnectTimeout, connection.QueryTimeout}
+	endless := []connection.Code{connection.ConnectTimeout, connection.BackendUnreachable}
 	lost := []connection.Code{connection.HostUnreachable, connection.NotThisDatabase}
 	refused := []connection.Code{connection.AuthRejected}
 	scram := func(iterations string) func(io.ReadWriter) {
@@ -161,16 +162,16 @@ func scripts(t *testing.T) []contract.HostileScript {
 				time.Sleep(50 * time.Millisecond)
 			}
 		}},
-		{Name: "it greets for ever", Codes: append(large, connection.ConnectTimeout), Serve: func(c io.ReadWriter) {
+		{Name: "it greets for ever", Codes: append(endless, large...), Serve: func(c io.ReadWriter) {
 			say(c, encode(&pgproto3.AuthenticationOk{}))
 			contract.Forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
 		}},
-		{Name: "it gives notice for ever", Codes: append(large, connection.ConnectTimeout),
+		{Name: "it gives notice for ever", Codes: append(endless, large...),
 			Serve: func(c io.ReadWriter) {
 				say(c, encode(&pgproto3.AuthenticationOk{}))
 				contract.Forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
 			}},
-		{Name: "it lets us in and says no more", Codes: late,
+		{Name: "it lets us in and says no more", Codes: []connection.Code{connection.BackendUnreachable},
 			Serve: func(c io.ReadWriter) { say(c, encode(&pgproto3.AuthenticationOk{})); hold(c) }},
 		{Name: "it says no more after the welcome", Codes: late,
 			Serve: func(c io.ReadWriter) { say(c, welcome()); hold(c) }},

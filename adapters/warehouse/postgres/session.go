@@ -38,10 +38,12 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	}
 	words := &reader{}
 	conn, err := connect(starting, wire, words, to)
+	words.begun = true
 	if err != nil {
 		_ = wire.Close() // pgx has done so, if it came so far
 		err = classifyStart(starting, err, words)
-		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
+		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) ||
+			errors.Is(err, connection.BackendUnreachable) {
 			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}
 		if errors.Is(err, connection.AuthRejected) && to.Credential.TLSMode() == connection.Disable &&
@@ -167,7 +169,8 @@ func configure(config *pgconn.Config, to ports.Target, secured bool) {
 	}
 	config.AfterNetConnect, config.ValidateConnect, config.AfterConnect = nil, nil, nil
 	config.OnNotice, config.OnNotification = nil, nil
-	config.OnPgError = func(*pgconn.PgConn, *pgconn.PgError) bool { return true } // the session ends with the call
+	// A fatal error is the last word of a server or a pooler; the end of the connection says less.
+	config.OnPgError = func(_ *pgconn.PgConn, err *pgconn.PgError) bool { return err.Severity != "FATAL" }
 	config.OAuthTokenProvider = nil
 	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
 	config.ChannelBinding = "prefer"
@@ -295,22 +298,4 @@ func (s *session) Close() {
 	case <-s.conn.CleanupDone():
 	case <-ctx.Done():
 	}
-}
-
-// reader keeps the first bytes of a server's messages, below which there may be TLS.
-type reader struct {
-	from  io.Reader
-	first []byte
-	err   error
-}
-
-func (r *reader) Read(b []byte) (int, error) {
-	n, err := r.from.Read(b)
-	if missing := 16 - len(r.first); missing > 0 {
-		r.first = append(r.first, b[:min(n, missing)]...)
-	}
-	if err != nil && r.err == nil {
-		r.err = err
-	}
-	return n, err
 }

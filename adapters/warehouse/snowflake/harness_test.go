@@ -180,9 +180,11 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(),
 		Never: map[connection.Code]string{
-			connection.TLSUnsupported:   "the host is Snowflake's, which has TLS: what has none is another server",
-			connection.TLSRequired:      "TLS is always used",
-			connection.DatabaseNotFound: "Snowflake does not tell what is missing from what is not for this role",
+			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
+			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
+			connection.TLSUnsupported:     "the host is Snowflake's, which has TLS: what has none is another server",
+			connection.TLSRequired:        "TLS is always used",
+			connection.DatabaseNotFound:   "Snowflake does not tell what is missing from what is not for this role",
 		},
 	}
 }
