@@ -28,7 +28,8 @@ var screens = []screen{
 	{"prompts", "support/answer-ticket"}, {"chats", "Your role"}, {"sources", "Customers of the demo shop"},
 	{"sources/new", "Look at the sheet"}, {"connections", "Demo shop"}, {"connections/new/postgres", "step by step"},
 	{"presence", "Say that you are here"}, {"billing", "Plans"}, {"settings/members", "Invite"},
-	{"settings/keys", "New API key"}, {"settings/sessions", "this one"}, {"settings/audit", "Details"},
+	{"settings/groups", "New group"}, {"settings/keys", "New API key"}, {"settings/sessions", "this one"},
+	{"settings/passkeys", "Add a passkey"}, {"settings/workspace", "Delete the workspace"}, {"settings/audit", "Details"},
 }
 
 // walkthrough signs in and goes through every screen. It expects no error in the browser's log, which has violations of
@@ -132,6 +133,20 @@ func TestTheConsole(t *testing.T) {
 		owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.field": "email",
 			"mapping.0.column": "E-mail Address"})
 	})
+	t.Run("a group is made, and a person put into it", func(t *testing.T) {
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/settings/groups"))
+		reads(ctx, t, "There are no groups yet.")
+		types(ctx, t, `[name=name]`, "Reviewers")
+		types(ctx, t, `[name=external_id]`, "okta-reviewers")
+		presses(ctx, t, "Create")
+		reads(ctx, t, "follows okta-reviewers")
+		presses(ctx, t, "Open")
+		reads(ctx, t, "Nobody is in the group.")
+		keep(ctx, t, "console-group")
+		presses(ctx, t, "Add")
+		drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('Nobody is in the group.')`))
+		owner.get(t, "/api/groups").has(t, map[string]string{"data.0.name": "Reviewers", "data.0.size": "1"})
+	})
 	t.Run("the list of commands leads anywhere", func(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
 			`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))`))
@@ -156,26 +171,49 @@ func TestTheConsole(t *testing.T) {
 		}
 		t.Errorf("the browser says %s", m)
 	}
+	t.Run("an operator disables and enables a person", func(t *testing.T) {
+		eve, boss := s.user(t, "member"), s.user(t, "owner", "--operator")
+		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))
+		reads(ctx, t, "Sign in to")
+		clicks(ctx, t, "#use-link")
+		reads(ctx, t, "People")
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/people"))
+		reads(ctx, t, eve.email)
+		keep(ctx, t, "console-people")
+		types(ctx, t, `[type=search]`, eve.email)
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelectorAll('tbody tr').length === 1`))
+		for _, step := range []struct{ act, status string }{{"Disable", "disabled"}, {"Enable", "active"}} {
+			presses(ctx, t, step.act)
+			drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') !== null`))
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+				`[...document.querySelectorAll('[role=dialog] button')].at(-1).click()`))
+			drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector('[role=dialog]') === null &&
+				document.querySelector('tbody').innerText.includes(%q)`, step.status)))
+			boss.get(t, "/api/people/"+eve.id).has(t, map[string]string{"status": step.status})
+		}
+	})
 	t.Run("who may only view is offered nothing else", func(t *testing.T) {
 		viewer := s.user(t, "viewer")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, viewer.email))
 		reads(ctx, t, "Sign in to")
 		clicks(ctx, t, "#use-link")
 		reads(ctx, t, "support/answer-ticket")
-		for path, refused := range map[string][]string{"prompts": {"New prompt"}, "chats": {"New chat"},
-			"sources": {"Map a sheet"}, "connections": {"Connect a warehouse", "Revoke"}, "billing": {"Subscribe"},
-			"settings/members": {"Invite", "Remove", "Audit trail"}} {
+		for path, at := range map[string]struct {
+			shows   string
+			refused []string
+		}{
+			"prompts": {"support/answer-ticket", []string{"New prompt"}}, "chats": {"Your role", []string{"New chat"}},
+			"sources":            {"Customers of the demo shop", []string{"Map a sheet"}},
+			"connections":        {"Demo shop", []string{"Connect a warehouse", "Revoke"}},
+			"billing":            {"Plans", []string{"Subscribe"}},
+			"settings/members":   {viewer.email, []string{"Invite", "Remove", "Audit trail"}},
+			"settings/groups":    {"Reviewers", []string{"New group", "Delete"}},
+			"settings/workspace": {"Another workspace", []string{"Delete the workspace", "This workspace"}},
+		} {
 			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+path))
-			for _, at := range screens {
-				if at.path == path && path != "settings/members" {
-					reads(ctx, t, at.shows)
-				}
-			}
-			if path == "settings/members" {
-				reads(ctx, t, viewer.email)
-			}
+			reads(ctx, t, at.shows)
 			text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('main').innerText`))
-			for _, word := range refused {
+			for _, word := range at.refused {
 				if strings.Contains(text, word) {
 					t.Errorf("%s offers %q", path, word)
 				}

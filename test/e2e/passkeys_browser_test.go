@@ -75,4 +75,20 @@ func TestABrowserSignsInWithAPasskey(t *testing.T) {
 	if proof := drive(ctx, t, chromedp.Evaluate[string](`localStorage.getItem('atrium_proof') ?? ''`)); proof == "" {
 		t.Error("the console opened without the proof of a session")
 	}
+	// Another one is added in the console. The session is too old for that, so the first one confirms it.
+	s.sql(t, `UPDATE sessions SET created_at = created_at - 601000000`)
+	if _, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+		Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportUsb,
+			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	drive(ctx, t, chromedp.Navigate("http://localhost:"+s.port()+"/console/w/default/settings/passkeys"))
+	reads(ctx, t, "Chromium")
+	types(ctx, t, `[name=name]`, "Security key")
+	presses(ctx, t, "Add")
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('tbody')?.innerText.includes('Security key')`))
+	keep(ctx, t, "console-passkeys")
 }

@@ -47,6 +47,7 @@ const screens = [
   screen('connections/new/$kind', () => import('./areas/connect'), 'Connect'),
   screen('presence', () => import('./areas/presence'), 'Presence'),
   screen('billing', () => import('./areas/billing'), 'Billing'),
+  screen('people', () => import('./areas/people'), 'People'),
   screen('settings/$tab', () => import('./areas/settings'), 'Settings'),
 ]
 

@@ -21,6 +21,7 @@ export const t = {
   connections: 'Connections',
   presence: 'Presence',
   billing: 'Billing',
+  people: 'People',
   settings: 'Settings',
   areas: 'Areas',
   skip: 'Skip to the content',

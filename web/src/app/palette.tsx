@@ -15,8 +15,11 @@ const places: { label: string; path: string; key?: string }[] = [
   { label: t.presence, path: 'presence', key: 'r' },
   { label: t.billing, path: 'billing', key: 'b' },
   { label: 'Members and invitations', path: 'settings/members', key: 'm' },
+  { label: 'Groups', path: 'settings/groups' },
   { label: 'API keys', path: 'settings/keys' },
   { label: 'Your sessions', path: 'settings/sessions' },
+  { label: 'Your passkeys', path: 'settings/passkeys' },
+  { label: 'This workspace', path: 'settings/workspace' },
   { label: 'Audit trail', path: 'settings/audit', key: 'a' },
 ]
 

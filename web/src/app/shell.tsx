@@ -20,6 +20,8 @@ export const areas = [
   { path: 'settings/members', label: t.settings, key: 'm' },
 ] as const
 
+const operators = { path: 'people', label: t.people } as const
+
 export function Shell() {
   const workspace = useWorkspace()
   const me = useMe()
@@ -33,7 +35,7 @@ export function Shell() {
           md:border-b-0 md:p-4"
       >
         <div className="mr-auto md:mb-4"><Workspaces /></div>
-        {areas.map((area) => (
+        {[...areas, ...(me.data?.user.operator ? [operators] : [])].map((area) => (
           <Link
             key={area.path}
             to={`/w/${workspace}/${area.path}` as string}

@@ -64,7 +64,7 @@ export function Keys() {
       {may('api_keys.create') && (
         <div className="mt-6 max-w-lg">
           <Card title="New API key">
-            <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+            <Form key={create.data?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
               <Input name="name" label="Name" required maxLength={120} error={wrong.name} />
               <Select
                 name="role" label="At most the role" defaultValue="viewer" error={wrong.role_ceiling}

@@ -69,7 +69,7 @@ function Invitations() {
   return (
     <div className="mt-6 max-w-2xl">
       <Card title="Invite">
-        <Form send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
+        <Form key={invite.data?.id} send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
           <Input name="email" type="email" label="E-mail address" required maxLength={254} error={wrong.email} />
           <Select name="role" label="Role" defaultValue="member" choices={roles.map((r) => ({ value: r, label: r }))} error={wrong.role} />
           <Problem error={invite.error} />

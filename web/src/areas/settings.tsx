@@ -4,9 +4,12 @@ import { t } from '../text'
 import { Heading } from '../ui/basics'
 import { Tabs } from '../ui/overlays'
 import { Audit } from './settings-audit'
+import { Groups } from './settings-groups'
 import { Keys } from './settings-keys'
 import { Members } from './settings-members'
+import { Passkeys } from './settings-passkeys'
 import { Sessions } from './settings-sessions'
+import { WorkspaceSettings } from './settings-workspace'
 
 export function Settings() {
   const workspace = useWorkspace()
@@ -20,8 +23,11 @@ export function Settings() {
         value={tab} onChange={(id) => void navigate({ to: `/w/${workspace}/settings/${id}` as string })}
         tabs={[
           { id: 'members', label: 'Members', body: <Members /> },
+          { id: 'groups', label: 'Groups', body: <Groups /> },
           { id: 'keys', label: 'API keys', body: <Keys /> },
           { id: 'sessions', label: 'Your sessions', body: <Sessions /> },
+          { id: 'passkeys', label: 'Your passkeys', body: <Passkeys /> },
+          { id: 'workspace', label: 'Workspace', body: <WorkspaceSettings /> },
           ...(may('events.read') ? [{ id: 'audit', label: 'Audit trail', body: <Audit /> }] : []),
         ]}
       />

@@ -36,7 +36,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
             {items.map((item) => (
               <tr key={id(item)} className="border-b border-line last:border-0 hover:bg-hover">
                 {columns.map((c) => (
-                  <td key={c.title} className={`px-3 py-2 align-top ${c.narrow ? 'whitespace-nowrap' : 'break-words'}`}>{c.cell(item)}</td>
+                  <td key={c.title} className={`px-3 ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} align-top ${c.narrow ? 'whitespace-nowrap' : 'break-words'}`}>{c.cell(item)}</td>
                 ))}
               </tr>
             ))}

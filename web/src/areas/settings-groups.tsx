@@ -1,0 +1,144 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Group } from '@atrium-hq/client'
+import { atrium, queries } from '../api'
+import { firstPage, useList, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Card, Empty, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
+import { Form, Input, Select } from '../ui/form'
+import { Confirm, Dialog } from '../ui/overlays'
+import { More, Table } from '../ui/table'
+
+const roles = [
+  { value: '', label: 'none of its own' }, { value: 'viewer', label: 'viewer' }, { value: 'member', label: 'member' },
+  { value: 'admin', label: 'admin' },
+]
+
+export function Groups() {
+  const workspace = useWorkspace()
+  const manages = usePermission()('members.manage')
+  const o = { workspace }
+  const [shown, setShown] = useState<Group>()
+  const list = useList(['groups', workspace], (cursor) => atrium.groups.list({ limit: 50, ...(cursor && { cursor }) }, o))
+  const refresh = () => queries.invalidateQueries({ queryKey: ['groups', workspace] })
+  const create = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.groups.create({
+      name: v.name ?? '', ...(v.role && { role: v.role }), ...(v.external_id && { external_id: v.external_id }),
+    }, o),
+    onSuccess: refresh,
+  })
+  return (
+    <>
+      <Problem error={list.error} />
+      {list.isSuccess && list.items.length === 0 && (
+        <Empty title="There are no groups yet.">Share prompts and chats with a group instead of with each person.</Empty>
+      )}
+      {list.items.length > 0 && (
+        <Table
+          label="Groups" items={list.items} id={(g) => g.id} csv="groups"
+          columns={[
+            {
+              title: 'Name', text: (g) => g.name,
+              cell: (g) => <><span className="font-medium break-words">{g.name}</span> {g.external_id && <Pill tone="mark">follows {g.external_id}</Pill>}</>,
+            },
+            { title: 'Role', narrow: true, text: (g) => g.role ?? '', cell: (g) => g.role ?? '–' },
+            { title: 'People', narrow: true, text: (g) => String(g.size), cell: (g) => g.size },
+            {
+              title: t.actions, narrow: true,
+              cell: (g) => (
+                <>
+                  <Button tone="quiet" onClick={() => setShown(g)}>Open</Button>
+                  {manages && (
+                    <Confirm
+                      label="Delete" title={`Delete ${g.name}`} act="Delete"
+                      body="What its people have by the group ends. They stay members of the workspace."
+                      run={() => atrium.groups.delete(g.id, o).then(refresh)}
+                    />
+                  )}
+                </>
+              ),
+            },
+          ]}
+        />
+      )}
+      <More list={list} />
+      {shown && <Dialog open onClose={() => setShown(undefined)} title={shown.name}><OneGroup group={shown} manages={manages} changed={refresh} /></Dialog>}
+      {manages && (
+        <div className="mt-6 max-w-lg">
+          <Card title="New group">
+            <Form key={create.data?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+              <GroupFields error={create.error} />
+            </Form>
+          </Card>
+        </div>
+      )}
+    </>
+  )
+}
+
+function GroupFields({ group, error }: { group?: Group; error: unknown }) {
+  const wrong = fieldErrors(error)
+  return (
+    <>
+      <Input name="name" label="Name" required maxLength={80} defaultValue={group?.name} error={wrong.name} />
+      <Select name="role" label="Role in the workspace" choices={roles} defaultValue={group?.role ?? ''} error={wrong.role} />
+      <Input
+        name="external_id" label="Group at your identity provider" maxLength={255} defaultValue={group?.external_id ?? ''}
+        hint="Its id or name in tokens or in the directory. People are then added and removed when they sign in." error={wrong.external_id}
+      />
+      <Problem error={error} />
+    </>
+  )
+}
+
+function OneGroup({ group, manages, changed }: { group: Group; manages: boolean; changed: () => Promise<void> }) {
+  const workspace = useWorkspace()
+  const o = { workspace }
+  const people = useList(['group', group.id], (cursor) => atrium.groups.members.list(group.id, { limit: 50, ...(cursor && { cursor }) }, o))
+  const members = useQuery({
+    queryKey: ['members', workspace], queryFn: () => firstPage(atrium.workspaces.members.list(workspace, { limit: 100 })).then((p) => p.data),
+  })
+  const refresh = () => Promise.all([changed(), queries.invalidateQueries({ queryKey: ['group', group.id] })])
+  const save = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.groups.update(group.id, {
+      name: v.name ?? '', role: v.role || null, external_id: v.external_id || null,
+    }, o),
+    onSuccess: refresh,
+  })
+  const add = useMutation({ mutationFn: (v: Record<string, string>) => atrium.groups.members.add(group.id, v.user ?? '', o), onSuccess: refresh })
+  const others = (members.data ?? []).filter((m) => m.kind === 'person' && !people.items.some((p) => p.user_id === m.user_id))
+  return (
+    <>
+      {manages && <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}><GroupFields group={group} error={save.error} /></Form>}
+      <h3 className="mt-5 mb-2 font-semibold">People</h3>
+      <Problem error={people.error ?? add.error} />
+      {people.isPending && <Loading />}
+      {people.isSuccess && people.items.length === 0 && <p className="text-soft">Nobody is in the group.</p>}
+      {people.items.length > 0 && (
+        <Table
+          label="People" items={people.items} id={(p) => p.user_id}
+          columns={[
+            { title: 'Who', cell: (p) => p.name || p.email },
+            {
+              title: t.actions, narrow: true,
+              cell: (p) => manages && (
+                <Confirm
+                  label="Remove" title={`Remove ${p.name || p.email}`} act="Remove" body="What they have by the group ends."
+                  run={() => atrium.groups.members.remove(group.id, p.user_id, o).then(refresh)}
+                />
+              ),
+            },
+          ]}
+        />
+      )}
+      <More list={people} />
+      {manages && others.length > 0 && (
+        <div className="mt-4">
+          <Form send="Add" busy={add.isPending} onSend={(v) => add.mutate(v)}>
+            <Select name="user" label="Add a person" choices={others.map((m) => ({ value: m.user_id, label: m.name || m.email || m.user_id }))} />
+          </Form>
+        </div>
+      )}
+    </>
+  )
+}
