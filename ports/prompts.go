@@ -94,8 +94,8 @@ type PromptLists interface {
 	// Share returns one share, or prompt.ErrShareNotFound.
 	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
 
-	// Activations lists the ledger, latest first.
+	// Activations lists the moves of a label, or the activations if label is empty, latest first.
 	Activations(
-		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query,
+		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string, q page.Query,
 	) (page.Of[prompt.Activation], error)
 }

@@ -281,9 +281,10 @@ func jsonOr(raw json.RawMessage, otherwise string) json.RawMessage {
 
 func toActivation(a *prompt.Activation) openapi.Activation {
 	return openapi.Activation{
+		Label:             openapi.OrNull(a.Label),
 		FromVersionID:     openapi.OrNull(string(a.From)),
 		FromVersionNumber: openapi.OrNull(a.FromNumber),
-		ToVersionID:       string(a.To),
+		ToVersionID:       openapi.OrNull(string(a.To)),
 		ToVersionNumber:   openapi.OrNull(a.ToNumber),
 		ActivatedBy:       string(a.By),
 		ActivatedAt:       openapi.Time(a.At),

@@ -28,6 +28,8 @@ func (a *API) promptOperations() []operation {
 		{http.MethodPost, template + "/versions/{version_id}/activate", command(a.activateVersion)},
 		{http.MethodGet, template + "/versions/{version_id}/diff", query(a.diffVersions)},
 		{http.MethodGet, template + "/activations", query(a.listActivations)},
+		{http.MethodPut, template + "/labels/{label}", command(a.moveLabel)},
+		{http.MethodDelete, template + "/labels/{label}", command(a.removeLabel)},
 		{http.MethodPost, template + "/render", remembered(a.renderPrompt)},
 		{http.MethodGet, template + "/shares", query(a.listShares)},
 		{http.MethodPost, template + "/shares", command(a.createShare)},
@@ -101,7 +103,7 @@ func (a *API) activateVersion(r *request) (reply, error) {
 
 func (a *API) listActivations(r *request) (reply, error) {
 	return listing(r, toActivation, func(q page.Query) (page.Of[prompt.Activation], error) {
-		return r.Prompts.Activations(r.Context(), r.by, promptID(r), q)
+		return r.Prompts.Activations(r.Context(), r.by, promptID(r), r.query.Get("label"), q)
 	})
 }
 

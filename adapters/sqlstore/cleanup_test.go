@@ -25,7 +25,7 @@ import (
 var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys",
 	"user_groups", "group_people",
 	"events", "idempotency_keys", "jobs",
-	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations",
+	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations", "prompt_label_moves",
 	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins",
 	"connections", "connection_credentials", "probe_attempts", "sources", "source_memory",
 	"workspace_usage", "payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices",
@@ -119,7 +119,8 @@ func TestSweep(t *testing.T) {
 			{"one that cannot goes with all that belongs to it, and none but its",
 				fixture.At.Add(30*day + time.Microsecond), 400 * day,
 				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1,
-					"prompt_activations": 1, "chat_templates": 1, "chat_members": 1, "chat_embed_tokens": 1,
+					"prompt_activations": 1, "prompt_label_moves": 1,
+					"chat_templates": 1, "chat_members": 1, "chat_embed_tokens": 1,
 					"chat_embed_origins": 2}, 0},
 		} {
 			t.Run(step.name, func(t *testing.T) {

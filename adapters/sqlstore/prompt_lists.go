@@ -184,9 +184,16 @@ func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id pro
 }
 
 // Activations implements ports.PromptLists.
-func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string,
 	q page.Query) (page.Of[prompt.Activation], error) {
+	ledger := `activated_by, a.activated_at, a.reason
+		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	if label != "" {
+		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason
+		FROM prompt_templates t JOIN prompt_label_moves a ON a.template_id = t.id`
+		where.when(true, `a.label = ?`, label)
+	}
 	where.when(q.After != "", `a.number < ?`, numberAt(q.After))
 	var rows []struct {
 		Number     int              `db:"number"`
@@ -199,9 +206,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		Reason     string           `db:"reason"`
 	}
 	err := l.db.list(ctx, &rows, `
-		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.activated_by,
-			a.activated_at, a.reason
-		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id
+		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.`+ledger+`
 		WHERE `+where.sql()+` ORDER BY a.number DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
 		return page.Of[prompt.Activation]{}, err
@@ -212,7 +217,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		cut.Next = strconv.Itoa(rows[q.Limit-1].Number)
 	}
 	for _, r := range rows {
-		cut.Items = append(cut.Items, prompt.Activation{From: r.From, FromNumber: r.FromNumber, To: r.To,
+		cut.Items = append(cut.Items, prompt.Activation{Label: label, From: r.From, FromNumber: r.FromNumber, To: r.To,
 			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason})
 	}
 	return cut, nil

@@ -21,7 +21,11 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 	}
 	writes := slices.Concat(also, templateWrites(before, t))
 	for _, a := range t.Activated {
-		writes = append(writes, activationWrite(t.ID, a))
+		if a.Label == "" {
+			writes = append(writes, activationWrite(t.ID, a))
+		} else {
+			writes = append(writes, labelMoveWrite(t.ID, a))
+		}
 	}
 	events, err := db.eventWrites(t.Recorded())
 	if err != nil {
@@ -88,6 +92,17 @@ func activationWrite(id prompt.ID, a prompt.Activation) write {
 		CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
 		FROM prompt_activations WHERE template_id = ?`,
 		[]any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, id}}
+}
+
+// labelMoveWrite is activationWrite for the move of a label. Each label has numbers of its own.
+func labelMoveWrite(id prompt.ID, a prompt.Activation) write {
+	return write{`
+		INSERT INTO prompt_label_moves (template_id, label, number, from_version_id, from_number, to_version_id,
+		to_number, moved_by, moved_at, reason)
+		SELECT CAST(? AS TEXT), CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER),
+		CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
+		FROM prompt_label_moves WHERE template_id = ? AND label = ?`,
+		[]any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, id, a.Label}}
 }
 
 const nameIndex = "prompt_templates_name"

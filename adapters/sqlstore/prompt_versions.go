@@ -26,6 +26,9 @@ func versionMatch(ref prompt.Ref) (condition string, args []any) {
 		return `v.id = t.active_version_id`, nil
 	case ref.Latest:
 		return `v.id = t.latest_version_id`, nil
+	case ref.Previous:
+		return `v.id = (SELECT a.from_version_id FROM prompt_activations a WHERE a.template_id = t.id
+			ORDER BY a.number DESC LIMIT 1)`, nil
 	case ref.Number != 0:
 		return `v.number = ?`, []any{ref.Number}
 	case ref.Label != "":
@@ -260,14 +263,17 @@ type summaryRow struct {
 // labels reads the labels of a template.
 func (db *DB) labels(ctx context.Context, id prompt.ID) (prompt.Labels, error) {
 	var rows []struct {
-		Label  string `db:"label"`
-		Number int    `db:"number"`
+		Label   string           `db:"label"`
+		Version prompt.VersionID `db:"id"`
+		Number  int              `db:"number"`
+		By      identity.UserID  `db:"moved_by"`
 	}
-	err := db.list(ctx, &rows, `SELECT l.label, v.number FROM prompt_labels l
-		JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
+	err := db.list(ctx, &rows, `SELECT l.label, v.id, v.number, COALESCE((SELECT m.moved_by FROM prompt_label_moves m
+		WHERE m.template_id = l.template_id AND m.label = l.label ORDER BY m.number DESC LIMIT 1), '') AS moved_by
+		FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
 	labels := make(prompt.Labels, len(rows))
 	for _, row := range rows {
-		labels[row.Label] = row.Number
+		labels[row.Label] = prompt.Labelled{Version: row.Version, Number: row.Number, By: row.By}
 	}
 	return labels, err
 }

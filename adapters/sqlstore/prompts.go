@@ -203,7 +203,7 @@ type versionQuery struct {
 // versionQueries are getVersion's statements. They are built once, since each is long.
 var versionQueries = func() map[versionQuery]string {
 	queries := map[versionQuery]string{}
-	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
+	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		for _, where := range []string{templateByID, templateByName} {
 			match, _ := versionMatch(ref)
 			columns := readingColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` +

@@ -197,8 +197,8 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			"workspaces": 1, "workspace_usage": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 3,
 			"user_groups": 1, "group_people": 1,
 			"prompt_templates": 4, "prompt_shares": 3, "prompt_versions": 2, "prompt_labels": 2,
-			"prompt_activations": 2,
-			"chat_templates":     2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
+			"prompt_activations": 2, "prompt_label_moves": 2,
+			"chat_templates": 2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
 			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1,
 			"payment_customers": 1, "payment_methods": 1, "payment_invoices": 1,
 		}

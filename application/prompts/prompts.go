@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -229,7 +228,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 				before, labels := v.Size(), v.Labels
 				changed = v
 				err := t.ChangeVersion(by, at, v, c, used)
-				kinds, lost = grown(before, v.Size()), without(labels, v.Labels)
+				kinds, lost = grown(before, v.Size()), prompt.Without(labels, v.Labels)
 				return err
 			})
 		if err != nil {
@@ -244,21 +243,25 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 	return of, changed, err
 }
 
-// without returns the labels of before that are not in after.
-func without(before, after []string) []string {
-	return slices.DeleteFunc(slices.Clone(before), func(l string) bool { return slices.Contains(after, l) })
-}
-
 // DeleteVersion removes a version that is not active and that no chat template names.
 func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		_, previous, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{Previous: true})
+		if err != nil {
+			return err
+		}
 		var refs []string
 		if _, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
 			if err := t.DeleteVersion(by, at, v); err != nil {
 				return err
 			}
-			refs = v.Refs()
+			if refs = v.Refs(); previous != nil && v.ID == previous.ID {
+				refs = append(refs, "previous")
+			}
+			if t.AllVersions.Count == 1 {
+				refs = append(refs, "latest")
+			}
 			return nil
 		}); err != nil {
 			return err
@@ -275,13 +278,13 @@ func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id pro
 	})
 }
 
-// Activations lists who activated what, when and why.
-func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.ID,
+// Activations lists who activated what, when and why; if label is not empty, who gave it to which version.
+func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.ID, label string,
 	q page.Query) (page.Of[prompt.Activation], error) {
 	if _, err := s.Get(ctx, by, id); err != nil {
 		return page.Of[prompt.Activation]{}, err
 	}
-	return s.lists.Activations(ctx, by.Workspace, id, q)
+	return s.lists.Activations(ctx, by.Workspace, id, label, q)
 }
 
 // Render fills a version's variables.

@@ -158,6 +158,8 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 			return s.Delete(s.ctx, owner, "tpl", nil)
 		}},
 		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
+			s.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("tpl"), prompt.Ref{Previous: true}).
+				Return(template(), nil, nil)
 			s.expectUpdateVersion(owner, ref, func() *prompt.VersionInfo {
 				v := &version(2).VersionInfo
 				v.Labels = []string{"live"}

@@ -121,7 +121,8 @@ func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
 		used   bool
 		want   error
 	}{
-		"a label that a chat template uses stays":        {[]string{"eval"}, []string{"production"}, true, prompt.ErrInUse},
+		"a label that a chat template uses stays": {[]string{"eval"}, []string{"production"}, true,
+			prompt.ErrInUse},
 		"a label that nothing uses is taken away":        {[]string{"eval"}, []string{"production"}, false, nil},
 		"so are all of them":                             {nil, []string{"eval", "production"}, false, nil},
 		"a version that only gains labels asks no chats": {[]string{"production", "new", "eval"}, nil, false, nil},
@@ -160,6 +161,8 @@ func TestDeleteVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			ref := prompt.Ref{Latest: true}
+			s.prompts.EXPECT().Lock(s.ctx, tt.by, prompt.ID("tpl"), prompt.Ref{Previous: true}).
+				Return(template(), nil, nil)
 			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return &version(2).VersionInfo })
 			if tt.want == nil {
 				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false,
@@ -168,6 +171,19 @@ func TestDeleteVersion(t *testing.T) {
 			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
 	}
+}
+
+func TestDeleteVersionThatIsPrevious(t *testing.T) {
+	s := newStage(t)
+	ref := prompt.Ref{Number: 1}
+	s.prompts.EXPECT().Lock(s.ctx, manager, prompt.ID("tpl"), prompt.Ref{Previous: true}).Return(template(),
+		&version(1).VersionInfo, nil)
+	s.expectUpdateVersion(manager, ref, func() *prompt.VersionInfo { return &version(1).VersionInfo })
+	refs := []string{"ver1", "v1", "previous"}
+	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs).Return(true, nil)
+	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
+		Return(chat.Page{}, nil)
+	wantErr(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
 }
 
 func TestActivateVersion(t *testing.T) {
@@ -209,15 +225,15 @@ func TestActivations(t *testing.T) {
 		s := newStage(t)
 		want := page.Of[prompt.Activation]{Items: []prompt.Activation{{To: "ver1"}}}
 		s.expectGet(viewer)
-		s.lists.EXPECT().Activations(s.ctx, viewer.Workspace, prompt.ID("tpl"), q).Return(want, nil)
-		if got, err := s.Activations(s.ctx, viewer, "tpl", q); err != nil || !reflect.DeepEqual(got, want) {
+		s.lists.EXPECT().Activations(s.ctx, viewer.Workspace, prompt.ID("tpl"), "live", q).Return(want, nil)
+		if got, err := s.Activations(s.ctx, viewer, "tpl", "live", q); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("Activations = %+v, %v", got, err)
 		}
 	})
 	t.Run("a stranger's question reaches no list", func(t *testing.T) {
 		s := newStage(t)
 		s.expectGet(stranger)
-		_, err := s.Activations(s.ctx, stranger, "tpl", q)
+		_, err := s.Activations(s.ctx, stranger, "tpl", "", q)
 		wantErr(t, err, prompt.ErrNotFound)
 	})
 }

@@ -83,7 +83,7 @@ func (t *Template) checkPrompt(wrong *fault.Fields) {
 	// uses are found by text, so v01 is no number
 	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"):
 		wrong.Add("/prompt/ref", "invalid_format",
-			"Must be active, latest, v and a number, a label, or a version's id.")
+			"Must be active, previous, latest, v and a number, a label, or a version's id.")
 	}
 }
 

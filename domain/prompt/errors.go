@@ -18,6 +18,12 @@ var (
 		Detail: "The version was activated or labelled, so its content can no longer change. Create a new version."}
 	ErrVersionActive = &fault.Error{Kind: fault.Conflict, Code: "version_active",
 		Detail: "The active version cannot be deleted. Activate another one first."}
+	ErrLabelChanged = &fault.Error{Kind: fault.Conflict, Code: "label_changed",
+		Detail: "The label is not on the version that you expected."}
+	ErrLabelNotFound = &fault.Error{Kind: fault.NotFound, Code: "label_not_found",
+		Detail: "No version of the prompt template has that label."}
+	ErrLabelLimit = &fault.Error{Kind: fault.Conflict, Code: "label_limit_reached",
+		Detail: "A version can have at most 10 labels."}
 	ErrBaseOutdated = &fault.Error{Kind: fault.Conflict, Code: "base_outdated",
 		Detail: "A newer version than base_version_id exists."}
 	ErrInUse = &fault.Error{Kind: fault.Conflict, Code: "in_use",

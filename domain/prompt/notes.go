@@ -6,8 +6,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/fault"
-	"github.com/atrium-hq/atrium/domain/id"
 )
+
+// maxLabels is how many labels a version can have.
+const maxLabels = 10
 
 // checkReason returns the error in the reason of an activation.
 func (d VersionDraft) checkReason() error {
@@ -28,18 +30,12 @@ func checkReason(reason string) error {
 // checkNotes returns all errors in labels and a commit message.
 func checkNotes(labels []string, message string) error {
 	var wrong fault.Fields
-	if len(labels) > 10 {
+	if len(labels) > maxLabels {
 		wrong.Add("/labels", "too_many_items", "Must have at most 10 items.")
 	}
 	for i, l := range labels {
 		pointer := fmt.Sprintf("/labels/%d", i)
-		switch {
-		case !isLabel(l):
-			wrong.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
-		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
-			wrong.Add(pointer, "not_allowed_value",
-				"Is reserved: active, latest, version numbers and identifiers are no labels.")
-		case slices.Contains(labels[:i], l):
+		if addLabel(&wrong, pointer, l); slices.Contains(labels[:i], l) {
 			wrong.Add(pointer, "duplicate_item", "Must not be listed twice.")
 		}
 	}
@@ -47,6 +43,24 @@ func checkNotes(labels []string, message string) error {
 		wrong.Add("/commit_message", "too_long", "Must have at most 500 characters.")
 	}
 	return wrong.Err()
+}
+
+// checkLabel returns the error in a label of its own.
+func checkLabel(label string) error {
+	var wrong fault.Fields
+	addLabel(&wrong, "/label", label)
+	return wrong.Err()
+}
+
+// addLabel adds what is wrong with a label.
+func addLabel(wrong *fault.Fields, pointer, label string) {
+	switch {
+	case !isLabel(label):
+		wrong.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
+	case ParseRef(label) != Ref{Label: label}, numberPattern.MatchString(label):
+		wrong.Add(pointer, "not_allowed_value",
+			"Is reserved: active, previous, latest, version numbers and identifiers are no labels.")
+	}
 }
 
 // sorted never returns nil, so that no event contains a null.

@@ -79,12 +79,13 @@ func (s *Summary) add(v *VersionInfo) {
 	}
 }
 
-// Activation is an entry of the ledger: who activated which version instead of which, and why.
+// Activation is an entry of the ledger: who activated which version instead of which, or moved a label, and why.
 type Activation struct {
-	From       VersionID // empty for the first
-	FromNumber int       // 0 for the first, and if the version was deleted before numbers were recorded
-	To         VersionID
-	ToNumber   int // 0 if the version was deleted before numbers were recorded
+	Label      string    // empty for an activation
+	From       VersionID // empty for the first, and if no version had the label
+	FromNumber int       // 0 if From is empty, and if the version was deleted before numbers were recorded
+	To         VersionID // empty if the label was taken away
+	ToNumber   int       // 0 if To is empty, and if the version was deleted before numbers were recorded
 	By         identity.UserID
 	At         time.Time
 	Reason     string

@@ -49,8 +49,15 @@ func (v *Version) info() *VersionInfo {
 	return &v.VersionInfo
 }
 
-// Labels maps each label of a template to the number of its version.
-type Labels map[string]int
+// Labels maps each label of a template to the version that has it.
+type Labels map[string]Labelled
+
+// Labelled is the version that has a label.
+type Labelled struct {
+	Version VersionID
+	Number  int
+	By      identity.UserID // moved the label there; empty if that was before moves were recorded
+}
 
 // VersionSummary is what a list shows of a version: its content without the text, messages, tools and response format,
 // which can be megabytes.
@@ -69,23 +76,26 @@ func (v *Version) Summary() VersionSummary {
 // VersionPage is one page of versions.
 type VersionPage = page.Of[VersionSummary]
 
-// Ref names a version of a template: by id, number or label, or as active or latest. The zero Ref names
+// Ref names a version of a template: by id, number or label, or as active, previous or latest. The zero Ref names
 // none.
 type Ref struct {
-	ID     VersionID
-	Number int
-	Label  string
-	Active bool
-	Latest bool
+	ID       VersionID
+	Number   int
+	Label    string
+	Active   bool
+	Previous bool // the one that was active before the active one
+	Latest   bool
 }
 
-// ParseRef parses a reference: a version's id, v12, active, latest, or a label. For anything else it
+// ParseRef parses a reference: a version's id, v12, active, previous, latest, or a label. For anything else it
 // returns the zero Ref, which matches no version.
 func ParseRef(s string) Ref {
-	if s == "active" {
+	switch s {
+	case "active":
 		return Ref{Active: true}
-	}
-	if s == "latest" {
+	case "previous":
+		return Ref{Previous: true}
+	case "latest":
 		return Ref{Latest: true}
 	}
 	if id.Valid(VersionPrefix, s) {
@@ -152,6 +162,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 	}
 	t.Record(by, "prompt_version.created", string(t.ID),
 		v.named(used.taken(v.info(), map[string]any{"labels": v.Labels})))
+	t.relabelled(by, v.info(), nil, used, "")
 	if d.Activate {
 		return v, t.Activate(by, nil, v.info(), nil, d.Reason)
 	}
@@ -202,12 +213,17 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	if err := at.Check(v.Revision); err != nil {
 		return err
 	}
+	if relabels && at == nil && used.othersAmong(by, Without(v.Labels, *c.Labels)) {
+		return ErrLabelChanged.Because("The change would take away a label that another user gave to the version. " +
+			"Read the version and send its ETag in If-Match, or delete the label by itself.")
+	}
 	if c.Content != nil && v.Frozen {
 		return ErrVersionFrozen
 	}
 	changed := map[string]any{}
 	content, err := c.apply(t.Type, v.Content)
-	labels, message := v.Labels, v.CommitMessage
+	message := v.CommitMessage
+	var labels []string // those of v may be from before one was reserved
 	if relabels {
 		labels = *c.Labels // in the order of the request, which errors point into
 	}
@@ -226,12 +242,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 		changed["commit_message"] = true
 	}
 	if relabels {
-		changed["labels"] = event.Change{From: sorted(v.Labels), To: sorted(*c.Labels)}
-		v.Labels = sorted(*c.Labels)
-		used.taken(v.info(), changed)
-		if len(v.Labels) > 0 {
-			t.freeze(v.info())
-		}
+		t.setLabels(by, v.info(), *c.Labels, used, "", changed)
 	}
 	if len(changed) > 0 {
 		v.Revision++
@@ -307,6 +318,7 @@ func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionActive
 	}
 	v.Deleted = true
+	t.unlabelled(by, v, v.Labels, "")
 	t.Record(by, "prompt_version.deleted", string(t.ID), v.named(map[string]any{"labels": sorted(v.Labels)}))
 	return nil
 }
@@ -338,19 +350,5 @@ func (v *VersionInfo) Refs() []string {
 // named adds to an event's data the version that it is about.
 func (v *VersionInfo) named(data map[string]any) map[string]any {
 	data["version_id"], data["version_number"] = v.ID, v.Number
-	return data
-}
-
-// taken adds to an event's data the numbers of the versions that lose labels to v.
-func (l Labels) taken(v *VersionInfo, data map[string]any) map[string]any {
-	from := map[string]int{}
-	for _, label := range v.Labels {
-		if n := l[label]; n != 0 && n != v.Number {
-			from[label] = n
-		}
-	}
-	if len(from) > 0 {
-		data["labels_taken_from"] = from
-	}
 	return data
 }

@@ -296,7 +296,7 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
 		tmpl, versions := cast()
-		used := prompt.Labels{"live": 3, "stable": 3, "old": 1}
+		used := prompt.Labels{"live": {Number: 3}, "stable": {Number: 3}, "old": {Number: 1}}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
 			prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, used), nil)
 		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},

@@ -311,18 +311,18 @@ func (m *MockPromptLists) EXPECT() *MockPromptListsMockRecorder {
 }
 
 // Activations mocks base method.
-func (m *MockPromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error) {
+func (m *MockPromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string, q page.Query) (page.Of[prompt.Activation], error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Activations", ctx, ws, id, q)
+	ret := m.ctrl.Call(m, "Activations", ctx, ws, id, label, q)
 	ret0, _ := ret[0].(page.Of[prompt.Activation])
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Activations indicates an expected call of Activations.
-func (mr *MockPromptListsMockRecorder) Activations(ctx, ws, id, q interface{}) *gomock.Call {
+func (mr *MockPromptListsMockRecorder) Activations(ctx, ws, id, label, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Activations", reflect.TypeOf((*MockPromptLists)(nil).Activations), ctx, ws, id, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Activations", reflect.TypeOf((*MockPromptLists)(nil).Activations), ctx, ws, id, label, q)
 }
 
 // Share mocks base method.

@@ -112,6 +112,6 @@ func keptOf(t testing.TB, s ports.Stores, by identity.Actor, id prompt.ID) (k ke
 func ledger(t testing.TB, s ports.Stores, ws identity.WorkspaceID, id prompt.ID) []prompt.Activation {
 	t.Helper()
 	return fixture.Pages(t, 100, func(q page.Query) (page.Of[prompt.Activation], error) {
-		return s.PromptLists.Activations(t.Context(), ws, id, q)
+		return s.PromptLists.Activations(t.Context(), ws, id, "", q)
 	})
 }

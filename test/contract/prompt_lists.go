@@ -247,7 +247,7 @@ func promptChildren(t *testing.T, a Adapter) {
 	}
 	activations := func(ws identity.WorkspaceID) func(page.Query) (page.Of[prompt.Activation], error) {
 		return func(q page.Query) (page.Of[prompt.Activation], error) {
-			return a.PromptLists.Activations(ctx, ws, made.ID, q)
+			return a.PromptLists.Activations(ctx, ws, made.ID, "", q)
 		}
 	}
 

@@ -3,13 +3,11 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -121,7 +119,8 @@ func promptVersions(t *testing.T, a Adapter) {
 				func(p *prompt.Template, got *prompt.Version, used prompt.Labels) error {
 					same(t, name+": EditVersion's template", p, whole)
 					same(t, name+": EditVersion's version", got, v)
-					same(t, name+": labels", used, prompt.Labels{"live": 1})
+					same(t, name+": labels", used,
+						prompt.Labels{"live": {Version: one.ID, Number: 1, By: one.CreatedBy}})
 					return nil
 				})
 			must(t, err)
@@ -245,132 +244,5 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 		same(t, "count", k.Template.AllVersions.Count, 3)
 		same(t, "number in the ledger", k.Ledger[0].FromNumber, 2)
-	})
-}
-
-func promptLabels(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	by := team.Member
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{})
-	fixture.Version(t, a.Stores, by, made.ID, "one", "production", "stable")
-	two := fixture.Version(t, a.Stores, by, made.ID, "two")
-	label := func(number int, labels ...string) error {
-		_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: number},
-			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &labels}, used)
-			})
-		return err
-	}
-	labels := func(t *testing.T) string {
-		t.Helper()
-		var out []string
-		for _, v := range keptOf(t, a.Stores, by, made.ID).Versions {
-			out = append(out, fmt.Sprint(v.Number, v.Labels))
-		}
-		return fmt.Sprint(out)
-	}
-
-	t.Run("setting a label removes it from the version that had it", func(t *testing.T) {
-		must(t, label(2, "production"))
-		if got := labels(t); got != "[2 [production] 1 [stable]]" {
-			t.Fatalf("labels = %s", got)
-		}
-		if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil ||
-			v == nil || v.ID != two.ID {
-			t.Fatalf("production = %+v, %v", v, err)
-		}
-	})
-	t.Run("a version that loses a label gets another revision", func(t *testing.T) {
-		later := fixture.Later(by, time.Second)
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "lost"})
-		for _, l := range [][]string{{"a", "b", "c"}, {"d"}, nil} {
-			fixture.Version(t, a.Stores, by, made.ID, "text", l...)
-		}
-		var before prompt.Labels
-		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3},
-			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				before = used
-				return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}}, used)
-			})
-		must(t, err)
-		same(t, "labels before", before, prompt.Labels{"a": 1, "b": 1, "c": 1, "d": 2})
-		fixture.Version(t, a.Stores, later, made.ID, "four", "e")
-		got := map[int]any{}
-		k := keptOf(t, a.Stores, by, made.ID)
-		for _, v := range k.Versions {
-			got[v.Number] = []any{v.Revision, v.UpdatedAt, fmt.Sprint(v.Labels)}
-		}
-		same(t, "versions", got, map[int]any{
-			1: []any{int64(2), later.At, "[c]"}, 2: []any{int64(1), by.At, "[d]"},
-			3: []any{int64(3), later.At, "[a b]"}, 4: []any{int64(1), later.At, "[e]"},
-		})
-		if got := fmt.Sprint(k.Events[0].Data["labels_taken_from"],
-			k.Events[1].Data["labels_taken_from"]); got != "map[e:3] map[a:1 b:1]" {
-			t.Errorf("the events say %s", got)
-		}
-	})
-	t.Run("a new version can take labels from other versions", func(t *testing.T) {
-		fixture.Version(t, a.Stores, by, made.ID, "three", "stable", "canary")
-		if got := labels(t); got != "[3 [canary stable] 2 [production] 1 []]" {
-			t.Fatalf("labels = %s", got)
-		}
-	})
-	t.Run("a label can be removed", func(t *testing.T) {
-		must(t, label(3, "canary"))
-		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
-			t.Fatalf("labels = %s", got)
-		}
-	})
-	t.Run("templates have separate labels", func(t *testing.T) {
-		other := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "other"})
-		fixture.Version(t, a.Stores, by, other.ID, "one", "production")
-		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
-			t.Fatalf("labels = %s", got)
-		}
-	})
-	t.Run("a reader finds a label on exactly one version while it moves", func(t *testing.T) {
-		var wg sync.WaitGroup
-		done := make(chan struct{})
-		wg.Go(func() {
-			defer close(done)
-			for i := range 20 {
-				if err := label(1+i%2, "production"); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		wg.Go(func() {
-			for reads := 0; ; reads++ {
-				select {
-				case <-done:
-					if reads == 0 {
-						t.Error("nobody read meanwhile")
-					}
-					return
-				default:
-				}
-				if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil ||
-					v == nil {
-					t.Errorf("production = %+v, %v", v, err)
-				}
-				found, err := a.PromptLists.Versions(ctx, by.Workspace, made.ID, true, page.Query{Limit: 100})
-				if err != nil {
-					t.Error(err)
-				}
-				n := 0
-				for _, v := range found.Items {
-					for _, l := range v.Labels {
-						if l == "production" {
-							n++
-						}
-					}
-				}
-				if n != 1 {
-					t.Errorf("production stands on %d versions", n)
-				}
-			}
-		})
-		wg.Wait()
 	})
 }

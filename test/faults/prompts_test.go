@@ -84,9 +84,20 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "Activations", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.Activations(e.ctx, e.team.Member, id, ten)
+		_, err := e.prompts.Activations(e.ctx, e.team.Member, id, "live", ten)
 		return err
 	})},
+	{name: "MoveLabel", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, _, err := e.prompts.MoveLabel(e.ctx, e.team.Member, id, two, prompt.LabelMove{Label: "moved"})
+		return err
+	})},
+	{name: "RemoveLabel", prepare: func(e *env) func() error {
+		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
+		fixture.Version(e.t, e.stores, e.team.Member, made.ID, "text", "live")
+		return func() error {
+			return e.prompts.RemoveLabel(e.ctx, e.team.Member, made.ID, nil, prompt.LabelMove{Label: "live"})
+		}
+	}},
 	{name: "Render", prepare: onPrompt(func(e *env, id prompt.ID) error {
 		_, _, _, err := e.prompts.Render(e.ctx, e.team.Member, id, one, nil, prompt.Strict)
 		return err

@@ -1,4 +1,4 @@
-import { AtriumError, type PromptMessage, type PromptVersion } from '@atrium-hq/client'
+import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersionSummary } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
@@ -41,6 +41,7 @@ export function Prompt() {
   const [ref, setRef] = useState('latest')
   const [tab, setTab] = useState('edit')
   const [activating, setActivating] = useState(false)
+  const [labelling, setLabelling] = useState(false)
   const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, o) })
   const versions = useList(['versions', id], (cursor) => atrium.promptTemplates.versions.list(id, { limit: 50, ...(cursor && { cursor }) }, o))
   const version = useQuery({
@@ -100,6 +101,7 @@ export function Prompt() {
             ]}
           />
         )}
+        {mayActivate && <Button disabled={!version.data} onClick={() => setLabelling(true)}>Labels…</Button>}
         {mayActivate && (
           <Button
             tone="act" disabled={!version.data || version.data.is_active || draft !== undefined}
@@ -144,10 +146,13 @@ export function Prompt() {
             id: 'diff', label: 'Compare with active',
             body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={['Active', draft === undefined ? ref : 'Your draft']} />,
           },
-          { id: 'history', label: 'Activations', body: <Ledger id={id} /> },
+          { id: 'history', label: 'History', body: <Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /> },
           { id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> },
         ]}
       />
+      {labelling && version.data && (
+        <Labels version={version.data} versions={versions.items} onClose={() => setLabelling(false)} />
+      )}
       {activating && version.data && (
         <Activate
           version={version.data} active={active.data} expected={prompt.data.active_version?.id ?? null}
@@ -238,19 +243,69 @@ function Activate({ version, active, expected, onClose }: {
   )
 }
 
-function Ledger({ id }: { id: string }) {
+/** Moves one label to a version, or takes one of its labels away. */
+function Labels({ version, versions, onClose }: {
+  version: PromptVersion
+  versions: PromptVersionSummary[]
+  onClose: () => void
+}) {
   const workspace = useWorkspace()
-  const list = useList(['activations', id], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(cursor && { cursor }) }, { workspace }))
+  const id = version.prompt_template_id
+  const done = { onSuccess: () => queries.invalidateQueries(), onError: () => queries.invalidateQueries() }
+  const move = useMutation({
+    mutationFn: ({ label, reason }: { label: string; reason: string }) => {
+      const from = versions.find((v) => v.labels.includes(label))
+      return atrium.promptTemplates.labels.move(id, label, {
+        version: version.id, expected_version: from?.id ?? null, ...(reason && { reason }),
+      }, { workspace })
+    },
+    ...done,
+  })
+  const remove = useMutation({
+    mutationFn: (label: string) => atrium.promptTemplates.labels.remove(id, label, { expected_version: version.id }, { workspace }),
+    ...done,
+  })
+  return (
+    <Dialog open onClose={onClose} title={`Labels of v${version.number}`}>
+      {version.labels.length === 0 && <p className="text-soft">This version has no labels.</p>}
+      <ul className="m-0 mb-4 list-none p-0">
+        {version.labels.map((label) => (
+          <li key={label} className="mb-2 flex items-center justify-between gap-3">
+            <Pill>{label}</Pill>
+            <Button tone="quiet" disabled={remove.isPending} onClick={() => remove.mutate(label)}>Remove {label}</Button>
+          </li>
+        ))}
+      </ul>
+      <Problem error={remove.error} />
+      <Form send="Give the label" busy={move.isPending} onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '' })}>
+        <Input name="label" label="Label" required maxLength={36} pattern="[a-z0-9_.\-]{1,36}" hint="Another version that has the label loses it." />
+        <Input name="reason" label="Why" maxLength={500} />
+        <Problem error={move.error} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function Ledger({ id, labels }: { id: string; labels: string[] }) {
+  const workspace = useWorkspace()
+  const [label, setLabel] = useState('')
+  const list = useList(['activations', id, label], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(label && { label }), ...(cursor && { cursor }) }, { workspace }))
   const number = (version: number | null) => (version === null ? 'a deleted version' : `v${version}`)
   if (list.isPending) return <Loading />
   return (
     <>
       <Problem error={list.error} />
-      {list.items.length === 0 && <p className="text-soft">No version has been active yet.</p>}
+      {labels.length > 0 && (
+        <InlineSelect
+          label="Show" value={label} onChange={(e) => setLabel(e.target.value)}
+          choices={[{ value: '', label: 'activations' }, ...labels.map((l) => ({ value: l, label: `moves of ${l}` }))]}
+        />
+      )}
+      {list.items.length === 0 && <p className="text-soft">{label ? 'No move was recorded.' : 'No version has been active yet.'}</p>}
       <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
         {list.items.map((a) => (
-          <li key={a.activated_at + a.to_version_id} className="mb-4">
-            <b>{number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
+          <li key={a.activated_at + String(a.to_version_id)} className="mb-4">
+            <b>{a.to_version_id === null ? 'removed' : number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
             <span className="text-soft"><When at={a.activated_at} /> · {a.activated_by}</span>
             {a.reason && <p className="m-0">{a.reason}</p>}
           </li>

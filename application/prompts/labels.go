@@ -1,0 +1,38 @@
+package prompts
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// MoveLabel gives a label to the version that to names. Another version that has it loses it.
+func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, to prompt.Ref,
+	m prompt.LabelMove) (of *prompt.Reading, labelled *prompt.Version, err error) {
+	t, err := s.prompts.EditVersion(ctx, by, id, to,
+		func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+			labelled = v
+			return t.MoveLabel(by, v, m, used)
+		})
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Reading(), labelled, nil
+}
+
+// RemoveLabel takes a label away that no chat template uses.
+func (s *Service) RemoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
+	m prompt.LabelMove) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Prompts.EditVersion(ctx, by, id, prompt.Ref{Label: m.Label},
+			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				return t.RemoveLabel(by, at, v, m, used)
+			}); err != nil {
+			return err
+		}
+		return unused(ctx, tx, by, id, []string{m.Label})
+	})
+}

@@ -1,0 +1,148 @@
+package prompt
+
+import (
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// LabelMove is the caller's request to give a label to a version, or to take it away.
+type LabelMove struct {
+	Label    string
+	Expected *Ref   // the version that the caller believes to have the label, by id or number; the zero Ref: none
+	Reason   string // up to 500 characters
+}
+
+// check returns the error in the reason, or ErrLabelChanged if another version than the expected one has the label.
+func (m LabelMove) check(used Labels) error {
+	if err := checkReason(m.Reason); err != nil || m.Expected == nil {
+		return err
+	}
+	if now := used[m.Label]; *m.Expected != (Ref{ID: now.Version}) && *m.Expected != (Ref{Number: now.Number}) {
+		return ErrLabelChanged
+	}
+	return nil
+}
+
+// MoveLabel gives a label to v, and freezes it. Another version of t that has it loses it. Repeating it changes
+// nothing. A nil v is a version that t does not have. used are the labels of t. It returns ErrLabelLimit if v has 10
+// labels.
+func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, used Labels) error {
+	if err := t.Allow(by, access.Viewer); err != nil {
+		return err
+	}
+	if !t.Has(by, v.info()) {
+		return ErrVersionNotFound
+	}
+	if err := t.mayRelease(by); err != nil {
+		return err
+	}
+	if err := m.check(used); err != nil {
+		return err
+	}
+	if slices.Contains(v.Labels, m.Label) {
+		return nil
+	}
+	if err := checkLabel(m.Label); err != nil {
+		return err
+	}
+	if len(v.Labels) == maxLabels {
+		return ErrLabelLimit
+	}
+	t.relabel(by, v, append(slices.Clone(v.Labels), m.Label), m.Reason, used)
+	return nil
+}
+
+// RemoveLabel takes a label away from v, the version that has it; nil if there is none.
+func (t *Template) RemoveLabel(by identity.Actor, at revision.Match, v *Version, m LabelMove, used Labels) error {
+	if err := t.Allow(by, access.Viewer); err != nil {
+		return err
+	}
+	if err := t.mayRelease(by); err != nil {
+		return err
+	}
+	if err := m.check(used); err != nil {
+		return err
+	}
+	if v == nil {
+		return ErrLabelNotFound
+	}
+	if err := at.Check(v.Revision); err != nil {
+		return err
+	}
+	t.relabel(by, v, Without(v.Labels, []string{m.Label}), m.Reason, used)
+	return nil
+}
+
+// relabel changes nothing of v but its labels.
+func (t *Template) relabel(by identity.Actor, v *Version, labels []string, reason string, used Labels) {
+	data := map[string]any{}
+	if reason != "" {
+		data["reason"] = reason
+	}
+	t.setLabels(by, v.info(), labels, used, reason, data)
+	v.Revision++
+	v.UpdatedAt = by.At
+	t.Record(by, "prompt_version.updated", string(t.ID), v.named(data))
+}
+
+// setLabels gives v these labels, and adds them to an event's data.
+func (t *Template) setLabels(by identity.Actor, v *VersionInfo, labels []string, used Labels, reason string,
+	data map[string]any) {
+	before := v.Labels
+	v.Labels = sorted(labels)
+	data["labels"] = event.Change{From: sorted(before), To: v.Labels}
+	used.taken(v, data)
+	if len(v.Labels) > 0 {
+		t.freeze(v)
+	}
+	t.relabelled(by, v, before, used, reason)
+	t.unlabelled(by, v, Without(before, v.Labels), reason)
+}
+
+// relabelled adds to the ledger the labels that v has and did not have before.
+func (t *Template) relabelled(by identity.Actor, v *VersionInfo, before []string, used Labels, reason string) {
+	for _, label := range Without(v.Labels, before) {
+		from := used[label]
+		t.Activated = append(t.Activated, Activation{Label: label, From: from.Version, FromNumber: from.Number,
+			To: v.ID, ToNumber: v.Number, By: by.User, At: by.At, Reason: reason})
+	}
+}
+
+// unlabelled adds to the ledger the labels that v lost, and no other version got.
+func (t *Template) unlabelled(by identity.Actor, v *VersionInfo, lost []string, reason string) {
+	for _, label := range lost {
+		t.Activated = append(t.Activated, Activation{Label: label, From: v.ID, FromNumber: v.Number, By: by.User,
+			At: by.At, Reason: reason})
+	}
+}
+
+// taken adds to an event's data the numbers of the versions that lose labels to v.
+func (l Labels) taken(v *VersionInfo, data map[string]any) map[string]any {
+	from := map[string]int{}
+	for _, label := range v.Labels {
+		if n := l[label].Number; n != 0 && n != v.Number {
+			from[label] = n
+		}
+	}
+	if len(from) > 0 {
+		data["labels_taken_from"] = from
+	}
+	return data
+}
+
+// othersAmong reports whether another user than by gave one of labels to the version that has it.
+func (l Labels) othersAmong(by identity.Actor, labels []string) bool {
+	return slices.ContainsFunc(labels, func(label string) bool {
+		mover := l[label].By
+		return mover != "" && mover != by.User
+	})
+}
+
+// Without returns the labels of before that are not in after.
+func Without(before, after []string) []string {
+	return slices.DeleteFunc(slices.Clone(before), func(l string) bool { return slices.Contains(after, l) })
+}
