@@ -133,6 +133,10 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	for _, use := range f.UsedBy {
 		p.UsedBy = append(p.UsedBy, openapi.ProblemUse(use))
 	}
+	p.UsedByCount = f.Uses
+	for _, owner := range f.Owners {
+		p.UsedByOwners = append(p.UsedByOwners, openapi.ProblemUse(owner))
+	}
 	body, err := json.Marshal(p)
 	if err != nil { // a Problem always encodes
 		panic(err)

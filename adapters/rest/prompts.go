@@ -83,7 +83,7 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 }
 
 func (a *API) deletePrompt(r *request) (reply, error) {
-	return noContent, r.Prompts.Delete(r.Context(), r.by, promptID(r), r.match)
+	return noContent, r.Prompts.Delete(r.Context(), r.by, promptID(r), r.match, r.query.Get("force") == "true")
 }
 
 func (a *API) restorePrompt(r *request) (reply, error) {

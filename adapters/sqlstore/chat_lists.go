@@ -161,17 +161,30 @@ func (l *ChatLists) Members(
 }
 
 // Uses implements ports.ChatLists.
-func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string) (bool, error) {
+func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
+	limit int) ([]prompt.Use, error) {
 	where := newConditions(`t.workspace_id = ? AND t.prompt_id = ? AND t.deleted_at = 0`, ws, p)
 	where.when(len(refs) > 0, refsMatch, refArgs(refs)...)
-	var id chat.ID
-	return l.db.get(ctx, &id, `SELECT t.id FROM chat_templates t WHERE `+where.sql()+` LIMIT 1`, where.args()...)
+	var rows []struct {
+		Chat      string          `db:"id"`
+		Name      string          `db:"name"`
+		Owner     identity.UserID `db:"owner_id"`
+		OwnerName string          `db:"owner_name"`
+	}
+	err := l.db.list(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
+		FROM chat_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+where.sql()+` ORDER BY t.id LIMIT ?`,
+		where.args(limit)...)
+	uses := make([]prompt.Use, len(rows))
+	for i, row := range rows {
+		uses[i] = prompt.Use(row)
+	}
+	return uses, err
 }
 
-// refsMatch has a place for each way to name a version: its id, its number and ten labels.
+// refsMatch has a place for each way to name a version: its id, its number, ten labels, previous and latest.
 const (
-	maxRefs   = 12
-	refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	maxRefs   = 14
+	refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // refArgs fills the places of refsMatch.

@@ -23,7 +23,7 @@ func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID
 	return t.Reading(), labelled, nil
 }
 
-// RemoveLabel takes a label away that no chat template uses.
+// RemoveLabel removes a label that no chat template uses.
 func (s *Service) RemoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
 	m prompt.LabelMove) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {

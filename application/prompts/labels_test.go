@@ -46,7 +46,8 @@ func TestRemoveLabel(t *testing.T) {
 				return v
 			})
 			if tt.by.User == owner.User {
-				s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), []string{"live"}).Return(tt.used, nil)
+				s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), []string{"live"}, 1000).
+					Return(uses(tt.used), nil)
 			}
 			if tt.used {
 				s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: []string{"live"}},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -99,36 +98,6 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 		return nil, err
 	}
 	return changed, nil
-}
-
-// Delete hides a template that no chat template uses; Restore restores it.
-func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
-	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Prompts.Update(ctx, by, id,
-			func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
-			return err
-		}
-		return unused(ctx, tx, by, id, nil)
-	})
-}
-
-// unused returns prompt.ErrInUse if chat templates use a template; by one of refs, unless refs is
-// empty. The caller has locked the template, so that no chat template can start to use it
-// (chats.Service.Change).
-func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID, refs []string) error {
-	used, err := tx.ChatLists.Uses(ctx, by.Workspace, id, refs)
-	if err != nil || !used {
-		return err
-	}
-	seen, err := tx.ChatLists.Visible(ctx, by, chat.Filter{Prompt: id, Refs: refs}, page.Query{Limit: 20})
-	if err != nil {
-		return err
-	}
-	uses := make([]fault.Use, len(seen.Items))
-	for i, t := range seen.Items {
-		uses[i] = fault.Use{ID: string(t.ID), Name: t.Name}
-	}
-	return prompt.ErrInUse.UsedByThese(uses)
 }
 
 // Restore restores a deleted template.

@@ -138,11 +138,12 @@ func TestDelete(t *testing.T) {
 		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
+			s.expectLock(tt.by)
 			s.expectUpdate(tt.by)
 			if tt.want == nil {
-				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil).Return(false, nil)
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil, 1000).Return(nil, nil)
 			}
-			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil), tt.want)
+			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil, false), tt.want)
 		})
 	}
 }
@@ -154,8 +155,9 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 		delete func(*stage) error
 	}{
 		"a template, however it is named": {nil, func(s *stage) error {
+			s.expectLock(owner)
 			s.expectUpdate(owner)
-			return s.Delete(s.ctx, owner, "tpl", nil)
+			return s.Delete(s.ctx, owner, "tpl", nil, false)
 		}},
 		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
 			s.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("tpl"), prompt.Ref{Previous: true}).
@@ -170,7 +172,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newStage(t)
-			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs).Return(true, nil)
+			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs, 1000).Return(uses(true), nil)
 			s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.refs}, page.Query{Limit: 20}).
 				Return(chat.Page{Items: []chat.Summary{{ID: "ctpl_1", Name: "Support"}},
 					Next: "more"}, nil)

@@ -102,6 +102,22 @@ func version(number int) *prompt.Version {
 	}}
 }
 
+// uses is what a store returns of a template that chat templates use.
+func uses(used bool) []prompt.Use {
+	if !used {
+		return nil
+	}
+	return []prompt.Use{
+		{Chat: "ctpl_1", Name: "Support", Owner: "ann", OwnerName: "Ann"},
+		{Chat: "ctpl_2", Name: "Hidden", Owner: "sam"},
+		{Chat: "ctpl_3", Name: "Hidden too", Owner: "ann", OwnerName: "Ann"},
+	}
+}
+
+func (s *stage) expectLock(by identity.Actor) {
+	s.prompts.EXPECT().Lock(s.ctx, by, prompt.ID("tpl"), prompt.Ref{}).Return(template(), nil, nil)
+}
+
 // The stores below run each change twice, on fresh aggregates, as stores do after a conflict.
 
 func (s *stage) expectUpdate(by identity.Actor) {

@@ -136,7 +136,8 @@ func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
 				return v
 			})
 			if tt.lost != nil {
-				s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.lost).Return(tt.used, nil)
+				s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.lost, 1000).
+					Return(uses(tt.used), nil)
 			}
 			if tt.used {
 				s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.lost},
@@ -165,8 +166,8 @@ func TestDeleteVersion(t *testing.T) {
 				Return(template(), nil, nil)
 			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return &version(2).VersionInfo })
 			if tt.want == nil {
-				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false,
-					nil)
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}, 1000).
+					Return(nil, nil)
 			}
 			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
@@ -180,7 +181,7 @@ func TestDeleteVersionThatIsPrevious(t *testing.T) {
 		&version(1).VersionInfo, nil)
 	s.expectUpdateVersion(manager, ref, func() *prompt.VersionInfo { return &version(1).VersionInfo })
 	refs := []string{"ver1", "v1", "previous"}
-	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs).Return(true, nil)
+	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs, 1000).Return(uses(true), nil)
 	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
 		Return(chat.Page{}, nil)
 	wantErr(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)

@@ -21,6 +21,7 @@ var subjects = map[string]string{
 	"chat_member.removed":                 "chat_template",
 	"chat_member.updated":                 "chat_template",
 	"chat_template.created":               "chat_template",
+	"chat_template.degraded":              "chat_template",
 	"chat_template.deleted":               "chat_template",
 	"chat_template.restored":              "chat_template",
 	"chat_template.transferred":           "chat_template",

@@ -38,6 +38,8 @@ type Error struct {
 	Detail string  // one sentence for a person; never a submitted value
 	Fields []Field // all errors in the body; only for Invalid
 	UsedBy []Use   // objects that prevent the change, as far as the caller may see them; only for Conflict
+	Uses   int     // how many objects prevent the change, seen or not; 0: not counted
+	Owners []Use   // of these objects, as far as the caller may see members
 
 	// RetryAfter is how long to wait before a retry makes sense; 0 if unknown.
 	RetryAfter time.Duration
@@ -68,10 +70,11 @@ func (e *Error) With(fields ...Field) *Error {
 	return &c
 }
 
-// UsedByThese returns a copy of e that names the objects that prevent the change.
-func (e *Error) UsedByThese(uses []Use) *Error {
+// UsedByThese returns a copy of e that names the objects that prevent the change, as far as the caller may see them,
+// counts all of them, and names their owners.
+func (e *Error) UsedByThese(seen []Use, all int, owners []Use) *Error {
 	c := *e
-	c.UsedBy = uses
+	c.UsedBy, c.Uses, c.Owners = seen, all, owners
 	return &c
 }
 

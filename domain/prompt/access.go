@@ -30,6 +30,21 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 	return t.Resource.Delete(by, t.object(), at)
 }
 
+// Use is a chat template that uses a prompt.
+type Use struct {
+	Chat      string // its id
+	Name      string
+	Owner     identity.UserID
+	OwnerName string // empty if the owner has none
+}
+
+// Orphan records, for the owners of the chat templates that use t, that their templates lost it.
+func (t *Template) Orphan(by identity.Actor, uses []Use) {
+	for _, u := range uses {
+		t.Record(by, "chat_template.degraded", u.Chat, map[string]any{"owner_id": u.Owner, "prompt_template_id": t.ID})
+	}
+}
+
 // Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
 // workspace. Restoring a live one changes nothing.
 func (t *Template) Restore(by identity.Actor) error { return t.Resource.Restore(by, t.object()) }

@@ -2,6 +2,7 @@ package prompt_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -372,5 +373,17 @@ func TestRevisions(t *testing.T) {
 			unchanged(t, tmpl, before)
 			wantErr(t, tt.do(tmpl, versions, revision.Match{other, tt.revision}), nil)
 		})
+	}
+}
+
+func TestOrphan(t *testing.T) {
+	tmpl, _ := cast()
+	tmpl.Orphan(owner, []prompt.Use{{Chat: "ctpl_1", Owner: "sam"}, {Chat: "ctpl_2", Owner: "max"}})
+	for i, want := range []string{"ctpl_1 sam", "ctpl_2 max"} {
+		e := tmpl.Recorded()[i]
+		got := fmt.Sprint(e.Subject, " ", e.Data["owner_id"])
+		if got != want || e.Type != "chat_template.degraded" || e.Data["prompt_template_id"] != tmpl.ID {
+			t.Errorf("event %+v, want %s", e, want)
+		}
 	}
 }

@@ -56,7 +56,7 @@ func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, used La
 	return nil
 }
 
-// RemoveLabel takes a label away from v, the version that has it; nil if there is none.
+// RemoveLabel removes a label from v, the version that has it; nil if there is none.
 func (t *Template) RemoveLabel(by identity.Actor, at revision.Match, v *Version, m LabelMove, used Labels) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err

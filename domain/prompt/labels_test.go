@@ -62,7 +62,7 @@ func TestMoveLabel(t *testing.T) {
 			recorded(t, tmpl, tt.by, "prompt_version.updated")
 		})
 	}
-	t.Run("the ledger and the event say from where, by whom and why", func(t *testing.T) {
+	t.Run("the ledger and the event say from where, by which user, and why", func(t *testing.T) {
 		tmpl, versions := cast()
 		m := prompt.LabelMove{Label: "live", Reason: "better"}
 		wantErr(t, tmpl.MoveLabel(editor, versions[1], m, labelled()), nil)

@@ -151,18 +151,18 @@ func (mr *MockChatListsMockRecorder) Members(ctx, ws, id, q interface{}) *gomock
 }
 
 // Uses mocks base method.
-func (m *MockChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string) (bool, error) {
+func (m *MockChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string, limit int) ([]prompt.Use, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Uses", ctx, ws, p, refs)
-	ret0, _ := ret[0].(bool)
+	ret := m.ctrl.Call(m, "Uses", ctx, ws, p, refs, limit)
+	ret0, _ := ret[0].([]prompt.Use)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Uses indicates an expected call of Uses.
-func (mr *MockChatListsMockRecorder) Uses(ctx, ws, p, refs interface{}) *gomock.Call {
+func (mr *MockChatListsMockRecorder) Uses(ctx, ws, p, refs, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Uses", reflect.TypeOf((*MockChatLists)(nil).Uses), ctx, ws, p, refs)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Uses", reflect.TypeOf((*MockChatLists)(nil).Uses), ctx, ws, p, refs, limit)
 }
 
 // Visible mocks base method.

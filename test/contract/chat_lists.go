@@ -220,13 +220,13 @@ func chatMemberLists(t *testing.T, a Adapter) {
 func chatUses(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	const used, freed, unused prompt.ID = "ptpl_used", "ptpl_freed", "ptpl_unused"
-	fixture.Chat(t, a.Stores, team.Member,
-		chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: used, Ref: "v2"}}})
+	user := fixture.Chat(t, a.Stores, team.Member,
+		chat.Draft{Content: chat.Content{Name: "User", Prompt: chat.Prompt{Template: used, Ref: "v2"}}})
 	deleted := fixture.Chat(t, a.Stores, team.Member,
 		chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: freed, Ref: "v2"}}})
 	fixture.ChangeChat(t, a.Stores, team.Member, deleted.ID,
 		func(c *chat.Template) error { return c.Delete(team.Member, nil) })
-	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "v2"}
+	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "v2"}
 
 	for what, tt := range map[string]struct {
 		ws   identity.WorkspaceID
@@ -236,18 +236,35 @@ func chatUses(t *testing.T, a Adapter) {
 	}{
 		"in any way":                         {team.Workspace.ID, used, nil, true},
 		"by the reference that is asked for": {team.Workspace.ID, used, []string{"v2"}, true},
-		"by the last of twelve":              {team.Workspace.ID, used, many, true},
-		"by another":                         {team.Workspace.ID, used, many[:11], false},
+		"by the last of fourteen":            {team.Workspace.ID, used, many, true},
+		"by another":                         {team.Workspace.ID, used, many[:13], false},
 		"in another workspace":               {other.Workspace.ID, used, nil, false},
 		"by a deleted template":              {team.Workspace.ID, freed, nil, false},
 		"by nothing":                         {team.Workspace.ID, unused, nil, false},
 	} {
 		t.Run(what, func(t *testing.T) {
-			got, err := a.ChatLists.Uses(t.Context(), tt.ws, tt.p, tt.refs)
+			got, err := a.ChatLists.Uses(t.Context(), tt.ws, tt.p, tt.refs, 5)
 			must(t, err)
-			if got != tt.want {
+			if len(got) != 0 != tt.want {
 				t.Errorf("Uses = %v", got)
 			}
 		})
 	}
+	t.Run("each with its owner, by id and up to a limit", func(t *testing.T) {
+		name := func(by identity.Actor) string {
+			u, _, err := a.Users.Get(t.Context(), by.Org, by.User)
+			must(t, err)
+			return u.Name
+		}
+		second := fixture.Chat(t, a.Stores, team.Admin,
+			chat.Draft{Content: chat.Content{Name: "Second", Prompt: chat.Prompt{Template: used, Ref: "active"}}})
+		for limit, want := range map[int]int{1: 1, 2: 2, 3: 2} {
+			got, err := a.ChatLists.Uses(t.Context(), team.Workspace.ID, used, nil, limit)
+			must(t, err)
+			same(t, "uses", got, []prompt.Use{
+				{Chat: string(user.ID), Name: "User", Owner: team.Member.User, OwnerName: name(team.Member)},
+				{Chat: string(second.ID), Name: "Second", Owner: team.Admin.User, OwnerName: name(team.Admin)},
+			}[:want])
+		}
+	})
 }

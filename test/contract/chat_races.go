@@ -167,7 +167,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			all(len(did), func(i int) error {
 				switch i {
 				case 0:
-					did[i] = deleting.Delete(ctx, by, p.ID, nil)
+					did[i] = deleting.Delete(ctx, by, p.ID, nil, false)
 				case 1:
 					did[i] = deleting.DeleteVersion(ctx, by, p.ID, prompt.Ref{Number: 1}, nil)
 				default:
@@ -219,13 +219,13 @@ func chatRaces(t *testing.T, a Adapter) {
 				func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil,
 				noQuotas).Create(ctx, by, draft)
 			return err
-		}, func() error { return deleting.Delete(ctx, by, p.ID, nil) }), prompt.ErrInUse)
+		}, func() error { return deleting.Delete(ctx, by, p.ID, nil, false) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
 			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users, noQuotas).Delete(ctx,
-				by, p.ID, nil)
+				by, p.ID, nil, false)
 		}, use), chat.ErrPromptUnavailable)
 	})
 }

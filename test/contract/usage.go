@@ -80,7 +80,7 @@ func usageCounts(t *testing.T, a Adapter) {
 	})
 	t.Run("a deleted template counts with its versions and bytes until it is purged", func(t *testing.T) {
 		before := used(t)
-		must(t, service.Delete(ctx, by, made.ID, nil))
+		must(t, service.Delete(ctx, by, made.ID, nil, false))
 		deleted := before
 		deleted.PromptTemplates = 0
 		same(t, "usage", used(t), deleted)

@@ -324,10 +324,10 @@ func TestPromptsOfChats(t *testing.T) {
 				t.Errorf("it is: %s", a)
 			}
 			ann.do(t, "PATCH", hers, object{"prompt": nil, "instructions": "mine"}).is(t, 200)
-			ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by": ""})
-			bob.do(t, "DELETE", his, nil).is(t, 204)
-			ann.do(t, "DELETE", prompt, nil).is(t, 204)
-			bob.do(t, "POST", his+"/restore", nil).is(t, 200).has(t,
+			ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by": "",
+				"used_by_count": "1", "used_by_owners.0.id": bob.id, "used_by_owners.1": ""})
+			ann.do(t, "DELETE", prompt+"?force=true", nil).is(t, 204)
+			bob.get(t, his).has(t,
 				map[string]string{"health": "degraded", "issues.0.code": "prompt_gone", "issues.0.pointer": "/prompt"})
 		})
 	})

@@ -43,7 +43,7 @@ var promptCases = []useCase{
 		_, err := e.prompts.Change(e.ctx, e.team.Member, id, nil, prompt.Changes{Owner: &e.team.Peer.User})
 		return err
 	})},
-	{name: "Delete", prepare: onPrompt(func(e *env, id prompt.ID) error { return e.prompts.Delete(e.ctx, e.team.Member, id, nil) })},
+	{name: "Delete", prepare: onPrompt(func(e *env, id prompt.ID) error { return e.prompts.Delete(e.ctx, e.team.Member, id, nil, true) })},
 	{name: "Restore", prepare: func(e *env) func() error {
 		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
 		fixture.Delete(e.t, e.stores, e.team.Member, made.ID)
