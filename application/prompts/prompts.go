@@ -194,11 +194,17 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		var lost []string
 		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
 			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				before, labels := v.Size(), v.Labels
 				changed = v
-				err := t.ChangeVersion(by, at, v, c, used)
+				before := v.Size()
+				var labels []string
+				if v != nil {
+					labels = v.Labels
+				}
+				if err := t.ChangeVersion(by, at, v, c, used); err != nil {
+					return err
+				}
 				kinds, lost = grown(before, v.Size()), prompt.Without(labels, v.Labels)
-				return err
+				return nil
 			})
 		if err != nil {
 			return nil, err

@@ -149,6 +149,14 @@ func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
 	}
 }
 
+func TestChangeVersionThatIsNotThere(t *testing.T) {
+	s := newStage(t)
+	ref := prompt.Ref{Number: 9}
+	s.expectEditVersion(owner, ref, func() *prompt.Version { return nil })
+	_, _, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, nil, prompt.VersionChanges{Labels: &[]string{"live"}})
+	wantErr(t, err, prompt.ErrVersionNotFound)
+}
+
 func TestDeleteVersion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor

@@ -6,9 +6,9 @@ import (
 )
 
 func init() {
-	examples["movePromptLabel"] = ofTemplate(object{"version": "v1"}, "moved")
+	examples["movePromptLabel"] = ofTemplate(object{"version": "v2"}, "placed")
 	examples["removePromptLabel"] = example{make: func(t *testing.T, h *house, _ *standing) target {
-		h.owner.do(t, "PUT", templates+"/"+h.template+"/labels/removed", object{"version": "v1"}).is(t, 200)
+		h.author.do(t, "PUT", templates+"/"+h.template+"/labels/removed", object{"version": "v2"}, onRed).is(t, 200)
 		return target{ids: []string{h.template, "removed"}}
 	}}
 }
