@@ -73,6 +73,9 @@ const (
 	CodeInvoiceNotFound          Code = "invoice_not_found"           // Invoice not found
 	CodeInvoiceNotPayable        Code = "invoice_not_payable"         // Invoice not payable
 	CodeKindNotOffered           Code = "kind_not_offered"            // Kind not offered
+	CodeLabelChanged             Code = "label_changed"               // Label changed
+	CodeLabelLimitReached        Code = "label_limit_reached"         // Too many labels
+	CodeLabelNotFound            Code = "label_not_found"             // Label not found
 	CodeLastOperator             Code = "last_operator"               // Last operator
 	CodeLastOwner                Code = "last_owner"                  // Last owner
 	CodeLastPasskey              Code = "last_passkey"                // Last passkey
@@ -371,14 +374,17 @@ type ActivateRequest struct {
 	ExpectedActiveVersionID Opt[string] `json:"expected_active_version_id,omitzero"`
 }
 
-// Activation is a type of the API. One activation of a version.
+// Activation is a type of the API. One activation of a version, or one move of a label.
 type Activation struct {
-	// null for the first activation.
+	// The label that moved. null for an activation.
+	Label *string `json:"label"`
+	// null for the first activation, and if no version had the label.
 	FromVersionID *string `json:"from_version_id"`
-	// null for the first activation, and if the version was deleted before numbers were recorded.
-	FromVersionNumber *int   `json:"from_version_number"`
-	ToVersionID       string `json:"to_version_id"`
-	// null if the version was deleted before numbers were recorded.
+	// null if `from_version_id` is, and if the version was deleted before numbers were recorded.
+	FromVersionNumber *int `json:"from_version_number"`
+	// null if the label was taken away.
+	ToVersionID *string `json:"to_version_id"`
+	// null if `to_version_id` is, and if the version was deleted before numbers were recorded.
 	ToVersionNumber *int `json:"to_version_number"`
 	// Empty if none was given.
 	Reason      string    `json:"reason"`
@@ -647,7 +653,7 @@ type ChatMemberUpdatedData struct {
 // ChatPrompt is a type of the API.
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
-	// The version to use: `active`, `latest`, a number such as `v12`, a label, or a version's id.
+	// The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id.
 	Ref string `json:"ref"`
 }
 
@@ -743,6 +749,15 @@ type ChatTemplateCreatedData struct {
 	Name       string `json:"name"`
 	Status     string `json:"status"`
 	Visibility string `json:"visibility"`
+}
+
+// ChatTemplateDegradedData is a type of the API. The data of chat_template.degraded: A chat template lost the
+// prompt that it uses.
+type ChatTemplateDegradedData struct {
+	// An id.
+	OwnerID string `json:"owner_id"`
+	// An id.
+	PromptTemplateID string `json:"prompt_template_id"`
 }
 
 // ChatTemplateDeletedData is a type of the API. The data of chat_template.deleted: A chat template was deleted.
@@ -1709,8 +1724,20 @@ type InvoicePayment struct {
 // an open invoice.
 type InvoicePaymentRequestedData map[string]any
 
+// LabelMove is a type of the API.
+type LabelMove struct {
+	// The version that gets the label: its id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+	Version string `json:"version"`
+	// The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
+	// means that no version may have it.
+	ExpectedVersion Opt[string] `json:"expected_version,omitzero"`
+	// Why the label moves, for the list of its moves.
+	Reason *string `json:"reason,omitzero"`
+}
+
 // Labels is a type of the API. Names for a version, unique in the template. Setting a label that another version
-// has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+// has moves it. A label freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are
+// reserved.
 type Labels []string
 
 // LeakedKey is a type of the API.
@@ -2306,6 +2333,12 @@ type Problem struct {
 	Errors []FieldError `json:"errors,omitzero"`
 	// The resources that use this one and that the caller can see, up to 20. Present only with code `in_use`.
 	UsedBy []ProblemUse `json:"used_by,omitzero"`
+	// How many resources use this one, including those that the caller cannot see. At most 1,000 are counted.
+	// Present only with code `in_use`.
+	UsedByCount *int `json:"used_by_count,omitzero"`
+	// The owners of these resources, up to 20: ask them. Present only with code `in_use`, if the caller can see the
+	// members of the workspace.
+	UsedByOwners []ProblemUse `json:"used_by_owners,omitzero"`
 	// Why the probe of the credential failed. Present only with code `probe_failed`.
 	Failure *ConnectionFailure `json:"failure,omitzero"`
 	// The steps of the probe. Present only with code `probe_failed`.
@@ -2681,6 +2714,7 @@ type PromptVersionUpdatedData struct {
 	CommitMessage   *Changed        `json:"commit_message,omitzero"`
 	Labels          *ChangedNames   `json:"labels,omitzero"`
 	LabelsTakenFrom *NumbersByLabel `json:"labels_taken_from,omitzero"`
+	Reason          *string         `json:"reason,omitzero"`
 }
 
 // RegistryEffects is a type of the API. The effects of using the item. `write`: it can change data of the
@@ -2736,7 +2770,8 @@ const (
 
 // RenderRequest is a type of the API.
 type RenderRequest struct {
-	// The id of a version, a label, `active`, `latest`, or a number such as `v12`.
+	// The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such
+	// as `v12`.
 	Ref *string `json:"ref,omitzero"`
 	// Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`.
 	Variables map[string]any `json:"variables,omitzero"`
@@ -2767,7 +2802,8 @@ type ResolveError struct {
 type ResolveRef struct {
 	PromptTemplateID *string `json:"prompt_template_id,omitzero"`
 	Name             *string `json:"name,omitzero"`
-	// The id of a version, a label, `active`, `latest`, or a number such as `v12`.
+	// The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such
+	// as `v12`.
 	Ref *string `json:"ref,omitzero"`
 	// The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`.
 	IfNoneMatch *string `json:"if_none_match,omitzero"`
@@ -3877,6 +3913,7 @@ const (
 	EventTypeChatMemberRemoved                 = "chat_member.removed"
 	EventTypeChatMemberUpdated                 = "chat_member.updated"
 	EventTypeChatTemplateCreated               = "chat_template.created"
+	EventTypeChatTemplateDegraded              = "chat_template.degraded"
 	EventTypeChatTemplateDeleted               = "chat_template.deleted"
 	EventTypeChatTemplateRestored              = "chat_template.restored"
 	EventTypeChatTemplateTransferred           = "chat_template.transferred"
@@ -4007,6 +4044,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(ChatMemberUpdatedData)
 	case EventTypeChatTemplateCreated:
 		data = new(ChatTemplateCreatedData)
+	case EventTypeChatTemplateDegraded:
+		data = new(ChatTemplateDegradedData)
 	case EventTypeChatTemplateDeleted:
 		data = new(ChatTemplateDeletedData)
 	case EventTypeChatTemplateRestored:
@@ -4623,6 +4662,7 @@ func newPresenceService(c *Client) *PresenceService {
 type PromptTemplatesService struct {
 	client      *Client
 	Activations *PromptTemplatesActivationsService
+	Labels      *PromptTemplatesLabelsService
 	Shares      *PromptTemplatesSharesService
 	Versions    *PromptTemplatesVersionsService
 }
@@ -4630,6 +4670,7 @@ type PromptTemplatesService struct {
 func newPromptTemplatesService(c *Client) *PromptTemplatesService {
 	return &PromptTemplatesService{client: c,
 		Activations: newPromptTemplatesActivationsService(c),
+		Labels:      newPromptTemplatesLabelsService(c),
 		Shares:      newPromptTemplatesSharesService(c),
 		Versions:    newPromptTemplatesVersionsService(c),
 	}
@@ -4642,6 +4683,15 @@ type PromptTemplatesActivationsService struct {
 
 func newPromptTemplatesActivationsService(c *Client) *PromptTemplatesActivationsService {
 	return &PromptTemplatesActivationsService{client: c}
+}
+
+// PromptTemplatesLabelsService has the calls of promptTemplates.labels.
+type PromptTemplatesLabelsService struct {
+	client *Client
+}
+
+func newPromptTemplatesLabelsService(c *Client) *PromptTemplatesLabelsService {
+	return &PromptTemplatesLabelsService{client: c}
 }
 
 // PromptTemplatesSharesService has the calls of promptTemplates.shares.
@@ -6419,8 +6469,8 @@ func (s *PromptTemplatesService) Create(ctx context.Context, body PromptTemplate
 //
 // Errors: in_use, prompt_template_forbidden, prompt_template_not_found, revision_mismatch, scope_required; and
 // those that every call can have.
-func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID string, opts ...Option) error {
-	return sendOnly(ctx, s.client, &call{name: "promptTemplates.delete", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID}}, opts)
+func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID string, query PromptTemplatesDeleteQuery, opts ...Option) error {
+	return sendOnly(ctx, s.client, &call{name: "promptTemplates.delete", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID}, query: query.values()}, opts)
 }
 
 // Get: Get a prompt template.
@@ -6505,7 +6555,8 @@ func (s *PromptTemplatesService) Update(ctx context.Context, promptTemplateID st
 
 // List: List activations.
 //
-// Returns which version was activated by which user, when and why, newest first.
+// Returns which version was activated by which user, when and why, newest first. With `label`, returns the moves
+// of that label instead.
 //
 // Errors: prompt_template_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesActivationsService) List(ctx context.Context, promptTemplateID string, query PromptTemplatesActivationsListQuery, opts ...Option) iter.Seq2[Activation, error] {
@@ -6515,6 +6566,29 @@ func (s *PromptTemplatesActivationsService) List(ctx context.Context, promptTemp
 // ListPage returns one page of List: set Cursor for those after the first.
 func (s *PromptTemplatesActivationsService) ListPage(ctx context.Context, promptTemplateID string, query PromptTemplatesActivationsListQuery, opts ...Option) (*ActivationList, error) {
 	return send[ActivationList](ctx, s.client, &call{name: "promptTemplates.activations.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/activations"}, query: query.values()}, opts)
+}
+
+// Move: Move a label.
+//
+// Requires the editor role on the template, or the manager role if it is protected. Gives the label to a
+// version, and freezes that version. Another version that has the label loses it; other labels stay where they
+// are. Repeating a move has no effect.
+//
+// Errors: invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
+// prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesLabelsService) Move(ctx context.Context, promptTemplateID string, label string, body LabelMove, opts ...Option) (*PromptVersion, error) {
+	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.labels.move", method: "PUT", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label}, body: body}, opts)
+}
+
+// Remove: Remove a label.
+//
+// Requires the editor role on the template, or the manager role if it is protected. Returns 409 `in_use` if chat
+// templates use the label. `If-Match` applies to the version that has the label.
+//
+// Errors: in_use, label_changed, label_not_found, prompt_template_forbidden, prompt_template_not_found,
+// revision_mismatch, scope_required; and those that every call can have.
+func (s *PromptTemplatesLabelsService) Remove(ctx context.Context, promptTemplateID string, label string, query PromptTemplatesLabelsRemoveQuery, opts ...Option) error {
+	return sendOnly(ctx, s.client, &call{name: "promptTemplates.labels.remove", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label}, query: query.values()}, opts)
 }
 
 // Create: Create a share.
@@ -6609,7 +6683,7 @@ func (s *PromptTemplatesVersionsService) Delete(ctx context.Context, promptTempl
 
 // Diff: Compare two versions.
 //
-// `version_id` and `against` can be ids, labels, `active`, `latest`, or numbers such as `v12`.
+// `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`.
 //
 // Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
 // have.
@@ -6619,7 +6693,7 @@ func (s *PromptTemplatesVersionsService) Diff(ctx context.Context, promptTemplat
 
 // Get: Get a version.
 //
-// `version_id` can be an id, a label, `active`, `latest`, or a number such as `v12`.
+// `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
 //
 // Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
 // have.
@@ -6647,12 +6721,13 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 // Requires the editor role on the template. Moving labels of a protected template requires the manager role.
 // Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
 //
-// Returns 409 `in_use` if it would take away a label that chat templates use. To move a label, add it to another
-// version.
+// Returns 409 `in_use` if it would take away a label that chat templates use. Without `If-Match`, returns 409
+// `label_changed` if it would take away a label that another user gave to the version. To move one label, use
+// `PUT …/labels/{label}`.
 //
-// Errors: in_use, invalid_fields, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-// prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
-// unsupported_syntax, version_frozen; and those that every call can have.
+// Errors: in_use, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
+// prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required,
+// undeclared_variable, unsupported_syntax, version_frozen; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTemplateID string, versionID string, body PromptVersionPatch, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}, body: body, merge: true}, opts)
 }
@@ -7359,6 +7434,19 @@ func (q PresenceStreamQuery) values() url.Values {
 	return v
 }
 
+// PromptTemplatesDeleteQuery is the query of PromptTemplatesService.Delete. The zero value of a field is not sent.
+type PromptTemplatesDeleteQuery struct {
+	// Also deletes a template that at most 1,000 chat templates use. They become degraded, and each has the event
+	// `chat_template.degraded`, which names its owner.
+	Force bool
+}
+
+func (q PromptTemplatesDeleteQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "force", q.Force)
+	return v
+}
+
 // PromptTemplatesListQuery is the query of PromptTemplatesService.List. The zero value of a field is not sent.
 type PromptTemplatesListQuery struct {
 	// Maximum number of items to return.
@@ -7388,7 +7476,8 @@ func (q PromptTemplatesListQuery) values() url.Values {
 type PromptTemplatesResolveByNameQuery struct {
 	// The name of the template. Case is ignored.
 	Name string
-	// The id of a version, a label, `active`, `latest`, or a number such as `v12`.
+	// The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such
+	// as `v12`.
 	Ref string
 }
 
@@ -7403,6 +7492,9 @@ func (q PromptTemplatesResolveByNameQuery) values() url.Values {
 type PromptTemplatesActivationsListQuery struct {
 	// Maximum number of items to return.
 	Limit int64
+	// Return who gave this label to which version, or took it away, when and why. Moves before version 0.2.0 were
+	// not recorded.
+	Label string
 	// Cursor is the NextCursor of the page before.
 	Cursor string
 }
@@ -7410,7 +7502,24 @@ type PromptTemplatesActivationsListQuery struct {
 func (q PromptTemplatesActivationsListQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
+	addValue(v, "label", q.Label)
 	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// PromptTemplatesLabelsRemoveQuery is the query of PromptTemplatesLabelsService.Remove. The zero value of a field is not sent.
+type PromptTemplatesLabelsRemoveQuery struct {
+	// The id or the number (`v12`) of a version. Returns 409 `label_changed` if this version does not have the
+	// label.
+	ExpectedVersion string
+	// Why the label is removed, for the list of its moves.
+	Reason string
+}
+
+func (q PromptTemplatesLabelsRemoveQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "expected_version", q.ExpectedVersion)
+	addValue(v, "reason", q.Reason)
 	return v
 }
 

@@ -329,7 +329,7 @@ var examples = map[string]example{
 	"listPromptVersions":  ofTemplate(nil),
 	"createPromptVersion": ofTemplate(object{"text": "x"}),
 	"getPromptVersion":    ofTemplate(nil, "v1"),
-	"updatePromptVersion": ofTemplate(object{"labels": []string{"moved"}}, "v1"),
+	"updatePromptVersion": ofTemplate(object{"commit_message": "moved"}, "v1"),
 	"deletePromptVersion": {make: func(t *testing.T, h *house, _ *standing) target {
 		made := h.author.create(t, templates+"/"+h.template+"/versions", object{"text": "x"}, onRed).at("id")
 		return target{ids: []string{h.template, made}}

@@ -658,22 +658,27 @@ type ActivateRequest struct {
 	Reason                  string                    `json:"reason,omitempty,omitzero"`
 }
 
-// Activation One activation of a version.
+// Activation One activation of a version, or one move of a label.
 type Activation struct {
 	ActivatedAt Time   `json:"activated_at"`
 	ActivatedBy string `json:"activated_by"`
 
-	// FromVersionID null for the first activation.
+	// FromVersionID null for the first activation, and if no version had the label.
 	FromVersionID nullable.Nullable[string] `json:"from_version_id"`
 
-	// FromVersionNumber null for the first activation, and if the version was deleted before numbers were recorded.
+	// FromVersionNumber null if `from_version_id` is, and if the version was deleted before numbers were recorded.
 	FromVersionNumber nullable.Nullable[int] `json:"from_version_number"`
 
-	// Reason Empty if none was given.
-	Reason      string `json:"reason"`
-	ToVersionID string `json:"to_version_id"`
+	// Label The label that moved. null for an activation.
+	Label nullable.Nullable[string] `json:"label"`
 
-	// ToVersionNumber null if the version was deleted before numbers were recorded.
+	// Reason Empty if none was given.
+	Reason string `json:"reason"`
+
+	// ToVersionID null if the label was taken away.
+	ToVersionID nullable.Nullable[string] `json:"to_version_id"`
+
+	// ToVersionNumber null if `to_version_id` is, and if the version was deleted before numbers were recorded.
 	ToVersionNumber nullable.Nullable[int] `json:"to_version_number"`
 }
 
@@ -894,7 +899,7 @@ type ChatMemberStatus string
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
 
-	// Ref The version to use: `active`, `latest`, a number such as `v12`, a label, or a version's id.
+	// Ref The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id.
 	//
 	// Examples: active
 	Ref string `json:"ref"`
@@ -1931,7 +1936,19 @@ type InvoicePayment struct {
 	Invoice Invoice        `json:"invoice"`
 }
 
-// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+// LabelMove defines model for LabelMove.
+type LabelMove struct {
+	// ExpectedVersion The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
+	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
+
+	// Reason Why the label moves, for the list of its moves.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Version The version that gets the label: its id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+	Version string `json:"version"`
+}
+
+// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are reserved.
 type Labels = []string
 
 // LeakedKey defines model for LeakedKey.
@@ -2454,6 +2471,12 @@ type Problem struct {
 
 	// UsedBy The resources that use this one and that the caller can see, up to 20. Present only with code `in_use`.
 	UsedBy []ProblemUse `json:"used_by,omitempty,omitzero"`
+
+	// UsedByCount How many resources use this one, including those that the caller cannot see. At most 1,000 are counted. Present only with code `in_use`.
+	UsedByCount int `json:"used_by_count,omitempty,omitzero"`
+
+	// UsedByOwners The owners of these resources, up to 20: ask them. Present only with code `in_use`, if the caller can see the members of the workspace.
+	UsedByOwners []ProblemUse `json:"used_by_owners,omitempty,omitzero"`
 }
 
 // ProblemPlanLimit defines model for ProblemPlanLimit.
@@ -2686,7 +2709,7 @@ type PromptVersionCreate struct {
 	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format,omitempty,omitzero"`
 
-	// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+	// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are reserved.
 	Labels   Labels          `json:"labels,omitempty,omitzero"`
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
 
@@ -2822,7 +2845,7 @@ type RenderRequest struct {
 	// Mode What happens if a required variable, or a name that a rendered tag prints, has no value. `strict` refuses to render and names at most 100 paths, such as `/variables/user/name`; `partial` leaves the tag in the text.
 	Mode RenderMode `json:"mode,omitempty,omitzero"`
 
-	// Ref The id of a version, a label, `active`, `latest`, or a number such as `v12`.
+	// Ref The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such as `v12`.
 	Ref string `json:"ref,omitempty,omitzero"`
 
 	// Variables Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`.
@@ -2856,7 +2879,7 @@ type ResolveRef struct {
 	Name             string `json:"name,omitempty,omitzero"`
 	PromptTemplateID string `json:"prompt_template_id,omitempty,omitzero"`
 
-	// Ref The id of a version, a label, `active`, `latest`, or a number such as `v12`.
+	// Ref The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such as `v12`.
 	Ref string `json:"ref,omitempty,omitzero"`
 }
 

@@ -68,6 +68,9 @@ Code = Union[
         "invoice_not_found",
         "invoice_not_payable",
         "kind_not_offered",
+        "label_changed",
+        "label_limit_reached",
+        "label_not_found",
         "last_operator",
         "last_owner",
         "last_passkey",
@@ -396,19 +399,22 @@ class ActivateRequest(TypedDict):
 
 
 class Activation(TypedDict):
-    """One activation of a version."""
+    """One activation of a version, or one move of a label."""
+
+    label: Optional[str]
+    """The label that moved. null for an activation."""
 
     from_version_id: Optional[str]
-    """null for the first activation."""
+    """null for the first activation, and if no version had the label."""
 
     from_version_number: Optional[int]
-    """null for the first activation, and if the version was deleted before numbers were recorded."""
+    """null if `from_version_id` is, and if the version was deleted before numbers were recorded."""
 
-    to_version_id: str
-    """"""
+    to_version_id: Optional[str]
+    """null if the label was taken away."""
 
     to_version_number: Optional[int]
-    """null if the version was deleted before numbers were recorded."""
+    """null if `to_version_id` is, and if the version was deleted before numbers were recorded."""
 
     reason: str
     """Empty if none was given."""
@@ -711,7 +717,9 @@ class ChatPrompt(TypedDict):
     """"""
 
     ref: str
-    """The version to use: `active`, `latest`, a number such as `v12`, a label, or a version's id."""
+    """The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's
+    id.
+    """
 
 
 class ChatRegistry(TypedDict):
@@ -876,6 +884,16 @@ class ChatTemplateCreatedData(TypedDict):
 
     visibility: str
     """"""
+
+
+class ChatTemplateDegradedData(TypedDict):
+    """The data of chat_template.degraded: A chat template lost the prompt that it uses."""
+
+    owner_id: str
+    """An id."""
+
+    prompt_template_id: str
+    """An id."""
 
 
 class ChatTemplateDeletedData(TypedDict):
@@ -2302,8 +2320,25 @@ class InvoicePayment(TypedDict):
 # The data of invoice.payment_requested: A user asked to pay an open invoice.
 InvoicePaymentRequestedData = Dict[str, Any]
 
+
+class LabelMove(TypedDict):
+    """A type of the API."""
+
+    version: str
+    """The version that gets the label: its id, a label, `active`, `previous`, `latest`, or a number such as
+    `v12`.
+    """
+
+    expected_version: NotRequired[Optional[str]]
+    """The id or the number of a version. Returns 409 `label_changed` if this version does not have the
+    label. null means that no version may have it.
+    """
+
+    reason: NotRequired[str]
+    """Why the label moves, for the list of its moves."""
+
 # Names for a version, unique in the template. Setting a label that another version has moves it. A label
-# freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+# freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are reserved.
 Labels = List[str]
 
 
@@ -3125,6 +3160,16 @@ class Problem(TypedDict):
     `in_use`.
     """
 
+    used_by_count: NotRequired[int]
+    """How many resources use this one, including those that the caller cannot see. At most 1,000 are
+    counted. Present only with code `in_use`.
+    """
+
+    used_by_owners: NotRequired[List[ProblemUse]]
+    """The owners of these resources, up to 20: ask them. Present only with code `in_use`, if the caller can
+    see the members of the workspace.
+    """
+
     failure: NotRequired[ConnectionFailure]
     """Why the probe of the credential failed. Present only with code `probe_failed`."""
 
@@ -3721,6 +3766,9 @@ class PromptVersionUpdatedData(TypedDict):
     labels_taken_from: NotRequired[NumbersByLabel]
     """"""
 
+    reason: NotRequired[str]
+    """"""
+
 # The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach
 # third-party systems.
 RegistryEffects = Union[Literal["read", "write", "external"], str]
@@ -3768,7 +3816,9 @@ class RenderRequest(TypedDict):
     """A type of the API."""
 
     ref: NotRequired[str]
-    """The id of a version, a label, `active`, `latest`, or a number such as `v12`."""
+    """The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a
+    number such as `v12`.
+    """
 
     variables: NotRequired[Dict[str, Any]]
     """Values by variable name. The value of a placeholder is a list of messages, each with `role` and
@@ -3823,7 +3873,9 @@ class ResolveRef(TypedDict):
     """"""
 
     ref: NotRequired[str]
-    """The id of a version, a label, `active`, `latest`, or a number such as `v12`."""
+    """The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a
+    number such as `v12`.
+    """
 
     if_none_match: NotRequired[str]
     """The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`."""
@@ -5664,6 +5716,13 @@ class ChatTemplateCreatedEvent(_EventBase):
     data: ChatTemplateCreatedData
 
 
+class ChatTemplateDegradedEvent(_EventBase):
+    """An event of the type chat_template.degraded."""
+
+    type: Literal["chat_template.degraded"]
+    data: ChatTemplateDegradedData
+
+
 class ChatTemplateDeletedEvent(_EventBase):
     """An event of the type chat_template.deleted."""
 
@@ -6359,6 +6418,7 @@ KnownEvent = Union[
     ChatMemberRemovedEvent,
     ChatMemberUpdatedEvent,
     ChatTemplateCreatedEvent,
+    ChatTemplateDegradedEvent,
     ChatTemplateDeletedEvent,
     ChatTemplateRestoredEvent,
     ChatTemplateTransferredEvent,
@@ -6823,7 +6883,8 @@ class PromptTemplatesVersionsResource(Resource):
     ) -> VersionDiff:
         """Compare two versions.
 
-        `version_id` and `against` can be ids, labels, `active`, `latest`, or numbers such as `v12`.
+        `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as
+        `v12`.
 
         Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
         call can have.
@@ -6838,7 +6899,7 @@ class PromptTemplatesVersionsResource(Resource):
     ) -> PromptVersion:
         """Get a version.
 
-        `version_id` can be an id, a label, `active`, `latest`, or a number such as `v12`.
+        `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
 
         Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
         call can have.
@@ -6875,10 +6936,11 @@ class PromptTemplatesVersionsResource(Resource):
         manager role. Drafts can be edited. On a frozen version, only `labels` and `commit_message` can
         change.
 
-        Returns 409 `in_use` if it would take away a label that chat templates use. To move a label, add
-        it to another version.
+        Returns 409 `in_use` if it would take away a label that chat templates use. Without `If-Match`,
+        returns 409 `label_changed` if it would take away a label that another user gave to the version.
+        To move one label, use `PUT …/labels/{label}`.
 
-        Errors: in_use, invalid_fields, plan_limit_reached, prompt_template_forbidden,
+        Errors: in_use, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
         prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch,
         scope_required, undeclared_variable, unsupported_syntax, version_frozen; and those that every
         call can have.
@@ -6969,6 +7031,48 @@ class PromptTemplatesSharesResource(Resource):
         return cast("Share", self._caller.send("promptTemplates.shares.update", "PATCH", path("/api/prompt-templates/{}/shares/{}", prompt_template_id, user_id), body=body, merge=True, options=options))
 
 
+class PromptTemplatesLabelsResource(Resource):
+    """The calls of prompt_templates.labels."""
+
+    def move(
+        self,
+        prompt_template_id: str,
+        label: str,
+        body: LabelMove,
+        **options: Unpack[Options],
+    ) -> PromptVersion:
+        """Move a label.
+
+        Requires the editor role on the template, or the manager role if it is protected. Gives the label
+        to a version, and freezes that version. Another version that has the label loses it; other labels
+        stay where they are. Repeating a move has no effect.
+
+        Errors: invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
+        prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
+        can have.
+        """
+        return cast("PromptVersion", self._caller.send("promptTemplates.labels.move", "PUT", path("/api/prompt-templates/{}/labels/{}", prompt_template_id, label), body=body, options=options))
+
+    def remove(
+        self,
+        prompt_template_id: str,
+        label: str,
+        *,
+        expected_version: Optional[str] = None,
+        reason: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> None:
+        """Remove a label.
+
+        Requires the editor role on the template, or the manager role if it is protected. Returns 409
+        `in_use` if chat templates use the label. `If-Match` applies to the version that has the label.
+
+        Errors: in_use, label_changed, label_not_found, prompt_template_forbidden,
+        prompt_template_not_found, revision_mismatch, scope_required; and those that every call can have.
+        """
+        self._caller.send("promptTemplates.labels.remove", "DELETE", path("/api/prompt-templates/{}/labels/{}", prompt_template_id, label), query={"expected_version": expected_version, "reason": reason}, options=options)
+
+
 class PromptTemplatesActivationsResource(Resource):
     """The calls of prompt_templates.activations."""
 
@@ -6977,16 +7081,18 @@ class PromptTemplatesActivationsResource(Resource):
         prompt_template_id: str,
         *,
         limit: Optional[int] = None,
+        label: Optional[str] = None,
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[Activation, ActivationList]:
         """List activations.
 
-        Returns which version was activated by which user, when and why, newest first.
+        Returns which version was activated by which user, when and why, newest first. With `label`,
+        returns the moves of that label instead.
 
         Errors: prompt_template_not_found, scope_required; and those that every call can have.
         """
-        return cast("Pages[Activation, ActivationList]", self._caller.pages("promptTemplates.activations.list", "GET", path("/api/prompt-templates/{}/activations", prompt_template_id), query={"limit": limit, "cursor": cursor}, options=options))
+        return cast("Pages[Activation, ActivationList]", self._caller.pages("promptTemplates.activations.list", "GET", path("/api/prompt-templates/{}/activations", prompt_template_id), query={"limit": limit, "label": label, "cursor": cursor}, options=options))
 
 
 class PromptTemplatesResource(Resource):
@@ -6995,6 +7101,7 @@ class PromptTemplatesResource(Resource):
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
         self.activations = PromptTemplatesActivationsResource(caller)
+        self.labels = PromptTemplatesLabelsResource(caller)
         self.shares = PromptTemplatesSharesResource(caller)
         self.versions = PromptTemplatesVersionsResource(caller)
 
@@ -7021,6 +7128,8 @@ class PromptTemplatesResource(Resource):
     def delete(
         self,
         prompt_template_id: str,
+        *,
+        force: Optional[bool] = None,
         **options: Unpack[Options],
     ) -> None:
         """Delete a prompt template.
@@ -7031,7 +7140,7 @@ class PromptTemplatesResource(Resource):
         Errors: in_use, prompt_template_forbidden, prompt_template_not_found, revision_mismatch,
         scope_required; and those that every call can have.
         """
-        self._caller.send("promptTemplates.delete", "DELETE", path("/api/prompt-templates/{}", prompt_template_id), options=options)
+        self._caller.send("promptTemplates.delete", "DELETE", path("/api/prompt-templates/{}", prompt_template_id), query={"force": force}, options=options)
 
     def get(
         self,

@@ -62,6 +62,9 @@ export type Code =
   | 'invoice_not_found'
   | 'invoice_not_payable'
   | 'kind_not_offered'
+  | 'label_changed'
+  | 'label_limit_reached'
+  | 'label_not_found'
   | 'last_operator'
   | 'last_owner'
   | 'last_passkey'
@@ -356,15 +359,17 @@ export type ActivateRequest = {
   expected_active_version_id?: string | null
 }
 
-/** One activation of a version. */
+/** One activation of a version, or one move of a label. */
 export type Activation = {
-  /** null for the first activation. */
+  /** The label that moved. null for an activation. */
+  label: string | null
+  /** null for the first activation, and if no version had the label. */
   from_version_id: string | null
-  /** null for the first activation, and if the version was deleted before numbers were recorded. */
+  /** null if `from_version_id` is, and if the version was deleted before numbers were recorded. */
   from_version_number: number | null
-  /**  */
-  to_version_id: string
-  /** null if the version was deleted before numbers were recorded. */
+  /** null if the label was taken away. */
+  to_version_id: string | null
+  /** null if `to_version_id` is, and if the version was deleted before numbers were recorded. */
   to_version_number: number | null
   /** Empty if none was given. */
   reason: string
@@ -654,7 +659,7 @@ export type ChatMemberUpdatedData = {
 export type ChatPrompt = {
   /**  */
   prompt_template_id: string
-  /** The version to use: `active`, `latest`, a number such as `v12`, a label, or a version's id. */
+  /** The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id. */
   ref: string
 }
 
@@ -773,6 +778,14 @@ export type ChatTemplateCreatedData = {
   status: string
   /**  */
   visibility: string
+}
+
+/** The data of chat_template.degraded: A chat template lost the prompt that it uses. */
+export type ChatTemplateDegradedData = {
+  /** An id. */
+  owner_id: string
+  /** An id. */
+  prompt_template_id: string
 }
 
 /** The data of chat_template.deleted: A chat template was deleted. */
@@ -1891,9 +1904,22 @@ export type InvoicePayment = {
 /** The data of invoice.payment_requested: A user asked to pay an open invoice. */
 export type InvoicePaymentRequestedData = Record<string, unknown>
 
+/**  */
+export type LabelMove = {
+  /** The version that gets the label: its id, a label, `active`, `previous`, `latest`, or a number such as `v12`. */
+  version: string
+  /**
+   * The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
+   * means that no version may have it.
+   */
+  expected_version?: string | null
+  /** Why the label moves, for the list of its moves. */
+  reason?: string
+}
+
 /**
  * Names for a version, unique in the template. Setting a label that another version has moves it. A label
- * freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+ * freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are reserved.
  */
 export type Labels = string[]
 
@@ -2531,6 +2557,16 @@ export type Problem = {
   errors?: FieldError[]
   /** The resources that use this one and that the caller can see, up to 20. Present only with code `in_use`. */
   used_by?: ProblemUse[]
+  /**
+   * How many resources use this one, including those that the caller cannot see. At most 1,000 are counted.
+   * Present only with code `in_use`.
+   */
+  used_by_count?: number
+  /**
+   * The owners of these resources, up to 20: ask them. Present only with code `in_use`, if the caller can see
+   * the members of the workspace.
+   */
+  used_by_owners?: ProblemUse[]
   /** Why the probe of the credential failed. Present only with code `probe_failed`. */
   failure?: ConnectionFailure
   /** The steps of the probe. Present only with code `probe_failed`. */
@@ -3004,6 +3040,8 @@ export type PromptVersionUpdatedData = {
   labels?: ChangedNames
   /**  */
   labels_taken_from?: NumbersByLabel
+  /**  */
+  reason?: string
 }
 
 /**
@@ -3045,7 +3083,10 @@ export type RenderMode = 'strict' | 'partial' | (string & {})
 
 /**  */
 export type RenderRequest = {
-  /** The id of a version, a label, `active`, `latest`, or a number such as `v12`. */
+  /**
+   * The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number
+   * such as `v12`.
+   */
   ref?: string
   /** Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`. */
   variables?: Record<string, unknown>
@@ -3086,7 +3127,10 @@ export type ResolveRef = {
   prompt_template_id?: string
   /**  */
   name?: string
-  /** The id of a version, a label, `active`, `latest`, or a number such as `v12`. */
+  /**
+   * The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number
+   * such as `v12`.
+   */
   ref?: string
   /** The `etag` of your copy. While it is current, the item has `not_modified` instead of `version`. */
   if_none_match?: string
@@ -4397,6 +4441,7 @@ export type EventData = {
   'chat_member.removed': ChatMemberRemovedData
   'chat_member.updated': ChatMemberUpdatedData
   'chat_template.created': ChatTemplateCreatedData
+  'chat_template.degraded': ChatTemplateDegradedData
   'chat_template.deleted': ChatTemplateDeletedData
   'chat_template.restored': ChatTemplateRestoredData
   'chat_template.transferred': ChatTemplateTransferredData
@@ -4832,7 +4877,7 @@ export class PromptTemplatesVersionsResource extends Resource {
   /**
    * Compare two versions.
    *
-   * `version_id` and `against` can be ids, labels, `active`, `latest`, or numbers such as `v12`.
+   * `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`.
    *
    * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
    * have.
@@ -4847,7 +4892,7 @@ export class PromptTemplatesVersionsResource extends Resource {
   /**
    * Get a version.
    *
-   * `version_id` can be an id, a label, `active`, `latest`, or a number such as `v12`.
+   * `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
    *
    * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
    * have.
@@ -4879,12 +4924,13 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Requires the editor role on the template. Moving labels of a protected template requires the manager role.
    * Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
    *
-   * Returns 409 `in_use` if it would take away a label that chat templates use. To move a label, add it to
-   * another version.
+   * Returns 409 `in_use` if it would take away a label that chat templates use. Without `If-Match`, returns 409
+   * `label_changed` if it would take away a label that another user gave to the version. To move one label, use
+   * `PUT …/labels/{label}`.
    *
-   * Errors: in_use, invalid_fields, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-   * prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
-   * unsupported_syntax, version_frozen; and those that every call can have.
+   * Errors: in_use, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
+   * prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required,
+   * undeclared_variable, unsupported_syntax, version_frozen; and those that every call can have.
    */
   update(promptTemplateId: string, versionId: string, body: PromptVersionPatch, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.versions.update', method: 'PATCH', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}`, body, merge: true }, options)
@@ -4961,19 +5007,64 @@ export class PromptTemplatesSharesResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.labels. */
+export class PromptTemplatesLabelsResource extends Resource {
+
+  /**
+   * Move a label.
+   *
+   * Requires the editor role on the template, or the manager role if it is protected. Gives the label to a
+   * version, and freezes that version. Another version that has the label loses it; other labels stay where they
+   * are. Repeating a move has no effect.
+   *
+   * Errors: invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
+   * prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can have.
+   */
+  move(promptTemplateId: string, label: string, body: LabelMove, options?: Options): Promise<PromptVersion> {
+    return this.caller.send({ name: 'promptTemplates.labels.move', method: 'PUT', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}`, body }, options)
+  }
+
+  /**
+   * Remove a label.
+   *
+   * Requires the editor role on the template, or the manager role if it is protected. Returns 409 `in_use` if
+   * chat templates use the label. `If-Match` applies to the version that has the label.
+   *
+   * Errors: in_use, label_changed, label_not_found, prompt_template_forbidden, prompt_template_not_found,
+   * revision_mismatch, scope_required; and those that every call can have.
+   */
+  remove(promptTemplateId: string, label: string, query?: {
+      /**
+       * The id or the number (`v12`) of a version. Returns 409 `label_changed` if this version does not have the
+       * label.
+       */
+      expected_version?: string
+      /** Why the label is removed, for the list of its moves. */
+      reason?: string
+    }, options?: Options): Promise<void> {
+    return this.caller.send({ name: 'promptTemplates.labels.remove', method: 'DELETE', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}`, query }, options)
+  }
+}
+
 /** The calls of promptTemplates.activations. */
 export class PromptTemplatesActivationsResource extends Resource {
 
   /**
    * List activations.
    *
-   * Returns which version was activated by which user, when and why, newest first.
+   * Returns which version was activated by which user, when and why, newest first. With `label`, returns the
+   * moves of that label instead.
    *
    * Errors: prompt_template_not_found, scope_required; and those that every call can have.
    */
   list(promptTemplateId: string, query?: {
       /** Maximum number of items to return. */
       limit?: number
+      /**
+       * Return who gave this label to which version, or took it away, when and why. Moves before version 0.2.0
+       * were not recorded.
+       */
+      label?: string
       /** The `next_cursor` of the page before. */
       cursor?: string
     }, options?: Options): Page<Activation, ActivationList> {
@@ -4984,12 +5075,14 @@ export class PromptTemplatesActivationsResource extends Resource {
 /** The calls of promptTemplates. */
 export class PromptTemplatesResource extends Resource {
   readonly activations: PromptTemplatesActivationsResource
+  readonly labels: PromptTemplatesLabelsResource
   readonly shares: PromptTemplatesSharesResource
   readonly versions: PromptTemplatesVersionsResource
 
   constructor(caller: Caller) {
     super(caller)
     this.activations = new PromptTemplatesActivationsResource(caller)
+    this.labels = new PromptTemplatesLabelsResource(caller)
     this.shares = new PromptTemplatesSharesResource(caller)
     this.versions = new PromptTemplatesVersionsResource(caller)
   }
@@ -5019,8 +5112,14 @@ export class PromptTemplatesResource extends Resource {
    * Errors: in_use, prompt_template_forbidden, prompt_template_not_found, revision_mismatch, scope_required; and
    * those that every call can have.
    */
-  delete(promptTemplateId: string, options?: Options): Promise<void> {
-    return this.caller.send({ name: 'promptTemplates.delete', method: 'DELETE', path: path`/api/prompt-templates/${promptTemplateId}` }, options)
+  delete(promptTemplateId: string, query?: {
+      /**
+       * Also deletes a template that at most 1,000 chat templates use. They become degraded, and each has the
+       * event `chat_template.degraded`, which names its owner.
+       */
+      force?: boolean
+    }, options?: Options): Promise<void> {
+    return this.caller.send({ name: 'promptTemplates.delete', method: 'DELETE', path: path`/api/prompt-templates/${promptTemplateId}`, query }, options)
   }
 
   /**
@@ -5099,7 +5198,10 @@ export class PromptTemplatesResource extends Resource {
   resolveByName(query: {
       /** The name of the template. Case is ignored. */
       name: string
-      /** The id of a version, a label, `active`, `latest`, or a number such as `v12`. */
+      /**
+       * The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number
+       * such as `v12`.
+       */
       ref?: string
     }, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.resolveByName', method: 'GET', path: path`/api/prompt-templates/resolve`, query }, options)
