@@ -92,7 +92,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			),
 			Tickets:      accounts.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
-			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryUsers, s.DirectoryGroups, s.Users),
+			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryUsers, s.DirectoryGroups),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
 			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),

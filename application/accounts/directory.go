@@ -14,14 +14,11 @@ type Directory struct {
 	atomic ports.Atomic
 	listed ports.DirectoryUsers
 	groups ports.DirectoryGroups
-	users  ports.Users
 }
 
 // NewDirectory returns the use cases on these stores.
-func NewDirectory(
-	a ports.Atomic, listed ports.DirectoryUsers, groups ports.DirectoryGroups, u ports.Users,
-) *Directory {
-	return &Directory{atomic: a, listed: listed, groups: groups, users: u}
+func NewDirectory(a ports.Atomic, listed ports.DirectoryUsers, groups ports.DirectoryGroups) *Directory {
+	return &Directory{atomic: a, listed: listed, groups: groups}
 }
 
 // settledAtOnce is how many people the change of a group settles in one round.
@@ -230,11 +227,7 @@ func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity
 		var failed error
 		left := 0
 		for i := range some {
-			_, err := signInByDirectory(ctx, s.users, by, org, &some[i])
-			if err == nil || errors.Is(err, identity.ErrUnauthenticated) { // an operator has disabled the account
-				err = s.listed.Settle(ctx, by, &some[i], rules)
-			}
-			if err != nil {
+			if err := s.settle(ctx, by, org, some[i].ID, rules); err != nil {
 				failed, left = err, left+1
 			}
 		}
@@ -242,4 +235,25 @@ func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity
 			return failed
 		}
 	}
+}
+
+// settle gives a user the roles that follow from the groups. The user is read again: the account may have been erased
+// meanwhile, and must not come back.
+func (s *Directory) settle(
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID, rules string,
+) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		u, err := tx.DirectoryUsers.User(ctx, by.Org, id)
+		if errors.Is(err, account.ErrDirectoryUserNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = signInByDirectory(ctx, tx.Users, by, org, u)
+		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) { // an operator has disabled the account
+			return err
+		}
+		return tx.DirectoryUsers.Settle(ctx, by, u, rules)
+	})
 }

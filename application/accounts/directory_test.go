@@ -76,7 +76,7 @@ func newDirecting(t *testing.T) *directing {
 		func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{DirectoryUsers: s.store, Users: users, People: people})
 		})
-	s.Directory = accounts.NewDirectory(atomic, s.store, mocks.NewMockDirectoryGroups(c), users)
+	s.Directory = accounts.NewDirectory(atomic, s.store, mocks.NewMockDirectoryGroups(c))
 	return s
 }
 
@@ -158,12 +158,26 @@ func TestADirectoryAddsUsers(t *testing.T) {
 
 func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 	s := newDirecting(t)
-	bob, cid := *annListed(true), *annListed(true)
-	bob.Subject, cid.Subject = "bob", "cid"
+	users := map[identity.UserID]*account.DirectoryUser{}
+	var unsettled []account.DirectoryUser
+	for _, id := range []identity.UserID{"ann", "bob", "cid", "dee"} {
+		u := annListed(true)
+		u.ID, u.Subject = id, string(id)
+		unsettled = append(unsettled, *u)
+		users[id] = u
+	}
+	delete(users, "dee") // whose account has been erased since
 	broken := errors.New("broken")
 	s.roles["ann"], s.roles["bob"] = broken, identity.ErrUnauthenticated // an operator has disabled bob
 	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).Return(
-		[]account.DirectoryUser{*annListed(true), bob, cid}, nil)
+		unsettled, nil)
+	s.store.EXPECT().User(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, id identity.UserID) (*account.DirectoryUser, error) {
+			if u := users[id]; u != nil {
+				return u, nil
+			}
+			return nil, account.ErrDirectoryUserNotFound
+		})
 	var settled []string
 	s.store.EXPECT().Settle(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, u *account.DirectoryUser, _ string) error {

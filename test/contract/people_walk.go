@@ -17,30 +17,40 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// PeopleWalk has eight writers at once invite, join, disable, enable, leave and erase people of three workspaces. At
-// the
-// end each workspace has an owner, no one has a role above that of the inviter, no disabled or erased person has a
-// credential that works, and nothing names an erased person.
+// PeopleWalk has eight writers at once invite, join, group, share with, disable, enable, provision by a directory,
+// leave, transfer and erase people of three workspaces. At the end each workspace has an owner, no one has a role above
+// that of who granted it, no disabled or erased person has a credential that works, only members are in groups and
+// shares, and nothing names an erased person.
 func PeopleWalk(t *testing.T, open Opener) {
 	a := open(t)
 	w := &peopleWalk{T: t, a: a, at: time.Now().UTC().Truncate(time.Microsecond), people: map[string]*walkedPerson{}}
-	w.org = &identity.Org{ID: a.Orgs[0], AcceptURL: "https://app.example/{token}"}
+	w.org = &identity.Org{ID: a.Orgs[0], AcceptURL: "https://app.example/{token}", SCIM: &identity.SCIM{}}
+	w.directory = accounts.NewDirectory(a.Atomic, a.DirectoryUsers, a.DirectoryGroups)
+	w.groups = accounts.NewGroups(a.Groups)
 	w.service = accounts.NewService(a.Atomic, a.Users, a.People, a.Erasures, a.Workspaces, a.Invitations, a.Keys,
 		a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{}, noQuotas)
 	w.system = identity.System(w.org.ID, "", "walk", w.at)
 	for range 3 {
 		team := fixture.NewTeam(t, a.Stores, w.org.ID)
 		w.spaces = append(w.spaces, team.Workspace.ID)
+		w.org.ClaimRules = append(w.org.ClaimRules, identity.ClaimRule{Issuer: identity.SCIMIssuer, Claim: "groups",
+			Value: "Walkers", Workspace: team.Workspace.Slug, Role: identity.Member})
+		made := fixture.Template(t, a.Stores, team.Owner, prompt.Draft{Name: "shared"})
+		w.templates = append(w.templates, sharedTemplate{team.Owner, made.ID})
 		for _, by := range []identity.Actor{team.Owner, team.Admin, team.Member, team.Peer, team.Viewer} {
 			u, _, err := a.Users.Get(t.Context(), w.org.ID, by.User)
 			must(t, err)
 			w.know(u, team.Workspace.ID, by.Role)
 		}
 	}
+	walkers, err := w.directory.AddGroup(t.Context(), w.system, w.org, "Walkers", "", nil)
+	must(t, err)
+	w.listed = walkers.ID
 	seed, steps := proof.Seed(t), proof.Sample(40, 1500)
 	var writers sync.WaitGroup
 	for n := range uint64(8) {
@@ -64,6 +74,11 @@ type peopleWalk struct {
 	at      time.Time
 	spaces  []identity.WorkspaceID
 
+	groups    *accounts.Groups
+	directory *accounts.Directory
+	listed    account.DirectoryGroupID // its people become members of every workspace
+	templates []sharedTemplate
+
 	mu     sync.Mutex
 	made   int
 	people map[string]*walkedPerson // by user id
@@ -71,16 +86,38 @@ type peopleWalk struct {
 	ended  []*walkedPerson          // erased
 }
 
-// walkedPerson is a person of the walk, whose roles never change while they are a member.
+// walkedPerson is a person of the walk.
 type walkedPerson struct {
 	id          identity.UserID
 	name, email string
 	roles       map[identity.WorkspaceID]identity.Role
+	most        map[identity.WorkspaceID]identity.Role // that others gave them since, by groups and transfers
 	keys        []*account.Key
 }
 
+// highest returns the most that a person can have in a workspace.
+func (w *peopleWalk) highest(user identity.UserID, ws identity.WorkspaceID) identity.Role {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.people[string(user)]
+	if p == nil {
+		return identity.NoRole
+	}
+	return max(p.roles[ws], p.most[ws])
+}
+
+// give notes that somebody who may give a role is about to give it to a person.
+func (w *peopleWalk) give(user identity.UserID, ws identity.WorkspaceID, role identity.Role) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.people[string(user)]; p != nil {
+		p.most[ws] = max(p.most[ws], role)
+	}
+}
+
 func (w *peopleWalk) know(u *account.User, in identity.WorkspaceID, role identity.Role) {
-	p := &walkedPerson{id: u.ID, name: u.Name, email: u.Email, roles: map[identity.WorkspaceID]identity.Role{in: role}}
+	p := &walkedPerson{id: u.ID, name: u.Name, email: u.Email, roles: map[identity.WorkspaceID]identity.Role{in: role},
+		most: map[identity.WorkspaceID]identity.Role{}}
 	by := identity.Actor{
 		Org: w.org.ID, User: u.ID, Workspace: in, Role: role, Ceiling: identity.Owner, At: w.at,
 	}
@@ -110,15 +147,23 @@ func (w *peopleWalk) step(r *rand.Rand) {
 	p, by := w.pick(r)
 	var err error
 	switch n := r.IntN(100); {
-	case n < 35:
+	case n < 25:
 		err = w.inviteAndJoin(ctx, r, by)
-	case n < 50:
+	case n < 35:
+		err = w.group(ctx, r, by)
+	case n < 42:
+		err = w.share(ctx, r, p)
+	case n < 48:
+		err = w.transfer(ctx, r, by)
+	case n < 60:
+		err = w.provision(ctx, r)
+	case n < 68:
 		err = w.service.RemoveMember(ctx, by, by.Workspace, p.id, nil, false) // leaves
-	case n < 65:
+	case n < 77:
 		err = w.service.DisablePerson(ctx, w.system, p.id, "", false)
-	case n < 80:
+	case n < 87:
 		err = w.service.EnablePerson(ctx, w.system, p.id, "")
-	case n < 90:
+	case n < 94:
 		if _, err = w.service.ErasePerson(ctx, w.system, p.id); err == nil {
 			err = w.service.CompleteErasure(ctx, w.system, p.id)
 			w.mu.Lock()
@@ -144,7 +189,7 @@ func (w *peopleWalk) inviteAndJoin(ctx context.Context, r *rand.Rand, by identit
 	if err != nil {
 		return err
 	}
-	if role > by.Role {
+	if role > w.highest(by.User, by.Workspace) {
 		w.Errorf("%s invited %s", by.Role.WithArticle(), role.WithArticle())
 	}
 	joined, err := w.service.Join(ctx, w.system, w.org, i.Token.Reveal(), name, "walk")
@@ -165,7 +210,7 @@ func (w *peopleWalk) check() {
 			w.Errorf("the workspace %s has no owner", ws)
 		}
 		for _, m := range members {
-			if p := w.people[string(m.User)]; p == nil || m.Role > p.roles[ws] {
+			if m.Role > w.highest(m.User, ws) {
 				w.Errorf("%s is %s", m.User, m.Role)
 			}
 		}
@@ -182,6 +227,7 @@ func (w *peopleWalk) check() {
 			}
 		}
 	}
+	w.checkGrantees()
 	w.checkErased()
 }
 
@@ -205,8 +251,8 @@ func (w *peopleWalk) checkErased() {
 		if !u.Erased() || u.Name != "" || u.Email != "" || len(memberships) > 0 {
 			w.Errorf("%+v, a member of %v", u, memberships)
 		}
-		if _, _, err := w.a.Users.FindByEmail(ctx, w.org.ID, p.email); !errors.Is(err, account.ErrUserNotFound) {
-			w.Errorf("the address of %s: %v", p.id, err)
+		if u, _, err := w.a.Users.FindByEmail(ctx, w.org.ID, p.email); !errors.Is(err, account.ErrUserNotFound) {
+			w.Errorf("the address of %s: %+v %v", p.id, u, err)
 		}
 		if strings.HasPrefix(p.name, "Walker") && strings.Contains(trail.String(), p.name) {
 			w.Errorf("the trail names %s", p.name)
