@@ -67,7 +67,9 @@ func toSource(s *sources.Seen) openapi.Source {
 			Schema:       at.Table.Schema,
 			Table:        at.Table.Name,
 		},
-		Columns: mapSlice(s.Columns, toColumn),
+		Columns:      mapSlice(s.Columns, toColumn),
+		ColumnsTotal: s.Total,
+		Truncated:    s.Total > len(s.Columns),
 		Mapping: mapSlice(s.Mapping, func(p *source.Pair) openapi.SourcePair {
 			return openapi.SourcePair{
 				Field:  p.Field,
@@ -179,10 +181,12 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 				Hidden:  t.Hidden,
 			}
 		}),
-		Headers:     mapSlice(p.Preview.Headers, toColumn),
-		Rows:        toRows(p.Preview.Rows),
-		LeadingRows: toRows(p.Preview.Leading),
-		Suggestions: mapSlice(p.Suggestions, toSuggestion),
+		Headers:      mapSlice(p.Preview.Headers, toColumn),
+		ColumnsTotal: max(p.Tab.Columns, len(p.Preview.Headers)),
+		Truncated:    p.Tab.Columns > len(p.Preview.Headers) && len(p.Preview.Headers) == column.MaxColumns,
+		Rows:         toRows(p.Preview.Rows),
+		LeadingRows:  toRows(p.Preview.Leading),
+		Suggestions:  mapSlice(p.Suggestions, toSuggestion),
 	}
 }
 
@@ -197,9 +201,11 @@ func toTablePreview(p sources.TablePreview) openapi.TablePreview {
 		}
 	}
 	return openapi.TablePreview{
-		Columns:     columns,
-		Rows:        toRows(p.Rows),
-		Suggestions: mapSlice(p.Suggestions, toSuggestion),
+		Columns:      columns,
+		ColumnsTotal: p.Total,
+		Truncated:    p.Truncated,
+		Rows:         toRows(p.Rows),
+		Suggestions:  mapSlice(p.Suggestions, toSuggestion),
 	}
 }
 

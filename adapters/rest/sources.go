@@ -88,10 +88,11 @@ func (a *API) previewWarehouse(r *request) (reply, error) {
 	if !r.query.Has("table") {
 		return a.listTables(r, through)
 	}
-	table := connection.TableRef{Schema: r.query.Get("schema"), Name: r.query.Get("table")}
-	p, err := r.Sources.PreviewTable(
-		r.Context(), r.by, through, table, r.number("sample_rows", 3), source.TypeKey(r.query.Get("type")),
-	)
+	p, err := r.Sources.PreviewTable(r.Context(), r.by, through, connection.PreviewQuery{
+		Table: connection.TableRef{Schema: r.query.Get("schema"), Name: r.query.Get("table")},
+		Rows:  r.number("sample_rows", 3),
+		Match: r.query.Get("column_query"),
+	}, source.TypeKey(r.query.Get("type")))
 	if err != nil {
 		return reply{}, err
 	}
@@ -166,12 +167,13 @@ func (a *API) mapSource(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, fromHeaderRow(in.HeaderRow))
+	pairs := fromPairs(in.Mapping)
+	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, pairs, fromHeaderRow(in.HeaderRow))
 	if err != nil {
 		return nil, err
 	}
 	return func(r *request) (reply, error) {
-		s, rows, err := r.Sources.Map(r.Context(), r.by, sourceID(r), r.match, fromPairs(in.Mapping), reading)
+		s, rows, err := r.Sources.Map(r.Context(), r.by, sourceID(r), r.match, pairs, reading)
 		if err != nil {
 			return reply{}, err
 		}

@@ -12,7 +12,7 @@ import (
 
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
-	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns", "mapping",
+	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns", "columns_total", "mapping",
 	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level", "drift_columns",
 	"drift_seen",
 	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
@@ -28,7 +28,7 @@ var (
 
 const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row, t.connection_id,
 	t.table_schema, t.table_name,
-	t.columns, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint, t.failures,
+	t.columns, t.columns_total, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint, t.failures,
 	t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 
@@ -45,6 +45,7 @@ type sourceRow struct {
 	TableSchema      string               `db:"table_schema"`
 	TableName        string               `db:"table_name"`
 	Columns          []byte               `db:"columns"`
+	ColumnsTotal     int                  `db:"columns_total"`
 	Mapping          []byte               `db:"mapping"`
 	Paused           source.PauseReason   `db:"paused"`
 	Failed           string               `db:"failed"`
@@ -103,6 +104,7 @@ func (r *sourceRow) source() (*source.Source, error) {
 	if s.Columns, err = decoded(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {
 		return nil, err
 	}
+	s.Total = max(r.ColumnsTotal, len(s.Columns))
 	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair { return source.Pair(p) }); err != nil {
 		return nil, err
 	}
@@ -132,7 +134,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	at := s.Location
 	return []any{
 		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
-		columns, mapping,
+		columns, s.Total, mapping,
 		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),
 	}, nil

@@ -15,8 +15,8 @@ type Session interface {
 	CanWrite() (bool, error)
 	// Tables implements ports.Warehouse.
 	Tables(q connection.TableQuery) ([]connection.Table, error)
-	// Preview reads the columns and up to rows rows of a table. Its RowEstimate is not used.
-	Preview(table connection.TableRef, rows int) (connection.Preview, error)
+	// Preview implements ports.Warehouse, except for the RowEstimate, which is not used.
+	Preview(q connection.PreviewQuery) (connection.Preview, error)
 	// Close ends the session without waiting for a server that may not answer.
 	Close()
 }
@@ -75,7 +75,7 @@ func (w *Sessions) Preview(
 	ctx context.Context, to ports.Target, q connection.PreviewQuery,
 ) (p connection.Preview, err error) {
 	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
-		if p, err = s.Preview(q.Table, q.Rows); err != nil {
+		if p, err = s.Preview(q); err != nil {
 			return err
 		}
 		p.RowEstimate = -1
@@ -85,6 +85,12 @@ func (w *Sessions) Preview(
 		return nil
 	})
 	return p, err
+}
+
+// Chosen returns a preview with the columns that a query chooses from all columns of a table, and without rows.
+func Chosen(q connection.PreviewQuery, all []connection.Column) connection.Preview {
+	chosen := connection.Choose(q, all, func(c connection.Column) string { return c.Name })
+	return connection.Preview{Columns: chosen.Columns, Total: chosen.Total, Truncated: chosen.Truncated}
 }
 
 // estimate returns the row count of a table from the catalogue; -1 if it is unknown. It asks for the page of tables

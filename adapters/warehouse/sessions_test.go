@@ -16,7 +16,7 @@ type session struct {
 	failure error
 }
 
-func (s *session) Preview(connection.TableRef, int) (connection.Preview, error) {
+func (s *session) Preview(connection.PreviewQuery) (connection.Preview, error) {
 	return connection.Preview{Columns: []connection.Column{{Name: "Mail"}}}, nil
 }
 

@@ -201,15 +201,16 @@ func (s *env) expectBegun(src *source.Source) {
 	s.expectQueued(day)
 }
 
-// expectTable expects a preview of the table.
-func (s *env) expectTable(p connection.Preview, err error) {
-	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows}
+// expectTable expects a preview of the table that has the columns with some names.
+func (s *env) expectTable(p connection.Preview, err error, names ...string) {
+	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows, Columns: names}
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
 }
 
-// expectRefreshed expects a preview of the table with its row estimate.
+// expectRefreshed expects a preview of the table with its row estimate, and with the columns of the source.
 func (s *env) expectRefreshed(p connection.Preview, err error) {
-	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows, Estimate: true}
+	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows, Estimate: true,
+		Columns: []string{"Mail", "Age"}}
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
 }
 

@@ -69,11 +69,10 @@ type TablePreview struct {
 	Suggestions []column.Suggestion
 }
 
-// PreviewTable reads a table through a connection, with up to rows rows (1 to
-// connection.MaxSampleRows). Suggestions are for a type; without one there are none.
+// PreviewTable reads a table through a connection. Suggestions are for a type, among the columns that q chooses; without
+// a type there are none.
 func (s *Service) PreviewTable(
-	ctx context.Context, by identity.Actor, through connection.ID, table connection.TableRef, rows int,
-	key source.TypeKey,
+	ctx context.Context, by identity.Actor, through connection.ID, q connection.PreviewQuery, key source.TypeKey,
 ) (out TablePreview, err error) {
 	if err := source.MayCreate(by); err != nil {
 		return TablePreview{}, err
@@ -86,13 +85,13 @@ func (s *Service) PreviewTable(
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		out.Preview, err = w.Preview(ctx, to, connection.PreviewQuery{Table: table, Rows: rows})
+		out.Preview, err = w.Preview(ctx, to, q)
 		return err
 	})
 	if err != nil {
 		return TablePreview{}, answer(err)
 	}
-	s.previewed(ctx, by, "", source.Location{Connection: through, Table: table})
+	s.previewed(ctx, by, "", source.Location{Connection: through, Table: q.Table})
 	out.Headers = headers(out.Preview)
 	out.Suggestions, err = s.suggest(ctx, by, t, out.Headers)
 	return out, err

@@ -84,10 +84,10 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 		})
 }
 
-// read reads the first rows of a table. For a warehouse, estimate says whether to look up its row count, too. Its
-// error may be a connection.Code.
+// read reads the first rows of a table. For a warehouse, q says what else: a row estimate, and columns beyond the first
+// ones. Its error may be a connection.Code.
 func (s *Service) read(
-	ctx context.Context, by identity.Actor, at source.Location, estimate bool,
+	ctx context.Context, by identity.Actor, at source.Location, q connection.PreviewQuery,
 ) (r source.Reading, err error) {
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
@@ -96,8 +96,8 @@ func (s *Service) read(
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: at.Table, Rows: connection.MaxSampleRows,
-			Estimate: estimate})
+		q.Table, q.Rows = at.Table, connection.MaxSampleRows
+		p, err := w.Preview(ctx, to, q)
 		r = ofTable(at, p)
 		return err
 	})
@@ -105,6 +105,15 @@ func (s *Service) read(
 		return source.Reading{}, err
 	}
 	return r, nil
+}
+
+// naming returns a query for the columns of a mapping.
+func naming(pairs []source.Pair) connection.PreviewQuery {
+	var q connection.PreviewQuery
+	for _, p := range pairs {
+		q.Columns = append(q.Columns, p.Column)
+	}
+	return q
 }
 
 // readSheet reads the first rows of a sheet as a reading.
@@ -174,6 +183,7 @@ func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
 		Location:    at,
 		Title:       sheet.Title,
 		Columns:     sheet.Preview.Headers,
+		Total:       sheet.Tab.Columns,
 		Rows:        sheet.Preview.Rows,
 		RowEstimate: -1,
 		Candidates:  sheet.Preview.Candidates,
@@ -189,6 +199,7 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 		Location:    at,
 		Title:       at.Table.Name,
 		Columns:     headers(p),
+		Total:       p.Total,
 		Rows:        p.Rows,
 		RowEstimate: p.RowEstimate,
 	}

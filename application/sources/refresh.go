@@ -147,7 +147,11 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 			}
 		}
 	}()
-	r, err = s.read(ctx, by, src.Location, true)
+	q := connection.PreviewQuery{Estimate: true}
+	for _, c := range src.Columns { // also those beyond the first ones, which would be missing
+		q.Columns = append(q.Columns, c.Name)
+	}
+	r, err = s.read(ctx, by, src.Location, q)
 	if err == nil && src.LostHeader(r.Columns) {
 		r, err = s.searched(ctx, by, src, r)
 	}

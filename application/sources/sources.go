@@ -168,7 +168,7 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	if err := d.Check(t); err != nil {
 		return source.Reading{}, err
 	}
-	r, err := s.read(ctx, by, d.Location, false)
+	r, err := s.read(ctx, by, d.Location, naming(d.Mapping))
 	if err != nil {
 		return source.Reading{}, answer(err)
 	}
@@ -228,10 +228,10 @@ func (s *Service) Attach(
 	return out, nil
 }
 
-// Reread reads the table of a source whose mapping is about to be replaced. A headerRow of 0 means the
+// Reread reads the table of a source whose mapping is about to be replaced by pairs. A headerRow of 0 means the
 // current one. Nothing is stored.
 func (s *Service) Reread(
-	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, headerRow int,
+	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, headerRow int,
 ) (source.Reading, error) {
 	src, err := s.get(ctx, by, id, source.See)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *Service) Reread(
 	if headerRow != 0 && location.Backend() == source.SheetBackend {
 		location.Sheet.HeaderRow = headerRow
 	}
-	r, err := s.read(ctx, by, location, false)
+	r, err := s.read(ctx, by, location, naming(pairs))
 	if err == nil {
 		s.previewed(ctx, by, src.ID, r.Location)
 	}

@@ -225,7 +225,7 @@ func TestMap(t *testing.T) {
 			}
 			return aSheet(), nil
 		})
-		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, 7)
+		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, nil, 7)
 		wantErr(t, err, nil)
 		s.wantNoted("source.previewed", "src", admin)
 	})
@@ -241,7 +241,7 @@ func TestMap(t *testing.T) {
 			{owner, stored(t, table), revision.Match{9}, revision.ErrMismatch}} {
 			s := newEnv(t)
 			s.expectGet(tt.src)
-			_, err := s.Reread(s.ctx, tt.by, "src", tt.at, 0)
+			_, err := s.Reread(s.ctx, tt.by, "src", tt.at, nil, 0)
 			wantErr(t, err, tt.want)
 		}
 	})
@@ -353,9 +353,9 @@ func TestPreviews(t *testing.T) {
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
 		s := newEnv(t)
-		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(),
-			connection.PreviewQuery{Table: table.Table, Rows: 3}).Return(preview, nil)
-		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
+		asked := connection.PreviewQuery{Table: table.Table, Rows: 3, Match: "a"}
+		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), asked).Return(preview, nil)
+		got, err := s.PreviewTable(s.ctx, peer, "con", asked, "")
 		wantErr(t, err, nil)
 		s.wantNoted("connection.previewed", "con", peer)
 		if got.Suggestions != nil || got.Headers[0].Type != column.Email {
@@ -380,14 +380,14 @@ func TestPreviews(t *testing.T) {
 	t.Run("nothing is read for a viewer", func(t *testing.T) {
 		s := newEnv(t)
 		_, one := s.PreviewSheet(s.ctx, viewer, "", sheetAt.Sheet, 2, "")
-		_, two := s.PreviewTable(s.ctx, viewer, "con", table.Table, 3, "")
+		_, two := s.PreviewTable(s.ctx, viewer, "con", connection.PreviewQuery{}, "")
 		_, three := s.Tables(s.ctx, viewer, "con", connection.TableQuery{})
 		for _, err := range []error{one, two, three} {
 			wantErr(t, err, source.ErrForbidden)
 		}
 	})
 	t.Run("nor for a type that there is not", func(t *testing.T) {
-		_, err := newEnv(t).PreviewTable(t.Context(), peer, "con", table.Table, 3, "x")
+		_, err := newEnv(t).PreviewTable(t.Context(), peer, "con", connection.PreviewQuery{}, "x")
 		if !errors.Is(err, source.ErrUnknownType) {
 			t.Error(err)
 		}

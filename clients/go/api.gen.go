@@ -3005,6 +3005,11 @@ type SheetPreview struct {
 	// How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64        `json:"header_confidence"`
 	Headers          []SourceColumn `json:"headers"`
+	// Number of columns of the tab, of a CSV file in the rows that were read.
+	ColumnsTotal int `json:"columns_total"`
+	// Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot be
+	// mapped.
+	Truncated bool `json:"truncated"`
 	// The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed text, or
 	// `null`.
 	Rows [][]*string `json:"rows"`
@@ -3068,7 +3073,12 @@ type Source struct {
 	Backend  string         `json:"backend"`
 	Location SourceLocation `json:"location"`
 	// The columns at the time of the last mapping. If there is no mapping, at the time of attaching.
-	Columns       []SourceColumn      `json:"columns"`
+	Columns []SourceColumn `json:"columns"`
+	// Number of columns that the table had at that time.
+	ColumnsTotal int `json:"columns_total"`
+	// Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of a
+	// warehouse table can be mapped by name.
+	Truncated     bool                `json:"truncated"`
 	Mapping       []SourcePair        `json:"mapping"`
 	MappingReport SourceMappingReport `json:"mapping_report"`
 	// `active`: the data source is mapped and works. `unmapped`: it has no mapping yet. `drifted`: mapped columns
@@ -3597,6 +3607,11 @@ type TableColumn struct {
 // TablePreview is a type of the API.
 type TablePreview struct {
 	Columns []TableColumn `json:"columns"`
+	// Number of columns of the table that the connection's user can read, at most 5,000.
+	ColumnsTotal int `json:"columns_total"`
+	// Whether more columns match `column_query` than `columns` has. Find them with another `column_query`; all of
+	// them can be mapped by name.
+	Truncated bool `json:"truncated"`
 	// The first 256 characters of each value, in the text format of the database. `null` for NULL.
 	Rows        [][]*string        `json:"rows"`
 	Suggestions []SourceSuggestion `json:"suggestions"`
@@ -5351,7 +5366,7 @@ func (s *DataSourcesService) PreviewSheet(ctx context.Context, query DataSources
 //
 // Requires the member role in the workspace. Without `table`, lists the tables that the connection's user can
 // read, ordered by schema and name. With `schema` and `table`, reads the columns and some rows of that table: at
-// most 200 columns, and the first 256 characters of each value.
+// most 200 columns that match `column_query`, and the first 256 characters of each value.
 //
 // With a `type`, suggests which column holds each field of that type, and gives the reasons.
 //
@@ -7104,6 +7119,8 @@ type DataSourcesPreviewWarehouseQuery struct {
 	Table string
 	// Number of rows to read.
 	SampleRows int64
+	// Show only columns whose name contains this text, in upper or lower case. With `table` only.
+	ColumnQuery string
 	// Suggest columns for the fields of this type.
 	Type string
 	// Maximum number of items to return.
@@ -7116,6 +7133,7 @@ func (q DataSourcesPreviewWarehouseQuery) values() url.Values {
 	addValue(v, "schema", q.Schema)
 	addValue(v, "table", q.Table)
 	addValue(v, "sample_rows", q.SampleRows)
+	addValue(v, "column_query", q.ColumnQuery)
 	addValue(v, "type", q.Type)
 	addValue(v, "limit", q.Limit)
 	return v

@@ -7,8 +7,9 @@ import (
 
 // Limits of a preview and of a page of tables.
 const (
-	MaxCell       = 256 // characters of a value; longer ones are cut
-	MaxColumns    = 200 // of a table; further ones are omitted
+	MaxCell       = 256  // characters of a value; longer ones are cut
+	MaxColumns    = 200  // of a preview; further ones are omitted unless they are named or searched
+	MaxListed     = 5000 // columns of a table; further ones do not exist for Atrium
 	MaxSampleRows = 5
 	MaxTables     = 500 // of one page of tables
 )
@@ -55,8 +56,40 @@ type TableQuery struct {
 // PreviewQuery asks for the first rows of a table.
 type PreviewQuery struct {
 	Table    TableRef
-	Rows     int  // 0 to MaxSampleRows
-	Estimate bool // also look up Preview.RowEstimate, in the same session
+	Rows     int      // 0 to MaxSampleRows
+	Estimate bool     // also look up Preview.RowEstimate, in the same session
+	Match    string   // only columns whose name has this in it, in upper or lower case; empty: all
+	Columns  []string // names of columns that the preview must have if the table has them, also beyond MaxColumns
+}
+
+// Chosen are the columns of a table that a preview shows.
+type Chosen[C any] struct {
+	Columns   []C  // the first MaxColumns that match, then those that must be there
+	Total     int  // columns of the table
+	Truncated bool // there are more that match
+}
+
+// Choose chooses from all columns of a table, whose names name returns.
+func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
+	out := Chosen[C]{Total: len(all)}
+	wanted := map[string]bool{}
+	for _, n := range q.Columns {
+		wanted[n] = true
+	}
+	match, matched := strings.ToLower(q.Match), 0
+	for _, c := range all {
+		matches := match == "" || strings.Contains(strings.ToLower(name(c)), match)
+		if matches {
+			matched++
+		}
+		switch {
+		case matches && matched <= MaxColumns, wanted[name(c)]:
+			out.Columns = append(out.Columns, c)
+		case matches:
+			out.Truncated = true
+		}
+	}
+	return out
 }
 
 // Type says how values of a column can be used, whatever the database's own type.
@@ -85,6 +118,8 @@ type Column struct {
 // characters; nil for NULL.
 type Preview struct {
 	Columns     []Column
+	Total       int  // columns of the table, at most MaxListed
+	Truncated   bool // the query matches more columns than there are here
 	Rows        [][]*string
 	RowEstimate int64 // from the catalogue's statistics; -1 if unknown, or if the query did not ask for it
 }

@@ -54,6 +54,7 @@ func (s *Source) Map(by identity.Actor, at revision.Match, t Type, pairs []Pair,
 		s.Columns = columns
 		return err
 	}
+	s.Total = r.total()
 	data := map[string]any{"fields": len(s.Mapping), "changed": !slices.Equal(before, s.Mapping)}
 	if s.Paused != "" {
 		data["resumed_from"] = s.Paused

@@ -176,6 +176,7 @@ type Source struct {
 	Location  Location
 
 	Columns []column.Header // when it was last mapped, or attached: the basis for drift
+	Total   int             // columns that the table had then; more than Columns has if it is wide
 	Mapping []Pair          // in the order of the request; empty: none
 
 	// Learnt is what a mapping teaches about column names. The store adds it to the workspace's memory,
@@ -205,10 +206,13 @@ type Reading struct {
 	Location    Location // as found: with the tab's id and the header row
 	Title       string   // of the document, for people
 	Columns     []column.Header
+	Total       int         // columns of the table; 0 if there are no more
 	Rows        [][]*string // some of the rows below the header: a value for each column
 	RowEstimate int64       // -1 if unknown
 	Candidates  []int       // rows of a sheet that may be the header, if none was given and none is certain
 }
+
+func (r Reading) total() int { return max(r.Total, len(r.Columns)) }
 
 // HeaderCertain returns ErrHeaderUncertain, with the candidates, if a person must say which row is the header.
 func (r Reading) HeaderCertain() error {
@@ -240,7 +244,7 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 	}
 	s := &Source{
 		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, Type: t.Key, Name: naming.Normal(d.Name),
-		Location: r.Location, Columns: r.Columns,
+		Location: r.Location, Columns: r.Columns, Total: r.total(),
 		Drift: Drift{Level: NoDrift}, RowEstimate: r.RowEstimate, NextRefreshAt: by.At,
 		Owner: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}

@@ -154,6 +154,7 @@ func warehousePreviews(t *testing.T, harness WarehouseHarness) {
 			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 3})
 			must(t, err)
 			want.RowEstimate = -1 // it was not asked for
+			want.Total = max(want.Total, len(want.Columns))
 			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("preview (-want +got):\n%s", d)
 			}
@@ -180,6 +181,11 @@ func warehousePreviews(t *testing.T, harness WarehouseHarness) {
 				t.Errorf("%d rows and an estimate of %d; tables: %+v", len(got.Rows), got.RowEstimate, tables)
 			}
 		})
+		if want.Truncated {
+			t.Run(ref.Name+", whose further columns are found by name", func(t *testing.T) {
+				wideColumns(t, w, to, ref, want.Columns[0].Name[:1])
+			})
+		}
 		for how, other := range map[string]connection.TableRef{
 			"with something behind its name":   {Schema: ref.Schema, Name: ref.Name + " --"},
 			"with something behind its schema": {Schema: ref.Schema + "; DROP TABLE x", Name: ref.Name},
@@ -192,6 +198,39 @@ func warehousePreviews(t *testing.T, harness WarehouseHarness) {
 				_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: other, Rows: 1})
 				wantErr(t, err, connection.TableNotFound)
 			})
+		}
+	}
+}
+
+// wideColumns looks for columns of a WidePreview, whose names begin with c, beyond the first ones.
+func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connection.TableRef, c string) {
+	t.Helper()
+	for name, tt := range map[string]struct {
+		q         connection.PreviewQuery
+		want      []string // some of them, in this order
+		columns   int
+		truncated bool
+	}{
+		"named": {connection.PreviewQuery{Columns: []string{c + "7", c + "249", c + "250", "x" + c}},
+			[]string{c + "199", c + "249"}, 201, true},
+		"searched, in upper case": {connection.PreviewQuery{Match: "C24"}, []string{c + "24", c + "240"}, 11, false},
+		"searched, in lower case": {connection.PreviewQuery{Match: "c24"}, []string{c + "24", c + "240"}, 11, false},
+		"searched in vain":        {connection.PreviewQuery{Match: "c24x"}, nil, 0, false},
+	} {
+		tt.q.Table, tt.q.Rows = ref, 1
+		p, err := w.Preview(t.Context(), to, tt.q)
+		must(t, err)
+		var names []string
+		for _, c := range p.Columns {
+			names = append(names, c.Name)
+		}
+		found := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !slices.Contains(tt.want, n) })
+		if len(names) != tt.columns || !slices.Equal(found, tt.want) || p.Total != WideColumns ||
+			p.Truncated != tt.truncated {
+			t.Errorf("%s: %q of %d, truncated %v", name, names, p.Total, p.Truncated)
+		}
+		if tt.want != nil && (len(p.Rows) != 1 || len(p.Rows[0]) != len(names)) {
+			t.Errorf("%s: rows %v", name, p.Rows)
 		}
 	}
 }

@@ -112,7 +112,10 @@ func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, 
 	}
 }
 
-// WidePreview is the preview of a table with one row and more than MaxColumns columns. The columns are like column but
+// WideColumns is how many columns the table of WidePreview has.
+const WideColumns = connection.MaxColumns + 50
+
+// WidePreview is the preview of a table with one row and WideColumns columns. The columns are like column but
 // have the names c0, c1 and so on. Each holds the last digit of its number more than MaxCell times.
 func WidePreview(column connection.Column) connection.Preview {
 	var wide connection.Preview
@@ -123,6 +126,6 @@ func WidePreview(column connection.Column) connection.Preview {
 		text := strings.Repeat(strconv.Itoa(i%10), connection.MaxCell)
 		row[i] = &text
 	}
-	wide.Rows = [][]*string{row}
+	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, WideColumns, true
 	return wide
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 			t.Error(hint)
 		}
 	})
+	t.Run("a table with more columns than are shown", func(t *testing.T) { wideTable(t, ann, shop, connection) })
 	t.Run("a table where a sheet is expected", func(t *testing.T) {
 		ann.do(t, "GET", sources+"/sheet-preview?source_id="+id, nil).problem(t, 409, "not_a_sheet")
 	})
@@ -106,4 +108,33 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	t.Run("rows", func(t *testing.T) { rowsAreRead(t, ann, shop, network, connection) })
 	s.stop(t)
 	lookForCanary(t, s)
+}
+
+// wideTable maps a column that a preview shows only to those who search for it.
+func wideTable(t *testing.T, ann *client, shop *shopWarehouse, connection string) {
+	columns := make([]string, 300)
+	for i := range columns {
+		columns[i] = fmt.Sprintf("col_%d text", i)
+	}
+	shop.sql(t, shop.name, `CREATE TABLE crm (`+strings.Join(columns, ", ")+`)`)
+	shop.sql(t, shop.name, `INSERT INTO crm (col_250) VALUES ('ada@example.com')`)
+	table := sources + "/warehouse-preview?schema=public&table=crm&connection_id=" + connection
+	ann.get(t, table).has(t, map[string]string{"columns_total": "300", "truncated": "true", "columns.199.name": "col_199"})
+	ann.get(t, table+"&column_query=COL_25").has(t, map[string]string{"columns_total": "300", "truncated": "false",
+		"columns.1.name": "col_250", "rows": `[[null,"ada@example.com",null,null,null,null,null,null,null,null,null]]`})
+	id := ann.create(t, sources, object{
+		"type": "contacts", "location": object{"connection_id": connection, "schema": "public", "table": "crm"},
+		"mapping": []object{{"field": "email", "column": "col_250"}},
+	}).at("id")
+	refreshed(t, ann, id).has(t, map[string]string{"status": "active", "drift.level": "none", "columns_total": "300",
+		"truncated": "true", "columns.200.name": "col_250"})
+	ann.get(t, sources+"/"+id+"/rows").has(t, map[string]string{"data": `[{"email":"ada@example.com"}]`})
+	for column, code := range map[string]string{"col_299": "", "col_300": "unknown_column"} {
+		got := ann.do(t, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": column}}})
+		if code == "" {
+			got.is(t, 200)
+		} else if got.problem(t, 422, "mapping_invalid").at("errors.0.code") != code {
+			t.Error(got)
+		}
+	}
 }

@@ -3076,6 +3076,9 @@ type ShareRole string
 
 // SheetPreview defines model for SheetPreview.
 type SheetPreview struct {
+	// ColumnsTotal Number of columns of the tab, of a CSV file in the rows that were read.
+	ColumnsTotal int `json:"columns_total"`
+
 	// HeaderConfidence How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64 `json:"header_confidence"`
 
@@ -3094,6 +3097,9 @@ type SheetPreview struct {
 	Tab   string     `json:"tab"`
 	Tabs  []SheetTab `json:"tabs"`
 	Title string     `json:"title"`
+
+	// Truncated Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot be mapped.
+	Truncated bool `json:"truncated"`
 }
 
 // SheetTab defines model for SheetTab.
@@ -3154,8 +3160,11 @@ type Source struct {
 	Backend SourceBackend `json:"backend"`
 
 	// Columns The columns at the time of the last mapping. If there is no mapping, at the time of attaching.
-	Columns   []SourceColumn `json:"columns"`
-	CreatedAt Time           `json:"created_at"`
+	Columns []SourceColumn `json:"columns"`
+
+	// ColumnsTotal Number of columns that the table had at that time.
+	ColumnsTotal int  `json:"columns_total"`
+	CreatedAt    Time `json:"created_at"`
 
 	// Drift How the columns have changed since they were mapped.
 	Drift SourceDrift `json:"drift"`
@@ -3189,9 +3198,12 @@ type Source struct {
 	RowEstimate nullable.Nullable[int64] `json:"row_estimate"`
 
 	// Status `active`: the data source is mapped and works. `unmapped`: it has no mapping yet. `drifted`: mapped columns have changed. `failing`: it cannot be read, see `failure`. `paused`: it is not refreshed until a user acts, see `pause_reason`.
-	Status    SourceStatus `json:"status"`
-	Type      string       `json:"type"`
-	UpdatedAt Time         `json:"updated_at"`
+	Status SourceStatus `json:"status"`
+
+	// Truncated Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of a warehouse table can be mapped by name.
+	Truncated bool   `json:"truncated"`
+	Type      string `json:"type"`
+	UpdatedAt Time   `json:"updated_at"`
 }
 
 // SourceBackend defines model for Source.Backend.
@@ -3619,9 +3631,15 @@ type TableColumn struct {
 type TablePreview struct {
 	Columns []TableColumn `json:"columns"`
 
+	// ColumnsTotal Number of columns of the table that the connection's user can read, at most 5,000.
+	ColumnsTotal int `json:"columns_total"`
+
 	// Rows The first 256 characters of each value, in the text format of the database. `null` for NULL.
 	Rows        [][]nullable.Nullable[string] `json:"rows"`
 	Suggestions []SourceSuggestion            `json:"suggestions"`
+
+	// Truncated Whether more columns match `column_query` than `columns` has. Find them with another `column_query`; all of them can be mapped by name.
+	Truncated bool `json:"truncated"`
 }
 
 // TaxID defines model for TaxId.

@@ -35,14 +35,11 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 		return source.Sheet{}, err
 	}
 	skip, most := column.Window(at.HeaderRow)
-	rows, seen, all, err := records(plain, comma, skip, most)
+	rows, seen, width, all, err := records(plain, comma, skip, most)
 	if err != nil {
 		return source.Sheet{}, err
 	}
-	for _, row := range rows {
-		tab.Columns = max(tab.Columns, len(row))
-	}
-	tab.Rows = seen
+	tab.Rows, tab.Columns = seen, width
 	if !all {
 		if tab.Rows, err = lines(raw); err != nil {
 			return source.Sheet{}, err
@@ -75,9 +72,11 @@ func open(r io.ReaderAt, size int64) (raw, plain io.Reader, comma rune, err erro
 	return raw, plain, delimiter(string(text), whole), nil
 }
 
-// records reads at most most records after the first skip. It also returns how many it saw, and whether those are
-// all.
-func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, seen int, all bool, err error) {
+// records reads at most most records after the first skip. It also returns how many it saw, how many values the widest
+// that it read has, and whether those are all.
+func records(
+	plain io.Reader, comma rune, skip, most int,
+) (rows [][]*string, seen, width int, all bool, err error) {
 	limited := &allowance{from: plain}
 	in := csv.NewReader(limited)
 	in.Comma, in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = comma, -1, true, true
@@ -85,24 +84,25 @@ func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, see
 		limited.left = maxRecord
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			return rows, seen, true, nil
+			return rows, seen, width, true, nil
 		}
 		if err != nil {
 			if errors.Is(err, source.ErrFileTooLarge) {
-				return nil, 0, false, source.ErrFileTooLarge
+				return nil, 0, 0, false, source.ErrFileTooLarge
 			}
-			return nil, 0, false, source.ErrUnsupportedFormat
+			return nil, 0, 0, false, source.ErrUnsupportedFormat
 		}
 		if seen < skip {
 			continue
 		}
+		width = max(width, len(record))
 		var row []*string
 		for _, v := range record[:min(len(record), column.MaxColumns)] {
 			row = append(row, column.Cell(v))
 		}
 		rows = append(rows, row)
 	}
-	return rows, seen + 1, false, nil
+	return rows, seen + 1, width, false, nil
 }
 
 // carriageReturns reads a text whose lines end with a carriage return only, as one whose lines end with a line feed.

@@ -186,7 +186,7 @@ func previews() map[connection.TableRef]connection.Preview {
 			Type: connection.Text, Nullable: true})
 		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
 	}
-	wide.Rows = [][]*string{row}
+	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, contract.WideColumns, true
 	kinds := connection.Preview{
 		Columns: []connection.Column{
 			{Name: "id", DatabaseType: "INT64", Type: connection.Integer},

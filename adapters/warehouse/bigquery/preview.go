@@ -14,8 +14,9 @@ const maxBilled = 1 << 30
 
 // Preview reads a table's columns, and some of its rows: of a table as it is stored, which costs nothing; of a
 // view, by a statement.
-func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
+	ref := q.Table
 	if ref.Schema != s.dataset || !isName(ref.Name) {
 		return p, connection.TableNotFound
 	}
@@ -33,11 +34,14 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	if !ok {
 		return p, connection.TableNotFound
 	}
-	fields := table.Schema.Fields[:min(len(table.Schema.Fields), connection.MaxColumns)]
+	all := table.Schema.Fields[:min(len(table.Schema.Fields), connection.MaxListed)]
+	chosen := connection.Choose(q, all, func(f field) string { return f.Name })
+	fields := chosen.Columns
+	p.Total, p.Truncated = chosen.Total, chosen.Truncated
 	for _, f := range fields {
 		p.Columns = append(p.Columns, f.column())
 	}
-	rows = min(rows, connection.MaxSampleRows)
+	rows := min(q.Rows, connection.MaxSampleRows)
 	if rows <= 0 || len(fields) == 0 {
 		return p, nil
 	}

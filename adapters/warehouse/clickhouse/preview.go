@@ -10,20 +10,21 @@ import (
 )
 
 // Preview reads the columns of a table that the catalogue confirms, and some of its rows.
-func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
+	ref := q.Table
 	database := s.to.Credential.Text(connection.FieldDatabase)
 	if ref.Schema != database || ref.Name == "" || !isText(ref.Name) {
 		return p, connection.TableNotFound
 	}
-	var err error
-	if p.Columns, err = s.columns(ref.Name); err != nil {
+	all, err := s.columns(ref.Name)
+	if err != nil {
 		return p, err
 	}
-	if len(p.Columns) == 0 {
+	if len(all) == 0 {
 		return p, connection.TableNotFound
 	}
-	if rows <= 0 {
+	if p = warehouse.Chosen(q, all); q.Rows <= 0 || len(p.Columns) == 0 {
 		return p, nil
 	}
 	list := make([]string, len(p.Columns))
@@ -31,7 +32,7 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 		list[i] = cell(c, connection.MaxCell)
 	}
 	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(ref.Name) +
-		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if err != nil {
 		return p, err
 	}
@@ -44,7 +45,7 @@ func (s *session) columns(table string) ([]connection.Column, error) {
 	rows, err := s.query(`SELECT name, type FROM system.columns
 		WHERE database = currentDatabase() AND table = ` + literal(table) + ` AND default_kind != 'EPHEMERAL'
 		AND table IN (SELECT name FROM system.tables WHERE ` + ours + ` AND name = ` + literal(table) + `)
-		LIMIT ` + strconv.Itoa(connection.MaxColumns))
+		LIMIT ` + strconv.Itoa(connection.MaxListed))
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 }
 
 // maxRows is more than any of our statements returns.
-const maxRows = connection.MaxTables + connection.MaxColumns
+const maxRows = connection.MaxTables + connection.MaxListed
 
 // atStart says why a session did not begin.
 func (s *session) atStart(err error) error {

@@ -39,7 +39,7 @@ var numbers = map[number]connection.Code{
 	1429: connection.TableUnreadable,  // a foreign server that does not respond
 	1430: connection.TableUnreadable,  // as before
 	1449: connection.TableUnreadable,  // a view whose definer was removed
-	1792: connection.TableUnreadable,  // a view that writes, in a transaction that cannot
+	1792: connection.TableUnreadable,  // a view that writes; MariaDB already refuses to tell its columns
 	1051: connection.TableNotFound,
 	1054: connection.TableNotFound, // a column that was dropped since the catalogue was read
 	1146: connection.TableNotFound,

@@ -45,7 +45,7 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 			Target: as(nil), Call: contract.Previewing(ref("several"))},
 		{Name: "a view whose function signals", Code: connection.TableUnreadable, State: "45000", Target: as(nil),
 			Call: contract.Previewing(ref("refusing"))},
-		{Name: "a view that writes", Code: connection.TableUnreadable, State: "25006", Target: as(nil),
+		{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil),
 			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 				_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 				var n int

@@ -10,21 +10,24 @@ import (
 
 // Preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may
 // read, each cut by the server.
-func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
+	ref := q.Table
 	columns, err := s.readable(ref)
 	if err != nil {
 		return p, err
 	}
-	list := make([]string, len(columns))
-	for i, c := range columns {
+	chosen := connection.Choose(q, columns, func(c column) string { return c.Name })
+	p.Total, p.Truncated = chosen.Total, chosen.Truncated
+	list := make([]string, len(chosen.Columns))
+	for i, c := range chosen.Columns {
 		p.Columns, list[i] = append(p.Columns, c.Column), c.cell(connection.MaxCell)
 	}
-	if rows <= 0 {
+	if q.Rows <= 0 || len(list) == 0 {
 		return p, nil
 	}
 	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` + quote(ref.Name) +
-		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if err != nil {
 		return p, err
 	}
@@ -63,7 +66,7 @@ func (s *session) columns(table string) ([]column, error) {
 	rows, err := s.query(`SELECT COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)
 		AND FIND_IN_SET('select', PRIVILEGES) > 0
-		ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxColumns), table, table)
+		ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxListed), table, table)
 	if err != nil {
 		return nil, err
 	}

@@ -5,15 +5,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // Preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may
 // read, each cut by the server.
-func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
-	var p connection.Preview
-	var err error
-	if p.Columns, err = s.columns(ref); err != nil || rows <= 0 {
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
+	ref := q.Table
+	all, err := s.columns(ref)
+	p := warehouse.Chosen(q, all)
+	if err != nil || q.Rows <= 0 || len(p.Columns) == 0 && len(all) > 0 {
 		return p, err
 	}
 	list := make([]string, len(p.Columns))
@@ -21,7 +23,7 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 		list[i] = `pg_catalog.left(` + quote(c.Name) + `::pg_catalog.text, ` + strconv.Itoa(connection.MaxCell) + `)`
 	}
 	found, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(ref.Schema) + `.` + quote(ref.Name) +
-		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if err != nil {
 		return p, err
 	}
@@ -54,7 +56,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
 		AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
-		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxColumns), []string{ref.Schema, ref.Name}})
+		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}})
 	if err != nil {
 		return nil, err
 	}

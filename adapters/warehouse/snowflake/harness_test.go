@@ -190,7 +190,8 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 }
 
 func previews() map[connection.TableRef]connection.Preview {
-	all, wide := connection.Preview{Rows: make([][]*string, 3)}, connection.Preview{Rows: make([][]*string, 1)}
+	all, wide := connection.Preview{Rows: make([][]*string, 3)}, connection.Preview{
+		Rows: make([][]*string, 1), Total: contract.WideColumns, Truncated: true}
 	for _, k := range kinds {
 		all.Columns = append(all.Columns, k.shown)
 		for i := range all.Rows {

@@ -10,20 +10,21 @@ import (
 )
 
 // Preview reads the columns of a table that the catalogue confirms, and some of its rows.
-func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
+	ref := q.Table
 	if ref.Schema == "" || ref.Schema == "INFORMATION_SCHEMA" || ref.Name == "" || !isText(ref.Schema) ||
 		!isText(ref.Name) {
 		return p, connection.TableNotFound
 	}
-	var err error
-	if p.Columns, err = s.columns(ref); err != nil {
+	all, err := s.columns(ref)
+	if err != nil {
 		return p, err
 	}
-	if len(p.Columns) == 0 {
+	if len(all) == 0 {
 		return p, connection.TableNotFound
 	}
-	if rows <= 0 {
+	if p = warehouse.Chosen(q, all); q.Rows <= 0 || len(p.Columns) == 0 {
 		return p, nil
 	}
 	list := make([]string, len(p.Columns))
@@ -32,7 +33,7 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	}
 	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` +
 		quote(ref.Schema) + `.` + quote(ref.Name) +
-		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if errors.Is(err, connection.TableNotFound) {
 		err = connection.PermissionDenied // it is there; what may not be read is said to be missing
 	}
@@ -47,7 +48,8 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) {
 	rows, err := s.query(`SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, TO_VARCHAR(NUMERIC_PRECISION),
 		TO_VARCHAR(NUMERIC_SCALE)
-		FROM `+s.catalogue("COLUMNS")+` WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxColumns), ref.Schema, ref.Name)
+		FROM `+s.catalogue("COLUMNS")+` WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?
+		ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxListed), ref.Schema, ref.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -45,17 +46,19 @@ func tables(ctx context.Context, db *sql.Conn, q connection.TableQuery) (found [
 }
 
 // preview reads a table that the catalogue confirms.
-func preview(ctx context.Context, db *sql.Conn, ref connection.TableRef, rows int) (p connection.Preview, err error) {
+func preview(ctx context.Context, db *sql.Conn, q connection.PreviewQuery) (connection.Preview, error) {
+	all, err := readable(ctx, db, q.Table)
+	p := warehouse.Chosen(q, all)
 	p.RowEstimate = -1
-	if p.Columns, err = readable(ctx, db, ref); err != nil || rows <= 0 {
+	if err != nil || q.Rows <= 0 || len(p.Columns) == 0 {
 		return p, err
 	}
 	list := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
 		list[i] = cell(c, connection.MaxCell)
 	}
-	err = read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(ref.Name)+
-		` LIMIT `+strconv.Itoa(min(rows, connection.MaxSampleRows)), nil, len(list), func(row []*string) error {
+	err = read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+
+		` LIMIT `+strconv.Itoa(min(q.Rows, connection.MaxSampleRows)), nil, len(list), func(row []*string) error {
 		for i, v := range row {
 			if v != nil {
 				row[i] = connection.Cell(*v)
@@ -132,7 +135,7 @@ func read(
 func columns(ctx context.Context, db *sql.Conn, table string) (found []connection.Column, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_xinfo(?, 'main')
 		WHERE hidden <> 1 LIMIT ?`,
-		table, connection.MaxColumns)
+		table, connection.MaxListed)
 	if err != nil {
 		return nil, classify(ctx, err)
 	}

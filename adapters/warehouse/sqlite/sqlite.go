@@ -73,7 +73,7 @@ func (w *Warehouse) Preview(
 	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
 		defer cancel()
-		p, err = preview(ctx, db, q.Table, q.Rows)
+		p, err = preview(ctx, db, q)
 		return err
 	})
 	return p, err

@@ -134,7 +134,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		wide.Columns = append(wide.Columns, connection.Column{Name: "c" + strconv.Itoa(i), DatabaseType: "TEXT",
 			Type: connection.Text, Nullable: true})
 	}
-	wide.Rows = [][]*string{row}
+	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, contract.WideColumns, true
 	none := "there is no server and no network"
 	never := map[connection.Code]string{
 		connection.Internal:        "it means a bug of ours",

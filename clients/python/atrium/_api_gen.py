@@ -4168,6 +4168,14 @@ class SheetPreview(TypedDict):
     headers: List[SourceColumn]
     """"""
 
+    columns_total: int
+    """Number of columns of the tab, of a CSV file in the rows that were read."""
+
+    truncated: bool
+    """Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot
+    be mapped.
+    """
+
     rows: List[List[Optional[str]]]
     """The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed
     text, or `null`.
@@ -4272,6 +4280,14 @@ class Source(TypedDict):
 
     columns: List[SourceColumn]
     """The columns at the time of the last mapping. If there is no mapping, at the time of attaching."""
+
+    columns_total: int
+    """Number of columns that the table had at that time."""
+
+    truncated: bool
+    """Whether the table had more columns than `columns`: the first 200, and those that are mapped. All
+    columns of a warehouse table can be mapped by name.
+    """
 
     mapping: List[SourcePair]
     """"""
@@ -5116,6 +5132,14 @@ class TablePreview(TypedDict):
 
     columns: List[TableColumn]
     """"""
+
+    columns_total: int
+    """Number of columns of the table that the connection's user can read, at most 5,000."""
+
+    truncated: bool
+    """Whether more columns match `column_query` than `columns` has. Find them with another `column_query`;
+    all of them can be mapped by name.
+    """
 
     rows: List[List[Optional[str]]]
     """The first 256 characters of each value, in the text format of the database. `null` for NULL."""
@@ -8875,6 +8899,7 @@ class DataSourcesResource(Resource):
         schema: Optional[str] = None,
         table: Optional[str] = None,
         sample_rows: Optional[int] = None,
+        column_query: Optional[str] = None,
         type: Optional[str] = None,
         limit: Optional[int] = None,
         **options: Unpack[Options],
@@ -8883,8 +8908,8 @@ class DataSourcesResource(Resource):
 
         Requires the member role in the workspace. Without `table`, lists the tables that the
         connection's user can read, ordered by schema and name. With `schema` and `table`, reads the
-        columns and some rows of that table: at most 200 columns, and the first 256 characters of each
-        value.
+        columns and some rows of that table: at most 200 columns that match `column_query`, and the first
+        256 characters of each value.
 
         With a `type`, suggests which column holds each field of that type, and gives the reasons.
 
@@ -8893,7 +8918,7 @@ class DataSourcesResource(Resource):
         source_forbidden, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
         upstream_timeout; and those that every call can have.
         """
-        return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "type": type, "limit": limit}, options=options))
+        return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "column_query": column_query, "type": type, "limit": limit}, options=options))
 
     def refresh(
         self,

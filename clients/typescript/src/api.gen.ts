@@ -3355,6 +3355,13 @@ export type SheetPreview = {
   header_confidence: number
   /**  */
   headers: SourceColumn[]
+  /** Number of columns of the tab, of a CSV file in the rows that were read. */
+  columns_total: number
+  /**
+   * Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot be
+   * mapped.
+   */
+  truncated: boolean
   /**
    * The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed text, or
    * `null`.
@@ -3437,6 +3444,13 @@ export type Source = {
   location: SourceLocation
   /** The columns at the time of the last mapping. If there is no mapping, at the time of attaching. */
   columns: SourceColumn[]
+  /** Number of columns that the table had at that time. */
+  columns_total: number
+  /**
+   * Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of
+   * a warehouse table can be mapped by name.
+   */
+  truncated: boolean
   /**  */
   mapping: SourcePair[]
   /**  */
@@ -4091,6 +4105,13 @@ export type TableColumn = {
 export type TablePreview = {
   /**  */
   columns: TableColumn[]
+  /** Number of columns of the table that the connection's user can read, at most 5,000. */
+  columns_total: number
+  /**
+   * Whether more columns match `column_query` than `columns` has. Find them with another `column_query`; all of
+   * them can be mapped by name.
+   */
+  truncated: boolean
   /** The first 256 characters of each value, in the text format of the database. `null` for NULL. */
   rows: ((string | null)[])[]
   /**  */
@@ -6765,7 +6786,7 @@ export class DataSourcesResource extends Resource {
    *
    * Requires the member role in the workspace. Without `table`, lists the tables that the connection's user can
    * read, ordered by schema and name. With `schema` and `table`, reads the columns and some rows of that table:
-   * at most 200 columns, and the first 256 characters of each value.
+   * at most 200 columns that match `column_query`, and the first 256 characters of each value.
    *
    * With a `type`, suggests which column holds each field of that type, and gives the reasons.
    *
@@ -6783,6 +6804,8 @@ export class DataSourcesResource extends Resource {
       table?: string
       /** Number of rows to read. */
       sample_rows?: number
+      /** Show only columns whose name contains this text, in upper or lower case. With `table` only. */
+      column_query?: string
       /** Suggest columns for the fields of this type. */
       type?: string
       /** Maximum number of items to return. */
