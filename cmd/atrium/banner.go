@@ -16,6 +16,9 @@ import (
 // printBanner prints the address of the API, and on the first start how to use it.
 func (p *process) printBanner(app *node.Core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
+	if owner != nil { // the port that is known now, if any free one was asked for
+		owner.link = strings.Replace(owner.link, "http://"+app.Config.Server.Addr+"/", url+"/", 1)
+	}
 	if app.Config.Log.Format == "json" {
 		return p.logBanner(app, url, owner)
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // asText has a server print what it announces as people read it.
@@ -79,4 +80,29 @@ func TestTheBannerIsJSON(t *testing.T) {
 		}
 		s.stop(t)
 	}
+}
+
+// TestTheBannerOfADemoHasItsKeyAndLink reads what a demo prints when its log is JSON: the key and the link for signing in
+// are nowhere else.
+func TestTheBannerOfADemoHasItsKeyAndLink(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, sqlite)
+	d.flags = []string{"--demo"}
+	s := d.start(t)
+	var line struct {
+		URL    string
+		Key    string    `json:"api_key"`
+		Ends   time.Time `json:"api_key_expires_at"`
+		SignIn string    `json:"sign_in_url"`
+	}
+	text := s.stdout.await(t, s, regexp.MustCompile(`(?m)^(\{.*"first_start":true.*\})$`))[1]
+	if err := json.Unmarshal([]byte(text), &line); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	(&client{server: s, token: line.Key}).get(t, "/api/me").has(t, map[string]string{"user.email": "owner@localhost"})
+	token, ok := strings.CutPrefix(line.SignIn, line.URL+"/console/sign-in#token=")
+	if !ok || !line.Ends.IsZero() {
+		t.Fatalf("it says %s", text)
+	}
+	s.anonymous().do(t, "POST", openSessions, object{"token": token}).is(t, 201)
 }
