@@ -105,7 +105,9 @@ type Org struct {
 	GoogleAPIKey    secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
 	Payments        Payments
 	Rows            source.RowLimits // of one request for the rows of a data source; 0: see completeRows
-	Quotas          quota.Amounts    // of each workspace; 0: quota.Default
+	// of calls to warehouses, except for rows; 0: 5 seconds to connect and for a statement, 10 in total
+	WarehouseTimeouts connection.Timeouts
+	Quotas            quota.Amounts // of each workspace; 0: quota.Default
 	// page for accepting invitations; {token} is replaced. Empty: /console/join#token={token} below BaseURL
 	AcceptURL string
 }
@@ -243,6 +245,7 @@ func (c *Config) complete() {
 		}
 		o.Quotas = o.Quotas.Or(quota.Default())
 		completeRows(&o.Rows)
+		completeTimeouts(&o.WarehouseTimeouts)
 		if o.APIKeys.Personal == nil {
 			o.APIKeys.Personal = new(true)
 		}

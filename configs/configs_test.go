@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -150,14 +151,15 @@ orgs:
 			t.Errorf("trusted proxies (-want +got):\n%s", diff)
 		}
 		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
+		timeouts := connection.Timeouts{Connect: 5 * time.Second, Statement: 5 * time.Second, Total: 10 * time.Second}
 		want := []configs.Org{
 			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
 				BaseURL:     "https://acme.example",
 				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
-				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows,
+				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
 				APIKeys: configs.APIKeys{Personal: new(true)}},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
-				Quotas: quota.Default(), Rows: rows, APIKeys: configs.APIKeys{Personal: new(true)}},
+				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts, APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
 		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
 			t.Errorf("orgs (-want +got):\n%s", diff)

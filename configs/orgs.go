@@ -54,6 +54,7 @@ func (c *Config) validateOrgs(found *problems) {
 			}
 		}
 		checkRows(o.Rows, key+".rows", found)
+		checkTimeouts(o.WarehouseTimeouts, key+".warehouse_timeouts", found)
 		for _, q := range []struct {
 			key string
 			n   int64

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -30,12 +31,13 @@ type SourceField struct {
 	Example  string
 }
 
-// SourceOffer is what an org's workspaces may take data in as, and how sheets are reached for them.
+// SourceOffer is what an org's workspaces may take data in as, and how sheets are reached for them; also warehouses.
 type SourceOffer struct {
 	Types        []source.Type
 	Files        bool          // whether they may read the data directory's folder sheets
 	GoogleAPIKey secret.String // zero: none
 	Rows         source.RowLimits
+	Timeouts     connection.Timeouts
 }
 
 // completeRows sets the limits that are left out.
@@ -54,12 +56,28 @@ func checkRows(l source.RowLimits, key string, found *problems) {
 	within(found, key+".seconds", l.Seconds, time.Second, 10*time.Minute, "1s to 10m")
 }
 
+// completeTimeouts sets the time-outs that are left out.
+func completeTimeouts(t *connection.Timeouts) {
+	*t = connection.Timeouts{
+		Connect:   cmp.Or(t.Connect, 5*time.Second),
+		Statement: cmp.Or(t.Statement, 5*time.Second),
+		Total:     cmp.Or(t.Total, 10*time.Second),
+	}
+}
+
+// checkTimeouts finds time-outs that are out of range.
+func checkTimeouts(t connection.Timeouts, key string, found *problems) {
+	within(found, key+".connect", t.Connect, time.Second, 30*time.Second, "1s to 30s")
+	within(found, key+".statement", t.Statement, time.Second, time.Minute, "1s to 1m")
+	within(found, key+".total", t.Total, time.Second, 2*time.Minute, "1s to 2m")
+}
+
 // SourceOffers returns each org's offer; ids as for Directory.
 func (c Config) SourceOffers(ids func(slug string) identity.OrgID) map[identity.OrgID]SourceOffer {
 	all := make(map[identity.OrgID]SourceOffer, len(c.Orgs))
 	for _, o := range c.Orgs {
 		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.embedded(), GoogleAPIKey: o.GoogleAPIKey,
-			Rows: o.Rows}
+			Rows: o.Rows, Timeouts: o.WarehouseTimeouts}
 	}
 	return all
 }

@@ -200,7 +200,13 @@ func toTablePreview(p sources.TablePreview) openapi.TablePreview {
 			Nullable:     c.Nullable,
 		}
 	}
+	sample := nullable.NewNullNullable[[][]nullable.Nullable[string]]()
+	if p.SampleError == "" {
+		sample = nullable.NewNullableWithValue(toRows(p.Rows))
+	}
 	return openapi.TablePreview{
+		Sample:       sample,
+		SampleError:  openapi.OrNull(string(p.SampleError)),
 		Columns:      columns,
 		ColumnsTotal: p.Total,
 		Truncated:    p.Truncated,

@@ -177,7 +177,8 @@ func (a *API) mapSource(r *request) (command, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows}).withRevision(s.Revision), nil
+		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows,
+			SampleError: openapi.OrNull(reading.SampleError)}).withRevision(s.Revision), nil
 	}, nil
 }
 

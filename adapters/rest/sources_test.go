@@ -239,6 +239,18 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	})
+	t.Run("shows a table without a sample", func(t *testing.T) {
+		h := reach(t)
+		h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.PreviewQuery{
+			Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 3, Match: "ai"}).Return(connection.Preview{
+			Columns: []connection.Column{{Name: "Mail", DatabaseType: "text", Type: connection.Text}}, Total: 300,
+			SampleError: connection.QueryTimeout}, nil)
+		got := body(t, h, get(h, "&schema=a&table=b&column_query=ai"))
+		if fmt.Sprint(got["sample"], got["sample_error"], got["rows"], got["columns_total"], got["truncated"]) !=
+			"<nil>query_timeout[] 300 false" {
+			t.Errorf("%v", got)
+		}
+	})
 	for err, want := range map[error]string{
 		connection.TableNotFound: "404 table_not_found <nil>", connection.PermissionDenied: "422 permission_denied <nil>",
 		connection.AuthFailed: "502 upstream_failed <nil>", connection.QueryTimeout: "504 upstream_timeout <nil>",

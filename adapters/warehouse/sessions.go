@@ -76,7 +76,9 @@ func (w *Sessions) Preview(
 ) (p connection.Preview, err error) {
 	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
 		if p, err = s.Preview(q); err != nil {
-			return err
+			if p, err = p.Sampled(err); err != nil {
+				return err
+			}
 		}
 		p.RowEstimate = -1
 		if q.Estimate {

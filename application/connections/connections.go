@@ -24,6 +24,8 @@ type Warehouses map[connection.Kind]ports.Warehouse
 type Offer struct {
 	Kinds  []connection.Kind
 	Egress identity.Egress
+	// Timeouts of the org; a zero one is that of ports.DefaultLimits.
+	Timeouts connection.Timeouts
 }
 
 // Offers returns the current offer of an org; zero if the org is not configured.

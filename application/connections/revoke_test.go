@@ -182,6 +182,20 @@ func TestUse(t *testing.T) {
 			t.Error("it was not lent")
 		}
 	})
+	t.Run("within the time-outs of the org", func(t *testing.T) {
+		s := newEnv(t)
+		s.offer.Timeouts = connection.Timeouts{Connect: 7 * time.Second, Total: 30 * time.Second}
+		s.expectGet(stored(t))
+		s.expectOpen()
+		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse, to ports.Target) error {
+			want := ports.DefaultLimits()
+			want.Connect, want.Total = 7*time.Second, 30*time.Second
+			if to.Limits != want {
+				t.Errorf("limits %+v", to.Limits)
+			}
+			return nil
+		}), nil)
+	})
 	t.Run("cuts short who uses what was revoked, whatever they make of it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEnv(t)

@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -47,11 +48,15 @@ func (s *Service) Use(
 }
 
 func (s *Service) target(by identity.Actor, credential connection.Credential) ports.Target {
+	offer, limits := s.offers(by.Org), ports.DefaultLimits()
+	limits.Connect = cmp.Or(offer.Timeouts.Connect, limits.Connect)
+	limits.Statement = cmp.Or(offer.Timeouts.Statement, limits.Statement)
+	limits.Total = cmp.Or(offer.Timeouts.Total, limits.Total)
 	return ports.Target{
 		Workspace:  by.Workspace,
 		Credential: credential,
-		Egress:     s.offers(by.Org).Egress,
-		Limits:     ports.DefaultLimits(),
+		Egress:     offer.Egress,
+		Limits:     limits,
 	}
 }
 

@@ -200,6 +200,7 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 		Title:       at.Table.Name,
 		Columns:     headers(p),
 		Total:       p.Total,
+		SampleError: string(p.SampleError),
 		Rows:        p.Rows,
 		RowEstimate: p.RowEstimate,
 	}

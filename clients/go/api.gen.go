@@ -3279,6 +3279,9 @@ type SourceMapped struct {
 	Source Source `json:"source"`
 	// The first two rows. Each is an object with field keys and values.
 	Rows []map[string]*string `json:"rows"`
+	// Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null` if the
+	// rows were read.
+	SampleError *string `json:"sample_error"`
 }
 
 // SourceMappedData is a type of the API. The data of source.mapped: A data source was mapped.
@@ -3613,7 +3616,13 @@ type TablePreview struct {
 	// them can be mapped by name.
 	Truncated bool `json:"truncated"`
 	// The first 256 characters of each value, in the text format of the database. `null` for NULL.
-	Rows        [][]*string        `json:"rows"`
+	Rows [][]*string `json:"rows"`
+	// The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty,
+	// `sample_error` says why, and the columns are those of the catalogue. The table can be attached and mapped
+	// without a sample.
+	Sample [][]*string `json:"sample"`
+	// Why there is no `sample`: `query_timeout` or `response_too_large`.
+	SampleError *string            `json:"sample_error"`
 	Suggestions []SourceSuggestion `json:"suggestions"`
 }
 

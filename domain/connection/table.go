@@ -121,6 +121,7 @@ type Preview struct {
 	Total       int  // columns of the table, at most MaxListed
 	Truncated   bool // the query matches more columns than there are here
 	Rows        [][]*string
+	SampleError Code  // why there are no rows, and only columns of the catalogue; "" if rows were read
 	RowEstimate int64 // from the catalogue's statistics; -1 if unknown, or if the query did not ask for it
 }
 

@@ -97,6 +97,18 @@ func TestAHeaderThatMovedIsFound(t *testing.T) {
 	same(t, "revision", s.Revision, int64(2))
 }
 
+func TestATableWithoutASampleDriftsByItsColumns(t *testing.T) {
+	s := attached(t, email, age)
+	unsampled := read("Mail:string Age:integer Note:string")
+	unsampled.Reading.SampleError = "query_timeout"
+	refresh(t, s, unsampled)
+	same(t, "drift", s.Drift.Level, source.NoDrift)
+	same(t, "status", s.Status(), source.Active)
+	unsampled.Reading.Columns = unsampled.Reading.Columns[1:2]
+	refresh(t, s, unsampled)
+	same(t, "a missing column", s.Drift.Level, source.Breaking)
+}
+
 func TestABreakingDriftPausesWhenItIsSeenTwiceInARow(t *testing.T) {
 	s := attached(t, email)
 	same(t, "at first", refresh(t, s, read("Age:integer")), "drifted")

@@ -208,6 +208,7 @@ type Reading struct {
 	Columns     []column.Header
 	Total       int         // columns of the table; 0 if there are no more
 	Rows        [][]*string // some of the rows below the header: a value for each column
+	SampleError string      // why there are no rows of a table, whose columns are known; empty if rows were read
 	RowEstimate int64       // -1 if unknown
 	Candidates  []int       // rows of a sheet that may be the header, if none was given and none is certain
 }

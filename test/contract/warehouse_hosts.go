@@ -107,9 +107,20 @@ func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 // Previewing returns a WarehouseFailure's Call that previews a row of a table.
 func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, ports.Target) error {
 	return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-		_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref, Rows: 1})
-		return err
+		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref, Rows: 1})
+		return Sampled(p, err)
 	}
+}
+
+// Sampled returns why a preview has no rows: its error, or its SampleError, beside which it must have columns.
+func Sampled(p connection.Preview, err error) error {
+	switch {
+	case err != nil || p.SampleError == "":
+		return err
+	case len(p.Columns) == 0 || p.Total == 0 || p.Rows != nil:
+		return fmt.Errorf("%s, with %d columns and %d rows", p.SampleError, len(p.Columns), len(p.Rows))
+	}
+	return p.SampleError
 }
 
 // WideColumns is how many columns the table of WidePreview has.

@@ -3371,8 +3371,11 @@ type SourceMap struct {
 // SourceMapped defines model for SourceMapped.
 type SourceMapped struct {
 	// Rows The first two rows. Each is an object with field keys and values.
-	Rows   []map[string]*string `json:"rows"`
-	Source Source               `json:"source"`
+	Rows []map[string]*string `json:"rows"`
+
+	// SampleError Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null` if the rows were read.
+	SampleError nullable.Nullable[string] `json:"sample_error"`
+	Source      Source                    `json:"source"`
 }
 
 // SourceMappingReport How completely the mapping covers the fields of the type.
@@ -3635,8 +3638,14 @@ type TablePreview struct {
 	ColumnsTotal int `json:"columns_total"`
 
 	// Rows The first 256 characters of each value, in the text format of the database. `null` for NULL.
-	Rows        [][]nullable.Nullable[string] `json:"rows"`
-	Suggestions []SourceSuggestion            `json:"suggestions"`
+	Rows [][]nullable.Nullable[string] `json:"rows"`
+
+	// Sample The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty, `sample_error` says why, and the columns are those of the catalogue. The table can be attached and mapped without a sample.
+	Sample nullable.Nullable[[][]nullable.Nullable[string]] `json:"sample"`
+
+	// SampleError Why there is no `sample`: `query_timeout` or `response_too_large`.
+	SampleError nullable.Nullable[string] `json:"sample_error"`
+	Suggestions []SourceSuggestion        `json:"suggestions"`
 
 	// Truncated Whether more columns match `column_query` than `columns` has. Find them with another `column_query`; all of them can be mapped by name.
 	Truncated bool `json:"truncated"`

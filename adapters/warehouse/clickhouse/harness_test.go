@@ -142,7 +142,8 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	s := shared(t)
 	to := s.target(t, nil)
 	to.Limits.Statement, to.Limits.Total = time.Second, proof.Patience
-	_, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
+	err := contract.Sampled(direct(t).Preview(t.Context(), to,
+		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)
 	}

@@ -139,7 +139,8 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	to := shared(t).target(t, nil)
 	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, proof.Patience
 	begun := time.Now()
-	_, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
+	err := contract.Sampled(direct(t).Preview(t.Context(), to,
+		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)
 	}

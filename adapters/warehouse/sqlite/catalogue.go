@@ -67,7 +67,7 @@ func preview(ctx context.Context, db *sql.Conn, q connection.PreviewQuery) (conn
 		p.Rows = append(p.Rows, row)
 		return nil
 	})
-	return p, err
+	return p.Sampled(err)
 }
 
 // readable returns the columns of a table that the catalogue confirms.

@@ -4599,6 +4599,11 @@ class SourceMapped(TypedDict):
     rows: List[Dict[str, Optional[str]]]
     """The first two rows. Each is an object with field keys and values."""
 
+    sample_error: Optional[str]
+    """Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null`
+    if the rows were read.
+    """
+
 
 class SourceMappedData(TypedDict):
     """The data of source.mapped: A data source was mapped."""
@@ -5143,6 +5148,15 @@ class TablePreview(TypedDict):
 
     rows: List[List[Optional[str]]]
     """The first 256 characters of each value, in the text format of the database. `null` for NULL."""
+
+    sample: Optional[List[List[Optional[str]]]]
+    """The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is
+    empty, `sample_error` says why, and the columns are those of the catalogue. The table can be attached
+    and mapped without a sample.
+    """
+
+    sample_error: Optional[str]
+    """Why there is no `sample`: `query_timeout` or `response_too_large`."""
 
     suggestions: List[SourceSuggestion]
     """"""

@@ -3694,6 +3694,11 @@ export type SourceMapped = {
   source: Source
   /** The first two rows. Each is an object with field keys and values. */
   rows: (Record<string, string | null>)[]
+  /**
+   * Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null` if the
+   * rows were read.
+   */
+  sample_error: string | null
 }
 
 /** The data of source.mapped: A data source was mapped. */
@@ -4114,6 +4119,14 @@ export type TablePreview = {
   truncated: boolean
   /** The first 256 characters of each value, in the text format of the database. `null` for NULL. */
   rows: ((string | null)[])[]
+  /**
+   * The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty,
+   * `sample_error` says why, and the columns are those of the catalogue. The table can be attached and mapped
+   * without a sample.
+   */
+  sample: ((string | null)[])[] | null
+  /** Why there is no `sample`: `query_timeout` or `response_too_large`. */
+  sample_error: string | null
   /**  */
   suggestions: SourceSuggestion[]
 }

@@ -189,7 +189,7 @@ func (o *Orgs) connectionOffer(id identity.OrgID) connections.Offer {
 	if !ok {
 		return connections.Offer{}
 	}
-	out := connections.Offer{Egress: org.Egress}
+	out := connections.Offer{Egress: org.Egress, Timeouts: (*o.sources.Load())[id].Timeouts}
 	for _, kind := range org.ConnectionKinds {
 		out.Kinds = append(out.Kinds, connection.Kind(kind))
 	}
