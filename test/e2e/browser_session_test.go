@@ -5,13 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
 
-// strangerPage tries to use the session that the browser has for Atrium, from another port of the same host, which
-// browsers count as the same site. It returns the outcome of each try.
+// strangerPage tries to use the session that the browser has for Atrium, from another site, or from another port of the
+// same host, which browsers count as the same site. It returns the outcome of each try.
 const strangerPage = `(async (atrium) => {
 	const attempt = (path, init) => fetch(atrium + path, {credentials: 'include', ...init})
 		.then((r) => r.status === 0 ? 'opaque' : 'read ' + r.status, () => 'refused')
@@ -68,20 +69,22 @@ func TestABrowserKeepsItsSessionToItself(t *testing.T) {
 				t.Error("the first workspace has the prompt of the second")
 			}
 		})
-		t.Run("a page of another port reads and changes nothing", func(t *testing.T) {
+		t.Run("a page of another port or site reads and changes nothing", func(t *testing.T) {
 			stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = io.WriteString(w, `<!doctype html><title>A stranger</title><body>hello`)
 			}))
 			t.Cleanup(stranger.Close)
-			page, _ := tab(t, chromium, stranger.URL)
-			reads(page, t, "hello")
-			got := drive(page, t, chromedp.Evaluate[map[string]string](
-				fmt.Sprintf("%s(%q)", strangerPage, s.url), chromedp.EvalAwaitPromise))
-			for try, want := range map[string]string{"cookie": "", "read": "refused", "written": "refused",
-				"plain": "opaque", "withProof": "refused", "signedIn": "opaque"} {
-				if got[try] != want {
-					t.Errorf("%s: %q, want %q", try, got[try], want)
+			for _, origin := range []string{stranger.URL, strings.Replace(stranger.URL, "127.0.0.1", "localhost", 1)} {
+				page, _ := tab(t, chromium, origin)
+				reads(page, t, "hello")
+				got := drive(page, t, chromedp.Evaluate[map[string]string](
+					fmt.Sprintf("%s(%q)", strangerPage, s.url), chromedp.EvalAwaitPromise))
+				for try, want := range map[string]string{"cookie": "", "read": "refused", "written": "refused",
+					"plain": "opaque", "withProof": "refused", "signedIn": "opaque"} {
+					if got[try] != want {
+						t.Errorf("from %s, %s: %q, want %q", origin, try, got[try], want)
+					}
 				}
 			}
 			if names := ann.get(t, templates).each(t, "name"); len(names) != 1 {

@@ -55,9 +55,12 @@ func clicks(ctx context.Context, t *testing.T, selector string) {
 }
 
 func TestPagesToSignInAndJoin(t *testing.T) {
-	t.Parallel()
+	onEach(t, signInAndJoinByPages)
+}
+
+func signInAndJoinByPages(t *testing.T, engine string) {
 	p, port := fixture.NewProvider(t), freePort(t)
-	d := deployMigrated(t, sqlite, configured(fmt.Sprintf(`
+	d := deployMigrated(t, engine, configured(fmt.Sprintf(`
 orgs:
   - slug: default
     name: Acme

@@ -41,8 +41,11 @@ const passkeyPage = `(async (token) => {
 })`
 
 func TestABrowserSignsInWithAPasskey(t *testing.T) {
-	t.Parallel()
-	s := start(t, sqlite)
+	onEach(t, signInWithAPasskey)
+}
+
+func signInWithAPasskey(t *testing.T, engine string) {
+	s := start(t, engine)
 	ann := s.user(t, "member")
 	ctx, _ := tab(t, browser(t), "http://localhost:"+s.port()+"/api/docs")
 	if _, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{}); err != nil {
@@ -75,14 +78,14 @@ func TestABrowserSignsInWithAPasskey(t *testing.T) {
 	if proof := drive(ctx, t, chromedp.Evaluate[string](`localStorage.getItem('atrium_proof') ?? ''`)); proof == "" {
 		t.Error("the console opened without the proof of a session")
 	}
-	// Another one is added in the console. The session is too old for that, so the first one confirms it.
-	s.sql(t, `UPDATE sessions SET created_at = created_at - 601000000`)
-	if _, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+	// Another one is added in the console, by another authenticator.
+	key, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
 		Options: &webauthn.VirtualAuthenticatorOptions{
 			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportUsb,
 			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
 		},
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	drive(ctx, t, chromedp.Navigate("http://localhost:"+s.port()+"/console/w/default/settings/passkeys"))
@@ -91,4 +94,21 @@ func TestABrowserSignsInWithAPasskey(t *testing.T) {
 	presses(ctx, t, "Add")
 	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('tbody')?.innerText.includes('Security key')`))
 	keep(ctx, t, "console-passkeys")
+	// The session becomes too old to remove it, and the first passkey confirms the session.
+	if _, err := chromedp.Call(ctx, webauthn.RemoveVirtualAuthenticator,
+		webauthn.RemoveVirtualAuthenticatorParams{AuthenticatorID: key.AuthenticatorID}); err != nil {
+		t.Fatal(err)
+	}
+	s.sql(t, `UPDATE sessions SET created_at = created_at - 601000000`)
+	awaits(t, "the server knows that the session is old", s, func() bool {
+		return drive(ctx, t, chromedp.Evaluate[int](`fetch('/api/me/passkeys/challenge', {method: 'POST',
+			headers: {'Atrium-Console': localStorage.getItem('atrium_proof')}}).then((r) => r.status)`,
+			chromedp.EvalAwaitPromise)) == 403
+	})
+	presses(ctx, t, "Remove") // the newest
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') !== null`))
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+		`[...document.querySelectorAll('[role=dialog] button')].at(-1).click()`))
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null &&
+		!document.querySelector('tbody').innerText.includes('Security key')`))
 }
