@@ -28,6 +28,7 @@ type Services struct {
 	Prompts      *prompts.Service
 	Chats        *chats.Service
 	Embeds       *chats.Embeds
+	Replies      *chats.Replies
 	Connections  *connections.Service
 	Sources      *sources.Service
 	Payments     *payments.Service
@@ -53,6 +54,7 @@ type External struct {
 	Warehouses       connections.Warehouses
 	ConnectionOffers connections.Offers
 	ProbeLimits      connection.ProbeLimits
+	Repliers         chats.Repliers
 
 	Sheets       ports.Sheets
 	SourceOffers sources.Offers
@@ -79,6 +81,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 		connect := connections.NewService(
 			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
 		)
+		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries)
 		return Services{
 			Accounts: accounts.NewService(
 				s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes,
@@ -99,7 +102,8 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Chats: chats.NewService(
 				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, pay.Quotas,
 			),
-			Embeds:      chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries),
+			Embeds:      embeds,
+			Replies:     chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, connect.Use, e.Repliers),
 			Connections: connect,
 			Sources: sources.NewService(
 				s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, e.Sheets, connect.Use, e.SourceOffers,

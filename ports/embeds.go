@@ -51,3 +51,13 @@ type Embeds interface {
 	// not change the token's revision.
 	Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time) error
 }
+
+// EmbedReplies counts the messages that embed tokens answered.
+type EmbedReplies interface {
+	// Count counts an answered message of a token of org for an origin and the day of at in UTC, unless the token has
+	// most on that day already. It reports whether it did; false if org has no such token. Concurrent calls count at
+	// most most together. Counts of more than 90 days before are deleted.
+	Count(
+		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int,
+	) (bool, error)
+}

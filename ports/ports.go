@@ -37,6 +37,7 @@ type Stores struct {
 	Chats       Chats
 	ChatLists   ChatLists
 	Embeds      Embeds
+	Replies     EmbedReplies
 	Users       Users
 	People      People
 	Erasures    Erasures

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -75,6 +76,7 @@ func chatDraft(in openapi.ChatTemplateCreate) chat.Draft {
 			Greeting:     in.Greeting,
 			Starters:     in.ConversationStarters,
 			Metadata:     in.Metadata,
+			Reply:        toReply(in.Reply),
 		},
 		Status:     chat.Status(in.Status),
 		Visibility: access.Visibility(in.Visibility),
@@ -98,6 +100,9 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	}
 	if p := orZero(in.Prompt); p != nil {
 		c.Prompt = new(toChatPrompt(*p))
+	}
+	if r := orZero(in.Reply); r != nil {
+		c.Reply = new(toReply(r))
 	}
 	if v := orZero(in.Agents); v != nil {
 		c.Agents = new(toSelected(*v))
@@ -143,6 +148,15 @@ func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	out.Instructions = &t.Instructions
 	out.Agents, out.Tools = mapSlice(t.Agents, fromSelected), mapSlice(t.Tools, fromSelected)
 	out.ModelConfig = new(fromModel(t.Model))
+	out.Reply = &openapi.ChatReply{Kind: openapi.ChatReplyKindNone}
+	if t.Reply.Answers() {
+		out.Reply = &openapi.ChatReply{
+			Kind:         openapi.ChatReplyKind(t.Reply.Kind),
+			ConnectionID: string(t.Reply.Connection),
+			Model:        t.Reply.Model,
+			Variables:    t.Reply.Variables,
+		}
+	}
 	out.Prompt = nullable.NewNullNullable[openapi.ChatPrompt]()
 	if t.Prompt != (chat.Prompt{}) {
 		out.Prompt = nullable.NewNullableWithValue(openapi.ChatPrompt{
@@ -208,4 +222,17 @@ func toSelected(in []openapi.ChatItem) []chat.Selected {
 
 func fromSelected(s *chat.Selected) openapi.ChatItem {
 	return openapi.ChatItem{ID: s.ID, Config: s.Config}
+}
+
+// toReply reads the reply endpoint of a chat; nil means none.
+func toReply(in *openapi.ChatReply) chat.Reply {
+	if in == nil || in.Kind == "" {
+		return chat.Reply{Kind: chat.NoReply}
+	}
+	return chat.Reply{
+		Kind:       chat.ReplyKind(in.Kind),
+		Connection: connection.ID(in.ConnectionID),
+		Model:      in.Model,
+		Variables:  in.Variables,
+	}
 }

@@ -19,6 +19,7 @@ func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 		Tools: mapSlice(s.Tools, func(i *chat.Item) openapi.EmbedTool {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),
+		Replies: t.Reply.Answers(),
 	}
 }
 
@@ -43,6 +44,7 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 		ExpiresAt:         orNullTime(t.ExpiresAt),
 		SessionTTLSeconds: int64(t.SessionTTL / time.Second),
 		RateLimit:         openapi.EmbedRateLimit{PerMinute: t.PerMinute},
+		RepliesPerDay:     t.RepliesPerDay,
 		Hint:              t.Hint,
 		Status:            openapi.EmbedTokenStatus(t.Status(now)),
 		LastUsedAt:        orNullTime(t.LastUsedAt),
@@ -65,6 +67,7 @@ func toEmbedTokenCreated(t *chat.EmbedToken, made secret.Token, now time.Time) o
 		ExpiresAt:         s.ExpiresAt,
 		SessionTTLSeconds: s.SessionTTLSeconds,
 		RateLimit:         s.RateLimit,
+		RepliesPerDay:     s.RepliesPerDay,
 		Hint:              s.Hint,
 		Status:            s.Status,
 		LastUsedAt:        s.LastUsedAt,

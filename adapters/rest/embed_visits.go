@@ -17,13 +17,17 @@ import (
 // visitPaths is the prefix that pages of other sites call.
 const visitPaths = "/api/embed/"
 
+// messagesPath is the one whose response is a stream.
+const messagesPath = visitPaths + "messages"
+
 func (a *API) visitOperations() []publicOperation {
 	const sessions, template = visitPaths + "sessions", visitPaths + "template"
-	const renewal = sessions + "/renew"
+	const renewal, messages = sessions + "/renew", messagesPath
 	script := a.asset("/embed.js", embedScript)
 	return []publicOperation{
 		{http.MethodPost, sessions, a.handleVisit(http.MethodPost, sessions, openEmbedSession)},
 		{http.MethodPost, renewal, a.handleVisit(http.MethodPost, renewal, renewEmbedSession)},
+		{http.MethodPost, messages, a.handleVisit(http.MethodPost, messages, sendEmbedMessage)},
 		{http.MethodGet, template, a.handleVisit(http.MethodGet, template, getEmbedTemplate)},
 		{http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)},
 		{http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,19 +43,27 @@ type visitor struct {
 	*request
 	chats.Visit
 	limit chats.Limit
+
+	lasting func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
 }
 
 // handleVisit is handle for visitors.
 func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
 	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
+	produces := ""
+	if path == messagesPath {
+		produces = eventStream
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		observation(hr).route = path
-		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
+		whole := hr.Context()
+		ctx, cancel := context.WithTimeout(whole, a.config.RequestTimeout)
 		defer cancel()
 		hr = hr.WithContext(ctx)
-		r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header()}
+		r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header(), produces: produces}
 		err := r.parse(w)
 		var out reply
+		var lasting func(context.Context, http.ResponseWriter)
 		if err != nil {
 			err = a.countUnauthenticated(w.Header(), observation(hr), err)
 		} else {
@@ -61,12 +73,16 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 				a.letReadRefusal(v)
 				err = a.countUnauthenticated(w.Header(), observation(hr), err)
 			}
+			lasting = v.lasting
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+			a.problem(w, hr, err)
+		case lasting != nil:
+			lasting(whole, w)
+		default:
 			a.send(w, hr, out)
-			return
 		}
-		a.problem(w, hr, err)
 	})
 }
 

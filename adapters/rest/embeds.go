@@ -43,6 +43,7 @@ func (a *API) createEmbedToken(r *request) (reply, error) {
 		AllowNoOrigin: &in.AllowNoOrigin,
 		Enabled:       in.Enabled,
 		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
+		RepliesPerDay: in.RepliesPerDay,
 	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, made, err := r.Embeds.Create(r.Context(), r.by, chatID(r), c)
@@ -75,6 +76,7 @@ func (a *API) updateEmbedToken(r *request) (reply, error) {
 		AllowNoOrigin: in.AllowNoOrigin,
 		Enabled:       in.Enabled,
 		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
+		RepliesPerDay: in.RepliesPerDay,
 	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, err := r.Embeds.Change(r.Context(), r.by, chatID(r), embedTokenID(r), r.match, c)

@@ -60,6 +60,7 @@ type API struct {
 	gates           *gates // for operations that only need the database
 	outbound        *gates // for those that reach another system
 	visitors        *visitLimits
+	answering       answerGates
 	heartbeats      *limiter // heartbeats, by user
 	answers         answers
 	measures        *measures
@@ -87,6 +88,7 @@ func New(c Config, d Deps) (*API, error) {
 		outbound:        newGates(c.Concurrency, outboundFactor),
 		streamCounts:    newStreamCounts(c.Streams),
 		visitors:        newVisitLimits(),
+		answering:       newAnswerGates(),
 		heartbeats:      newLimiter(beatsPerMinute, beatsAtOnce),
 		readiness:       readiness{check: d.Ready, log: d.Log},
 	}

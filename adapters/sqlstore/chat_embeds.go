@@ -19,7 +19,7 @@ var _ ports.Embeds = (*Embeds)(nil)
 var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin",
 	"enabled", "expires_at",
 	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at",
-	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation"}
+	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day"}
 
 type embedRow struct {
 	ID             chat.EmbedTokenID    `db:"id"`
@@ -44,6 +44,7 @@ type embedRow struct {
 	CreatedAt      int64                `db:"created_at"`
 	UpdatedAt      int64                `db:"updated_at"`
 	Generation     int64                `db:"generation"`
+	RepliesPerDay  int                  `db:"replies_per_day"`
 }
 
 func (r *embedRow) token() (chat.EmbedToken, error) {
@@ -52,6 +53,7 @@ func (r *embedRow) token() (chat.EmbedToken, error) {
 		EmbedSettings: chat.EmbedSettings{
 			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: fromMicros(r.ExpiresAt),
 			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
+			RepliesPerDay: r.RepliesPerDay,
 		},
 		Hint: r.Hint, PreviousUntil: fromMicros(r.PreviousUntil), LastUsedAt: fromMicros(r.LastUsedAt),
 		LastUsedOrigin: r.LastUsedOrigin, Generation: r.Generation,
@@ -137,10 +139,10 @@ func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 		return err
 	}
 	if _, err := db.exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?)`,
 		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt),
 		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
-		micros(t.CreatedAt), micros(t.UpdatedAt), t.Generation); err != nil {
+		micros(t.CreatedAt), micros(t.UpdatedAt), t.Generation, t.RepliesPerDay); err != nil {
 		return err
 	}
 	if err := db.addEmbedOrigins(ctx, t); err != nil {
@@ -201,11 +203,12 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 	if _, err := db.exec(ctx, `
 		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?,
 		session_seconds = ?, per_minute = ?,
-			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ?
+			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ?,
+			replies_per_day = ?
 			WHERE id = ? AND workspace_id = ?`,
 		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
 		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt),
-		t.Generation, t.ID, t.Workspace); err != nil {
+		t.Generation, t.RepliesPerDay, t.ID, t.Workspace); err != nil {
 		return err
 	}
 	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {

@@ -2,17 +2,19 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
 // must end its sessions at the next request, on every node.
 var embeddingQuery = `SELECT ` + columns(`t.% AS "t.%"`, embedColumns) + `,
-	c.status, c.name, c.avatar_url, c.greeting, c.starters, c.tools
+	c.status, c.name, c.avatar_url, c.greeting, c.starters, c.tools, c.reply
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
 	WHERE c.deleted_at = 0 AND w.deleted_at = 0 AND t.org_id = ? AND `
 
@@ -25,6 +27,7 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 		Greeting  string      `db:"greeting"`
 		Starters  string      `db:"starters"`
 		Tools     string      `db:"tools"`
+		Reply     string      `db:"reply"`
 	}
 	found, err := db.get(ctx, &row, embeddingQuery+where, args...)
 	if err != nil {
@@ -40,10 +43,8 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 	if e.Token, err = row.Token.token(); err != nil {
 		return nil, err
 	}
-	if err := fromJSON(row.Tools, &e.Template.Tools); err != nil {
-		return nil, err
-	}
-	return e, fromJSON(row.Starters, &e.Template.Starters)
+	return e, errors.Join(fromJSON(row.Tools, &e.Template.Tools), fromJSON(row.Reply, &e.Template.Reply),
+		fromJSON(row.Starters, &e.Template.Starters))
 }
 
 // BySecret implements ports.Embeds. It first looks for the current secret, which nearly every call has: one OR
@@ -88,4 +89,44 @@ func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedToke
 		AND org_id = ? AND last_used_at < ?`,
 		micros(at), origin, id, org, micros(at.Add(-time.Minute)))
 	return err
+}
+
+// EmbedReplies counts the messages that embed tokens answered.
+type EmbedReplies struct{ db *DB }
+
+var _ ports.EmbedReplies = (*EmbedReplies)(nil)
+
+// keptDays is for how many days the replies of a token are counted.
+const keptDays = 90
+
+// Count implements ports.EmbedReplies. The token's row is locked, so that calls for different origins wait for each
+// other.
+func (s *EmbedReplies) Count(
+	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int,
+) (counted bool, err error) {
+	day := at.Unix() / (24 * 60 * 60)
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		var one, today int
+		counted = false
+		found, err := tx.get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
+			tx.dialect.Lock, id, org)
+		if err != nil || !found {
+			return err
+		}
+		if _, err := tx.get(ctx, &today, `SELECT CAST(COALESCE(SUM(replies), 0) AS BIGINT) FROM chat_embed_days
+			WHERE token_id = ? AND day = ?`, id, day); err != nil || today >= most {
+			return err
+		}
+		if today == 0 {
+			if _, err := tx.exec(ctx, `DELETE FROM chat_embed_days WHERE token_id = ? AND day < ?`, id,
+				day-keptDays); err != nil {
+				return err
+			}
+		}
+		counted = true
+		_, err = tx.exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies) VALUES (?, ?, ?, 1)
+			ON CONFLICT (token_id, day, origin) DO UPDATE SET replies = chat_embed_days.replies + 1`, id, day, origin)
+		return err
+	})
+	return counted, err
 }

@@ -33,7 +33,7 @@ const (
 				FROM prompt_activations a WHERE a.template_id = p.id ORDER BY a.number DESC LIMIT 1)))
 				OR EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = p.id
 				AND l.label = t.prompt_ref)))) AS prompt_gone`
-	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config`
+	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply`
 	chatTables  = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
@@ -57,6 +57,7 @@ type chatRow struct {
 	Instructions string    `db:"instructions"`
 	Configs      string    `db:"configs"`
 	ModelConfig  string    `db:"model_config"`
+	Reply        string    `db:"reply"`
 }
 
 type chatSummaryRow struct {
@@ -115,7 +116,8 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	s, err := r.summary(by)
 	var configs chatConfigs
 	var model *prompt.ModelConfig
-	err = errors.Join(err, fromJSON(r.Configs, &configs), fromJSON(r.ModelConfig, &model))
+	var reply chat.Reply
+	err = errors.Join(err, fromJSON(r.Configs, &configs), fromJSON(r.ModelConfig, &model), fromJSON(r.Reply, &reply))
 	return &chat.Template{
 		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone,
 		Content: chat.Content{
@@ -123,46 +125,9 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 			Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
 			Agents: selected(s.Agents, configs.Agents), Tools: selected(s.Tools, configs.Tools),
 			Capabilities: s.Capabilities, Model: model, Greeting: s.Greeting, Starters: s.Starters,
-			Metadata: s.Metadata,
+			Metadata: s.Metadata, Reply: reply,
 		},
 	}, err
-}
-
-// chatConfigs are kept apart from the ids that they belong to, so that lists need not read them.
-type chatConfigs struct {
-	Agents []json.RawMessage `json:"agents"`
-	Tools  []json.RawMessage `json:"tools"`
-}
-
-// text returns the JSON that fromJSON reads. Configurations stay as they were sent, except for the space between
-// their tokens.
-func (c chatConfigs) text() (string, error) {
-	if len(c.Agents)+len(c.Tools) == 0 {
-		return "", nil
-	}
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(c)
-	return out.String(), err
-}
-
-func selected(ids []string, configs []json.RawMessage) []chat.Selected {
-	out := make([]chat.Selected, len(ids))
-	for i, id := range ids {
-		out[i].ID = id
-		if i < len(configs) && string(configs[i]) != "null" {
-			out[i].Config = configs[i]
-		}
-	}
-	return out
-}
-
-func unselected(list []chat.Selected) (ids []string, configs []json.RawMessage) {
-	for _, s := range list {
-		ids, configs = append(ids, s.ID), append(configs, s.Config)
-	}
-	return ids, configs
 }
 
 // chatArgs are the values of what may change in a template, in the order of both statements below.
@@ -189,12 +154,16 @@ func chatArgs(t *chat.Template) ([]any, error) {
 		}
 		args = append(args, text)
 	}
+	reply, err := replyText(t.Reply)
+	if err != nil {
+		return nil, err
+	}
 	kept, err := configs.text()
 	if err != nil {
 		return nil, err
 	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
-	return append(args, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision,
+	return append(args, reply, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision,
 		micros(t.UpdatedAt), micros(t.DeletedAt)), nil
 }
 
@@ -208,9 +177,9 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 		if _, err := tx.exec(ctx, `
 			INSERT INTO chat_templates (owner_id, name, description, avatar_url, instructions, prompt_id, prompt_ref,
 				agents, tools, capabilities, model_config, starters, workflows,
-				configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id,
+				reply, configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id,
 				workspace_id, created_at, created_by)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
@@ -339,7 +308,7 @@ func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 		writes = append(writes, write{`
 			UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?,
 				prompt_id = ?, prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?,
-				workflows = ?, configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?,
+				workflows = ?, reply = ?, configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?,
 				revision = ?, updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, append(args, t.ID, t.Workspace)})
 	}

@@ -53,7 +53,11 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 // Create creates a template that by owns.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
 	err = s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
-		if t, err = chat.New(by, d, chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}); err != nil {
+		facts := chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}
+		if facts.ReplyUsable, err = usableReply(ctx, tx, by, d.Reply); err != nil {
+			return nil, err
+		}
+		if t, err = chat.New(by, d, facts); err != nil {
 			return nil, err
 		}
 		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, t)
@@ -80,6 +84,11 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	}
 	err = s.withPromptLocked(ctx, by, wanted, func(tx ports.Stores, seen bool) (kinds []quota.Kind, err error) {
 		facts.PromptSeen = seen
+		if c.Reply != nil {
+			if facts.ReplyUsable, err = usableReply(ctx, tx, by, *c.Reply); err != nil {
+				return nil, err
+			}
+		}
 		change := func(t *chat.Template) error {
 			before := t.Content.Size()
 			err := t.Change(by, at, c, facts)

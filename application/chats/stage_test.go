@@ -48,6 +48,7 @@ type stage struct {
 	prompts     *mocks.MockPrompts     // only in a transaction
 	workspaces  *mocks.MockWorkspaces  // only in a transaction
 	invitations *mocks.MockInvitations // the same
+	connections *mocks.MockConnections // the same
 	used        quota.Amounts          // of the workspace
 	mailed      *[]string              // the links of invitations that were mailed
 	ctx         context.Context
@@ -60,7 +61,8 @@ func newStage(t *testing.T) *stage {
 	s := &stage{
 		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c),
 		users: mocks.NewMockUsers(c), prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c),
-		invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+		invitations: mocks.NewMockInvitations(c), connections: mocks.NewMockConnections(c),
+		ctx:    context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 		mailed: new([]string),
 	}
 	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.users, func(org identity.OrgID) *chat.Registry {
@@ -103,7 +105,7 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
 			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts,
-				Workspaces: tx.workspaces, Invitations: tx.invitations, Usage: usage}); err != nil {
+				Workspaces: tx.workspaces, Invitations: tx.invitations, Connections: tx.connections, Usage: usage}); err != nil {
 				return err
 			}
 		}

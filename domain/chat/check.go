@@ -68,6 +68,7 @@ func (t *Template) check(renamed bool) error {
 	if len(t.Metadata) > maxMetadata {
 		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
+	t.Reply.check(&wrong)
 	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
 		wrong.Add("/status", "not_allowed_value", "Must be draft, published or disabled.")
 	}
@@ -90,7 +91,7 @@ func (t *Template) checkPrompt(wrong *fault.Fields) {
 // check checks the items of c that before does not have against the registry, and a prompt against what the caller
 // may see. An item that keeps its configuration is not checked, because the registry may have changed since. check
 // returns all errors at once, under the code of the first.
-func (f Facts) check(before, c Content, newPrompt bool) error {
+func (f Facts) check(before, c Content, newPrompt, newReply bool) error {
 	var wrong fault.Fields
 	checkOffered(&wrong, "/agents", before.Agents, c.Agents, f.Registry.Agents)
 	checkOffered(&wrong, "/tools", before.Tools, c.Tools, f.Registry.Tools)
@@ -102,10 +103,13 @@ func (f Facts) check(before, c Content, newPrompt bool) error {
 	if newPrompt && !f.PromptSeen {
 		wrong.Add("/prompt", ErrPromptUnavailable.Code, ErrPromptUnavailable.Detail)
 	}
+	if newReply && !f.ReplyUsable {
+		wrong.Add("/reply/connection_id", ErrReplyConnection.Code, ErrReplyConnection.Detail)
+	}
 	if len(wrong) == 0 {
 		return nil
 	}
-	for _, err := range []*fault.Error{ErrUnknownItem, ErrInvalidConfig} {
+	for _, err := range []*fault.Error{ErrUnknownItem, ErrInvalidConfig, ErrReplyConnection} {
 		if slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Code == err.Code }) {
 			return err.With(wrong...)
 		}

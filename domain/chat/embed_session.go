@@ -45,6 +45,7 @@ type Embedded struct {
 	Greeting  string
 	Starters  []string
 	Tools     []string // the ids of the selected tools
+	Reply     Reply
 }
 
 // EmbedPass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page

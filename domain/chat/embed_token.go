@@ -36,6 +36,9 @@ const (
 
 	maxPerMinute     = 600
 	defaultPerMinute = 10
+
+	maxRepliesPerDay     = 1_000_000
+	defaultRepliesPerDay = 1000
 )
 
 // Errors about embed tokens, for users who manage them.
@@ -88,6 +91,8 @@ type EmbedSettings struct {
 	ExpiresAt  time.Time     // zero: never
 	SessionTTL time.Duration // a minute to a day; whole seconds
 	PerMinute  int           // new sessions per client address, 1 to 600
+
+	RepliesPerDay int // answered messages of all visitors per day in UTC, 0 to a million
 }
 
 // EmbedStatus says whether an embed token opens sessions.
@@ -123,6 +128,7 @@ type EmbedChanges struct {
 	ExpiresAt     *time.Time // zero: never
 	SessionTTL    *time.Duration
 	PerMinute     *int
+	RepliesPerDay *int
 }
 
 // NewEmbedToken creates an embed token of t, which has have of them. Requires the manager role.
@@ -132,8 +138,9 @@ func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*
 	}
 	token := &EmbedToken{
 		ID: EmbedTokenID(id.New(EmbedTokenPrefix)), Org: by.Org, Workspace: t.Workspace, Template: t.ID,
-		EmbedSettings: EmbedSettings{Enabled: true, SessionTTL: defaultSessionTTL, PerMinute: defaultPerMinute},
-		CreatedBy:     by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+		EmbedSettings: EmbedSettings{Enabled: true, SessionTTL: defaultSessionTTL, PerMinute: defaultPerMinute,
+			RepliesPerDay: defaultRepliesPerDay},
+		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if _, err := token.set(by, c); err != nil {
 		return nil, secret.Token{}, err
@@ -258,6 +265,10 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	event.Set(&next.PerMinute, c.PerMinute, "rate_limit", changed)
 	if next.PerMinute < 1 || next.PerMinute > maxPerMinute {
 		wrong.Add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
+	}
+	event.Set(&next.RepliesPerDay, c.RepliesPerDay, "replies_per_day", changed)
+	if next.RepliesPerDay < 0 || next.RepliesPerDay > maxRepliesPerDay {
+		wrong.Add("/replies_per_day", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRepliesPerDay))
 	}
 	if err := wrong.Err(); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
 	token, made := newEmbedToken(t, settings("Shop", "HTTPS://Shop.Example:443", "https://*.Shop.example"))
 	want := chat.EmbedSettings{
 		Name: "Shop", Origins: []chat.OriginPattern{"https://shop.example", "https://*.shop.example"},
-		Enabled: true, SessionTTL: 10 * time.Minute, PerMinute: 10,
+		Enabled: true, SessionTTL: 10 * time.Minute, PerMinute: 10, RepliesPerDay: 1000,
 	}
 	if d := cmp.Diff(want, token.EmbedSettings); d != "" {
 		t.Error(d)

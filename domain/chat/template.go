@@ -66,6 +66,7 @@ type Content struct {
 	Greeting     string          // up to 2000 characters
 	Starters     []string        // up to 10, each up to 200 characters: suggestions for a visitor's first message
 	Metadata     json.RawMessage // a JSON object, up to 16 KiB
+	Reply        Reply
 }
 
 // Prompt names a version of a prompt template that holds the instructions. The zero Prompt names none.
@@ -85,6 +86,8 @@ type Facts struct {
 	Registry   *Registry // of the org
 	PromptSeen bool      // the prompt that is set exists, and the caller may see it
 	Owner      Party     // the new owner, if any
+
+	ReplyUsable bool // the connection of the reply that is set is of the right kind, and the caller may use it
 }
 
 // Draft is the caller's request for a new template.
@@ -112,7 +115,7 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 	if err := t.check(true); err != nil {
 		return nil, err
 	}
-	if err := f.check(Content{}, t.Content, t.Prompt != Prompt{}); err != nil {
+	if err := f.check(Content{}, t.Content, t.Prompt != Prompt{}, t.Reply.Answers()); err != nil {
 		return nil, err
 	}
 	t.Record(by, "chat_template.created", string(t.ID),
@@ -134,6 +137,7 @@ type Changes struct {
 	Greeting     *string
 	Starters     *[]string
 	Metadata     func(json.RawMessage) json.RawMessage // computes the new value from the old one
+	Reply        *Reply                                // the zero Reply clears
 	Status       *Status
 	Visibility   *access.Visibility
 	Owner        *identity.UserID // must be a member of the workspace
@@ -185,10 +189,16 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 			changed["metadata"] = true
 		}
 	}
+	newReply := c.Reply != nil && !c.Reply.same(t.Reply)
+	if newReply {
+		changed["reply"] = true
+		t.Reply = *c.Reply
+	}
 	if err := t.check(c.Name != nil); err != nil {
 		return err
 	}
-	if err := f.check(before, t.Content, newPrompt && t.Prompt != Prompt{}); err != nil {
+	newReply = newReply && t.Reply.Answers()
+	if err := f.check(before, t.Content, newPrompt && t.Prompt != Prompt{}, newReply); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {

@@ -15,7 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Kind is a kind of warehouse. The descriptors under kinds/ define the kinds.
+// Kind is a kind of warehouse, or of an endpoint that answers chats. The descriptors under kinds/ define the kinds.
 type Kind string
 
 // The kinds that code refers to.
@@ -27,6 +27,9 @@ const (
 	Postgres     Kind = "postgres"
 	Snowflake    Kind = "snowflake"
 	SQLite       Kind = "sqlite"
+
+	OpenAICompatible Kind = "openai_compatible" // a server of POST {base_url}/chat/completions
+	ReplyEndpoint    Kind = "reply_endpoint"    // the organisation's own program that answers chats
 )
 
 // Descriptor describes a kind: it drives forms, validation, masking and docs.

@@ -156,3 +156,41 @@ func (mr *MockEmbedsMockRecorder) Used(ctx, org, id, origin, at interface{}) *go
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockEmbeds)(nil).Used), ctx, org, id, origin, at)
 }
+
+// MockEmbedReplies is a mock of EmbedReplies interface.
+type MockEmbedReplies struct {
+	ctrl     *gomock.Controller
+	recorder *MockEmbedRepliesMockRecorder
+}
+
+// MockEmbedRepliesMockRecorder is the mock recorder for MockEmbedReplies.
+type MockEmbedRepliesMockRecorder struct {
+	mock *MockEmbedReplies
+}
+
+// NewMockEmbedReplies creates a new mock instance.
+func NewMockEmbedReplies(ctrl *gomock.Controller) *MockEmbedReplies {
+	mock := &MockEmbedReplies{ctrl: ctrl}
+	mock.recorder = &MockEmbedRepliesMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockEmbedReplies) EXPECT() *MockEmbedRepliesMockRecorder {
+	return m.recorder
+}
+
+// Count mocks base method.
+func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int) (bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Count", ctx, org, id, origin, at, most)
+	ret0, _ := ret[0].(bool)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Count indicates an expected call of Count.
+func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, at, most interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Count", reflect.TypeOf((*MockEmbedReplies)(nil).Count), ctx, org, id, origin, at, most)
+}

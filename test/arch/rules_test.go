@@ -118,6 +118,7 @@ var unscoped = map[string]string{
 	"Warehouse.Tables":                    "as Warehouse.Probe",
 	"Warehouse.Preview":                   "as Warehouse.Probe",
 	"Warehouse.Rows":                      "as Warehouse.Probe",
+	"Replier.Reply":                       "as Warehouse.Probe",
 	"GatewayCustomers.CreateCustomer":     "a gateway is the account of one org, and a customer there is one workspace",
 	"GatewayCustomers.CancelSetupIntents": "as GatewayCustomers.CreateCustomer",
 	"GatewayCustomers.CreateSetupIntent":  "as GatewayCustomers.CreateCustomer",

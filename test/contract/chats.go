@@ -42,6 +42,8 @@ func wholeChat() chat.Draft {
 			Model:        &prompt.ModelConfig{Provider: "openai", Temperature: new(0.5)},
 			Greeting:     "Hello", Starters: []string{"one", "two"},
 			Metadata: json.RawMessage(`{"deep": {"x": [1.0]}}`),
+			Reply: chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "small",
+				Variables: json.RawMessage(`{"shop":"ü & <b>"}`)},
 		},
 		Status: chat.StatusPublished, Visibility: access.Workspace,
 	}

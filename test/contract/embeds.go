@@ -21,6 +21,7 @@ func Embeds(t *testing.T, open Opener) {
 	t.Run("BySecret and ByID", func(t *testing.T) { embedVisits(t, a) })
 	t.Run("Expected", func(t *testing.T) { embedExpected(t, a) })
 	t.Run("Used", func(t *testing.T) { embedUsed(t, a) })
+	t.Run("CountReply", func(t *testing.T) { embedReplies(t, a) })
 }
 
 const noEmbedToken = chat.EmbedTokenID("etok_00000000000000000000000000")
@@ -61,6 +62,7 @@ func wholeEmbed() chat.EmbedChanges {
 		Name: new("Ärger 50%"), Origins: &[]string{"https://www.example.com", "https://*.shop.example:8443",
 			"http://localhost:*"}, AllowNoOrigin: new(true),
 		Enabled: new(false), ExpiresAt: new(fixture.At.Add(time.Hour)), SessionTTL: new(time.Hour), PerMinute: new(600),
+		RepliesPerDay: new(7),
 	}
 }
 

@@ -3,6 +3,8 @@ package contract
 import (
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,7 +50,7 @@ func embedVisits(t *testing.T, a Adapter) {
 			same(t, "template", e.Template, chat.Embedded{
 				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
 				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting,
-				Starters: template.Starters, Tools: []string{"search", "tickets"},
+				Starters: template.Starters, Tools: []string{"search", "tickets"}, Reply: template.Reply,
 			})
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {
@@ -200,4 +202,56 @@ func embedUsed(t *testing.T, a Adapter) {
 	}
 	same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(token.ID))),
 		[]string{"embed_token.created"})
+}
+
+func embedReplies(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+	other := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+	midnight := fixture.At.UTC().Truncate(24 * time.Hour)
+	count := func(id chat.EmbedTokenID, origin chat.Origin, at time.Time) bool {
+		t.Helper()
+		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, at, 2)
+		must(t, err)
+		return counted
+	}
+	for _, tt := range []struct {
+		what   string
+		id     chat.EmbedTokenID
+		origin chat.Origin
+		at     time.Time
+		want   bool
+	}{
+		{"the first of a day", token.ID, "https://a.example", midnight, true},
+		{"the last of a day, of another origin", token.ID, chat.NoOrigin, midnight.Add(time.Hour), true},
+		{"one more", token.ID, "https://a.example", midnight.Add(24*time.Hour - time.Microsecond), false},
+		{"another token", other.ID, "https://a.example", midnight, true},
+		{"the next day", token.ID, "https://a.example", midnight.Add(24 * time.Hour), true},
+		{"a token that does not exist", noEmbedToken, "https://a.example", midnight, false},
+	} {
+		if got := count(tt.id, tt.origin, tt.at); got != tt.want {
+			t.Errorf("%s: %v", tt.what, got)
+		}
+	}
+	t.Run("concurrent calls count no more", func(t *testing.T) {
+		var all sync.WaitGroup
+		var counted atomic.Int32
+		for i := range 8 {
+			all.Go(func() {
+				origin := chat.Origin("https://" + string(rune('a'+i)) + ".example")
+				ok, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, midnight.Add(48*time.Hour), 3)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					counted.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if counted.Load() != 3 {
+			t.Errorf("%d were counted", counted.Load())
+		}
+	})
 }

@@ -7,6 +7,13 @@ func init() {
 		return target{headers: []string{"Authorization: Bearer " + session}}
 	})
 	examples["renewEmbedSession"] = resumed
+	examples["sendEmbedMessage"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+		if h.replying == nil {
+			h.replying = h.owner.replying(t, newReplies(t, nil), nil, onRed)
+			h.replySession = h.replying.visit(t, fromShop, onRed).is(t, 200).at("session")
+		}
+		return target{body: object{"text": "Where?"}, headers: []string{"Authorization: Bearer " + h.replySession, fromShop}}
+	}}
 	examples["verifyEmbedSession"] = example{make: func(t *testing.T, h *house, _ *standing) target {
 		return target{body: object{"session": h.embed.visit(t, fromShop, onRed).is(t, 200).at("session")}}
 	}}

@@ -24,6 +24,8 @@ type house struct {
 	chat                string // id of a chat template, to which everybody stands as to the template
 	embed               *embed // of a chat that is published
 	session             string // of embed's, which opens nothing but that
+	replying            *embed // of a chat that answers, made when it is needed
+	replySession        string // of replying's
 	shop                *shopWarehouse
 	issuer              *fixture.Issuer   // of the org; signing up needs an invitation
 	provider            *fixture.Provider // the same, at which the guest is signed in

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/replier"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
@@ -85,6 +86,7 @@ func NewExternal(
 			Warehouses:       t.warehouses,
 			ConnectionOffers: o.connectionOffer,
 			ProbeLimits:      c.Connections.ProbeLimits,
+			Repliers:         t.repliers,
 
 			Sheets:       t.sheets,
 			SourceOffers: o.sourceOffer,
@@ -115,6 +117,7 @@ func SheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheet
 // sandboxedReaders holds the adapters that reach tenants' warehouses and sheets.
 type sandboxedReaders struct {
 	warehouses connections.Warehouses
+	repliers   chats.Repliers
 	sheets     ports.Sheets
 	children   []prometheus.Collector
 }
@@ -145,7 +148,14 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 		command = append(command, absolute)
 	}
 	atGoogle := google.Default()
-	all := connections.Warehouses{connection.GoogleSheets: google.NewAccounts(atGoogle)}
+	compatible := replier.NewCompatible(replyGuard, replier.DefaultLimits())
+	endpoint := replier.NewEndpoint(replyGuard, replier.DefaultLimits())
+	all := connections.Warehouses{
+		connection.GoogleSheets:     google.NewAccounts(atGoogle),
+		connection.OpenAICompatible: compatible,
+		connection.ReplyEndpoint:    endpoint,
+	}
+	repliers := chats.Repliers{connection.OpenAICompatible: compatible, connection.ReplyEndpoint: endpoint}
 	large := confine.DefaultLimits()
 	large.Memory, large.CPU = sheet.ChildMemory, sheet.ChildCPU
 	reader, err := confine.New(large, sheetChildren, command...)
@@ -157,7 +167,7 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 			func(json.RawMessage) error) error {
 			return ports.ErrUnavailable
 		}
-		return sandboxedReaders{warehouses: all, sheets: newSheets(nothing, none, atGoogle)}, func() {}, nil
+		return sandboxedReaders{warehouses: all, repliers: repliers, sheets: newSheets(nothing, none, atGoogle)}, func() {}, nil
 	}
 	if err != nil {
 		return sandboxedReaders{}, nil, fmt.Errorf("sheets: %w", err)
@@ -175,7 +185,7 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
 	closeAll = func() { _ = errors.Join(prober.Close(), reader.Close()) }
 	sheets := newSheets(reader.Run, reader.Stream, atGoogle)
-	return sandboxedReaders{warehouses: all, sheets: sheets, children: children}, closeAll, nil
+	return sandboxedReaders{warehouses: all, repliers: repliers, sheets: sheets, children: children}, closeAll, nil
 }
 
 func newSheets(run ports.Confined, stream ports.ConfinedStream, atGoogle google.Config) ports.Sheets {

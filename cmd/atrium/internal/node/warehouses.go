@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/replier"
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
@@ -45,4 +46,10 @@ func SheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end
 	const around = 1 << 20
 	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end,
 		Bytes: l.Bytes + l.Bytes/16 + around})
+}
+
+// replyGuard limits a request to a reply endpoint to the egress of its org and the ports of its kind.
+func replyGuard(to ports.Target, end time.Time, bytes int64) replier.Network {
+	to.Limits.Bytes = bytes
+	return guard(to, end)
 }

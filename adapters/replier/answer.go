@@ -1,0 +1,170 @@
+package replier
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// maxLine is the longest line of a stream, and the longest answer in one piece, in bytes.
+const maxLine = 1 << 20
+
+// errSilent ends a request whose endpoint sends nothing.
+var errSilent = errors.New("the endpoint sent nothing for too long")
+
+// piece is what an event of a stream, or an answer in one piece, has for the visitor.
+type piece struct {
+	text   string
+	isLast bool
+}
+
+// reader reads the data of an event, or an answer in one piece. It returns an error if the data is not in the shape
+// that it expects, or reports a failure.
+type reader func(data []byte) (piece, error)
+
+// relay sends a request, and gives the texts of its answer to each.
+func (g Guard) relay(
+	ctx context.Context, to ports.Target, l Limits, request func(context.Context) (*http.Request, error),
+	event, whole reader, each func(string) error,
+) error {
+	end := time.Now().Add(l.Total)
+	bounded, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	bounded, silence := context.WithCancelCause(bounded)
+	defer silence(nil)
+	patience := time.AfterFunc(l.Silence, func() { silence(errSilent) })
+	defer patience.Stop()
+	a := &answer{each: func(text string) error {
+		patience.Stop() // a visitor who reads slowly does not count
+		defer patience.Reset(l.Silence)
+		return each(text)
+	}}
+	err := g.receive(bounded, to, end, l, request, event, whole, a)
+	switch {
+	case err == nil, a.refused != nil:
+		return a.refused
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case bounded.Err() != nil:
+		return failed(chat.ReplyTimeout, connection.QueryTimeout)
+	}
+	if _, known := errors.AsType[chat.ReplyFailure](err); known {
+		return err
+	}
+	code := codeOf(err)
+	switch code {
+	case connection.ResponseTooLarge:
+		return failed(chat.ReplyTooLarge, code)
+	case connection.ConnectTimeout:
+		return failed(chat.ReplyTimeout, code)
+	}
+	return failed(chat.ReplyFailed, code)
+}
+
+func (g Guard) receive(
+	ctx context.Context, to ports.Target, end time.Time, l Limits,
+	request func(context.Context) (*http.Request, error), event, whole reader, a *answer,
+) error {
+	client, err := g.client(to, end, l.Bytes)
+	if err != nil {
+		return err
+	}
+	r, err := request(ctx)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was read from
+	if code := codeOfStatus(response.StatusCode); code != "" {
+		return failed(chat.ReplyFailed, code)
+	}
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch media {
+	case "text/event-stream":
+		return a.events(response.Body, event)
+	case "application/json":
+		text, err := io.ReadAll(io.LimitReader(response.Body, maxLine+1))
+		if err != nil {
+			return err
+		}
+		if len(text) > maxLine {
+			return failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
+		}
+		_, err = a.take(text, whole)
+		return err
+	}
+	return failed(chat.ReplyFailed, connection.NotThisDatabase)
+}
+
+// answer is what a visitor has got so far.
+type answer struct {
+	each    func(string) error
+	size    int
+	refused error // of each
+}
+
+// events reads server-sent events, each of which has its data in one line.
+func (a *answer) events(body io.Reader, event reader) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
+	lines.Split(wholeLines)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		if !ok {
+			continue
+		}
+		if data = bytes.TrimSpace(data); len(data) == 0 {
+			continue
+		}
+		if string(data) == "[DONE]" {
+			return nil
+		}
+		if last, err := a.take(data, event); err != nil || last {
+			return err
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return failed(chat.ReplyFailed, connection.HostUnreachable) // it ended before the answer did
+}
+
+func (a *answer) take(data []byte, read reader) (last bool, err error) {
+	p, err := read(data)
+	if err != nil {
+		return false, failed(chat.ReplyFailed, connection.NotThisDatabase)
+	}
+	if p.text == "" {
+		return p.isLast, nil
+	}
+	if a.size += len(p.text); a.size > chat.MaxReplied {
+		return false, failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
+	}
+	a.refused = a.each(strings.ToValidUTF8(p.text, "\uFFFD"))
+	return p.isLast, a.refused
+}
+
+// wholeLines is bufio.ScanLines, which leaves out a last line that was cut off.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	advance, token, err = bufio.ScanLines(data, false)
+	if advance == 0 && atEOF && string(bytes.TrimSpace(data)) == "data: [DONE]" {
+		return len(data), data, nil
+	}
+	return advance, token, err
+}

@@ -1,0 +1,168 @@
+// Package replier asks the endpoints of organisations to answer the visitors of chats.
+package replier
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Network opens guarded connections for one request. What its rules refuse is connection.NetworkNotAllowed.
+type Network interface {
+	// Lookup returns the addresses of a host that may be dialled.
+	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
+	// Dial connects to the first of them that accepts.
+	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
+}
+
+// Guard makes the network of one request to a target. It stops working at end, and reads at most bytes.
+type Guard func(to ports.Target, end time.Time, bytes int64) Network
+
+// Limits bound one answer.
+type Limits struct {
+	Silence time.Duration // between two pieces of an answer, and before the first
+	Total   time.Duration // for the whole answer
+	Bytes   int64         // read on the wire: each word of an answer has some 300 bytes around it
+}
+
+// DefaultLimits returns the limits of answers.
+func DefaultLimits() Limits {
+	return Limits{Silence: 30 * time.Second, Total: 3 * time.Minute, Bytes: 8 << 20}
+}
+
+// client returns an HTTP client for one request. It follows no redirect, knows no proxy, and keeps no connection.
+// Without TLS it reaches only networks that the operator allows by name.
+func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca := to.Credential.Text(connection.FieldTLSCA); ca != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+			return nil, errors.New("authorities that the credential should have refused")
+		}
+	}
+	n := g(to, end, bytes)
+	dial := func(plain bool) func(context.Context, string, string) (net.Conn, error) {
+		return func(ctx context.Context, _, address string) (net.Conn, error) {
+			host, text, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, connection.NetworkNotAllowed
+			}
+			port, err := strconv.ParseUint(text, 10, 16)
+			if err != nil {
+				return nil, connection.NetworkNotAllowed
+			}
+			found, err := n.Lookup(ctx, host, uint16(port))
+			if err != nil {
+				return nil, err
+			}
+			if plain {
+				found = slices.DeleteFunc(found, func(a netip.AddrPort) bool {
+					return !slices.ContainsFunc(to.Egress.Allow, func(p netip.Prefix) bool { return p.Contains(a.Addr()) })
+				})
+			}
+			return n.Dial(ctx, found)
+		}
+	}
+	secured := dial(false)
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dial(true),
+			DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				c, err := secured(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				own := config.Clone()
+				own.ServerName, _, _ = net.SplitHostPort(address)
+				t := tls.Client(c, own)
+				if err := t.HandshakeContext(ctx); err != nil {
+					return nil, errors.Join(err, c.Close())
+				}
+				return t, nil
+			},
+			DisableKeepAlives:      true,
+			DisableCompression:     true,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// codeOf returns what a failed request means. The error's own text can hold what a server sent.
+func codeOf(err error) connection.Code {
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		return code
+	}
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var lookup *net.DNSError
+	var wire *url.Error
+	switch {
+	case errors.As(err, &lookup):
+		return connection.DNSFailed
+	case errors.As(err, &name):
+		return connection.TLSNameMismatch
+	case errors.As(err, &unknown), errors.As(err, &invalid):
+		return connection.TLSUntrusted
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return connection.PortClosed
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &wire) && wire.Timeout():
+		return connection.ConnectTimeout
+	}
+	if _, isAlert := errors.AsType[tls.AlertError](err); isAlert {
+		return connection.TLSUnsupported
+	}
+	return connection.HostUnreachable
+}
+
+// codeOfStatus returns what a refusal means; "" for success.
+func codeOfStatus(status int) connection.Code {
+	switch {
+	case status >= 200 && status < 300:
+		return ""
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return connection.AuthFailed
+	case status == http.StatusTooManyRequests:
+		return connection.QuotaExceeded
+	case status >= 500:
+		return connection.HostUnreachable
+	default:
+		return connection.NotThisDatabase
+	}
+}
+
+// stepOf returns the step of a probe that fails with a code.
+func stepOf(code connection.Code) connection.Step {
+	switch code {
+	case connection.DNSFailed:
+		return connection.Resolve
+	case connection.NetworkNotAllowed:
+		return connection.Policy
+	case connection.TLSUnsupported, connection.TLSUntrusted, connection.TLSNameMismatch:
+		return connection.TLS
+	case connection.AuthFailed, connection.QuotaExceeded:
+		return connection.Authenticate
+	case connection.NotThisDatabase, connection.ResponseTooLarge:
+		return connection.Read
+	default:
+		return connection.Connect
+	}
+}
+
+// failed returns f with the code of its cause, which is only for the log.
+func failed(f chat.ReplyFailure, code connection.Code) error { return fmt.Errorf("%w: %w", f, code) }

@@ -1,0 +1,131 @@
+package replier
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Endpoint asks an organisation's own program, by requests that are signed as Standard Webhooks are
+// (https://github.com/standard-webhooks/standard-webhooks).
+type Endpoint struct {
+	noTables
+	guard  Guard
+	limits Limits
+}
+
+// NewEndpoint returns an Endpoint.
+func NewEndpoint(g Guard, l Limits) *Endpoint { return &Endpoint{guard: g, limits: l} }
+
+// message is the body of a request.
+type message struct {
+	Type         string              `json:"type"` // chat.message, or ping for a probe
+	ID           string              `json:"id"`
+	Template     chat.ID             `json:"chat_template_id,omitempty"`
+	Token        chat.EmbedTokenID   `json:"embed_token_id,omitempty"`
+	Origin       *string             `json:"origin,omitempty"`
+	Visitor      *string             `json:"visitor,omitempty"`
+	Instructions string              `json:"instructions,omitempty"`
+	Config       *prompt.ModelConfig `json:"model_config,omitempty"`
+	Messages     []turn              `json:"messages,omitempty"`
+}
+
+// turn is one message of a conversation.
+type turn struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// conversation returns the messages of a question in order. The roles depend only on their places.
+func conversation(q chat.Question) []turn {
+	turns := make([]turn, 0, 2*len(q.History)+2)
+	for _, t := range q.History {
+		turns = append(turns, turn{"user", t.Question}, turn{"assistant", t.Answer})
+	}
+	return append(turns, turn{"user", q.Text})
+}
+
+// Reply implements ports.Replier.
+func (e *Endpoint) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequest, each func(string) error) error {
+	m := message{
+		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
+		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Config, Messages: conversation(r.Question),
+	}
+	return e.guard.relay(ctx, to, e.limits, e.request(to, m), readText(false), readText(true), each)
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// readText reads {"text": …}; {"error": …} reports a failure.
+func readText(whole bool) reader {
+	return func(data []byte) (piece, error) {
+		var in struct {
+			Text  *string
+			Error json.RawMessage
+		}
+		if err := json.Unmarshal(data, &in); err != nil {
+			return piece{}, err
+		}
+		if in.Error != nil || in.Text == nil {
+			return piece{}, errors.New("no text")
+		}
+		return piece{text: *in.Text, isLast: whole}, nil
+	}
+}
+
+// request returns what makes the signed request of a message.
+func (e *Endpoint) request(to ports.Target, m message) func(context.Context) (*http.Request, error) {
+	return func(ctx context.Context) (*http.Request, error) {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.Credential.Text("url"), bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		encoded := strings.TrimPrefix(to.Credential.Secret("signing_secret").Reveal(), "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return nil, connection.AuthFailed
+		}
+		at := strconv.FormatInt(time.Now().Unix(), 10)
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(m.ID + "." + at + "."))
+		mac.Write(body)
+		r.Header.Set("Webhook-Id", m.ID)
+		r.Header.Set("Webhook-Timestamp", at)
+		r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "text/event-stream, application/json")
+		r.Header.Set("User-Agent", "Atrium")
+		return r, nil
+	}
+}
+
+// Probe implements ports.Warehouse. It sends a signed message of type ping.
+func (e *Endpoint) Probe(ctx context.Context, to ports.Target) connection.Report {
+	request := e.request(to, message{Type: "ping", ID: id.New("msg")})
+	return e.guard.probe(ctx, to, request, func([]byte) (connection.Server, error) {
+		return connection.Server{Product: "Reply endpoint"}, nil
+	})
+}

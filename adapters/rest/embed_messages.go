@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/chat"
+)
+
+// How many answers are under way at the same time.
+const (
+	answersPerAddress = 3    // of one token
+	answersPerToken   = 100  // on one node
+	answersPerNode    = 1000 // an answer holds some 100 KiB
+)
+
+// embedDelta and embedFailure are the data of events.
+type (
+	embedDelta struct {
+		Text string `json:"text"`
+	}
+	embedFailure struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
+)
+
+// answerGates limit the answers that are under way. No one waits for a place: an answer takes too long.
+type answerGates struct{ addresses, tokens, node *gate }
+
+func newAnswerGates() answerGates {
+	return answerGates{newGate(answersPerAddress), newGate(answersPerToken), newGate(answersPerNode)}
+}
+
+// enter reserves a place for an answer, until leave is called. ok is false if there is none.
+func (g answerGates) enter(ctx context.Context, token chat.EmbedTokenID, address string) (leave func(), ok bool) {
+	of, all := string(token), "node"
+	at := of + " " + address
+	if !g.addresses.enter(ctx, at, 0) {
+		return nil, false
+	}
+	if !g.tokens.enter(ctx, of, 0) {
+		g.addresses.leave(at)
+		return nil, false
+	}
+	if !g.node.enter(ctx, all, 0) {
+		g.tokens.leave(of)
+		g.addresses.leave(at)
+		return nil, false
+	}
+	return func() {
+		g.node.leave(all)
+		g.tokens.leave(of)
+		g.addresses.leave(at)
+	}, true
+}
+
+// sendEmbedMessage admits a message. Its answer is streamed afterwards.
+func sendEmbedMessage(v *visitor) (_ reply, err error) {
+	in, err := decode[openapi.EmbedMessage](v.request)
+	if err != nil {
+		return reply{}, err
+	}
+	q := chat.Question{Text: in.Text, History: mapSlice(in.History, func(t *openapi.EmbedTurn) chat.Turn {
+		return chat.Turn{Question: t.Text, Answer: t.Answer}
+	})}
+	leave := func() {}
+	limit := func(t *chat.EmbedToken) error {
+		if err := v.limit(t); err != nil {
+			return err
+		}
+		freed, ok := v.api.answering.enter(v.Context(), t.ID, addressGroup(observation(v.Request).address))
+		if !ok {
+			return v.api.refuse("embed_answers", errRateLimited.After(5*time.Second))
+		}
+		leave = freed
+		return nil
+	}
+	asking, err := v.Replies.Ask(v.Context(), v.Visit, bearer(v.Header.Get("Authorization")), q, limit)
+	if err != nil {
+		leave()
+		return reply{}, err
+	}
+	v.lasting = func(ctx context.Context, w http.ResponseWriter) {
+		defer leave()
+		v.api.streamAnswer(ctx, w, v.request, asking)
+	}
+	return reply{}, nil
+}
+
+// streamAnswer relays an answer until it ends, or the visitor is gone or reads too slowly, or the server stops.
+func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking *chats.Asking) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.streams, cancel)()
+	s := &openStream{request: r, to: http.NewResponseController(w)}
+	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	setStreamHeaders(w.Header())
+	w.WriteHeader(http.StatusOK)
+	s.out.WriteString(":\n\n") // tells the page that its message was accepted
+	texts, ended := make(chan string), make(chan error, 1)
+	go func() {
+		ended <- asking.Answer(ctx, func(text string) error {
+			select {
+			case texts <- text:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	comment := time.NewTicker(streamComment)
+	defer comment.Stop()
+	for s.flush(w) == nil {
+		select {
+		case text := <-texts:
+			s.event("delta", embedDelta{text})
+		case err := <-ended:
+			s.endAnswer(w, asking, err)
+			return
+		case <-comment.C:
+			s.out.WriteString(":\n\n")
+		}
+	}
+	cancel()
+	<-ended
+}
+
+// endAnswer writes how an answer ended.
+func (s *openStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err error) {
+	if err == nil {
+		s.event("done", struct{}{})
+	} else if f, ok := errors.AsType[chat.ReplyFailure](err); ok {
+		observation(s.Request).code = string(f)
+		s.api.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",
+			observation(s.Request).id, "connection_id", asking.Connection(), "error", err)
+		s.event("error", embedFailure{string(f), f.Detail()})
+	} else {
+		return // the visitor is gone, or the server stops
+	}
+	_ = s.flush(w)
+}
+
+// event collects an event. Its data is in one line.
+func (s *openStream) event(name string, data any) {
+	s.out.WriteString("event: " + name + "\ndata: ")
+	if err := encode(&s.out, data); err != nil { // texts always encode
+		panic(err)
+	}
+	s.out.WriteString("\n")
+}

@@ -1,0 +1,130 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// UseConnection calls do with the readable credential of a connection, whose kind it also checks against what the org
+// offers. The context of do ends when the credential is replaced or revoked.
+type UseConnection func(ctx context.Context, by identity.Actor, id connection.ID,
+	do func(context.Context, ports.Warehouse, ports.Target) error) error
+
+// Repliers are the adapters that ask an organisation's endpoints, by the kind of their connection.
+type Repliers map[connection.Kind]ports.Replier
+
+// Replies relays the messages of visitors to reply endpoints. It stores no message and no answer.
+type Replies struct {
+	embeds   *Embeds
+	counts   ports.EmbedReplies
+	chats    ports.Chats
+	prompts  ports.PromptVersions
+	use      UseConnection
+	repliers Repliers
+}
+
+// NewReplies returns the use cases on these stores.
+func NewReplies(
+	e *Embeds, n ports.EmbedReplies, c ports.Chats, p ports.PromptVersions, u UseConnection, r Repliers,
+) *Replies {
+	return &Replies{embeds: e, counts: n, chats: c, prompts: p, use: u, repliers: r}
+}
+
+// Asking is an admitted message of a visitor.
+type Asking struct {
+	replies *Replies
+	by      identity.Actor
+	reply   chat.Reply
+	request ports.ReplyRequest
+}
+
+// Ask admits a visitor's message and counts it. What the endpoint is told besides the message comes from the template
+// and from the session, and not from the page. Returns chat.ErrNoReplies if the template has no reply endpoint, and
+// chat.ErrDailyReplies if the token has answered as many messages today as it may.
+func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Question, limit Limit) (*Asking, error) {
+	pass, e, err := s.embeds.resume(ctx, v, session, limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	if !e.Template.Reply.Answers() {
+		return nil, chat.ErrNoReplies
+	}
+	by := identity.System(v.Org, e.Template.Workspace, "embedded chat", v.At)
+	t, err := s.chats.Get(ctx, by, e.Template.ID)
+	if err != nil {
+		return nil, err
+	}
+	a := &Asking{replies: s, by: by, reply: t.Reply, request: ports.ReplyRequest{
+		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
+		Model: t.Reply.Model, Config: t.Model, Question: q,
+	}}
+	if a.request.Instructions, err = s.instructions(ctx, by, t); err != nil {
+		return nil, err
+	}
+	counted, err := s.counts.Count(ctx, v.Org, pass.Token, pass.Origin, v.At, e.Token.RepliesPerDay)
+	if err == nil && !counted {
+		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		err = chat.ErrDailyReplies.After(tomorrow.Sub(v.At))
+	}
+	return a, err
+}
+
+// instructions returns the effective instructions of a template: its own, or its prompt's with variables filled in. It
+// returns chat.ErrNoReplies if the prompt no longer exists: a chat without its instructions could say anything.
+func (s *Replies) instructions(ctx context.Context, by identity.Actor, t *chat.Template) (string, error) {
+	if t.Prompt == (chat.Prompt{}) {
+		return t.Instructions, nil
+	}
+	_, v, err := s.prompts.GetVersion(ctx, by, t.Prompt.Template, prompt.ParseRef(t.Prompt.Ref))
+	if errors.Is(err, prompt.ErrNotFound) || err == nil && v == nil {
+		return "", chat.ErrNoReplies
+	}
+	if err != nil {
+		return "", err
+	}
+	return t.Reply.Instructions(v.Content)
+}
+
+// Connection returns the connection that answers, for the log.
+func (a *Asking) Connection() connection.ID { return a.reply.Connection }
+
+// Answer relays the message, and gives each piece of the answer to each. Errors are a chat.ReplyFailure with a cause
+// for the log, the error of each, or the context's.
+func (a *Asking) Answer(ctx context.Context, each func(text string) error) error {
+	err := a.replies.use(ctx, a.by, a.reply.Connection,
+		func(ctx context.Context, _ ports.Warehouse, to ports.Target) error {
+			replier, ok := a.replies.repliers[to.Credential.Kind()]
+			if !ok || to.Credential.Kind() != a.reply.Needs() {
+				return errors.New("the connection is of another kind")
+			}
+			return replier.Reply(ctx, to, a.request, each)
+		})
+	if _, known := errors.AsType[chat.ReplyFailure](err); err != nil && !known && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", chat.ReplyFailed, err)
+	}
+	return err
+}
+
+// usableReply reports whether by may use the connection of r. The kind of the connection must fit.
+func usableReply(ctx context.Context, tx ports.Stores, by identity.Actor, r chat.Reply) (bool, error) {
+	if !r.Answers() || r.Connection == "" {
+		return false, nil
+	}
+	c, err := tx.Connections.Get(ctx, by.Workspace, r.Connection)
+	if errors.Is(err, connection.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && c.Kind == r.Needs() && c.MayTry(by, false) == nil, err
+}

@@ -1,0 +1,121 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// wrongs returns the pointers and codes of an error.
+func wrongs(err error) []string {
+	var out []string
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		for _, w := range f.Fields {
+			out = append(out, w.Pointer+" "+w.Code)
+		}
+	}
+	return out
+}
+
+func TestAReplyNamesWhatItNeeds(t *testing.T) {
+	by := identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner}
+	for name, tt := range map[string]struct {
+		reply    chat.Reply
+		unusable bool
+		want     []string
+	}{
+		"none at all":  {chat.Reply{}, true, nil},
+		"none by name": {chat.Reply{Kind: chat.NoReply}, true, nil},
+		"none with a connection": {chat.Reply{Kind: chat.NoReply, Connection: "con_1"}, false,
+			[]string{"/reply not_allowed_value"}},
+		"http":                      {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1"}, false, nil},
+		"http without a connection": {chat.Reply{Kind: chat.HTTPReply}, false, []string{"/reply/connection_id required"}},
+		"http with a model": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1", Model: "m"}, false,
+			[]string{"/reply/model not_allowed_value"}},
+		"compatible": {chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "m"}, false, nil},
+		"compatible without a model": {chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1"}, false,
+			[]string{"/reply/model required"}},
+		"another kind": {chat.Reply{Kind: "smtp", Connection: "con_1"}, false, []string{"/reply/kind not_allowed_value"}},
+		"long variables": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1",
+			Variables: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)}, false,
+			[]string{"/reply/variables too_long"}},
+		"a connection that the caller cannot use": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1"}, true,
+			[]string{"/reply/connection_id reply_connection_unavailable"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := chat.Facts{Registry: fixture.Registry(t), ReplyUsable: !tt.unusable}
+			_, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: tt.reply}}, facts)
+			if got := wrongs(err); !slices.Equal(got, tt.want) || (err == nil) != (tt.want == nil) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	t.Run("a stored connection is not checked again", func(t *testing.T) {
+		usable := chat.Facts{Registry: fixture.Registry(t), ReplyUsable: true}
+		reply := chat.Reply{Kind: chat.HTTPReply, Connection: "con_1"}
+		made, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}}, usable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := chat.Facts{Registry: fixture.Registry(t)}
+		if err := made.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts); err != nil {
+			t.Error(err)
+		}
+		other := chat.Reply{Kind: chat.HTTPReply, Connection: "con_2"}
+		if err := made.Change(by, nil, chat.Changes{Reply: &other}, facts); !errors.Is(err, chat.ErrReplyConnection) {
+			t.Errorf("another one: %v", err)
+		}
+	})
+}
+
+func TestAQuestionIsBounded(t *testing.T) {
+	long := strings.Repeat("ä", chat.MaxQuestion)
+	for name, tt := range map[string]struct {
+		question chat.Question
+		want     []string
+	}{
+		"a question":      {chat.Question{Text: long, History: make([]chat.Turn, chat.MaxTurns)}, nil},
+		"nothing":         {chat.Question{Text: " \n"}, []string{"/text too_short"}},
+		"a long question": {chat.Question{Text: long + "ä"}, []string{"/text too_long"}},
+		"a long history": {chat.Question{Text: "?", History: make([]chat.Turn, chat.MaxTurns+1)},
+			[]string{"/history too_many_items"}},
+		"long turns": {chat.Question{Text: "?", History: []chat.Turn{{}, {Question: long + "ä",
+			Answer: strings.Repeat("ä", chat.MaxAnswer+1)}}},
+			[]string{"/history/1/text too_long", "/history/1/answer too_long"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := wrongs(tt.question.Check()); !slices.Equal(got, tt.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestInstructionsComeFromThePrompt(t *testing.T) {
+	r := chat.Reply{Variables: json.RawMessage(`{"shop":"Pens & Co"}`)}
+	for name, tt := range map[string]struct {
+		content prompt.Content
+		want    string
+	}{
+		"a text": {prompt.Content{Text: "You work for {{shop}}."}, "You work for Pens & Co."},
+		"the messages of the system": {prompt.Content{Messages: []prompt.Message{
+			{Role: "system", Content: "You work for {{shop}}."}, {Role: "user", Content: "never"},
+			{Placeholder: "history"}, {Role: "developer", Content: "Be brief."}}},
+			"You work for Pens & Co.\n\nBe brief."},
+		"a variable without a value stays": {prompt.Content{Text: "{{shop}} in {{city}}"}, "Pens & Co in {{city}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := r.Instructions(tt.content); got != tt.want || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+package ports
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// Replier asks an organisation's endpoint to answer a visitor. There is one per kind of connection that answers.
+type Replier interface {
+	// Reply sends a request through the target's egress policy, and gives each piece of the answer to each as it
+	// arrives, in UTF-8. It follows no redirect. It ends within a second of its context's end, or if each returns an
+	// error, which it then returns. Other errors are a chat.ReplyFailure, wrapped with a cause that is only for the
+	// log; it contains nothing that the endpoint sent, and no part of the credential.
+	Reply(ctx context.Context, to Target, r ReplyRequest, each func(text string) error) error
+}
+
+// ReplyRequest is what an endpoint answers.
+type ReplyRequest struct {
+	ID           string // of this request, for the endpoint's log
+	Template     chat.ID
+	Token        chat.EmbedTokenID
+	Origin       chat.Origin // of the site that shows the chat
+	Visitor      string      // according to the site; empty: not named
+	Instructions string      // empty: none
+	Model        string      // for an OpenAI-compatible API
+	Config       *prompt.ModelConfig
+	Question     chat.Question
+}
