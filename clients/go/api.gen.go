@@ -15,196 +15,199 @@ var _, _ = json.Valid, errors.New
 
 // The codes of errors. Compare them with errors.Is: errors.Is(err, atrium.CodeNameTaken).
 const (
-	CodeActiveChanged            Code = "active_changed"              // Active version changed
-	CodeAddressNotAllowed        Code = "address_not_allowed"         // Address not allowed
-	CodeAlreadyAttached          Code = "already_attached"            // Already attached
-	CodeAlreadyMember            Code = "already_member"              // Already a member
-	CodeAlreadyShared            Code = "already_shared"              // Already shared
-	CodeAmbiguousHost            Code = "ambiguous_host"              // Ambiguous host
-	CodeAPIKeyInactive           Code = "api_key_inactive"            // API key inactive
-	CodeAPIKeyNotFound           Code = "api_key_not_found"           // API key not found
-	CodeBaseOutdated             Code = "base_outdated"               // Base outdated
-	CodeBillingAddressInvalid    Code = "billing_address_invalid"     // Invalid billing address
-	CodeBillingRoleRequired      Code = "billing_role_required"       // Not allowed to manage payments
-	CodeBodyTooLarge             Code = "body_too_large"              // Body too large
-	CodeCardDeclined             Code = "card_declined"               // Card declined
-	CodeChatMemberNotFound       Code = "chat_member_not_found"       // Chat member not found
-	CodeChatTemplateForbidden    Code = "chat_template_forbidden"     // Not allowed on this chat template
-	CodeChatTemplateNotFound     Code = "chat_template_not_found"     // Chat template not found
-	CodeConnectionForbidden      Code = "connection_forbidden"        // Not allowed on this connection
-	CodeConnectionLimitReached   Code = "connection_limit_reached"    // Too many connections
-	CodeConnectionNotFound       Code = "connection_not_found"        // Connection not found
-	CodeConnectionRevoked        Code = "connection_revoked"          // Connection revoked
-	CodeCredentialChanged        Code = "credential_changed"          // Credential changed
-	CodeCrossOrigin              Code = "cross_origin"                // Page of another origin
-	CodeDeviceLimitReached       Code = "device_limit_reached"        // Too many devices
-	CodeEmbedSessionInvalid      Code = "embed_session_invalid"       // Invalid embed session
-	CodeEmbedSessionNotFound     Code = "embed_session_not_found"     // No such session
-	CodeEmbedTicketInvalid       Code = "embed_ticket_invalid"        // Invalid ticket
-	CodeEmbedTokenInvalid        Code = "embed_token_invalid"         // Invalid embed token
-	CodeEmbedTokenNotFound       Code = "embed_token_not_found"       // Embed token not found
-	CodeErasureNotFound          Code = "erasure_not_found"           // Erasure not found
-	CodeFileTooLarge             Code = "file_too_large"              // File too large
-	CodeForbidden                Code = "forbidden"                   // Not allowed
-	CodeGatewayError             Code = "gateway_error"               // Payment gateway failed
-	CodeGatewayNotFound          Code = "gateway_not_found"           // Gateway not found
-	CodeGatewayTimeout           Code = "gateway_timeout"             // Payment gateway timed out
-	CodeGatewayUnavailable       Code = "gateway_unavailable"         // Payment gateway unavailable
-	CodeGroupNotFound            Code = "group_not_found"             // Group not found
-	CodeHeaderUncertain          Code = "header_uncertain"            // Header uncertain
-	CodeHTTPSRequired            Code = "https_required"              // HTTPS required
-	CodeIdempotencyAnswerErased  Code = "idempotency_answer_erased"   // Response not kept
-	CodeIdempotencyInFlight      Code = "idempotency_in_flight"       // Call in progress
-	CodeIdempotencyKeyReused     Code = "idempotency_key_reused"      // Idempotency-Key reused
-	CodeInUse                    Code = "in_use"                      // In use
-	CodeIntentNotFound           Code = "intent_not_found"            // Intent not found
-	CodeIntentState              Code = "intent_state"                // Wrong intent state
-	CodeInternal                 Code = "internal"                    // Internal error
-	CodeInvalidCursor            Code = "invalid_cursor"              // Invalid cursor
-	CodeInvalidFields            Code = "invalid_fields"              // Invalid fields
-	CodeInvalidItemConfig        Code = "invalid_item_config"         // Invalid configuration
-	CodeInvalidLimit             Code = "invalid_limit"               // Invalid limit
-	CodeInvalidParameter         Code = "invalid_parameter"           // Invalid parameter
-	CodeInvalidVariables         Code = "invalid_variables"           // Invalid variables
-	CodeInvitationEmailMismatch  Code = "invitation_email_mismatch"   // Invitation for another address
-	CodeInvitationExpired        Code = "invitation_expired"          // Invitation expired
-	CodeInvitationNotFound       Code = "invitation_not_found"        // Invitation not found
-	CodeInvitationRoleRequired   Code = "invitation_role_required"    // Not allowed to invite
-	CodeInvoiceNotFound          Code = "invoice_not_found"           // Invoice not found
-	CodeInvoiceNotPayable        Code = "invoice_not_payable"         // Invoice not payable
-	CodeKindNotOffered           Code = "kind_not_offered"            // Kind not offered
-	CodeLabelChanged             Code = "label_changed"               // Label changed
-	CodeLabelLimitReached        Code = "label_limit_reached"         // Too many labels
-	CodeLabelNotFound            Code = "label_not_found"             // Label not found
-	CodeLastOperator             Code = "last_operator"               // Last operator
-	CodeLastOwner                Code = "last_owner"                  // Last owner
-	CodeLastPasskey              Code = "last_passkey"                // Last passkey
-	CodeLogoutTokenInvalid       Code = "logout_token_invalid"        // Invalid logout token
-	CodeMailNotConfigured        Code = "mail_not_configured"         // No mail server
-	CodeMalformedJSON            Code = "malformed_json"              // Malformed JSON
-	CodeMalformedRequest         Code = "malformed_request"           // Malformed request
-	CodeMappingInvalid           Code = "mapping_invalid"             // Invalid mapping
-	CodeMemberLimitReached       Code = "member_limit_reached"        // Too many members
-	CodeMemberNotFound           Code = "member_not_found"            // Member not found
-	CodeMethodNotAllowed         Code = "method_not_allowed"          // Method not allowed
-	CodeMissingVariables         Code = "missing_variables"           // Missing variables
-	CodeNameTaken                Code = "name_taken"                  // Name taken
-	CodeNoActiveSubscription     Code = "no_active_subscription"      // No subscription
-	CodeNoSession                Code = "no_session"                  // No session
-	CodeNotASheet                Code = "not_a_sheet"                 // Not a sheet
-	CodeNotAcceptable            Code = "not_acceptable"              // Not acceptable
-	CodeNotFound                 Code = "not_found"                   // Not found
-	CodeNotSourceOwner           Code = "not_source_owner"            // Not the owner of the data source
-	CodeOnlyOwner                Code = "only_owner"                  // Only owner
-	CodeOperatorByRules          Code = "operator_by_rules"           // Operator by claim rules
-	CodeOriginNotAllowed         Code = "origin_not_allowed"          // Site not allowed
-	CodeOwnerShare               Code = "owner_share"                 // Owner needs no share
-	CodeOwnerStays               Code = "owner_stays"                 // Owner cannot be removed
-	CodePasskeyExists            Code = "passkey_exists"              // Passkey exists
-	CodePasskeyInvalid           Code = "passkey_invalid"             // Invalid passkey
-	CodePasskeyNotFound          Code = "passkey_not_found"           // Passkey not found
-	CodePasskeyRefused           Code = "passkey_refused"             // Passkey refused
-	CodePasskeysUnavailable      Code = "passkeys_unavailable"        // No passkeys here
-	CodePaymentMethodExpired     Code = "payment_method_expired"      // Payment method expired
-	CodePaymentMethodInUse       Code = "payment_method_in_use"       // Payment method in use
-	CodePaymentMethodNotFound    Code = "payment_method_not_found"    // Payment method not found
-	CodePaymentMethodRequired    Code = "payment_method_required"     // Payment method required
-	CodePaymentPending           Code = "payment_pending"             // Change in progress
-	CodePaymentsNotConfigured    Code = "payments_not_configured"     // Payments not configured
-	CodePaymentsPaused           Code = "payments_paused"             // Payments paused
-	CodePermissionDenied         Code = "permission_denied"           // Permission denied
-	CodePersonalKeysForbidden    Code = "personal_keys_forbidden"     // Personal API keys not allowed
-	CodePlanLimitReached         Code = "plan_limit_reached"          // Plan limit reached
-	CodePlanNotFound             Code = "plan_not_found"              // Plan not found
-	CodePlanUnavailable          Code = "plan_unavailable"            // Plan unavailable
-	CodePresenceNotFound         Code = "presence_not_found"          // Presence not found
-	CodePresenceNotOwn           Code = "presence_not_own"            // Not your presence
-	CodePreviewNotFound          Code = "preview_not_found"           // Preview not found
-	CodePreviewOutdated          Code = "preview_outdated"            // Preview outdated
-	CodePreviewRateLimited       Code = "preview_rate_limited"        // Too many previews
-	CodeProbeFailed              Code = "probe_failed"                // Probe failed
-	CodeProbeRateLimited         Code = "probe_rate_limited"          // Too many probes
-	CodePromotionCodeInvalid     Code = "promotion_code_invalid"      // Invalid promotion code
-	CodePromotionCodeRateLimited Code = "promotion_code_rate_limited" // Too many promotion codes
-	CodePromptTemplateForbidden  Code = "prompt_template_forbidden"   // Not allowed on this prompt template
-	CodePromptTemplateNotFound   Code = "prompt_template_not_found"   // Prompt template not found
-	CodePromptUnavailable        Code = "prompt_unavailable"          // Prompt unavailable
-	CodePromptVersionNotFound    Code = "prompt_version_not_found"    // Prompt version not found
-	CodeProviderFailed           Code = "provider_failed"             // Provider failed
-	CodeProviderNotFound         Code = "provider_not_found"          // Provider not found
-	CodeQuotaExceeded            Code = "quota_exceeded"              // Quota exceeded
-	CodeRateLimited              Code = "rate_limited"                // Too many requests
-	CodeRenderTooLarge           Code = "render_too_large"            // Rendered prompt too large
-	CodeReportSignatureInvalid   Code = "report_signature_invalid"    // Invalid signature
-	CodeRequiredClaimMissing     Code = "required_claim_missing"      // Required claim missing
-	CodeRevisionMismatch         Code = "revision_mismatch"           // Revision mismatch
-	CodeRoleCeiling              Code = "role_ceiling"                // Above your own role
-	CodeRowsUnsupported          Code = "rows_unsupported"            // Rows not supported
-	CodeScopeRequired            Code = "scope_required"              // Scope required
-	CodeSessionNotFound          Code = "session_not_found"           // Session not found
-	CodeSessionRequired          Code = "session_required"            // Session required
-	CodeSetupIntentRateLimited   Code = "setup_intent_rate_limited"   // Too many setup intents
-	CodeShareLimitReached        Code = "share_limit_reached"         // Too many shares
-	CodeShareNotFound            Code = "share_not_found"             // Share not found
-	CodeSheetNotFound            Code = "sheet_not_found"             // Sheet not found
-	CodeSheetNotShared           Code = "sheet_not_shared"            // Sheet not shared
-	CodeSignInLinkInvalid        Code = "sign_in_link_invalid"        // Invalid sign-in
-	CodeSignInNotConfigured      Code = "sign_in_not_configured"      // Sign-in not configured
-	CodeSignInRefused            Code = "sign_in_refused"             // Sign-in refused
-	CodeSignInRequired           Code = "sign_in_required"            // Sign in to accept
-	CodeSignInStateInvalid       Code = "sign_in_state_invalid"       // Sign-in not begun here
-	CodeSignUpClosed             Code = "sign_up_closed"              // Sign-up closed
-	CodeSlugTaken                Code = "slug_taken"                  // Slug taken
-	CodeSourceChanged            Code = "source_changed"              // Data source changed
-	CodeSourceForbidden          Code = "source_forbidden"            // Not allowed on this data source
-	CodeSourceLimitReached       Code = "source_limit_reached"        // Too many data sources
-	CodeSourceNotFound           Code = "source_not_found"            // Data source not found
-	CodeSourcePaused             Code = "source_paused"               // Data source paused
-	CodeSourceUnmapped           Code = "source_unmapped"             // Data source unmapped
-	CodeStepUpRequired           Code = "step_up_required"            // Confirm it is you
-	CodeStreamLimitReached       Code = "stream_limit_reached"        // Too many streams
-	CodeSubscriptionEnds         Code = "subscription_ends"           // Subscription ends
-	CodeSubscriptionExists       Code = "subscription_exists"         // Subscription exists
-	CodeSubscriptionNotActive    Code = "subscription_not_active"     // Subscription not active
-	CodeSubscriptionPaused       Code = "subscription_paused"         // Subscription paused
-	CodeTabNotFound              Code = "tab_not_found"               // Tab not found
-	CodeTableNotFound            Code = "table_not_found"             // Table not found
-	CodeTableUnreadable          Code = "table_unreadable"            // Table unreadable
-	CodeTaxIDInvalid             Code = "tax_id_invalid"              // Invalid tax id
-	CodeTemplateNotPublished     Code = "template_not_published"      // Chat not published
-	CodeTestCardRequired         Code = "test_card_required"          // Test card required
-	CodeTimeout                  Code = "timeout"                     // Timed out
-	CodeTooManyReads             Code = "too_many_reads"              // Too many pending reads
-	CodeTransferRefused          Code = "transfer_refused"            // Transfer refused
-	CodeTrialUsed                Code = "trial_used"                  // Trial used
-	CodeUnauthenticated          Code = "unauthenticated"             // Not authenticated
-	CodeUnavailable              Code = "unavailable"                 // Unavailable
-	CodeUndeclaredVariable       Code = "undeclared_variable"         // Undeclared variable
-	CodeUnknownFeature           Code = "unknown_feature"             // Unknown feature
-	CodeUnknownHost              Code = "unknown_host"                // Unknown host
-	CodeUnknownParameter         Code = "unknown_parameter"           // Unknown query parameter
-	CodeUnknownRegistryItem      Code = "unknown_registry_item"       // Not in the registry
-	CodeUnknownSourceType        Code = "unknown_source_type"         // Unknown data source type
-	CodeUnknownWorkflow          Code = "unknown_workflow"            // Unknown workflow
-	CodeUnsupportedFormat        Code = "unsupported_format"          // Unsupported format
-	CodeUnsupportedMediaType     Code = "unsupported_media_type"      // Unsupported media type
-	CodeUnsupportedSyntax        Code = "unsupported_syntax"          // Unsupported syntax
-	CodeUpstreamFailed           Code = "upstream_failed"             // Upstream failed
-	CodeUpstreamTimeout          Code = "upstream_timeout"            // Upstream timed out
-	CodeURLNotAllowed            Code = "url_not_allowed"             // URL not allowed
-	CodeUserNotFound             Code = "user_not_found"              // User not found
-	CodeUserNotInWorkspace       Code = "user_not_in_workspace"       // User not in the workspace
-	CodeVersionActive            Code = "version_active"              // Version active
-	CodeVersionFrozen            Code = "version_frozen"              // Version frozen
-	CodeWebhookMalformed         Code = "webhook_malformed"           // Malformed event
-	CodeWebhookSignatureInvalid  Code = "webhook_signature_invalid"   // Invalid signature
-	CodeWorkflowLimitReached     Code = "workflow_limit_reached"      // Too many workflows
-	CodeWorkflowNotAttached      Code = "workflow_not_attached"       // Workflow not attached
-	CodeWorkspaceInUse           Code = "workspace_in_use"            // Workspace in use
-	CodeWorkspaceMismatch        Code = "workspace_mismatch"          // Workspace mismatch
-	CodeWorkspaceNotFound        Code = "workspace_not_found"         // Workspace not found
-	CodeWorkspaceRequired        Code = "workspace_required"          // Workspace required
-	CodeWorkspacesByOperators    Code = "workspaces_by_operators"     // Only operators can create workspaces
+	CodeActiveChanged              Code = "active_changed"               // Active version changed
+	CodeAddressNotAllowed          Code = "address_not_allowed"          // Address not allowed
+	CodeAlreadyAttached            Code = "already_attached"             // Already attached
+	CodeAlreadyMember              Code = "already_member"               // Already a member
+	CodeAlreadyShared              Code = "already_shared"               // Already shared
+	CodeAmbiguousHost              Code = "ambiguous_host"               // Ambiguous host
+	CodeAPIKeyInactive             Code = "api_key_inactive"             // API key inactive
+	CodeAPIKeyNotFound             Code = "api_key_not_found"            // API key not found
+	CodeBaseOutdated               Code = "base_outdated"                // Base outdated
+	CodeBillingAddressInvalid      Code = "billing_address_invalid"      // Invalid billing address
+	CodeBillingRoleRequired        Code = "billing_role_required"        // Not allowed to manage payments
+	CodeBodyTooLarge               Code = "body_too_large"               // Body too large
+	CodeCardDeclined               Code = "card_declined"                // Card declined
+	CodeChatMemberNotFound         Code = "chat_member_not_found"        // Chat member not found
+	CodeChatTemplateForbidden      Code = "chat_template_forbidden"      // Not allowed on this chat template
+	CodeChatTemplateNotFound       Code = "chat_template_not_found"      // Chat template not found
+	CodeConnectionForbidden        Code = "connection_forbidden"         // Not allowed on this connection
+	CodeConnectionLimitReached     Code = "connection_limit_reached"     // Too many connections
+	CodeConnectionNotFound         Code = "connection_not_found"         // Connection not found
+	CodeConnectionRevoked          Code = "connection_revoked"           // Connection revoked
+	CodeCredentialChanged          Code = "credential_changed"           // Credential changed
+	CodeCrossOrigin                Code = "cross_origin"                 // Page of another origin
+	CodeDailyRepliesReached        Code = "daily_replies_reached"        // Daily limit of replies
+	CodeDeviceLimitReached         Code = "device_limit_reached"         // Too many devices
+	CodeEmbedSessionInvalid        Code = "embed_session_invalid"        // Invalid embed session
+	CodeEmbedSessionNotFound       Code = "embed_session_not_found"      // No such session
+	CodeEmbedTicketInvalid         Code = "embed_ticket_invalid"         // Invalid ticket
+	CodeEmbedTokenInvalid          Code = "embed_token_invalid"          // Invalid embed token
+	CodeEmbedTokenNotFound         Code = "embed_token_not_found"        // Embed token not found
+	CodeErasureNotFound            Code = "erasure_not_found"            // Erasure not found
+	CodeFileTooLarge               Code = "file_too_large"               // File too large
+	CodeForbidden                  Code = "forbidden"                    // Not allowed
+	CodeGatewayError               Code = "gateway_error"                // Payment gateway failed
+	CodeGatewayNotFound            Code = "gateway_not_found"            // Gateway not found
+	CodeGatewayTimeout             Code = "gateway_timeout"              // Payment gateway timed out
+	CodeGatewayUnavailable         Code = "gateway_unavailable"          // Payment gateway unavailable
+	CodeGroupNotFound              Code = "group_not_found"              // Group not found
+	CodeHeaderUncertain            Code = "header_uncertain"             // Header uncertain
+	CodeHTTPSRequired              Code = "https_required"               // HTTPS required
+	CodeIdempotencyAnswerErased    Code = "idempotency_answer_erased"    // Response not kept
+	CodeIdempotencyInFlight        Code = "idempotency_in_flight"        // Call in progress
+	CodeIdempotencyKeyReused       Code = "idempotency_key_reused"       // Idempotency-Key reused
+	CodeInUse                      Code = "in_use"                       // In use
+	CodeIntentNotFound             Code = "intent_not_found"             // Intent not found
+	CodeIntentState                Code = "intent_state"                 // Wrong intent state
+	CodeInternal                   Code = "internal"                     // Internal error
+	CodeInvalidCursor              Code = "invalid_cursor"               // Invalid cursor
+	CodeInvalidFields              Code = "invalid_fields"               // Invalid fields
+	CodeInvalidItemConfig          Code = "invalid_item_config"          // Invalid configuration
+	CodeInvalidLimit               Code = "invalid_limit"                // Invalid limit
+	CodeInvalidParameter           Code = "invalid_parameter"            // Invalid parameter
+	CodeInvalidVariables           Code = "invalid_variables"            // Invalid variables
+	CodeInvitationEmailMismatch    Code = "invitation_email_mismatch"    // Invitation for another address
+	CodeInvitationExpired          Code = "invitation_expired"           // Invitation expired
+	CodeInvitationNotFound         Code = "invitation_not_found"         // Invitation not found
+	CodeInvitationRoleRequired     Code = "invitation_role_required"     // Not allowed to invite
+	CodeInvoiceNotFound            Code = "invoice_not_found"            // Invoice not found
+	CodeInvoiceNotPayable          Code = "invoice_not_payable"          // Invoice not payable
+	CodeKindNotOffered             Code = "kind_not_offered"             // Kind not offered
+	CodeLabelChanged               Code = "label_changed"                // Label changed
+	CodeLabelLimitReached          Code = "label_limit_reached"          // Too many labels
+	CodeLabelNotFound              Code = "label_not_found"              // Label not found
+	CodeLastOperator               Code = "last_operator"                // Last operator
+	CodeLastOwner                  Code = "last_owner"                   // Last owner
+	CodeLastPasskey                Code = "last_passkey"                 // Last passkey
+	CodeLogoutTokenInvalid         Code = "logout_token_invalid"         // Invalid logout token
+	CodeMailNotConfigured          Code = "mail_not_configured"          // No mail server
+	CodeMalformedJSON              Code = "malformed_json"               // Malformed JSON
+	CodeMalformedRequest           Code = "malformed_request"            // Malformed request
+	CodeMappingInvalid             Code = "mapping_invalid"              // Invalid mapping
+	CodeMemberLimitReached         Code = "member_limit_reached"         // Too many members
+	CodeMemberNotFound             Code = "member_not_found"             // Member not found
+	CodeMethodNotAllowed           Code = "method_not_allowed"           // Method not allowed
+	CodeMissingVariables           Code = "missing_variables"            // Missing variables
+	CodeNameTaken                  Code = "name_taken"                   // Name taken
+	CodeNoActiveSubscription       Code = "no_active_subscription"       // No subscription
+	CodeNoSession                  Code = "no_session"                   // No session
+	CodeNotASheet                  Code = "not_a_sheet"                  // Not a sheet
+	CodeNotAcceptable              Code = "not_acceptable"               // Not acceptable
+	CodeNotFound                   Code = "not_found"                    // Not found
+	CodeNotSourceOwner             Code = "not_source_owner"             // Not the owner of the data source
+	CodeOnlyOwner                  Code = "only_owner"                   // Only owner
+	CodeOperatorByRules            Code = "operator_by_rules"            // Operator by claim rules
+	CodeOriginNotAllowed           Code = "origin_not_allowed"           // Site not allowed
+	CodeOwnerShare                 Code = "owner_share"                  // Owner needs no share
+	CodeOwnerStays                 Code = "owner_stays"                  // Owner cannot be removed
+	CodePasskeyExists              Code = "passkey_exists"               // Passkey exists
+	CodePasskeyInvalid             Code = "passkey_invalid"              // Invalid passkey
+	CodePasskeyNotFound            Code = "passkey_not_found"            // Passkey not found
+	CodePasskeyRefused             Code = "passkey_refused"              // Passkey refused
+	CodePasskeysUnavailable        Code = "passkeys_unavailable"         // No passkeys here
+	CodePaymentMethodExpired       Code = "payment_method_expired"       // Payment method expired
+	CodePaymentMethodInUse         Code = "payment_method_in_use"        // Payment method in use
+	CodePaymentMethodNotFound      Code = "payment_method_not_found"     // Payment method not found
+	CodePaymentMethodRequired      Code = "payment_method_required"      // Payment method required
+	CodePaymentPending             Code = "payment_pending"              // Change in progress
+	CodePaymentsNotConfigured      Code = "payments_not_configured"      // Payments not configured
+	CodePaymentsPaused             Code = "payments_paused"              // Payments paused
+	CodePermissionDenied           Code = "permission_denied"            // Permission denied
+	CodePersonalKeysForbidden      Code = "personal_keys_forbidden"      // Personal API keys not allowed
+	CodePlanLimitReached           Code = "plan_limit_reached"           // Plan limit reached
+	CodePlanNotFound               Code = "plan_not_found"               // Plan not found
+	CodePlanUnavailable            Code = "plan_unavailable"             // Plan unavailable
+	CodePresenceNotFound           Code = "presence_not_found"           // Presence not found
+	CodePresenceNotOwn             Code = "presence_not_own"             // Not your presence
+	CodePreviewNotFound            Code = "preview_not_found"            // Preview not found
+	CodePreviewOutdated            Code = "preview_outdated"             // Preview outdated
+	CodePreviewRateLimited         Code = "preview_rate_limited"         // Too many previews
+	CodeProbeFailed                Code = "probe_failed"                 // Probe failed
+	CodeProbeRateLimited           Code = "probe_rate_limited"           // Too many probes
+	CodePromotionCodeInvalid       Code = "promotion_code_invalid"       // Invalid promotion code
+	CodePromotionCodeRateLimited   Code = "promotion_code_rate_limited"  // Too many promotion codes
+	CodePromptTemplateForbidden    Code = "prompt_template_forbidden"    // Not allowed on this prompt template
+	CodePromptTemplateNotFound     Code = "prompt_template_not_found"    // Prompt template not found
+	CodePromptUnavailable          Code = "prompt_unavailable"           // Prompt unavailable
+	CodePromptVersionNotFound      Code = "prompt_version_not_found"     // Prompt version not found
+	CodeProviderFailed             Code = "provider_failed"              // Provider failed
+	CodeProviderNotFound           Code = "provider_not_found"           // Provider not found
+	CodeQuotaExceeded              Code = "quota_exceeded"               // Quota exceeded
+	CodeRateLimited                Code = "rate_limited"                 // Too many requests
+	CodeRenderTooLarge             Code = "render_too_large"             // Rendered prompt too large
+	CodeRepliesNotConfigured       Code = "replies_not_configured"       // No replies
+	CodeReplyConnectionUnavailable Code = "reply_connection_unavailable" // Connection not available
+	CodeReportSignatureInvalid     Code = "report_signature_invalid"     // Invalid signature
+	CodeRequiredClaimMissing       Code = "required_claim_missing"       // Required claim missing
+	CodeRevisionMismatch           Code = "revision_mismatch"            // Revision mismatch
+	CodeRoleCeiling                Code = "role_ceiling"                 // Above your own role
+	CodeRowsUnsupported            Code = "rows_unsupported"             // Rows not supported
+	CodeScopeRequired              Code = "scope_required"               // Scope required
+	CodeSessionNotFound            Code = "session_not_found"            // Session not found
+	CodeSessionRequired            Code = "session_required"             // Session required
+	CodeSetupIntentRateLimited     Code = "setup_intent_rate_limited"    // Too many setup intents
+	CodeShareLimitReached          Code = "share_limit_reached"          // Too many shares
+	CodeShareNotFound              Code = "share_not_found"              // Share not found
+	CodeSheetNotFound              Code = "sheet_not_found"              // Sheet not found
+	CodeSheetNotShared             Code = "sheet_not_shared"             // Sheet not shared
+	CodeSignInLinkInvalid          Code = "sign_in_link_invalid"         // Invalid sign-in
+	CodeSignInNotConfigured        Code = "sign_in_not_configured"       // Sign-in not configured
+	CodeSignInRefused              Code = "sign_in_refused"              // Sign-in refused
+	CodeSignInRequired             Code = "sign_in_required"             // Sign in to accept
+	CodeSignInStateInvalid         Code = "sign_in_state_invalid"        // Sign-in not begun here
+	CodeSignUpClosed               Code = "sign_up_closed"               // Sign-up closed
+	CodeSlugTaken                  Code = "slug_taken"                   // Slug taken
+	CodeSourceChanged              Code = "source_changed"               // Data source changed
+	CodeSourceForbidden            Code = "source_forbidden"             // Not allowed on this data source
+	CodeSourceLimitReached         Code = "source_limit_reached"         // Too many data sources
+	CodeSourceNotFound             Code = "source_not_found"             // Data source not found
+	CodeSourcePaused               Code = "source_paused"                // Data source paused
+	CodeSourceUnmapped             Code = "source_unmapped"              // Data source unmapped
+	CodeStepUpRequired             Code = "step_up_required"             // Confirm it is you
+	CodeStreamLimitReached         Code = "stream_limit_reached"         // Too many streams
+	CodeSubscriptionEnds           Code = "subscription_ends"            // Subscription ends
+	CodeSubscriptionExists         Code = "subscription_exists"          // Subscription exists
+	CodeSubscriptionNotActive      Code = "subscription_not_active"      // Subscription not active
+	CodeSubscriptionPaused         Code = "subscription_paused"          // Subscription paused
+	CodeTabNotFound                Code = "tab_not_found"                // Tab not found
+	CodeTableNotFound              Code = "table_not_found"              // Table not found
+	CodeTableUnreadable            Code = "table_unreadable"             // Table unreadable
+	CodeTaxIDInvalid               Code = "tax_id_invalid"               // Invalid tax id
+	CodeTemplateNotPublished       Code = "template_not_published"       // Chat not published
+	CodeTestCardRequired           Code = "test_card_required"           // Test card required
+	CodeTimeout                    Code = "timeout"                      // Timed out
+	CodeTooManyReads               Code = "too_many_reads"               // Too many pending reads
+	CodeTransferRefused            Code = "transfer_refused"             // Transfer refused
+	CodeTrialUsed                  Code = "trial_used"                   // Trial used
+	CodeUnauthenticated            Code = "unauthenticated"              // Not authenticated
+	CodeUnavailable                Code = "unavailable"                  // Unavailable
+	CodeUndeclaredVariable         Code = "undeclared_variable"          // Undeclared variable
+	CodeUnknownFeature             Code = "unknown_feature"              // Unknown feature
+	CodeUnknownHost                Code = "unknown_host"                 // Unknown host
+	CodeUnknownParameter           Code = "unknown_parameter"            // Unknown query parameter
+	CodeUnknownRegistryItem        Code = "unknown_registry_item"        // Not in the registry
+	CodeUnknownSourceType          Code = "unknown_source_type"          // Unknown data source type
+	CodeUnknownWorkflow            Code = "unknown_workflow"             // Unknown workflow
+	CodeUnsupportedFormat          Code = "unsupported_format"           // Unsupported format
+	CodeUnsupportedMediaType       Code = "unsupported_media_type"       // Unsupported media type
+	CodeUnsupportedSyntax          Code = "unsupported_syntax"           // Unsupported syntax
+	CodeUpstreamFailed             Code = "upstream_failed"              // Upstream failed
+	CodeUpstreamTimeout            Code = "upstream_timeout"             // Upstream timed out
+	CodeURLNotAllowed              Code = "url_not_allowed"              // URL not allowed
+	CodeUserNotFound               Code = "user_not_found"               // User not found
+	CodeUserNotInWorkspace         Code = "user_not_in_workspace"        // User not in the workspace
+	CodeVersionActive              Code = "version_active"               // Version active
+	CodeVersionFrozen              Code = "version_frozen"               // Version frozen
+	CodeWebhookMalformed           Code = "webhook_malformed"            // Malformed event
+	CodeWebhookSignatureInvalid    Code = "webhook_signature_invalid"    // Invalid signature
+	CodeWorkflowLimitReached       Code = "workflow_limit_reached"       // Too many workflows
+	CodeWorkflowNotAttached        Code = "workflow_not_attached"        // Workflow not attached
+	CodeWorkspaceInUse             Code = "workspace_in_use"             // Workspace in use
+	CodeWorkspaceMismatch          Code = "workspace_mismatch"           // Workspace mismatch
+	CodeWorkspaceNotFound          Code = "workspace_not_found"          // Workspace not found
+	CodeWorkspaceRequired          Code = "workspace_required"           // Workspace required
+	CodeWorkspacesByOperators      Code = "workspaces_by_operators"      // Only operators can create workspaces
 )
 
 // APIKey is a type of the API.
@@ -667,6 +670,31 @@ type ChatRegistry struct {
 	Workflows    []RegistryItem `json:"workflows"`
 }
 
+// ChatReply is a type of the API. The endpoint that replies to the visitors of embedded chats. See `POST
+// /api/embed/messages`.
+type ChatReply struct {
+	Kind ChatReplyKind `json:"kind"`
+	// The connection with the URL and the secret. Its kind must be `reply_endpoint` for `http`, and
+	// `openai_compatible` for `openai_compatible`. Must be given unless `kind` is `none`.
+	ConnectionID *string `json:"connection_id,omitzero"`
+	// The model to use. Must be given for `openai_compatible`, and only for that kind.
+	Model *string `json:"model,omitzero"`
+	// Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON.
+	Variables map[string]any `json:"variables,omitzero"`
+}
+
+// ChatReplyKind is a type of the API. The kind of endpoint that replies to the visitors of embedded chats.
+// `http`: your own program. `openai_compatible`: a server with the API of OpenAI's chat completions. `none`:
+// nothing.
+type ChatReplyKind string
+
+// The values of ChatReplyKind that this version of the client knows.
+const (
+	ChatReplyKindHTTP             ChatReplyKind = "http"
+	ChatReplyKindOpenaiCompatible ChatReplyKind = "openai_compatible"
+	ChatReplyKindNone             ChatReplyKind = "none"
+)
+
 // ChatRole is a type of the API. A role on a chat template. Each role includes the permissions of the roles
 // before it.
 type ChatRole string
@@ -689,8 +717,8 @@ const (
 	ChatStatusDisabled  ChatStatus = "disabled"
 )
 
-// ChatTemplate is a type of the API. The configuration of a chat. `instructions`, `prompt`, `model_config` and
-// each `config` are returned to editors, managers and the owner only, and never in lists.
+// ChatTemplate is a type of the API. The configuration of a chat. `instructions`, `prompt`, `model_config`,
+// `reply` and each `config` are returned to editors, managers and the owner only, and never in lists.
 type ChatTemplate struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -706,6 +734,7 @@ type ChatTemplate struct {
 	Tools        []ChatItem         `json:"tools"`
 	Capabilities []string           `json:"capabilities"`
 	ModelConfig  *PromptModelConfig `json:"model_config,omitzero"`
+	Reply        *ChatReply         `json:"reply,omitzero"`
 	// Empty if there is none.
 	Greeting             string     `json:"greeting"`
 	ConversationStarters []string   `json:"conversation_starters"`
@@ -737,6 +766,7 @@ type ChatTemplateCreate struct {
 	Tools                []ChatItem         `json:"tools,omitzero"`
 	Capabilities         []string           `json:"capabilities,omitzero"`
 	ModelConfig          *PromptModelConfig `json:"model_config,omitzero"`
+	Reply                *ChatReply         `json:"reply,omitzero"`
 	Greeting             *string            `json:"greeting,omitzero"`
 	ConversationStarters []string           `json:"conversation_starters,omitzero"`
 	Visibility           *Visibility        `json:"visibility,omitzero"`
@@ -778,15 +808,17 @@ type ChatTemplatePatch struct {
 	// An https URL.
 	AvatarURL Opt[string] `json:"avatar_url,omitzero"`
 	// Requires the manager role.
-	Status               *ChatStatus                 `json:"status,omitzero"`
-	Instructions         Opt[string]                 `json:"instructions,omitzero"`
-	Prompt               Opt[ChatPrompt]             `json:"prompt,omitzero"`
-	Agents               Opt[[]ChatItem]             `json:"agents,omitzero"`
-	Tools                Opt[[]ChatItem]             `json:"tools,omitzero"`
-	Capabilities         Opt[[]string]               `json:"capabilities,omitzero"`
-	ModelConfig          Opt[PromptModelConfigPatch] `json:"model_config,omitzero"`
-	Greeting             Opt[string]                 `json:"greeting,omitzero"`
-	ConversationStarters Opt[[]string]               `json:"conversation_starters,omitzero"`
+	Status       *ChatStatus                 `json:"status,omitzero"`
+	Instructions Opt[string]                 `json:"instructions,omitzero"`
+	Prompt       Opt[ChatPrompt]             `json:"prompt,omitzero"`
+	Agents       Opt[[]ChatItem]             `json:"agents,omitzero"`
+	Tools        Opt[[]ChatItem]             `json:"tools,omitzero"`
+	Capabilities Opt[[]string]               `json:"capabilities,omitzero"`
+	ModelConfig  Opt[PromptModelConfigPatch] `json:"model_config,omitzero"`
+	// Replaces the stored value as a whole. `null` means the kind `none`.
+	Reply                Opt[ChatReply] `json:"reply,omitzero"`
+	Greeting             Opt[string]    `json:"greeting,omitzero"`
+	ConversationStarters Opt[[]string]  `json:"conversation_starters,omitzero"`
 	// Requires the manager role.
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Merged into the stored metadata. The result can have at most 16 KiB of JSON.
@@ -824,6 +856,7 @@ type ChatTemplateUpdatedData struct {
 	ConversationStarters *Changed       `json:"conversation_starters,omitzero"`
 	ModelConfig          *Changed       `json:"model_config,omitzero"`
 	Metadata             *Changed       `json:"metadata,omitzero"`
+	Reply                *Changed       `json:"reply,omitzero"`
 }
 
 // ChatWorkflow is a type of the API.
@@ -1079,6 +1112,15 @@ type Discount struct {
 	EndsAt           *time.Time `json:"ends_at"`
 }
 
+// EmbedMessage is a type of the API.
+type EmbedMessage struct {
+	// The message of the visitor.
+	Text string `json:"text"`
+	// Earlier messages on this page with their answers, oldest first. The page can claim any: do not trust them more
+	// than the visitor.
+	History []EmbedTurn `json:"history,omitzero"`
+}
+
 // EmbedRateLimit is a type of the API.
 type EmbedRateLimit struct {
 	// Maximum number of calls per minute from one client address.
@@ -1136,6 +1178,8 @@ type EmbedTemplate struct {
 	Greeting             string      `json:"greeting"`
 	ConversationStarters []string    `json:"conversation_starters"`
 	Tools                []EmbedTool `json:"tools"`
+	// Whether `POST /api/embed/messages` answers.
+	Replies bool `json:"replies"`
 }
 
 // EmbedToken is a type of the API.
@@ -1155,6 +1199,8 @@ type EmbedToken struct {
 	// How many seconds a session lasts.
 	SessionTTLSeconds int64          `json:"session_ttl_seconds"`
 	RateLimit         EmbedRateLimit `json:"rate_limit"`
+	// How many messages of visitors are answered per day in UTC.
+	RepliesPerDay int `json:"replies_per_day"`
 	// The last four characters of the token.
 	Hint   string           `json:"hint"`
 	Status EmbedTokenStatus `json:"status"`
@@ -1182,6 +1228,8 @@ type EmbedTokenCreate struct {
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitzero"`
 	// Default: 10 calls per minute.
 	RateLimit *EmbedRateLimit `json:"rate_limit,omitzero"`
+	// How many messages of visitors are answered per day in UTC.
+	RepliesPerDay *int `json:"replies_per_day,omitzero"`
 }
 
 // EmbedTokenCreated is a type of the API. An embed token with its secret. The secret is returned only once and
@@ -1223,6 +1271,7 @@ type EmbedTokenPatch struct {
 	// How many seconds a session lasts.
 	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitzero"`
 	RateLimit         *EmbedRateLimit `json:"rate_limit,omitzero"`
+	RepliesPerDay     *int            `json:"replies_per_day,omitzero"`
 }
 
 // EmbedTokenRotate is a type of the API.
@@ -1260,6 +1309,7 @@ type EmbedTokenUpdatedData struct {
 	ExpiresAt         *ChangedTime   `json:"expires_at,omitzero"`
 	SessionTTLSeconds *ChangedNumber `json:"session_ttl_seconds,omitzero"`
 	RateLimit         *ChangedNumber `json:"rate_limit,omitzero"`
+	RepliesPerDay     *ChangedNumber `json:"replies_per_day,omitzero"`
 }
 
 // EmbedTool is a type of the API. A tool that visitors can see.
@@ -1267,6 +1317,12 @@ type EmbedTool struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
+}
+
+// EmbedTurn is a type of the API. A message of the visitor and its answer.
+type EmbedTurn struct {
+	Text   string `json:"text"`
+	Answer string `json:"answer"`
 }
 
 // EntitlementLimit is a type of the API.
@@ -4979,7 +5035,7 @@ func (s *AuthPasskeysService) SignIn(ctx context.Context, body PasskeyResponse, 
 // capabilities must be in the organisation's registry, and the caller must be able to see the prompt.
 //
 // Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable, quota_exceeded,
-// scope_required, unknown_registry_item; and those that every call can have.
+// reply_connection_unavailable, scope_required, unknown_registry_item; and those that every call can have.
 func (s *ChatTemplatesService) Create(ctx context.Context, body ChatTemplateCreate, opts ...Option) (*ChatTemplate, error) {
 	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.create", method: "POST", path: []string{"/api/chat-templates"}, body: body, keyed: true}, opts)
 }
@@ -5049,8 +5105,8 @@ func (s *ChatTemplatesService) Restore(ctx context.Context, templateID string, o
 // the request does not change are not checked against the registry again.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
-// plan_limit_reached, prompt_unavailable, quota_exceeded, revision_mismatch, scope_required,
-// unknown_registry_item, user_not_in_workspace; and those that every call can have.
+// plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable, revision_mismatch,
+// scope_required, unknown_registry_item, user_not_in_workspace; and those that every call can have.
 func (s *ChatTemplatesService) Update(ctx context.Context, templateID string, body ChatTemplatePatch, opts ...Option) (*ChatTemplate, error) {
 	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.update", method: "PATCH", path: []string{"/api/chat-templates/", templateID}, body: body, merge: true}, opts)
 }

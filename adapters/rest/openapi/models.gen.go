@@ -94,6 +94,13 @@ const (
 	ChatMemberStatusInvited ChatMemberStatus = "invited"
 )
 
+// Defines values for ChatReplyKind.
+const (
+	ChatReplyKindHTTP             ChatReplyKind = "http"
+	ChatReplyKindNone             ChatReplyKind = "none"
+	ChatReplyKindOpenaiCompatible ChatReplyKind = "openai_compatible"
+)
+
 // Defines values for ChatRole.
 const (
 	ChatRoleEditor  ChatRole = "editor"
@@ -916,13 +923,33 @@ type ChatRegistry struct {
 	Workflows []RegistryItem `json:"workflows"`
 }
 
+// ChatReply The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`.
+type ChatReply struct {
+	// ConnectionID The connection with the URL and the secret. Its kind must be `reply_endpoint` for `http`, and `openai_compatible` for `openai_compatible`. Must be given unless `kind` is `none`.
+	ConnectionID string `json:"connection_id,omitempty,omitzero"`
+
+	// Kind The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
+	// `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
+	Kind ChatReplyKind `json:"kind"`
+
+	// Model The model to use. Must be given for `openai_compatible`, and only for that kind.
+	Model string `json:"model,omitempty,omitzero"`
+
+	// Variables Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON.
+	Variables json.RawMessage `json:"variables,omitempty,omitzero"`
+}
+
+// ChatReplyKind The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
+// `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
+type ChatReplyKind string
+
 // ChatRole A role on a chat template. Each role includes the permissions of the roles before it.
 type ChatRole string
 
 // ChatStatus Embedded chats work only while the template is `published`.
 type ChatStatus string
 
-// ChatTemplate The configuration of a chat. `instructions`, `prompt`, `model_config` and each `config` are returned to editors, managers and the owner only, and never in lists.
+// ChatTemplate The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply` and each `config` are returned to editors, managers and the owner only, and never in lists.
 type ChatTemplate struct {
 	Agents               []ChatItem                `json:"agents"`
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
@@ -959,8 +986,11 @@ type ChatTemplate struct {
 	OwnerID string   `json:"owner_id"`
 
 	// Prompt The prompt template that provides the instructions, in place of `instructions`. `null` if there is none.
-	Prompt   nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
-	Revision int64                         `json:"revision"`
+	Prompt nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
+
+	// Reply The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`.
+	Reply    *ChatReply `json:"reply,omitempty"`
+	Revision int64      `json:"revision"`
 
 	// Status Embedded chats work only while the template is `published`.
 	Status    ChatStatus `json:"status"`
@@ -993,6 +1023,9 @@ type ChatTemplateCreate struct {
 	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
 	Name        string            `json:"name"`
 	Prompt      ChatPrompt        `json:"prompt,omitempty,omitzero"`
+
+	// Reply The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`.
+	Reply *ChatReply `json:"reply,omitempty"`
 
 	// Status Embedded chats work only while the template is `published`.
 	Status ChatStatus `json:"status,omitempty,omitzero"`
@@ -1028,6 +1061,9 @@ type ChatTemplatePatch struct {
 	// OwnerID Transfers the template to another member of the workspace. Requires the owner role. The previous owner becomes a manager.
 	OwnerID *string                       `json:"owner_id,omitempty"`
 	Prompt  nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
+
+	// Reply Replaces the stored value as a whole. `null` means the kind `none`.
+	Reply nullable.Nullable[ChatReply] `json:"reply,omitempty,omitzero"`
 
 	// Status Requires the manager role.
 	Status *ChatStatus                   `json:"status,omitempty"`
@@ -1232,6 +1268,15 @@ type Discount struct {
 // DiscountDuration Which invoices it reduces: one, those of `duration_in_months` months, or all.
 type DiscountDuration string
 
+// EmbedMessage defines model for EmbedMessage.
+type EmbedMessage struct {
+	// History Earlier messages on this page with their answers, oldest first. The page can claim any: do not trust them more than the visitor.
+	History []EmbedTurn `json:"history,omitempty,omitzero"`
+
+	// Text The message of the visitor.
+	Text string `json:"text"`
+}
+
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
 	// PerMinute Maximum number of calls per minute from one client address.
@@ -1298,7 +1343,10 @@ type EmbedTemplate struct {
 	ConversationStarters []string                  `json:"conversation_starters"`
 	Greeting             string                    `json:"greeting"`
 	Name                 string                    `json:"name"`
-	Tools                []EmbedTool               `json:"tools"`
+
+	// Replies Whether `POST /api/embed/messages` answers.
+	Replies bool        `json:"replies"`
+	Tools   []EmbedTool `json:"tools"`
 }
 
 // EmbedToken defines model for EmbedToken.
@@ -1332,7 +1380,10 @@ type EmbedToken struct {
 	LastUsedOrigin nullable.Nullable[string] `json:"last_used_origin"`
 	Name           string                    `json:"name"`
 	RateLimit      EmbedRateLimit            `json:"rate_limit"`
-	Revision       int64                     `json:"revision"`
+
+	// RepliesPerDay How many messages of visitors are answered per day in UTC.
+	RepliesPerDay int   `json:"replies_per_day"`
+	Revision      int64 `json:"revision"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
@@ -1357,6 +1408,9 @@ type EmbedTokenCreate struct {
 
 	// RateLimit Default: 10 calls per minute.
 	RateLimit *EmbedRateLimit `json:"rate_limit,omitempty"`
+
+	// RepliesPerDay How many messages of visitors are answered per day in UTC.
+	RepliesPerDay *int `json:"replies_per_day,omitempty"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
@@ -1393,7 +1447,10 @@ type EmbedTokenCreated struct {
 	LastUsedOrigin nullable.Nullable[string] `json:"last_used_origin"`
 	Name           string                    `json:"name"`
 	RateLimit      EmbedRateLimit            `json:"rate_limit"`
-	Revision       int64                     `json:"revision"`
+
+	// RepliesPerDay How many messages of visitors are answered per day in UTC.
+	RepliesPerDay int   `json:"replies_per_day"`
+	Revision      int64 `json:"revision"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
@@ -1420,6 +1477,7 @@ type EmbedTokenPatch struct {
 	ExpiresAt      nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
 	Name           *string                 `json:"name,omitempty"`
 	RateLimit      *EmbedRateLimit         `json:"rate_limit,omitempty"`
+	RepliesPerDay  *int                    `json:"replies_per_day,omitempty"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
@@ -1439,6 +1497,12 @@ type EmbedTool struct {
 	Description string `json:"description"`
 	ID          string `json:"id"`
 	Name        string `json:"name"`
+}
+
+// EmbedTurn A message of the visitor and its answer.
+type EmbedTurn struct {
+	Answer string `json:"answer"`
+	Text   string `json:"text"`
 }
 
 // EntitlementLimit defines model for EntitlementLimit.

@@ -32,6 +32,7 @@ Code = Union[
         "connection_revoked",
         "credential_changed",
         "cross_origin",
+        "daily_replies_reached",
         "device_limit_reached",
         "embed_session_invalid",
         "embed_session_not_found",
@@ -130,6 +131,8 @@ Code = Union[
         "quota_exceeded",
         "rate_limited",
         "render_too_large",
+        "replies_not_configured",
+        "reply_connection_unavailable",
         "report_signature_invalid",
         "required_claim_missing",
         "revision_mismatch",
@@ -740,6 +743,28 @@ class ChatRegistry(TypedDict):
     workflows: List[RegistryItem]
     """"""
 
+
+class ChatReply(TypedDict):
+    """The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`."""
+
+    kind: ChatReplyKind
+    """"""
+
+    connection_id: NotRequired[str]
+    """The connection with the URL and the secret. Its kind must be `reply_endpoint` for `http`, and
+    `openai_compatible` for `openai_compatible`. Must be given unless `kind` is `none`.
+    """
+
+    model: NotRequired[str]
+    """The model to use. Must be given for `openai_compatible`, and only for that kind."""
+
+    variables: NotRequired[Dict[str, Any]]
+    """Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON."""
+
+# The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
+# `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
+ChatReplyKind = Union[Literal["http", "openai_compatible", "none"], str]
+
 # A role on a chat template. Each role includes the permissions of the roles before it.
 ChatRole = Union[Literal["viewer", "editor", "manager", "owner"], str]
 
@@ -748,8 +773,8 @@ ChatStatus = Union[Literal["draft", "published", "disabled"], str]
 
 
 class ChatTemplate(TypedDict):
-    """The configuration of a chat. `instructions`, `prompt`, `model_config` and each `config` are returned
-    to editors, managers and the owner only, and never in lists.
+    """The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply` and each `config` are
+    returned to editors, managers and the owner only, and never in lists.
     """
 
     id: str
@@ -785,6 +810,9 @@ class ChatTemplate(TypedDict):
     """"""
 
     model_config: NotRequired[PromptModelConfig]
+    """"""
+
+    reply: NotRequired[ChatReply]
     """"""
 
     greeting: str
@@ -858,6 +886,9 @@ class ChatTemplateCreate(TypedDict):
     """"""
 
     model_config: NotRequired[PromptModelConfig]
+    """"""
+
+    reply: NotRequired[ChatReply]
     """"""
 
     greeting: NotRequired[str]
@@ -946,6 +977,9 @@ class ChatTemplatePatch(TypedDict):
     model_config: NotRequired[Optional[PromptModelConfigPatch]]
     """"""
 
+    reply: NotRequired[Optional[ChatReply]]
+    """Replaces the stored value as a whole. `null` means the kind `none`."""
+
     greeting: NotRequired[Optional[str]]
     """"""
 
@@ -1021,6 +1055,9 @@ class ChatTemplateUpdatedData(TypedDict):
     """"""
 
     metadata: NotRequired[Changed]
+    """"""
+
+    reply: NotRequired[Changed]
     """"""
 
 
@@ -1374,6 +1411,18 @@ class Discount(TypedDict):
     """"""
 
 
+class EmbedMessage(TypedDict):
+    """A type of the API."""
+
+    text: str
+    """The message of the visitor."""
+
+    history: NotRequired[List[EmbedTurn]]
+    """Earlier messages on this page with their answers, oldest first. The page can claim any: do not trust
+    them more than the visitor.
+    """
+
+
 class EmbedRateLimit(TypedDict):
     """A type of the API."""
 
@@ -1469,6 +1518,9 @@ class EmbedTemplate(TypedDict):
     tools: List[EmbedTool]
     """"""
 
+    replies: bool
+    """Whether `POST /api/embed/messages` answers."""
+
 
 class EmbedToken(TypedDict):
     """A type of the API."""
@@ -1500,6 +1552,9 @@ class EmbedToken(TypedDict):
 
     rate_limit: EmbedRateLimit
     """"""
+
+    replies_per_day: int
+    """How many messages of visitors are answered per day in UTC."""
 
     hint: str
     """The last four characters of the token."""
@@ -1551,6 +1606,9 @@ class EmbedTokenCreate(TypedDict):
 
     rate_limit: NotRequired[EmbedRateLimit]
     """Default: 10 calls per minute."""
+
+    replies_per_day: NotRequired[int]
+    """How many messages of visitors are answered per day in UTC."""
 
 
 class EmbedTokenCreatedData(TypedDict):
@@ -1610,6 +1668,9 @@ class EmbedTokenPatch(TypedDict):
     rate_limit: NotRequired[EmbedRateLimit]
     """"""
 
+    replies_per_day: NotRequired[int]
+    """"""
+
 
 class EmbedTokenRotate(TypedDict):
     """A type of the API."""
@@ -1658,6 +1719,9 @@ class EmbedTokenUpdatedData(TypedDict):
     rate_limit: NotRequired[ChangedNumber]
     """"""
 
+    replies_per_day: NotRequired[ChangedNumber]
+    """"""
+
 
 class EmbedTool(TypedDict):
     """A tool that visitors can see."""
@@ -1669,6 +1733,16 @@ class EmbedTool(TypedDict):
     """"""
 
     description: str
+    """"""
+
+
+class EmbedTurn(TypedDict):
+    """A message of the visitor and its answer."""
+
+    text: str
+    """"""
+
+    answer: str
     """"""
 
 
@@ -9336,7 +9410,8 @@ class ChatTemplatesResource(Resource):
         the prompt.
 
         Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable,
-        quota_exceeded, scope_required, unknown_registry_item; and those that every call can have.
+        quota_exceeded, reply_connection_unavailable, scope_required, unknown_registry_item; and those
+        that every call can have.
         """
         return cast("ChatTemplate", self._caller.send("chatTemplates.create", "POST", path("/api/chat-templates"), body=body, keyed=True, options=options))
 
@@ -9432,8 +9507,9 @@ class ChatTemplatesResource(Resource):
         again.
 
         Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
-        plan_limit_reached, prompt_unavailable, quota_exceeded, revision_mismatch, scope_required,
-        unknown_registry_item, user_not_in_workspace; and those that every call can have.
+        plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable,
+        revision_mismatch, scope_required, unknown_registry_item, user_not_in_workspace; and those that
+        every call can have.
         """
         return cast("ChatTemplate", self._caller.send("chatTemplates.update", "PATCH", path("/api/chat-templates/{}", template_id), body=body, merge=True, options=options))
 

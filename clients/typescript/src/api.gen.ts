@@ -26,6 +26,7 @@ export type Code =
   | 'connection_revoked'
   | 'credential_changed'
   | 'cross_origin'
+  | 'daily_replies_reached'
   | 'device_limit_reached'
   | 'embed_session_invalid'
   | 'embed_session_not_found'
@@ -124,6 +125,8 @@ export type Code =
   | 'quota_exceeded'
   | 'rate_limited'
   | 'render_too_large'
+  | 'replies_not_configured'
+  | 'reply_connection_unavailable'
   | 'report_signature_invalid'
   | 'required_claim_missing'
   | 'revision_mismatch'
@@ -677,6 +680,27 @@ export type ChatRegistry = {
   workflows: RegistryItem[]
 }
 
+/** The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`. */
+export type ChatReply = {
+  /**  */
+  kind: ChatReplyKind
+  /**
+   * The connection with the URL and the secret. Its kind must be `reply_endpoint` for `http`, and
+   * `openai_compatible` for `openai_compatible`. Must be given unless `kind` is `none`.
+   */
+  connection_id?: string
+  /** The model to use. Must be given for `openai_compatible`, and only for that kind. */
+  model?: string
+  /** Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON. */
+  variables?: Record<string, unknown>
+}
+
+/**
+ * The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
+ * `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
+ */
+export type ChatReplyKind = 'http' | 'openai_compatible' | 'none' | (string & {})
+
 /** A role on a chat template. Each role includes the permissions of the roles before it. */
 export type ChatRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
 
@@ -684,8 +708,8 @@ export type ChatRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
 export type ChatStatus = 'draft' | 'published' | 'disabled' | (string & {})
 
 /**
- * The configuration of a chat. `instructions`, `prompt`, `model_config` and each `config` are returned to
- * editors, managers and the owner only, and never in lists.
+ * The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply` and each `config` are returned
+ * to editors, managers and the owner only, and never in lists.
  */
 export type ChatTemplate = {
   /**  */
@@ -710,6 +734,8 @@ export type ChatTemplate = {
   capabilities: string[]
   /**  */
   model_config?: PromptModelConfig
+  /**  */
+  reply?: ChatReply
   /** Empty if there is none. */
   greeting: string
   /**  */
@@ -760,6 +786,8 @@ export type ChatTemplateCreate = {
   capabilities?: string[]
   /**  */
   model_config?: PromptModelConfig
+  /**  */
+  reply?: ChatReply
   /**  */
   greeting?: string
   /**  */
@@ -824,6 +852,8 @@ export type ChatTemplatePatch = {
   capabilities?: string[] | null
   /**  */
   model_config?: PromptModelConfigPatch | null
+  /** Replaces the stored value as a whole. `null` means the kind `none`. */
+  reply?: ChatReply | null
   /**  */
   greeting?: string | null
   /**  */
@@ -881,6 +911,8 @@ export type ChatTemplateUpdatedData = {
   model_config?: Changed
   /**  */
   metadata?: Changed
+  /**  */
+  reply?: Changed
 }
 
 /**  */
@@ -1157,6 +1189,17 @@ export type Discount = {
 }
 
 /**  */
+export type EmbedMessage = {
+  /** The message of the visitor. */
+  text: string
+  /**
+   * Earlier messages on this page with their answers, oldest first. The page can claim any: do not trust them
+   * more than the visitor.
+   */
+  history?: EmbedTurn[]
+}
+
+/**  */
 export type EmbedRateLimit = {
   /** Maximum number of calls per minute from one client address. */
   per_minute: number
@@ -1226,6 +1269,8 @@ export type EmbedTemplate = {
   conversation_starters: string[]
   /**  */
   tools: EmbedTool[]
+  /** Whether `POST /api/embed/messages` answers. */
+  replies: boolean
 }
 
 /**  */
@@ -1252,6 +1297,8 @@ export type EmbedToken = {
   session_ttl_seconds: number
   /**  */
   rate_limit: EmbedRateLimit
+  /** How many messages of visitors are answered per day in UTC. */
+  replies_per_day: number
   /** The last four characters of the token. */
   hint: string
   /**  */
@@ -1289,6 +1336,8 @@ export type EmbedTokenCreate = {
   session_ttl_seconds?: number
   /** Default: 10 calls per minute. */
   rate_limit?: EmbedRateLimit
+  /** How many messages of visitors are answered per day in UTC. */
+  replies_per_day?: number
 }
 
 /** An embed token with its secret. The secret is returned only once and cannot be read again. */
@@ -1339,6 +1388,8 @@ export type EmbedTokenPatch = {
   session_ttl_seconds?: number
   /**  */
   rate_limit?: EmbedRateLimit
+  /**  */
+  replies_per_day?: number
 }
 
 /**  */
@@ -1376,6 +1427,8 @@ export type EmbedTokenUpdatedData = {
   session_ttl_seconds?: ChangedNumber
   /**  */
   rate_limit?: ChangedNumber
+  /**  */
+  replies_per_day?: ChangedNumber
 }
 
 /** A tool that visitors can see. */
@@ -1386,6 +1439,14 @@ export type EmbedTool = {
   name: string
   /**  */
   description: string
+}
+
+/** A message of the visitor and its answer. */
+export type EmbedTurn = {
+  /**  */
+  text: string
+  /**  */
+  answer: string
 }
 
 /**  */
@@ -7184,7 +7245,7 @@ export class ChatTemplatesResource extends Resource {
    * capabilities must be in the organisation's registry, and the caller must be able to see the prompt.
    *
    * Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable, quota_exceeded,
-   * scope_required, unknown_registry_item; and those that every call can have.
+   * reply_connection_unavailable, scope_required, unknown_registry_item; and those that every call can have.
    */
   create(body: ChatTemplateCreate, options?: Options): Promise<ChatTemplate> {
     return this.caller.send({ name: 'chatTemplates.create', method: 'POST', path: path`/api/chat-templates`, body, keyed: true }, options)
@@ -7272,8 +7333,8 @@ export class ChatTemplatesResource extends Resource {
    * that the request does not change are not checked against the registry again.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
-   * plan_limit_reached, prompt_unavailable, quota_exceeded, revision_mismatch, scope_required,
-   * unknown_registry_item, user_not_in_workspace; and those that every call can have.
+   * plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable, revision_mismatch,
+   * scope_required, unknown_registry_item, user_not_in_workspace; and those that every call can have.
    */
   update(templateId: string, body: ChatTemplatePatch, options?: Options): Promise<ChatTemplate> {
     return this.caller.send({ name: 'chatTemplates.update', method: 'PATCH', path: path`/api/chat-templates/${templateId}`, body, merge: true }, options)
