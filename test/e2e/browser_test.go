@@ -93,23 +93,25 @@ addEventListener('atrium:ready', (e) => { told.ready = e.detail })
 <body><h1>A shop</h1><p>Its own text, in its own type.</p>
 {{if ne .Mode "head"}}<script nonce="site">
 window.told = {}
-for (const what of ['ready', 'renewed', 'starter', 'refused']) {
+for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply']) {
   addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
 }
 </script>
 <script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"
  data-mode="{{.Mode}}" data-visitor="customer-42"
+{{- with .Lang}} data-lang="{{.}}"{{end}}{{with .Launcher}} data-launcher="{{.}}"{{end}}
 {{- if eq .Mode "module"}} type="module" crossorigin{{else}} async{{end}}></script>{{end}}
 {{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
 
-type siteView struct{ Atrium, Token, Mode, Around, Scheme string }
+type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher string }
 
 // site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
 func site(t *testing.T, e func() *embed) (origin string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
-			Around: r.URL.Query().Get("around"), Scheme: r.URL.Query().Get("scheme")}
+			Around: r.URL.Query().Get("around"), Scheme: r.URL.Query().Get("scheme"),
+			Lang: r.URL.Query().Get("lang"), Launcher: r.URL.Query().Get("launcher")}
 		w.Header().Set("Content-Security-Policy",
 			"default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
 		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this

@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// markdown is an answer with everything that the widget shows, and with what it must not.
+const markdown = "**Bold**, *soft* and `code`.\n\n1. one\n2. two\n\n- [a link](https://example.com/x)\n" +
+	"- [no link](javascript:alert(1))\n\n```\n<b>raw</b>\n```\n" +
+	"<img src=x onerror=told.hacked=1> <script>told.hacked=1</script>"
+
+// widgetSite is a listed site with a chat that bot answers.
+func widgetSite(t *testing.T, handle http.HandlerFunc) (chromium context.Context, origin string) {
+	t.Helper()
+	s := start(t, sqlite, toShops)
+	var e *embed
+	origin = site(t, func() *embed { return e })
+	e = s.user(t, "admin").replying(t, newReplies(t, handle), object{"allowed_origins": []string{origin}})
+	return browser(t), origin
+}
+
+// chatRoot is the shadow root of the chat on a site.
+const chatRoot = `[...document.querySelectorAll('div')].find((d) => d.shadowRoot).shadowRoot`
+
+// within evaluates an expression on the root of the chat, which is $ in it.
+func within[T any](ctx context.Context, t *testing.T, root, expression string) T {
+	t.Helper()
+	return drive(ctx, t, chromedp.Evaluate[T](`(($) => `+expression+`)(`+root+`)`))
+}
+
+// writes sends a message as a visitor does who uses only the keyboard.
+func writes(ctx context.Context, t *testing.T, root, text string) {
+	t.Helper()
+	within[chromedp.Void](ctx, t, root, fmt.Sprintf(`{
+		const field = $.querySelector('textarea')
+		field.focus()
+		field.value = %q
+		field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
+	}`, text))
+}
+
+// checksAccessibility expects that axe finds nothing.
+func checksAccessibility(ctx context.Context, t *testing.T, of string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(`+of+`, {resultTypes: ['violations']}).then((r) => {
+		window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | ')
+	}), undefined`))
+	drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
+	if found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)); found != "done: " {
+		t.Errorf("axe finds: %s", found)
+	}
+}
+
+func TestAVisitorTalksToTheWidget(t *testing.T) {
+	t.Parallel()
+	said := make(chan string, 10)
+	chromium, shop := widgetSite(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		text := strings.ReplaceAll(strings.ReplaceAll(markdown, "\n", `\n`), `"`, `\"`)
+		switch <-said {
+		case "hang":
+			_, _ = io.WriteString(w, "data: {\"text\":\"Half \"}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		case "fail":
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			half := strings.Index(text, "soft")
+			for _, part := range []string{text[:half], text[half:]} {
+				_, _ = fmt.Fprintf(w, "data: {\"text\":\"%s\"}\n\n", part)
+			}
+			_, _ = io.WriteString(w, "data: [DONE]\n\n")
+		}
+	})
+	ctx, _ := tab(t, chromium, shop+"/script")
+	drive(ctx, t, chromedp.Poll[object](`told.ready`))
+	t.Run("a starter sends, and the answer is Markdown without HTML", func(t *testing.T) {
+		said <- "markdown"
+		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.starters button').click()`)
+		if got := drive(ctx, t, chromedp.Poll[string](`told.reply`)); got != markdown {
+			t.Errorf("the site hears of %q", got)
+		}
+		keep(ctx, t, "widget-answer")
+		checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
+		got := within[string](ctx, t, chatRoot, `JSON.stringify([...$.querySelectorAll('.them .text *')]
+			.map((n) => n.tagName + (n.href ? ' ' + n.href + ' ' + n.rel : '')))`)
+		for _, want := range []string{"STRONG", "EM", "OL", "UL", "PRE",
+			"https://example.com/x noopener noreferrer nofollow"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s is not in %s", want, got)
+			}
+		}
+		if strings.Contains(got, "IMG") || strings.Contains(got, "SCRIPT") || strings.Contains(got, "javascript") ||
+			drive(ctx, t, chromedp.Evaluate[bool](`told.hacked === 1`)) {
+			t.Errorf("a text became markup: %s", got)
+		}
+	})
+	t.Run("an answer can be stopped, and tried again", func(t *testing.T) {
+		said <- "hang"
+		writes(ctx, t, chatRoot, "Second?")
+		drive(ctx, t, chromedp.Poll[bool](chatRoot+`.querySelector('.log').innerText.includes('Half')`))
+		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('form .send').click()`)
+		drive(ctx, t, chromedp.Poll[bool](chatRoot+`.querySelector('.why')?.textContent === 'Stopped.'`))
+		said <- "fail"
+		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.why').parentNode
+			.querySelector('.actions button:last-child').click()`)
+		drive(ctx, t, chromedp.Poll[bool](chatRoot+
+			`.querySelector('.why')?.textContent.startsWith('The chat cannot answer')`))
+		keep(ctx, t, "widget-failure")
+	})
+	t.Run("the page remembers the messages until the visitor clears them", func(t *testing.T) {
+		drive(ctx, t, chromedp.Navigate(shop+"/script"))
+		drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 2 {
+			t.Errorf("%d messages are shown", n)
+		}
+		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
+		drive(ctx, t, chromedp.Navigate(shop+"/script"))
+		drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 0 {
+			t.Errorf("%d messages are shown", n)
+		}
+	})
+	t.Run("a bubble opens the chat, in the visitor's language and direction", func(t *testing.T) {
+		for lang, want := range map[string]string{"ar": "rtl", "de-CH": "ltr"} {
+			ctx, _ := tab(t, chromium, shop+"/script?launcher=bubble&lang="+lang)
+			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			if !within[bool](ctx, t, chatRoot, `$.querySelector('.atrium').hidden`) {
+				t.Error("it is open at once")
+			}
+			within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.bubble').click()`)
+			said <- "markdown"
+			writes(ctx, t, chatRoot, "?")
+			drive(ctx, t, chromedp.Poll[string](`told.reply`))
+			keep(ctx, t, "widget-bubble-"+lang)
+			if got := within[string](ctx, t, chatRoot, `$.querySelector('.atrium').dir`); got != want {
+				t.Errorf("%s is %s", lang, got)
+			}
+			checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
+			within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
+			within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('textarea').dispatchEvent(
+				new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))`)
+			if got := within[string](ctx, t, chatRoot,
+				`String($.querySelector('.atrium').hidden) + $.activeElement.className`); got != "truebubble" {
+				t.Errorf("Escape leaves %s", got)
+			}
+		}
+	})
+}
