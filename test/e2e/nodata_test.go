@@ -82,8 +82,8 @@ func TestTheBannerIsJSON(t *testing.T) {
 	}
 }
 
-// TestTheBannerOfADemoHasItsKeyAndLink reads what a demo prints when its log is JSON: the key and the link for signing in
-// are nowhere else.
+// TestTheBannerOfADemoHasItsKeyAndLink reads what a demo prints when its log is JSON: the key and the link for signing
+// in are nowhere else.
 func TestTheBannerOfADemoHasItsKeyAndLink(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, sqlite)

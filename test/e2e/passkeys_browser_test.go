@@ -96,7 +96,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 	keep(ctx, t, "console-passkeys")
 	// The session becomes too old to remove it, and the first passkey confirms the session.
 	if _, err := chromedp.Call(ctx, webauthn.RemoveVirtualAuthenticator,
-		webauthn.RemoveVirtualAuthenticatorParams{AuthenticatorID: key.AuthenticatorID}); err != nil {
+		webauthn.RemoveVirtualAuthenticatorParams(key)); err != nil {
 		t.Fatal(err)
 	}
 	s.sql(t, `UPDATE sessions SET created_at = created_at - 601000000`)
