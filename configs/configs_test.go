@@ -159,7 +159,8 @@ orgs:
 				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
 				APIKeys: configs.APIKeys{Personal: new(true)}},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
-				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts, APIKeys: configs.APIKeys{Personal: new(true)}},
+				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
+				APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
 		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
 			t.Errorf("orgs (-want +got):\n%s", diff)

@@ -71,7 +71,8 @@ func TestTheUserInfoEndpointCompletesAnIDTokenWithoutAnAddress(t *testing.T) {
 			}
 			accepted(t, claims, err)
 			if email := strings.TrimPrefix(tt.want, "none"); claims.Email != email ||
-				claims.EmailVerified != tt.verified || claims.Name != "Ann" || claims.Issuer != p.URL || claims.Raw["iss"] != p.URL {
+				claims.EmailVerified != tt.verified || claims.Name != "Ann" || claims.Issuer != p.URL ||
+				claims.Raw["iss"] != p.URL {
 				t.Errorf("the claims are %+v", claims)
 			}
 		})

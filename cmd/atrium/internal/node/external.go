@@ -167,7 +167,8 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 			func(json.RawMessage) error) error {
 			return ports.ErrUnavailable
 		}
-		return sandboxedReaders{warehouses: all, repliers: repliers, sheets: newSheets(nothing, none, atGoogle)}, func() {}, nil
+		sheets := newSheets(nothing, none, atGoogle)
+		return sandboxedReaders{warehouses: all, repliers: repliers, sheets: sheets}, func() {}, nil
 	}
 	if err != nil {
 		return sandboxedReaders{}, nil, fmt.Errorf("sheets: %w", err)
