@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/demo"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+	"github.com/atrium-hq/atrium/configs"
 )
 
 type serveCommand struct {
@@ -28,6 +29,9 @@ browser. Without a terminal it writes the key to the file first-api-key in the d
 prints both, and the key does not end. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish running requests and
 jobs, then stop; unless it runs in a terminal, it serves for another server.drain (5s) before, while it is not ready.
 
+With --demo on a loopback address, connections can also reach programs on this machine, such as your own database and
+the program that answers your chats. Otherwise orgs[].egress must allow that.
+
 Examples:
   atrium serve --demo
   atrium serve --addr 127.0.0.1:9000 --data /var/lib/atrium
@@ -40,7 +44,14 @@ func (s *serveCommand) Run(p *process) error {
 	if s.Addr != "" {
 		flags["server.addr"] = s.Addr
 	}
-	return p.runNode(flags, true, func(ctx context.Context, n *node.Node) error {
+	load := func() (configs.Config, error) {
+		c, err := p.config(flags)
+		if err == nil && s.Demo {
+			demo.ReachThisMachine(&c)
+		}
+		return c, err
+	}
+	return p.runNode(load, true, func(ctx context.Context, n *node.Node) error {
 		owner, err := p.firstRun(ctx, n.Core, s.Demo)
 		if err != nil {
 			return err

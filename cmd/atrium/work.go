@@ -29,20 +29,17 @@ func (workCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	return p.runNode(nil, false, func(ctx context.Context, n *node.Node) error {
+	load := func() (configs.Config, error) { return p.config(nil) }
+	return p.runNode(load, false, func(ctx context.Context, n *node.Node) error {
 		n.Log.Info("working", "version", version)
 		n.Work(ctx)
 		return nil
 	})
 }
 
-// runNode runs f on opened data as a long-running process; flags are dotted keys.
-func (p *process) runNode(flags map[string]string, serving bool, f func(context.Context, *node.Node) error) error {
-	program := node.Program{
-		Version: version,
-		Load:    func() (configs.Config, error) { return p.config(flags) },
-		Open:    buildCore,
-		Stderr:  p.stderr,
-	}
+// runNode runs f on opened data as a long-running process. load is called again when the configuration is reloaded.
+func (p *process) runNode(load func() (configs.Config, error), serving bool,
+	f func(context.Context, *node.Node) error) error {
+	program := node.Program{Version: version, Load: load, Open: buildCore, Stderr: p.stderr}
 	return program.Run(p.ctx, serving, f)
 }
