@@ -60,8 +60,10 @@ func (db *DB) joinDirectoryGroup(
 	for some := range slices.Chunk(people, 500) {
 		where := newConditions(`org_id = ? AND removed_at = 0`, g.Org)
 		in(where, `user_id`, some)
+		// locked, so that nobody erases one of them meanwhile
 		added, err := db.exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
-			FROM scim_users WHERE `+where.sql(), append([]any{g.ID}, where.args()...)...)
+			FROM scim_users t WHERE `+where.sql()+` ORDER BY user_id`+db.dialect.Lock,
+			append([]any{g.ID}, where.args()...)...)
 		if err != nil {
 			return err
 		}

@@ -117,7 +117,7 @@ func TestPoolersThatHaveTransactionsAreReadThrough(t *testing.T) {
 			}
 			for ref, want := range harness(direct).Previews {
 				got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 3})
-				want.RowEstimate = -1
+				want.RowEstimate, want.Total = -1, max(want.Total, len(want.Columns))
 				if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || err != nil {
 					t.Errorf("%s: %v (-want +got):\n%s", ref.Name, err, d)
 				}
