@@ -77,8 +77,13 @@ type PromptVersions interface {
 
 // PromptLists reads the lists of prompt templates and of what belongs to one.
 type PromptLists interface {
+	// Outline returns the first limit live templates in a folder, in the order of NameKey, for which
+	// Template.Access(by) is at least View. The empty folder has all of them.
+	Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error)
+
 	// Visible lists the live templates for which Template.Access(by) is at least View, newest
-	// first. With a filter a page can hold fewer templates than its limit, or none, and still have a Next.
+	// first or by name; or the deleted ones that by can restore. With a filter or by name a page can hold fewer
+	// templates than its limit, or none, and still have a Next.
 	Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error)
 
 	// Versions lists a template's versions, highest number first, without text, messages, tools and

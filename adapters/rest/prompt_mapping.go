@@ -15,11 +15,19 @@ import (
 
 // promptFilter reads the filter of a list.
 func promptFilter(q url.Values) prompt.Filter {
-	return prompt.Filter{
-		Query:  q.Get("q"),
-		Tag:    q.Get("tag"),
-		Folder: strings.TrimSuffix(q.Get("folder"), "/"),
+	f := prompt.Filter{
+		Query:   q.Get("q"),
+		Tag:     q.Get("tag"),
+		Folder:  strings.TrimSuffix(q.Get("folder"), "/"),
+		Label:   q.Get("label"),
+		Owner:   identity.UserID(q.Get("owner_id")),
+		Deleted: q.Get("deleted") == "true",
+		ByName:  q.Get("sort") == "name",
 	}
+	if active := q.Get("active"); active != "" {
+		f.Active = new(active == "true")
+	}
+	return f
 }
 
 func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
@@ -313,6 +321,7 @@ func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
 		CreatedAt:     openapi.Time(t.CreatedAt),
 		CreatedBy:     string(t.CreatedBy),
 		UpdatedAt:     openapi.Time(t.UpdatedAt),
+		DeletedAt:     orNullTime(t.DeletedAt),
 	}
 	if v := t.Active; v.Version != "" {
 		out.ActiveVersion = nullable.NewNullableWithValue(openapi.ActiveVersion{

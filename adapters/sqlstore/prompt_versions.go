@@ -184,11 +184,11 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		args := append([]any{v.ID, v.Template, v.Number}, content...)
 		if _, err := tx.exec(ctx, `
 			INSERT INTO prompt_versions (id, template_id, number, text, messages, format, variables, model_config,
-			tools, response_format,
+			tools, response_format, search,
 				content_hash, commit_message, frozen, first_activated_at, revision, created_by, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			append(args, v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, v.CreatedBy,
-				micros(v.CreatedAt), micros(v.UpdatedAt))...); err != nil {
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			append(args, v.Content.Searched(), v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt),
+				v.Revision, v.CreatedBy, micros(v.CreatedAt), micros(v.UpdatedAt))...); err != nil {
 			return err
 		}
 		if len(v.Labels) > 0 {
@@ -214,9 +214,10 @@ func (db *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error 
 	if !slices.Equal(old, content) {
 		save = write{`
 			UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?,
-			response_format = ?, content_hash = ?,
+			response_format = ?, search = ?, content_hash = ?,
 				commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ?
-			WHERE id = ? AND template_id = ?`, slices.Concat(content, []any{v.ContentHash}, save.args)}
+			WHERE id = ? AND template_id = ?`, slices.Concat(content, []any{v.Content.Searched(), v.ContentHash},
+			save.args)}
 	}
 	if err := db.run(ctx, save); err != nil || slices.Equal(before.Labels, v.Labels) {
 		return err

@@ -376,4 +376,6 @@ var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).R
 
 // searchText returns the text that Filter.Query searches. It is lower-cased here, since SQLite's lower handles
 // only ASCII.
-func searchText(t *prompt.Template) string { return prompt.NameKey(t.Name + "\n" + t.Description) }
+func searchText(t *prompt.Template) string {
+	return prompt.NameKey(t.Name + "\n" + t.Description + "\n" + strings.Join(t.Tags, "\n"))
+}

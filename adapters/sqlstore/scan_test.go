@@ -77,7 +77,8 @@ func listings(team *fixture.Team) (all []listing) {
 	}
 	for _, by := range []identity.Actor{team.Admin, team.Member} {
 		for _, f := range []prompt.Filter{{}, {Query: "nowhere"}, {Query: "name 1"}, {Tag: "red"}, {Folder: "folder"},
-			{Query: "e", Tag: "red", Folder: "folder"}} {
+			{Query: "e", Tag: "red", Folder: "folder"}, {ByName: true}, {ByName: true, Tag: "red"}, {Owner: "usr_none"},
+			{Label: "live"}, {Active: new(true)}, {Deleted: true}} {
 			all = append(all, list(fmt.Sprintf("prompts of %v %+v", by.Role, f), "workspace_id=?",
 				func(ctx context.Context, s ports.Stores, q page.Query) (prompt.Page, error) {
 					return s.PromptLists.Visible(ctx, by, f, q)
@@ -156,6 +157,7 @@ func seed(t *testing.T, db *sql.DB, team *fixture.Team, other *fixture.Team, row
 	owner := fmt.Sprintf(`CASE WHEN i %% 2 = 0 THEN '%s' WHEN i %% 3 = 0 THEN '%s' ELSE '%s' END`, other.Member.User,
 		team.Member.User, team.Peer.User)
 	visibility := `CASE WHEN i % 5 < 2 THEN 'workspace' ELSE 'private' END`
+	name := `CASE WHEN i % 17 = 1 THEN 'folder/' ELSE '' END || CAST(i AS TEXT)`
 	org, member := string(team.Org), string(team.Member.User)
 	for _, insert := range []string{
 		`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id,
@@ -168,7 +170,7 @@ func seed(t *testing.T, db *sql.DB, team *fixture.Team, other *fixture.Team, row
 			active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at,
 			deleted_at) ` + numbers +
 			`SELECT ` + alphabetical("ptpl_") + `, ` + ws + `, ` + owner +
-			`, 'name', CASE WHEN i % 17 = 1 THEN 'folder/' ELSE '' END || CAST(i AS TEXT), 'text', '', CASE WHEN i % 19
+			`, ` + name + `, ` + name + `, 'text', '', CASE WHEN i % 19
 				= 1 THEN '["red"]' ELSE '[]' END,
 			'', ` + visibility + `, FALSE, ` + mod(23, "name ") + `, '', 0, 0, '', 0, 1, i, '', i, 0 FROM n`,
 		`INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision,
@@ -247,7 +249,8 @@ func TestBoundedScans(t *testing.T) {
 		for _, l := range listings(team) {
 			want, _ := walk(t, db.Stores(), l, 100)
 			got, pages := walk(t, bounded.Stores(), l, 7)
-			if diff := cmp.Diff(want, got); diff != "" ||
+			byName := strings.Contains(l.name, "ByName:true")
+			if diff := cmp.Diff(want, got); diff != "" || !byName &&
 				!slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(b, a) }) {
 				t.Errorf("%s: bounded pages hold other items (-unbounded +bounded):\n%s", l.name, diff)
 			}

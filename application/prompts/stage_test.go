@@ -54,7 +54,7 @@ func newStage(t *testing.T) *stage {
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Prompts: s.prompts, ChatLists: s.chats, Usage: usage})
+		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, ChatLists: s.chats, Usage: usage})
 	})
 	usage.EXPECT().Lock(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes()
 	usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(

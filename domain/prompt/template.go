@@ -257,7 +257,22 @@ func NameKey(name string) string { return strings.ToLower(naming.Normal(name)) }
 
 // Filter narrows a list of templates. Empty fields match every template.
 type Filter struct {
-	Query  string // part of the name or description, ignoring case
+	Query  string // part of the name, the description, a tag or the text (Version.Searched), ignoring case
 	Tag    string
 	Folder string // all templates below it
+	Label  string // of any version
+	Owner  identity.UserID
+	Active *bool // whether a version is active
+
+	// Deleted selects the templates that the caller can restore, instead of live ones.
+	Deleted bool
+
+	// ByName sorts by NameKey instead of the newest first. It has no effect on deleted templates.
+	ByName bool
+}
+
+// Narrows reports whether f matches fewer templates than the caller can see.
+func (f Filter) Narrows() bool {
+	f.ByName = false
+	return f != Filter{}
 }

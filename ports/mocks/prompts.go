@@ -325,6 +325,21 @@ func (mr *MockPromptListsMockRecorder) Activations(ctx, ws, id, label, q interfa
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Activations", reflect.TypeOf((*MockPromptLists)(nil).Activations), ctx, ws, id, label, q)
 }
 
+// Outline mocks base method.
+func (m *MockPromptLists) Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Outline", ctx, by, folder, limit)
+	ret0, _ := ret[0].([]prompt.Entry)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Outline indicates an expected call of Outline.
+func (mr *MockPromptListsMockRecorder) Outline(ctx, by, folder, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Outline", reflect.TypeOf((*MockPromptLists)(nil).Outline), ctx, by, folder, limit)
+}
+
 // Share mocks base method.
 func (m *MockPromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error) {
 	m.ctrl.T.Helper()

@@ -21,6 +21,7 @@ func PromptLists(t *testing.T, open Opener) {
 	t.Run("Visible", func(t *testing.T) { visible(t, a) })
 	t.Run("Visible lists the newest first", func(t *testing.T) { visibleOrder(t, a) })
 	t.Run("what belongs to one template", func(t *testing.T) { promptChildren(t, a) })
+	t.Run("what versions have is found", func(t *testing.T) { promptSearch(t, a) })
 }
 
 // Parts of names and tags that a list could handle wrongly: letter case beyond ASCII, and characters with a meaning in
@@ -39,6 +40,8 @@ var (
 		{Tag: "Ä"}, {Tag: "[]"},
 		{Folder: "Ärger"}, {Folder: "äRGER"}, {Folder: "a_b"}, {Folder: "a%b"}, {Folder: `back\slash`},
 		{Folder: "deep"}, {Folder: "deep/er"}, {Folder: "%"}, {Folder: "plain"},
+		{Owner: "usr_none"}, {Active: new(false)}, {Active: new(true)}, {Label: "none"}, {Deleted: true},
+		{Deleted: true, Query: "x"}, {ByName: true}, {ByName: true, Query: "är"}, {Query: "foo"}, {Query: `say "hi"`},
 		{Query: "är", Tag: "foo"}, {Query: "x", Tag: "hi", Folder: "a_b"}, {Query: "x", Folder: "deep"},
 	}
 )
@@ -46,7 +49,10 @@ var (
 // admits reports whether a filter matches a template.
 func admits(f prompt.Filter, t *prompt.Template) bool {
 	holds := func(s, part string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) }
-	return (f.Query == "" || holds(t.Name, f.Query) || holds(t.Description, f.Query)) &&
+	return (f.Query == "" || holds(t.Name, f.Query) || holds(t.Description, f.Query) ||
+		holds(strings.Join(t.Tags, "\n"), f.Query)) &&
+		(f.Owner == "" || t.Owner == f.Owner) && (f.Active == nil || *f.Active == (t.Active.Version != "")) &&
+		f.Label == "" &&
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag)) &&
 		(f.Folder == "" || strings.HasPrefix(strings.ToLower(t.Name), strings.ToLower(f.Folder)+"/"))
 }
@@ -131,8 +137,18 @@ func visible(t *testing.T, a Adapter) {
 	check := func(t *testing.T, by identity.Actor, f prompt.Filter) (n int) {
 		t.Helper()
 		var want []string
-		for _, p := range all {
-			if p.Access(by) >= access.Viewer && p.DeletedAt.IsZero() && admits(f, p) {
+		sorted := slices.Clone(all)
+		if f.ByName {
+			slices.SortFunc(sorted, func(a, b *prompt.Template) int {
+				return strings.Compare(prompt.NameKey(a.Name), prompt.NameKey(b.Name))
+			})
+		}
+		for _, p := range sorted {
+			copied, listed := *p, p.DeletedAt.IsZero()
+			if f.Deleted {
+				listed = !listed && copied.Restore(by) == nil
+			}
+			if p.Access(by) >= access.Viewer && listed && admits(f, p) {
 				want = append(want, fmt.Sprint(p.Name, " for a ", p.Access(by)))
 			}
 		}
@@ -161,6 +177,25 @@ func visible(t *testing.T, a Adapter) {
 		}
 		if len(all) != 24*len(shares) || len(seen) != 3 { // nothing, what one may see, and everything
 			t.Fatalf("%d templates, of which callers see %v: the test is not what it was meant to be", len(all), seen)
+		}
+	})
+	t.Run("the trash agrees with Template.Restore for every caller", func(t *testing.T) {
+		for role := identity.NoRole; role <= identity.Owner; role++ {
+			for ceiling := identity.NoRole; ceiling <= identity.Owner; ceiling++ {
+				check(t, actor(role, ceiling), prompt.Filter{Deleted: true})
+			}
+		}
+		late := actor(identity.Admin, identity.Owner)
+		late.At = fixture.At.Add(-time.Hour + access.RestoreWithin)
+		check(t, late, prompt.Filter{Deleted: true})
+		late.At = late.At.Add(time.Microsecond)
+		if n := check(t, late, prompt.Filter{Deleted: true}); n != 0 {
+			t.Errorf("%d templates are listed that cannot be restored any more", n)
+		}
+	})
+	t.Run("the outline has what a caller sees, by name", func(t *testing.T) {
+		for _, role := range []identity.Role{identity.NoRole, identity.Viewer, identity.Admin} {
+			outlineAgrees(t, a, actor(role, identity.Owner))
 		}
 	})
 	t.Run("the list agrees for a user who owns nothing and was given nothing", func(t *testing.T) {

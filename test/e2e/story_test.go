@@ -211,10 +211,16 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			})
 		})
 		t.Run("labels move one at a time", func(t *testing.T) { labelsMove(t, ann, bob) })
+		t.Run("templates are found, listed by folder and tag, and moved", func(t *testing.T) { folders(t, ann, bob) })
 		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {
 			ann.do(t, "DELETE", template, nil).is(t, 204)
 			for _, who := range []*client{ann, bob, admin} {
 				who.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
+			}
+			for who, want := range map[*client]bool{ann: true, admin: true, bob: false} {
+				if got := who.get(t, templates+"?deleted=true").each(t, "id"); slices.Contains(got, made.at("id")) != want {
+					t.Errorf("the trash has %q", got)
+				}
 			}
 			taken := ann.template(t, "support/greeting")
 			ann.do(t, "POST", template+"/restore", nil).problem(t, 409, "name_taken")

@@ -30,6 +30,21 @@ var promptCases = []useCase{
 		_, err := e.prompts.List(e.ctx, e.team.Member, prompt.Filter{}, ten)
 		return err
 	})},
+	{name: "Folders", prepare: onPrompt(func(e *env, _ prompt.ID) error {
+		_, _, err := e.prompts.Folders(e.ctx, e.team.Member, "")
+		return err
+	})},
+	{name: "Tags", prepare: onPrompt(func(e *env, _ prompt.ID) error {
+		_, _, err := e.prompts.Tags(e.ctx, e.team.Member)
+		return err
+	})},
+	{name: "MoveFolder", prepare: func(e *env) func() error {
+		fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{Name: "here/x"})
+		return func() error {
+			_, err := e.prompts.MoveFolder(e.ctx, e.team.Member, "here", "there")
+			return err
+		}
+	}},
 	{name: "Create", prepare: onPrompt(func(e *env, _ prompt.ID) error {
 		_, err := e.prompts.Create(e.ctx, e.team.Member, prompt.Draft{Name: "new"}, nil)
 		return err

@@ -1,0 +1,59 @@
+package prompts_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func TestFoldersAndTags(t *testing.T) {
+	few := []prompt.Entry{{Name: "a/b/x", Tags: []string{"t"}}}
+	s := newStage(t)
+	s.lists.EXPECT().Outline(s.ctx, viewer, "a", prompts.MaxOutlined+1).Return(few, nil)
+	folders, complete, err := s.Folders(s.ctx, viewer, "a")
+	if err != nil || !complete || len(folders) != 1 || folders[0].Path != "a/b" {
+		t.Errorf("Folders = %+v, %v, %v", folders, complete, err)
+	}
+	s.lists.EXPECT().Outline(s.ctx, viewer, "", prompts.MaxOutlined+1).
+		Return(make([]prompt.Entry, prompts.MaxOutlined+1), nil)
+	if tags, complete, err := s.Tags(s.ctx, viewer); err != nil || complete || len(tags) != 0 {
+		t.Errorf("Tags = %+v, %v, %v", tags, complete, err)
+	}
+	s.lists.EXPECT().Outline(s.ctx, viewer, "", prompts.MaxOutlined+1).Return(nil, errOutage)
+	if _, _, err := s.Tags(s.ctx, viewer); !errors.Is(err, errOutage) {
+		t.Errorf("Tags = %v", err)
+	}
+}
+
+func TestMoveFolder(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		found int
+		want  error
+	}{
+		"an editor moves what is in a folder":   {owner, 1, nil},
+		"a viewer may not":                      {viewer, 1, prompt.ErrForbidden},
+		"a folder that is empty moves nothing":  {viewer, 0, nil},
+		"more than 200 templates are not moved": {owner, 201, prompts.ErrFolderTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			found := make([]prompt.Entry, tt.found)
+			for i := range found {
+				found[i] = prompt.Entry{ID: "tpl", Name: "a/Greeting"}
+			}
+			s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return(found, nil)
+			if tt.found == 1 {
+				s.expectUpdate(tt.by)
+			}
+			moved, err := s.MoveFolder(s.ctx, tt.by, "a/", "b")
+			wantErr(t, err, tt.want)
+			if err == nil && moved != tt.found {
+				t.Errorf("moved %d, want %d", moved, tt.found)
+			}
+		})
+	}
+}

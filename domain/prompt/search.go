@@ -1,0 +1,28 @@
+package prompt
+
+import "strings"
+
+// maxSearched is how many bytes of a version's text a search finds.
+const maxSearched = 16 << 10
+
+// Searched returns the text of c that a search finds, as NameKey writes it: the first 16 KiB of the text or of the
+// contents of the messages.
+func (c Content) Searched() string {
+	var all strings.Builder
+	all.WriteString(cut(c.Text))
+	for _, m := range c.Messages {
+		if all.Len() >= maxSearched {
+			break
+		}
+		all.WriteString(cut(m.Content) + "\n")
+	}
+	return cut(NameKey(all.String()))
+}
+
+// cut returns at most maxSearched bytes of s, without a part of a character at the end.
+func cut(s string) string {
+	if len(s) <= maxSearched {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxSearched], "")
+}
