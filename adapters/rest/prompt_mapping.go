@@ -301,8 +301,11 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 }
 
 // template is a template as this caller sees it.
-func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
-	obs := t.Versions(r.by)
+func (r *request) template(t *prompt.Template) openapi.PromptTemplate { return templateFor(r.by, t) }
+
+// templateFor is a template as by sees it.
+func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
+	obs := t.Versions(by)
 	out := openapi.PromptTemplate{
 		ID:            string(t.ID),
 		Name:          t.Name,
@@ -316,7 +319,7 @@ func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
 		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](),
 		LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
 		VersionCount:  obs.Count,
-		MyRole:        openapi.PromptRole(t.Access(r.by).String()),
+		MyRole:        openapi.PromptRole(t.Access(by).String()),
 		Revision:      t.Revision,
 		CreatedAt:     openapi.Time(t.CreatedAt),
 		CreatedBy:     string(t.CreatedBy),

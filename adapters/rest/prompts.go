@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -24,6 +26,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodPatch, template, command(a.updatePrompt)},
 		{http.MethodDelete, template, command(a.deletePrompt)},
 		{http.MethodPost, template + "/restore", command(a.restorePrompt)},
+		{http.MethodPost, template + "/copy", command(a.copyPrompt)},
 		{http.MethodGet, template + "/versions", query(a.listVersions)},
 		{http.MethodPost, template + "/versions", command(a.createVersion)},
 		{http.MethodPatch, template + "/versions/{version_id}", command(a.updateVersion)},
@@ -92,6 +95,21 @@ func (a *API) deletePrompt(r *request) (reply, error) {
 func (a *API) restorePrompt(r *request) (reply, error) {
 	t, err := r.Prompts.Restore(r.Context(), r.by, promptID(r))
 	return r.templateReply(t, err)
+}
+
+func (a *API) copyPrompt(r *request) (reply, error) {
+	in, err := decode[openapi.PromptTemplateCopy](r)
+	if err != nil {
+		return reply{}, err
+	}
+	by, t, err := r.Prompts.Copy(r.Context(), r.by, promptID(r), prompt.Copying{
+		Name: in.Name, Workspace: identity.WorkspaceID(in.WorkspaceID), Visibility: access.Visibility(in.Visibility),
+		Latest: in.History == openapi.PromptCopyHistoryLatest,
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return created(promptPath(t.ID), templateFor(by, t)).withRevision(t.Revision), nil
 }
 
 func (a *API) activateVersion(r *request) (reply, error) {

@@ -43,6 +43,8 @@ type stage struct {
 	users   *mocks.MockUsers
 	used    quota.Amounts // of the workspace, of which each limit is 1
 	ctx     context.Context
+
+	elsewhere identity.WorkspaceID // where the test may also write
 }
 
 type ctxKey struct{}
@@ -56,12 +58,12 @@ func newStage(t *testing.T) *stage {
 		fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, ChatLists: s.chats, Usage: usage})
 	})
-	usage.EXPECT().Lock(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes()
-	usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
+	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
+	usage.EXPECT().Of(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users,
 		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-			if by.Workspace != "acme" {
+			if by.Workspace != "acme" && by.Workspace != s.elsewhere {
 				t.Errorf("the quotas of %s were asked for", by.Workspace)
 			}
 			return quota.Limits{Amounts: quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1,

@@ -132,6 +132,9 @@ type VersionDraft struct {
 	Base              VersionID // if given, must be the latest
 	Activate          bool      // make it the active version at once
 	Reason            string    // of the activation, up to 500 characters; empty unless Activate
+
+	// Copied is the version that this one is a copy of, if any: its number is kept, and whether it is frozen.
+	Copied *VersionInfo
 }
 
 // AddVersion creates the next version of t, a draft unless it has labels or is activated. used are the labels of t.
@@ -151,13 +154,16 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 		return nil, err
 	}
 	t.LastNumber++
+	if d.Copied != nil {
+		t.LastNumber = max(t.LastNumber, d.Copied.Number)
+	}
 	v := &Version{Content: content, VersionInfo: VersionInfo{
 		ID: VersionID(id.New(VersionPrefix)), Template: t.ID, Number: t.LastNumber, ContentHash: content.Hash(),
 		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage,
 		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
 	}}
 	t.AllVersions.add(v.info())
-	if len(v.Labels) > 0 {
+	if len(v.Labels) > 0 || d.Copied != nil && d.Copied.Frozen {
 		t.freeze(v.info())
 	}
 	t.Record(by, "prompt_version.created", string(t.ID),

@@ -148,6 +148,9 @@ var exceptions = []struct {
 	{"acceptInvitation", func(c *standing) bool { return !c.jwt }, 403, "a key proves no address: anybody may hold it"},
 	{"deletePromptVersion", func(c *standing) bool { return c.template == viewing }, 404,
 		"a draft is hidden from those who may only view"},
+	{"copyPromptTemplate", func(c *standing) bool {
+		return c.template > none && c.role != identity.NoRole && (c.viewing || c.role < identity.Member)
+	}, 403, "who sees a template may copy it, but a copy is a new template"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200,
 		"admins of the workspace may bring back what others deleted"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404,

@@ -45,6 +45,10 @@ var promptCases = []useCase{
 			return err
 		}
 	}},
+	{name: "Copy", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, _, err := e.prompts.Copy(e.ctx, e.team.Member, id, prompt.Copying{})
+		return err
+	})},
 	{name: "Create", prepare: onPrompt(func(e *env, _ prompt.ID) error {
 		_, err := e.prompts.Create(e.ctx, e.team.Member, prompt.Draft{Name: "new"}, nil)
 		return err

@@ -8,6 +8,7 @@ import { Button, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
 import { Form, InlineSelect, Input, TextArea } from '../ui/form'
 import { Dialog, Tabs } from '../ui/overlays'
+import { Delete, Duplicate } from './prompt-more'
 import { PromptShares } from './prompt-shares'
 
 /** What is edited of a version: its text, or its messages as JSON. */
@@ -42,6 +43,7 @@ export function Prompt() {
   const [tab, setTab] = useState('edit')
   const [activating, setActivating] = useState(false)
   const [labelling, setLabelling] = useState(false)
+  const [more, setMore] = useState<'duplicate' | 'delete'>()
   const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, o) })
   const versions = useList(['versions', id], (cursor) => atrium.promptTemplates.versions.list(id, { limit: 50, ...(cursor && { cursor }) }, o))
   const version = useQuery({
@@ -101,6 +103,8 @@ export function Prompt() {
             ]}
           />
         )}
+        <Button onClick={() => setMore('duplicate')}>Duplicate…</Button>
+        {prompt.data.my_role === 'owner' && <Button onClick={() => setMore('delete')}>Delete…</Button>}
         {mayActivate && <Button disabled={!version.data} onClick={() => setLabelling(true)}>Labels…</Button>}
         {mayActivate && (
           <Button
@@ -150,6 +154,8 @@ export function Prompt() {
           { id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> },
         ]}
       />
+      {more === 'duplicate' && <Duplicate prompt={prompt.data} onClose={() => setMore(undefined)} />}
+      {more === 'delete' && <Delete prompt={prompt.data} onClose={() => setMore(undefined)} />}
       {labelling && version.data && (
         <Labels version={version.data} versions={versions.items} onClose={() => setLabelling(false)} />
       )}

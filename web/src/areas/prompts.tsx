@@ -6,7 +6,7 @@ import { atrium, queries } from '../api'
 import { useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
-import { Form, Input, Select, TextArea } from '../ui/form'
+import { Form, InlineSelect, Input, Select, TextArea } from '../ui/form'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
@@ -15,9 +15,10 @@ export function Prompts() {
   const may = usePermission()
   const [typed, setTyped] = useState('')
   const [creating, setCreating] = useState(false)
+  const [deleted, setDeleted] = useState(false)
   const q = useDeferredValue(typed.trim())
-  const list = useList(['prompts', workspace, q], (cursor) => atrium.promptTemplates.list(
-    { limit: 50, ...(q && { q }), ...(cursor && { cursor }) }, { workspace },
+  const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
+    { limit: 50, ...(q && { q }), ...(deleted && { deleted }), ...(cursor && { cursor }) }, { workspace },
   ))
   return (
     <>
@@ -27,20 +28,42 @@ export function Prompts() {
           onChange={(e) => setTyped(e.target.value)}
           className="w-48 rounded-md border border-soft/60 bg-card px-2.5 py-1.5 text-ink placeholder:text-soft"
         />
+        <InlineSelect
+          label="Show" value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
+          choices={[{ value: '', label: 'prompts' }, { value: 'deleted', label: 'deleted prompts' }]}
+        />
         {may('prompt_templates.create') && <Button tone="act" onClick={() => setCreating(true)}>New prompt</Button>}
       </Heading>
       <Problem error={list.error} />
       {list.isPending && <Loading />}
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title={q ? 'No prompt matches.' : 'There are no prompts yet.'}>
-          {!q && 'A prompt has versions. Applications read the one that is active.'}
+        <Empty title={deleted ? 'There are no deleted prompts that you can restore.' : q ? 'No prompt matches.' : 'There are no prompts yet.'}>
+          {!q && !deleted && 'A prompt has versions. Applications read the one that is active.'}
         </Empty>
       )}
-      {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={columns(workspace)} csv="prompts" />}
+      {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={deleted ? trash : columns(workspace)} csv="prompts" />}
       <More list={list} />
       {creating && <Create onClose={() => setCreating(false)} />}
     </>
   )
+}
+
+const trash = [
+  { title: 'Name', text: (p: PromptTemplate) => p.name, cell: (p: PromptTemplate) => p.name },
+  {
+    title: 'Deleted', narrow: true, text: (p: PromptTemplate) => p.deleted_at ?? '',
+    cell: (p: PromptTemplate) => p.deleted_at && <When at={p.deleted_at} />,
+  },
+  { title: 'Restore', narrow: true, text: () => '', cell: (p: PromptTemplate) => <Restore id={p.id} /> },
+]
+
+function Restore({ id }: { id: string }) {
+  const workspace = useWorkspace()
+  const restore = useMutation({
+    mutationFn: () => atrium.promptTemplates.restore(id, { workspace }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['prompts'] }),
+  })
+  return <><Button disabled={restore.isPending} onClick={() => restore.mutate()}>Restore</Button><Problem error={restore.error} /></>
 }
 
 const columns = (workspace: string) => [

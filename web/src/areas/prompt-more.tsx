@@ -1,0 +1,60 @@
+import { AtriumError, type PromptTemplate } from '@atrium-hq/client'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { atrium, queries } from '../api'
+import { useWorkspace } from '../app/workspace'
+import { Button, Problem } from '../ui/basics'
+import { Form, Input, Select } from '../ui/form'
+import { Dialog } from '../ui/overlays'
+
+/** Copies a prompt within the workspace. */
+export function Duplicate({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const copy = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.promptTemplates.copy(prompt.id, {
+      ...(v.name && { name: v.name }), history: v.history === 'latest' ? 'latest' : 'all', visibility: prompt.visibility,
+    }, { workspace }),
+    onSuccess: async (made) => {
+      onClose()
+      await queries.invalidateQueries({ queryKey: ['prompts'] })
+      void navigate({ to: `/w/${workspace}/prompts/${made.id}` as string })
+    },
+  })
+  return (
+    <Dialog open onClose={onClose} title={`Duplicate ${prompt.name}`}>
+      <Form send="Duplicate" busy={copy.isPending} onSend={(v) => copy.mutate(v)}>
+        <Input name="name" label="Name of the copy" maxLength={255} defaultValue={`${prompt.name} copy`} />
+        <Select
+          name="history" label="Versions"
+          choices={[{ value: 'all', label: 'All of them' }, { value: 'latest', label: 'Only the active one' }]}
+        />
+        <Problem error={copy.error} />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Deletes a prompt, if need be although chats use it. */
+export function Delete({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
+  const workspace = useWorkspace()
+  const navigate = useNavigate()
+  const remove = useMutation({
+    mutationFn: (force: boolean) => atrium.promptTemplates.delete(prompt.id, { ...(force && { force }) }, { workspace }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['prompts'] })
+      void navigate({ to: `/w/${workspace}/prompts` as string })
+    },
+  })
+  const inUse = AtriumError.is(remove.error, 'in_use')
+  return (
+    <Dialog open onClose={onClose} title={`Delete ${prompt.name}`}>
+      <p className="mt-0">Applications can no longer read it. You can restore it for 30 days.</p>
+      <Problem error={remove.error} />
+      {inUse && <p>The chats that use it will no longer have a prompt.</p>}
+      <Button tone="act" disabled={remove.isPending} onClick={() => remove.mutate(inUse)}>
+        {inUse ? 'Delete it all the same' : 'Delete'}
+      </Button>
+    </Dialog>
+  )
+}
