@@ -35,6 +35,7 @@ const (
 	CodeConnectionLimitReached     Code = "connection_limit_reached"     // Too many connections
 	CodeConnectionNotFound         Code = "connection_not_found"         // Connection not found
 	CodeConnectionRevoked          Code = "connection_revoked"           // Connection revoked
+	CodeCopyTooLarge               Code = "copy_too_large"               // Copy too large
 	CodeCredentialChanged          Code = "credential_changed"           // Credential changed
 	CodeCrossOrigin                Code = "cross_origin"                 // Page of another origin
 	CodeDailyRepliesReached        Code = "daily_replies_reached"        // Daily limit of replies
@@ -46,6 +47,7 @@ const (
 	CodeEmbedTokenNotFound         Code = "embed_token_not_found"        // Embed token not found
 	CodeErasureNotFound            Code = "erasure_not_found"            // Erasure not found
 	CodeFileTooLarge               Code = "file_too_large"               // File too large
+	CodeFolderTooLarge             Code = "folder_too_large"             // Folder too large
 	CodeForbidden                  Code = "forbidden"                    // Not allowed
 	CodeGatewayError               Code = "gateway_error"                // Payment gateway failed
 	CodeGatewayNotFound            Code = "gateway_not_found"            // Gateway not found
@@ -2424,6 +2426,45 @@ type ProblemUse struct {
 	Name string `json:"name"`
 }
 
+// PromptCopyHistory is a type of the API. Which versions are copied: `all` that the caller can see, or only the
+// active one, or the latest if none is active (`latest`).
+type PromptCopyHistory string
+
+// The values of PromptCopyHistory that this version of the client knows.
+const (
+	PromptCopyHistoryAll    PromptCopyHistory = "all"
+	PromptCopyHistoryLatest PromptCopyHistory = "latest"
+)
+
+// PromptFolder is a type of the API.
+type PromptFolder struct {
+	// The whole path, such as `support/mail`.
+	Path string `json:"path"`
+	// Templates in the folder and its subfolders that the caller can see.
+	TemplateCount int `json:"template_count"`
+}
+
+// PromptFolderMove is a type of the API.
+type PromptFolderMove struct {
+	// The folder to move, such as `support`.
+	From string `json:"from"`
+	// Its new path. Empty for the top level.
+	To string `json:"to"`
+}
+
+// PromptFolderMoved is a type of the API.
+type PromptFolderMoved struct {
+	// How many templates were renamed.
+	TemplateCount int `json:"template_count"`
+}
+
+// PromptFolders is a type of the API.
+type PromptFolders struct {
+	Data []PromptFolder `json:"data"`
+	// Whether all templates were counted: false if there are more than 10,000.
+	Complete bool `json:"complete"`
+}
+
 // PromptFormat is a type of the API. How a version is rendered. `mustache` replaces variables with values;
 // `none` leaves the text unchanged.
 //
@@ -2516,6 +2557,20 @@ type PromptShareUpdatedData struct {
 	ExpiresAt *ChangedTime `json:"expires_at,omitzero"`
 }
 
+// PromptTag is a type of the API.
+type PromptTag struct {
+	Tag string `json:"tag"`
+	// Templates with the tag that the caller can see.
+	TemplateCount int `json:"template_count"`
+}
+
+// PromptTags is a type of the API.
+type PromptTags struct {
+	Data []PromptTag `json:"data"`
+	// Whether all templates were counted: false if there are more than 10,000.
+	Complete bool `json:"complete"`
+}
+
 // PromptTemplate is a type of the API.
 type PromptTemplate struct {
 	ID string `json:"id"`
@@ -2542,6 +2597,8 @@ type PromptTemplate struct {
 	Revision     int64      `json:"revision"`
 	CreatedAt    time.Time  `json:"created_at"`
 	UpdatedAt    time.Time  `json:"updated_at"`
+	// null unless the template is deleted.
+	DeletedAt *time.Time `json:"deleted_at"`
 }
 
 // PromptTemplateActivatedData is a type of the API. The data of prompt_template.activated: A version of a prompt
@@ -2552,6 +2609,16 @@ type PromptTemplateActivatedData struct {
 	VersionNumber   int64     `json:"version_number"`
 	ActiveVersionID ChangedID `json:"active_version_id"`
 	Reason          string    `json:"reason"`
+}
+
+// PromptTemplateCopy is a type of the API.
+type PromptTemplateCopy struct {
+	// If omitted, the same name in another workspace, and the name with ` copy` at its end in the same one.
+	Name *string `json:"name,omitzero"`
+	// The workspace that gets the copy. This one if omitted.
+	WorkspaceID *string            `json:"workspace_id,omitzero"`
+	History     *PromptCopyHistory `json:"history,omitzero"`
+	Visibility  *Visibility        `json:"visibility,omitzero"`
 }
 
 // PromptTemplateCreate is a type of the API.
@@ -4742,6 +4809,7 @@ func newPresenceService(c *Client) *PresenceService {
 type PromptTemplatesService struct {
 	client      *Client
 	Activations *PromptTemplatesActivationsService
+	Folders     *PromptTemplatesFoldersService
 	Labels      *PromptTemplatesLabelsService
 	Shares      *PromptTemplatesSharesService
 	Versions    *PromptTemplatesVersionsService
@@ -4750,6 +4818,7 @@ type PromptTemplatesService struct {
 func newPromptTemplatesService(c *Client) *PromptTemplatesService {
 	return &PromptTemplatesService{client: c,
 		Activations: newPromptTemplatesActivationsService(c),
+		Folders:     newPromptTemplatesFoldersService(c),
 		Labels:      newPromptTemplatesLabelsService(c),
 		Shares:      newPromptTemplatesSharesService(c),
 		Versions:    newPromptTemplatesVersionsService(c),
@@ -4763,6 +4832,15 @@ type PromptTemplatesActivationsService struct {
 
 func newPromptTemplatesActivationsService(c *Client) *PromptTemplatesActivationsService {
 	return &PromptTemplatesActivationsService{client: c}
+}
+
+// PromptTemplatesFoldersService has the calls of promptTemplates.folders.
+type PromptTemplatesFoldersService struct {
+	client *Client
+}
+
+func newPromptTemplatesFoldersService(c *Client) *PromptTemplatesFoldersService {
+	return &PromptTemplatesFoldersService{client: c}
 }
 
 // PromptTemplatesLabelsService has the calls of promptTemplates.labels.
@@ -6528,6 +6606,22 @@ func (s *PresenceService) Stream(ctx context.Context, query PresenceStreamQuery,
 	return stream[PresenceBatch](ctx, s.client, &call{name: "presence.stream", method: "GET", path: []string{"/api/presence/stream"}, query: query.values()}, opts)
 }
 
+// Copy: Copy a prompt template.
+//
+// Creates a template with the versions that the caller can see, in this workspace or in another one of the
+// organisation. Requires the member role in the workspace that gets the copy. The caller becomes the owner of
+// the copy. Versions keep their numbers, labels and states, and the active version is activated. Commit messages
+// name the authors. Shares and lists of activations are not copied.
+//
+// A session or a token of a person can copy to every workspace of the person, an API key only within its
+// workspace. A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
+//
+// Errors: copy_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
+// quota_exceeded, scope_required; and those that every call can have.
+func (s *PromptTemplatesService) Copy(ctx context.Context, promptTemplateID string, body PromptTemplateCopy, opts ...Option) (*PromptTemplate, error) {
+	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.copy", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/copy"}, body: body, keyed: true}, opts)
+}
+
 // Create: Create a prompt template.
 //
 // Requires the member role in the workspace. The caller becomes the owner of the template. It has no versions
@@ -6565,8 +6659,10 @@ func (s *PromptTemplatesService) Get(ctx context.Context, promptTemplateID strin
 
 // List: List prompt templates.
 //
-// Returns the prompt templates that the caller can see. With `q`, `tag` or `folder`, one page examines at most
-// 1,000 templates. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+// Returns the prompt templates that the caller can see. With a filter or with `sort=name`, one page examines at
+// most 1,000 templates. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+//
+// With `deleted=true`, returns the deleted templates that the caller can restore.
 //
 // Errors: scope_required; and those that every call can have.
 func (s *PromptTemplatesService) List(ctx context.Context, query PromptTemplatesListQuery, opts ...Option) iter.Seq2[PromptTemplate, error] {
@@ -6622,6 +6718,16 @@ func (s *PromptTemplatesService) Restore(ctx context.Context, promptTemplateID s
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.restore", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/restore"}, keyed: true}, opts)
 }
 
+// Tags: List tags.
+//
+// Returns the tags of the templates that the caller can see, the most used first. At most 10,000 templates are
+// counted.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *PromptTemplatesService) Tags(ctx context.Context, opts ...Option) (*PromptTags, error) {
+	return send[PromptTags](ctx, s.client, &call{name: "promptTemplates.tags", method: "GET", path: []string{"/api/prompt-templates/tags"}}, opts)
+}
+
 // Update: Update a prompt template.
 //
 // Requires the editor role on the template. Changing `visibility` or `protected` requires the manager role, and
@@ -6646,6 +6752,28 @@ func (s *PromptTemplatesActivationsService) List(ctx context.Context, promptTemp
 // ListPage returns one page of List: set Cursor for those after the first.
 func (s *PromptTemplatesActivationsService) ListPage(ctx context.Context, promptTemplateID string, query PromptTemplatesActivationsListQuery, opts ...Option) (*ActivationList, error) {
 	return send[ActivationList](ctx, s.client, &call{name: "promptTemplates.activations.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/activations"}, query: query.values()}, opts)
+}
+
+// List: List folders.
+//
+// Returns the folders directly below a folder that have templates which the caller can see, sorted. At most
+// 10,000 templates are counted.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *PromptTemplatesFoldersService) List(ctx context.Context, query PromptTemplatesFoldersListQuery, opts ...Option) (*PromptFolders, error) {
+	return send[PromptFolders](ctx, s.client, &call{name: "promptTemplates.folders.list", method: "GET", path: []string{"/api/prompt-templates/folders"}, query: query.values()}, opts)
+}
+
+// Move: Move a folder.
+//
+// Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
+// becomes `to`. Requires the editor role on each of them. Templates that the caller cannot see stay where they
+// are. A folder can have at most 200 templates.
+//
+// Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
+// quota_exceeded, scope_required; and those that every call can have.
+func (s *PromptTemplatesFoldersService) Move(ctx context.Context, body PromptFolderMove, opts ...Option) (*PromptFolderMoved, error) {
+	return send[PromptFolderMoved](ctx, s.client, &call{name: "promptTemplates.folders.move", method: "POST", path: []string{"/api/prompt-templates/folders/move"}, body: body, repeatable: true}, opts)
 }
 
 // Move: Move a label.
@@ -7534,13 +7662,25 @@ func (q PromptTemplatesDeleteQuery) values() url.Values {
 type PromptTemplatesListQuery struct {
 	// Maximum number of items to return.
 	Limit int64
-	// Return only templates whose name or description contains this text. Case is ignored.
+	// Return only templates whose name, description, tags or text contain this text. Case is ignored. Of the active
+	// version, or of the latest frozen one if none is active, the first 16 KiB of the text are searched.
 	Q string
 	// Return only templates with this tag.
 	Tag string
 	// Return only templates in this folder or its subfolders: those whose name starts with this text and a slash. A
 	// trailing slash is ignored.
 	Folder string
+	// Return only templates of which a version has this label.
+	Label string
+	// Return only templates of this owner.
+	OwnerID string
+	// true returns only templates with an active version, false only those without.
+	Active bool
+	// true returns only deleted templates that the caller can restore: those of the caller, or all if the caller has
+	// the admin role in the workspace.
+	Deleted bool
+	// `-created_at` returns the newest first, `name` sorts by name. Deleted templates are always sorted by creation.
+	Sort string
 	// Cursor is the NextCursor of the page before.
 	Cursor string
 }
@@ -7551,6 +7691,11 @@ func (q PromptTemplatesListQuery) values() url.Values {
 	addValue(v, "q", q.Q)
 	addValue(v, "tag", q.Tag)
 	addValue(v, "folder", q.Folder)
+	addValue(v, "label", q.Label)
+	addValue(v, "owner_id", q.OwnerID)
+	addValue(v, "active", q.Active)
+	addValue(v, "deleted", q.Deleted)
+	addValue(v, "sort", q.Sort)
 	addValue(v, "cursor", q.Cursor)
 	return v
 }
@@ -7587,6 +7732,19 @@ func (q PromptTemplatesActivationsListQuery) values() url.Values {
 	addValue(v, "limit", q.Limit)
 	addValue(v, "label", q.Label)
 	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// PromptTemplatesFoldersListQuery is the query of PromptTemplatesFoldersService.List. The zero value of a field is not sent.
+type PromptTemplatesFoldersListQuery struct {
+	// The folder whose subfolders to return, such as `support`. The top level if omitted. A trailing slash is
+	// ignored.
+	Prefix string
+}
+
+func (q PromptTemplatesFoldersListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "prefix", q.Prefix)
 	return v
 }
 

@@ -13,6 +13,9 @@ type promptsCommand struct {
 	List   promptsListCommand   `cmd:"" help:"List prompt templates."`
 	Get    promptsGetCommand    `cmd:"" help:"Print a version of a prompt template."`
 	Render promptsRenderCommand `cmd:"" help:"Render a prompt with values for its variables."`
+	Pull   promptsPullCommand   `cmd:"" help:"Write prompts to Markdown files."`
+	Push   promptsPushCommand   `cmd:"" help:"Create versions of prompts from changed files."`
+	Diff   promptsDiffCommand   `cmd:"" help:"List the prompts whose files differ from the server."`
 }
 
 // Help implements kong.HelpProvider.

@@ -86,6 +86,7 @@ func TestCommandsOfAServer(t *testing.T) {
 	if out := must("prompts", "render", "support/greeting", "--partial"); !strings.Contains(out, "{{customer}}") {
 		t.Errorf("prompts render --partial prints %q", out)
 	}
+	promptFiles(t, home, id, must, refused)
 	if out := must("presence", "--status", "away", "--text", "Lunch"); !strings.Contains(out, "\taway\tLunch\n") {
 		t.Errorf("presence prints %q", out)
 	}

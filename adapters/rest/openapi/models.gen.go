@@ -307,6 +307,12 @@ const (
 	ProbeStepTLS          ProbeStep = "tls"
 )
 
+// Defines values for PromptCopyHistory.
+const (
+	PromptCopyHistoryAll    PromptCopyHistory = "all"
+	PromptCopyHistoryLatest PromptCopyHistory = "latest"
+)
+
 // Defines values for PromptFormat.
 const (
 	PromptFormatMustache PromptFormat = "mustache"
@@ -2560,6 +2566,40 @@ type ProblemUse struct {
 	Name string `json:"name"`
 }
 
+// PromptCopyHistory Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is active (`latest`).
+type PromptCopyHistory string
+
+// PromptFolder defines model for PromptFolder.
+type PromptFolder struct {
+	// Path The whole path, such as `support/mail`.
+	Path string `json:"path"`
+
+	// TemplateCount Templates in the folder and its subfolders that the caller can see.
+	TemplateCount int `json:"template_count"`
+}
+
+// PromptFolderMove defines model for PromptFolderMove.
+type PromptFolderMove struct {
+	// From The folder to move, such as `support`.
+	From string `json:"from"`
+
+	// To Its new path. Empty for the top level.
+	To string `json:"to"`
+}
+
+// PromptFolderMoved defines model for PromptFolderMoved.
+type PromptFolderMoved struct {
+	// TemplateCount How many templates were renamed.
+	TemplateCount int `json:"template_count"`
+}
+
+// PromptFolders defines model for PromptFolders.
+type PromptFolders struct {
+	// Complete Whether all templates were counted: false if there are more than 10,000.
+	Complete bool           `json:"complete"`
+	Data     []PromptFolder `json:"data"`
+}
+
 // PromptFormat How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 //
 // Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
@@ -2606,12 +2646,30 @@ type PromptModelConfigPatch struct {
 // PromptRole The caller's role on a prompt template. Each role includes the roles listed before it.
 type PromptRole string
 
+// PromptTag defines model for PromptTag.
+type PromptTag struct {
+	Tag string `json:"tag"`
+
+	// TemplateCount Templates with the tag that the caller can see.
+	TemplateCount int `json:"template_count"`
+}
+
+// PromptTags defines model for PromptTags.
+type PromptTags struct {
+	// Complete Whether all templates were counted: false if there are more than 10,000.
+	Complete bool        `json:"complete"`
+	Data     []PromptTag `json:"data"`
+}
+
 // PromptTemplate defines model for PromptTemplate.
 type PromptTemplate struct {
 	// ActiveVersion The version that applications receive. null until a version is activated.
 	ActiveVersion nullable.Nullable[ActiveVersion] `json:"active_version"`
 	CreatedAt     Time                             `json:"created_at"`
 	CreatedBy     string                           `json:"created_by"`
+
+	// DeletedAt null unless the template is deleted.
+	DeletedAt nullable.Nullable[Time] `json:"deleted_at"`
 
 	// Description Empty if there is none.
 	Description string `json:"description"`
@@ -2646,6 +2704,21 @@ type PromptTemplate struct {
 
 	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility"`
+}
+
+// PromptTemplateCopy defines model for PromptTemplateCopy.
+type PromptTemplateCopy struct {
+	// History Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is active (`latest`).
+	History PromptCopyHistory `json:"history,omitempty,omitzero"`
+
+	// Name If omitted, the same name in another workspace, and the name with ` copy` at its end in the same one.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
+	Visibility Visibility `json:"visibility,omitempty,omitzero"`
+
+	// WorkspaceID The workspace that gets the copy. This one if omitted.
+	WorkspaceID string `json:"workspace_id,omitempty,omitzero"`
 }
 
 // PromptTemplateCreate defines model for PromptTemplateCreate.

@@ -30,6 +30,7 @@ Code = Union[
         "connection_limit_reached",
         "connection_not_found",
         "connection_revoked",
+        "copy_too_large",
         "credential_changed",
         "cross_origin",
         "daily_replies_reached",
@@ -41,6 +42,7 @@ Code = Union[
         "embed_token_not_found",
         "erasure_not_found",
         "file_too_large",
+        "folder_too_large",
         "forbidden",
         "gateway_error",
         "gateway_not_found",
@@ -3288,6 +3290,40 @@ class ProblemUse(TypedDict):
     name: str
     """"""
 
+# Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
+# active (`latest`).
+PromptCopyHistory = Union[Literal["all", "latest"], str]
+
+
+class PromptFolder(TypedDict):
+    """A type of the API."""
+
+    path: str
+    """The whole path, such as `support/mail`."""
+
+    template_count: int
+    """Templates in the folder and its subfolders that the caller can see."""
+
+
+PromptFolderMove = TypedDict("PromptFolderMove", {"from": str, "to": str, })
+
+
+class PromptFolderMoved(TypedDict):
+    """A type of the API."""
+
+    template_count: int
+    """How many templates were renamed."""
+
+
+class PromptFolders(TypedDict):
+    """A type of the API."""
+
+    data: List[PromptFolder]
+    """"""
+
+    complete: bool
+    """Whether all templates were counted: false if there are more than 10,000."""
+
 # How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 # 
 # Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
@@ -3411,6 +3447,26 @@ class PromptShareUpdatedData(TypedDict):
     """"""
 
 
+class PromptTag(TypedDict):
+    """A type of the API."""
+
+    tag: str
+    """"""
+
+    template_count: int
+    """Templates with the tag that the caller can see."""
+
+
+class PromptTags(TypedDict):
+    """A type of the API."""
+
+    data: List[PromptTag]
+    """"""
+
+    complete: bool
+    """Whether all templates were counted: false if there are more than 10,000."""
+
+
 class PromptTemplate(TypedDict):
     """A type of the API."""
 
@@ -3465,6 +3521,9 @@ class PromptTemplate(TypedDict):
     updated_at: str
     """"""
 
+    deleted_at: Optional[str]
+    """null unless the template is deleted."""
+
 
 class PromptTemplateActivatedData(TypedDict):
     """The data of prompt_template.activated: A version of a prompt template became the active one."""
@@ -3479,6 +3538,22 @@ class PromptTemplateActivatedData(TypedDict):
     """"""
 
     reason: str
+    """"""
+
+
+class PromptTemplateCopy(TypedDict):
+    """A type of the API."""
+
+    name: NotRequired[str]
+    """If omitted, the same name in another workspace, and the name with ` copy` at its end in the same one."""
+
+    workspace_id: NotRequired[str]
+    """The workspace that gets the copy. This one if omitted."""
+
+    history: NotRequired[PromptCopyHistory]
+    """"""
+
+    visibility: NotRequired[Visibility]
     """"""
 
 
@@ -7185,6 +7260,41 @@ class PromptTemplatesLabelsResource(Resource):
         self._caller.send("promptTemplates.labels.remove", "DELETE", path("/api/prompt-templates/{}/labels/{}", prompt_template_id, label), query={"expected_version": expected_version, "reason": reason}, options=options)
 
 
+class PromptTemplatesFoldersResource(Resource):
+    """The calls of prompt_templates.folders."""
+
+    def list(
+        self,
+        *,
+        prefix: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> PromptFolders:
+        """List folders.
+
+        Returns the folders directly below a folder that have templates which the caller can see, sorted.
+        At most 10,000 templates are counted.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("PromptFolders", self._caller.send("promptTemplates.folders.list", "GET", path("/api/prompt-templates/folders"), query={"prefix": prefix}, options=options))
+
+    def move(
+        self,
+        body: PromptFolderMove,
+        **options: Unpack[Options],
+    ) -> PromptFolderMoved:
+        """Move a folder.
+
+        Renames every template in a folder that the caller can see, all or none: `from` at the beginning
+        of its name becomes `to`. Requires the editor role on each of them. Templates that the caller
+        cannot see stay where they are. A folder can have at most 200 templates.
+
+        Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached,
+        prompt_template_forbidden, quota_exceeded, scope_required; and those that every call can have.
+        """
+        return cast("PromptFolderMoved", self._caller.send("promptTemplates.folders.move", "POST", path("/api/prompt-templates/folders/move"), body=body, repeatable=True, options=options))
+
+
 class PromptTemplatesActivationsResource(Resource):
     """The calls of prompt_templates.activations."""
 
@@ -7213,9 +7323,33 @@ class PromptTemplatesResource(Resource):
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
         self.activations = PromptTemplatesActivationsResource(caller)
+        self.folders = PromptTemplatesFoldersResource(caller)
         self.labels = PromptTemplatesLabelsResource(caller)
         self.shares = PromptTemplatesSharesResource(caller)
         self.versions = PromptTemplatesVersionsResource(caller)
+
+    def copy(
+        self,
+        prompt_template_id: str,
+        body: PromptTemplateCopy,
+        **options: Unpack[Options],
+    ) -> PromptTemplate:
+        """Copy a prompt template.
+
+        Creates a template with the versions that the caller can see, in this workspace or in another one
+        of the organisation. Requires the member role in the workspace that gets the copy. The caller
+        becomes the owner of the copy. Versions keep their numbers, labels and states, and the active
+        version is activated. Commit messages name the authors. Shares and lists of activations are not
+        copied.
+
+        A session or a token of a person can copy to every workspace of the person, an API key only
+        within its workspace. A template with more than 200 versions or 8 MiB can be copied only with
+        `history: latest`.
+
+        Errors: copy_too_large, invalid_fields, name_taken, plan_limit_reached,
+        prompt_template_not_found, quota_exceeded, scope_required; and those that every call can have.
+        """
+        return cast("PromptTemplate", self._caller.send("promptTemplates.copy", "POST", path("/api/prompt-templates/{}/copy", prompt_template_id), body=body, keyed=True, options=options))
 
     def create(
         self,
@@ -7275,18 +7409,25 @@ class PromptTemplatesResource(Resource):
         q: Optional[str] = None,
         tag: Optional[str] = None,
         folder: Optional[str] = None,
+        label: Optional[str] = None,
+        owner_id: Optional[str] = None,
+        active: Optional[bool] = None,
+        deleted: Optional[bool] = None,
+        sort: Optional[Union[Literal["-created_at", "name"], str]] = None,
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[PromptTemplate, PromptTemplateList]:
         """List prompt templates.
 
-        Returns the prompt templates that the caller can see. With `q`, `tag` or `folder`, one page
+        Returns the prompt templates that the caller can see. With a filter or with `sort=name`, one page
         examines at most 1,000 templates. It can then hold fewer items than `limit`, or none, and still
         have a `next_cursor`.
 
+        With `deleted=true`, returns the deleted templates that the caller can restore.
+
         Errors: scope_required; and those that every call can have.
         """
-        return cast("Pages[PromptTemplate, PromptTemplateList]", self._caller.pages("promptTemplates.list", "GET", path("/api/prompt-templates"), query={"limit": limit, "q": q, "tag": tag, "folder": folder, "cursor": cursor}, options=options))
+        return cast("Pages[PromptTemplate, PromptTemplateList]", self._caller.pages("promptTemplates.list", "GET", path("/api/prompt-templates"), query={"limit": limit, "q": q, "tag": tag, "folder": folder, "label": label, "owner_id": owner_id, "active": active, "deleted": deleted, "sort": sort, "cursor": cursor}, options=options))
 
     def render(
         self,
@@ -7350,6 +7491,19 @@ class PromptTemplatesResource(Resource):
         quota_exceeded, scope_required; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.restore", "POST", path("/api/prompt-templates/{}/restore", prompt_template_id), keyed=True, options=options))
+
+    def tags(
+        self,
+        **options: Unpack[Options],
+    ) -> PromptTags:
+        """List tags.
+
+        Returns the tags of the templates that the caller can see, the most used first. At most 10,000
+        templates are counted.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("PromptTags", self._caller.send("promptTemplates.tags", "GET", path("/api/prompt-templates/tags"), options=options))
 
     def update(
         self,

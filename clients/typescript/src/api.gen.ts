@@ -24,6 +24,7 @@ export type Code =
   | 'connection_limit_reached'
   | 'connection_not_found'
   | 'connection_revoked'
+  | 'copy_too_large'
   | 'credential_changed'
   | 'cross_origin'
   | 'daily_replies_reached'
@@ -35,6 +36,7 @@ export type Code =
   | 'embed_token_not_found'
   | 'erasure_not_found'
   | 'file_too_large'
+  | 'folder_too_large'
   | 'forbidden'
   | 'gateway_error'
   | 'gateway_not_found'
@@ -2668,6 +2670,42 @@ export type ProblemUse = {
 }
 
 /**
+ * Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
+ * active (`latest`).
+ */
+export type PromptCopyHistory = 'all' | 'latest' | (string & {})
+
+/**  */
+export type PromptFolder = {
+  /** The whole path, such as `support/mail`. */
+  path: string
+  /** Templates in the folder and its subfolders that the caller can see. */
+  template_count: number
+}
+
+/**  */
+export type PromptFolderMove = {
+  /** The folder to move, such as `support`. */
+  from: string
+  /** Its new path. Empty for the top level. */
+  to: string
+}
+
+/**  */
+export type PromptFolderMoved = {
+  /** How many templates were renamed. */
+  template_count: number
+}
+
+/**  */
+export type PromptFolders = {
+  /**  */
+  data: PromptFolder[]
+  /** Whether all templates were counted: false if there are more than 10,000. */
+  complete: boolean
+}
+
+/**
  * How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
  *
  * Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
@@ -2768,6 +2806,22 @@ export type PromptShareUpdatedData = {
 }
 
 /**  */
+export type PromptTag = {
+  /**  */
+  tag: string
+  /** Templates with the tag that the caller can see. */
+  template_count: number
+}
+
+/**  */
+export type PromptTags = {
+  /**  */
+  data: PromptTag[]
+  /** Whether all templates were counted: false if there are more than 10,000. */
+  complete: boolean
+}
+
+/**  */
 export type PromptTemplate = {
   /**  */
   id: string
@@ -2803,6 +2857,8 @@ export type PromptTemplate = {
   created_at: string
   /**  */
   updated_at: string
+  /** null unless the template is deleted. */
+  deleted_at: string | null
 }
 
 /** The data of prompt_template.activated: A version of a prompt template became the active one. */
@@ -2815,6 +2871,18 @@ export type PromptTemplateActivatedData = {
   active_version_id: ChangedID
   /**  */
   reason: string
+}
+
+/**  */
+export type PromptTemplateCopy = {
+  /** If omitted, the same name in another workspace, and the name with ` copy` at its end in the same one. */
+  name?: string
+  /** The workspace that gets the copy. This one if omitted. */
+  workspace_id?: string
+  /**  */
+  history?: PromptCopyHistory
+  /**  */
+  visibility?: Visibility
 }
 
 /**  */
@@ -5141,6 +5209,42 @@ export class PromptTemplatesLabelsResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.folders. */
+export class PromptTemplatesFoldersResource extends Resource {
+
+  /**
+   * List folders.
+   *
+   * Returns the folders directly below a folder that have templates which the caller can see, sorted. At most
+   * 10,000 templates are counted.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  list(query?: {
+      /**
+       * The folder whose subfolders to return, such as `support`. The top level if omitted. A trailing slash is
+       * ignored.
+       */
+      prefix?: string
+    }, options?: Options): Promise<PromptFolders> {
+    return this.caller.send({ name: 'promptTemplates.folders.list', method: 'GET', path: path`/api/prompt-templates/folders`, query }, options)
+  }
+
+  /**
+   * Move a folder.
+   *
+   * Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
+   * becomes `to`. Requires the editor role on each of them. Templates that the caller cannot see stay where they
+   * are. A folder can have at most 200 templates.
+   *
+   * Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
+   * quota_exceeded, scope_required; and those that every call can have.
+   */
+  move(body: PromptFolderMove, options?: Options): Promise<PromptFolderMoved> {
+    return this.caller.send({ name: 'promptTemplates.folders.move', method: 'POST', path: path`/api/prompt-templates/folders/move`, body, repeatable: true }, options)
+  }
+}
+
 /** The calls of promptTemplates.activations. */
 export class PromptTemplatesActivationsResource extends Resource {
 
@@ -5170,6 +5274,7 @@ export class PromptTemplatesActivationsResource extends Resource {
 /** The calls of promptTemplates. */
 export class PromptTemplatesResource extends Resource {
   readonly activations: PromptTemplatesActivationsResource
+  readonly folders: PromptTemplatesFoldersResource
   readonly labels: PromptTemplatesLabelsResource
   readonly shares: PromptTemplatesSharesResource
   readonly versions: PromptTemplatesVersionsResource
@@ -5177,9 +5282,28 @@ export class PromptTemplatesResource extends Resource {
   constructor(caller: Caller) {
     super(caller)
     this.activations = new PromptTemplatesActivationsResource(caller)
+    this.folders = new PromptTemplatesFoldersResource(caller)
     this.labels = new PromptTemplatesLabelsResource(caller)
     this.shares = new PromptTemplatesSharesResource(caller)
     this.versions = new PromptTemplatesVersionsResource(caller)
+  }
+
+  /**
+   * Copy a prompt template.
+   *
+   * Creates a template with the versions that the caller can see, in this workspace or in another one of the
+   * organisation. Requires the member role in the workspace that gets the copy. The caller becomes the owner of
+   * the copy. Versions keep their numbers, labels and states, and the active version is activated. Commit
+   * messages name the authors. Shares and lists of activations are not copied.
+   *
+   * A session or a token of a person can copy to every workspace of the person, an API key only within its
+   * workspace. A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
+   *
+   * Errors: copy_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
+   * quota_exceeded, scope_required; and those that every call can have.
+   */
+  copy(promptTemplateId: string, body: PromptTemplateCopy, options?: Options): Promise<PromptTemplate> {
+    return this.caller.send({ name: 'promptTemplates.copy', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/copy`, body, keyed: true }, options)
   }
 
   /**
@@ -5232,15 +5356,21 @@ export class PromptTemplatesResource extends Resource {
   /**
    * List prompt templates.
    *
-   * Returns the prompt templates that the caller can see. With `q`, `tag` or `folder`, one page examines at most
-   * 1,000 templates. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+   * Returns the prompt templates that the caller can see. With a filter or with `sort=name`, one page examines
+   * at most 1,000 templates. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+   *
+   * With `deleted=true`, returns the deleted templates that the caller can restore.
    *
    * Errors: scope_required; and those that every call can have.
    */
   list(query?: {
       /** Maximum number of items to return. */
       limit?: number
-      /** Return only templates whose name or description contains this text. Case is ignored. */
+      /**
+       * Return only templates whose name, description, tags or text contain this text. Case is ignored. Of the
+       * active version, or of the latest frozen one if none is active, the first 16 KiB of the text are
+       * searched.
+       */
       q?: string
       /** Return only templates with this tag. */
       tag?: string
@@ -5249,6 +5379,22 @@ export class PromptTemplatesResource extends Resource {
        * slash. A trailing slash is ignored.
        */
       folder?: string
+      /** Return only templates of which a version has this label. */
+      label?: string
+      /** Return only templates of this owner. */
+      owner_id?: string
+      /** true returns only templates with an active version, false only those without. */
+      active?: boolean
+      /**
+       * true returns only deleted templates that the caller can restore: those of the caller, or all if the
+       * caller has the admin role in the workspace.
+       */
+      deleted?: boolean
+      /**
+       * `-created_at` returns the newest first, `name` sorts by name. Deleted templates are always sorted by
+       * creation.
+       */
+      sort?: '-created_at' | 'name' | (string & {})
       /** The `next_cursor` of the page before. */
       cursor?: string
     }, options?: Options): Page<PromptTemplate, PromptTemplateList> {
@@ -5313,6 +5459,18 @@ export class PromptTemplatesResource extends Resource {
    */
   restore(promptTemplateId: string, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.restore', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/restore`, keyed: true }, options)
+  }
+
+  /**
+   * List tags.
+   *
+   * Returns the tags of the templates that the caller can see, the most used first. At most 10,000 templates are
+   * counted.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  tags(options?: Options): Promise<PromptTags> {
+    return this.caller.send({ name: 'promptTemplates.tags', method: 'GET', path: path`/api/prompt-templates/tags` }, options)
   }
 
   /**

@@ -1,0 +1,267 @@
+// Package promptfile writes prompts as Markdown files, which people edit and git compares, and reads them again.
+package promptfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Prompt is what a file holds of a prompt template and its version. Its JSON is that of the API.
+type Prompt struct {
+	Type        string
+	Description string
+	Tags        []string
+	Content     Content
+}
+
+// Content is the content of a version.
+type Content struct {
+	Text           *string         `json:"text,omitempty"`
+	Messages       []Message       `json:"messages,omitempty"`
+	Format         string          `json:"format,omitempty"`
+	Variables      json.RawMessage `json:"variables,omitempty"`
+	ModelConfig    json.RawMessage `json:"model_config,omitempty"`
+	Tools          json.RawMessage `json:"tools,omitempty"`
+	ResponseFormat json.RawMessage `json:"response_format,omitempty"`
+}
+
+// Message is a message of a chat prompt, or a placeholder.
+type Message struct {
+	Role        string  `json:"role,omitempty"`
+	Content     *string `json:"content,omitempty"`
+	Placeholder string  `json:"placeholder,omitempty"`
+	Required    bool    `json:"required,omitempty"`
+}
+
+const fence = "---\n"
+
+// section is the first line of a message, and each line that would be one but for a backslash before it.
+var section = regexp.MustCompile(
+	`^\\*# (system|developer|user|assistant|tool|placeholder [A-Za-z_][A-Za-z0-9_.-]*( required)?)$`)
+
+// Encode writes a prompt: its settings as YAML between two lines of three hyphens, and its text. A chat prompt has a
+// section for each message, which begins with a line such as "# user" or "# placeholder history required". Lines of a
+// message that look like it have a backslash before them. Equal prompts give equal files.
+func Encode(p Prompt) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString(fence)
+	for _, field := range []struct {
+		name  string
+		value any
+		empty bool
+	}{
+		{"type", p.Type, p.Type != "chat"},
+		{"description", p.Description, p.Description == ""},
+		{"tags", p.Tags, len(p.Tags) == 0},
+		{"format", p.Content.Format, p.Content.Format == "" || p.Content.Format == "mustache"},
+		{"variables", p.Content.Variables, isEmpty(p.Content.Variables)},
+		{"model_config", p.Content.ModelConfig, isEmpty(p.Content.ModelConfig)},
+		{"tools", p.Content.Tools, isEmpty(p.Content.Tools)},
+		{"response_format", p.Content.ResponseFormat, isEmpty(p.Content.ResponseFormat)},
+	} {
+		if field.empty {
+			continue
+		}
+		value, err := jsonOf(field.value)
+		if err != nil {
+			return nil, err
+		}
+		out.WriteString(field.name + ": " + value + "\n") // JSON is YAML
+	}
+	out.WriteString(fence)
+	if p.Type != "chat" {
+		if p.Content.Text != nil {
+			out.WriteString(*p.Content.Text)
+		}
+		out.WriteString("\n")
+		return out.Bytes(), nil
+	}
+	for i, m := range p.Content.Messages {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		writeMessage(&out, m)
+	}
+	return out.Bytes(), nil
+}
+
+func writeMessage(out *bytes.Buffer, m Message) {
+	if m.Placeholder != "" {
+		out.WriteString("# placeholder " + m.Placeholder)
+		if m.Required {
+			out.WriteString(" required")
+		}
+		out.WriteString("\n")
+		return
+	}
+	out.WriteString("# " + m.Role + "\n")
+	if m.Content == nil {
+		return
+	}
+	for line := range strings.SplitSeq(*m.Content, "\n") {
+		if section.MatchString(line) {
+			out.WriteString(`\`)
+		}
+		out.WriteString(line + "\n")
+	}
+}
+
+// isEmpty reports whether a value is what the API returns for none.
+func isEmpty(raw json.RawMessage) bool {
+	return slices.Contains([]string{"", "{}", "[]", "null"}, string(raw))
+}
+
+// jsonOf returns a value as JSON on one line, without escapes that YAML does not have.
+func jsonOf(value any) (string, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+// Decode reads a file. Its settings can have any form of YAML. Unknown settings are an error.
+func Decode(file []byte) (Prompt, error) {
+	text := strings.ReplaceAll(string(file), "\r\n", "\n")
+	text, ok := strings.CutPrefix(text, fence)
+	if !ok {
+		return Prompt{}, errors.New("the file does not begin with a line of three hyphens")
+	}
+	head, body, ok := strings.Cut("\n"+text, "\n"+fence)
+	if !ok {
+		return Prompt{}, errors.New("the settings do not end with a line of three hyphens")
+	}
+	p := Prompt{Type: "text"}
+	if err := p.settings(head); err != nil {
+		return Prompt{}, err
+	}
+	if p.Type == "chat" {
+		messages, err := readMessages(body)
+		p.Content.Messages = messages
+		return p, err
+	}
+	p.Content.Text = new(strings.TrimSuffix(body, "\n"))
+	return p, nil
+}
+
+func (p *Prompt) settings(head string) error {
+	var fields map[string]yaml.Node
+	if err := yaml.Unmarshal([]byte(head), &fields); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	for name, node := range fields {
+		into, ok := map[string]any{
+			"type": &p.Type, "description": &p.Description, "tags": &p.Tags, "format": &p.Content.Format,
+			"variables": &p.Content.Variables, "model_config": &p.Content.ModelConfig, "tools": &p.Content.Tools,
+			"response_format": &p.Content.ResponseFormat,
+		}[name]
+		if !ok {
+			return fmt.Errorf("settings: there is no %q", name)
+		}
+		value, err := jsonOfYAML(&node)
+		if err == nil {
+			err = json.Unmarshal(value, into)
+		}
+		if err != nil {
+			return fmt.Errorf("settings: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// jsonOfYAML returns a YAML value as JSON. Numbers keep every digit, and members their order.
+func jsonOfYAML(n *yaml.Node) (json.RawMessage, error) {
+	switch n.Kind {
+	case yaml.SequenceNode, yaml.MappingNode:
+		parts := make([]string, len(n.Content))
+		for i, child := range n.Content {
+			value, err := jsonOfYAML(child)
+			if err != nil {
+				return nil, err
+			}
+			parts[i] = string(value)
+		}
+		if n.Kind == yaml.SequenceNode {
+			return json.RawMessage("[" + strings.Join(parts, ",") + "]"), nil
+		}
+		members := make([]string, 0, len(parts)/2)
+		for i := 0; i+1 < len(parts); i += 2 {
+			if n.Content[i].Tag != "!!str" {
+				return nil, errors.New("a key is not a string")
+			}
+			members = append(members, parts[i]+":"+parts[i+1])
+		}
+		return json.RawMessage("{" + strings.Join(members, ",") + "}"), nil
+	case yaml.ScalarNode:
+		if n.Style == 0 && json.Valid([]byte(n.Value)) { // a constant, or a number, which YAML may take for a text
+			return json.RawMessage(n.Value), nil
+		}
+		value, err := jsonOf(n.Value)
+		return json.RawMessage(value), err
+	}
+	return nil, errors.New("aliases are not supported") // they could multiply a small file
+}
+
+func readMessages(body string) (messages []Message, err error) {
+	var lines []string
+	finish := func() {
+		if len(messages) > 0 && messages[len(messages)-1].Role != "" {
+			messages[len(messages)-1].Content = new(strings.Join(lines, "\n"))
+		}
+		lines = nil
+	}
+	all := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
+	for i, line := range all {
+		found := section.MatchString(line)
+		switch {
+		case found && !strings.HasPrefix(line, `\`):
+			finish()
+			name, required := strings.CutSuffix(strings.TrimPrefix(line, "# "), " required")
+			if placeholder, ok := strings.CutPrefix(name, "placeholder "); ok {
+				messages = append(messages, Message{Placeholder: placeholder, Required: required})
+			} else {
+				messages = append(messages, Message{Role: name})
+			}
+		case line == "" && (i+1 == len(all) || isSection(all[i+1])): // between two messages
+			if i+1 == len(all) {
+				lines = append(lines, line)
+			}
+		case len(messages) == 0 || messages[len(messages)-1].Placeholder != "":
+			if strings.TrimSpace(line) != "" {
+				return nil, fmt.Errorf("the text before %q belongs to no message", line)
+			}
+		case found:
+			lines = append(lines, line[1:])
+		default:
+			lines = append(lines, line)
+		}
+	}
+	finish()
+	return messages, nil
+}
+
+func isSection(line string) bool { return section.MatchString(line) && !strings.HasPrefix(line, `\`) }
+
+// Path returns the path of a template's file below a folder. It returns an error for a name that is no path there.
+func Path(name string) (string, error) {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") || strings.ContainsAny(part, `\:*?"<>|`+"\x00") {
+			return "", fmt.Errorf("the name %q cannot be the path of a file", name)
+		}
+	}
+	path := filepath.FromSlash(name) + ".md"
+	if !filepath.IsLocal(path) {
+		return "", fmt.Errorf("the name %q cannot be the path of a file", name)
+	}
+	return path, nil
+}

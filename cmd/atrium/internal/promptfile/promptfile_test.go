@@ -1,0 +1,108 @@
+package promptfile_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/promptfile"
+)
+
+func text(s string) promptfile.Prompt {
+	return promptfile.Prompt{Type: "text", Content: promptfile.Content{Text: &s}}
+}
+
+func TestAFileIsReadAsItWasWritten(t *testing.T) {
+	full := text("Hello {{customer}}!\n\n---\nBye\n")
+	full.Description, full.Tags = `A "first" word: yes`, []string{"a", "1", "true"}
+	full.Content.Format = "none"
+	full.Content.Variables = json.RawMessage(`[{"name":"customer","type":"any","required":true}]`)
+	full.Content.ModelConfig = json.RawMessage(
+		`{"temperature":0.2,"extra_params":{"seed":12345678901234567890,"a":null}}`)
+	full.Content.Tools = json.RawMessage(`[{"type":"function","z":1e400,"a":"1"}]`)
+	full.Content.ResponseFormat = json.RawMessage(`{"type":"json_object"}`)
+	chat := promptfile.Prompt{Type: "chat", Content: promptfile.Content{Messages: []promptfile.Message{
+		{Role: "system", Content: new("You sort mail.\n\n# user\n\\# user\n# heading")},
+		{Placeholder: "history", Required: true}, {Placeholder: "more"},
+		{Role: "user", Content: new("")}, {Role: "assistant", Content: new("\n\nlines\n\n")},
+	}}}
+	for name, p := range map[string]promptfile.Prompt{"a text": text("x"), "an empty text": text(""),
+		"a text that looks like settings": text("---\ntype: chat\n---\n"), "all settings": full, "messages": chat} {
+		t.Run(name, func(t *testing.T) { same(t, p) })
+	}
+}
+
+func same(t rapid.TB, p promptfile.Prompt) {
+	t.Helper()
+	file, err := promptfile.Encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := promptfile.Decode(file)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, file)
+	}
+	if d := cmp.Diff(p, got); d != "" {
+		t.Fatalf("%s\n%s", d, file)
+	}
+	again, err := promptfile.Encode(got)
+	if err != nil || string(again) != string(file) {
+		t.Fatalf("the file is written in another way, %v:\n%s", err, again)
+	}
+}
+
+func TestEveryMessageIsReadAsItWasWritten(t *testing.T) {
+	line := rapid.SampledFrom([]string{"", "x", "# user", `\# system`, `\\# tool`, "# placeholder a", "---", " # user"})
+	rapid.Check(t, func(t *rapid.T) {
+		p := promptfile.Prompt{Type: "chat"}
+		for range rapid.IntRange(1, 4).Draw(t, "messages") {
+			if rapid.Bool().Draw(t, "placeholder") {
+				p.Content.Messages = append(p.Content.Messages, promptfile.Message{Placeholder: "a"})
+				continue
+			}
+			content := strings.Join(rapid.SliceOfN(line, 1, 5).Draw(t, "lines"), "\n")
+			p.Content.Messages = append(p.Content.Messages, promptfile.Message{Role: "user", Content: &content})
+		}
+		same(t, p)
+	})
+}
+
+func TestFilesThatPeopleWrite(t *testing.T) {
+	file := strings.ReplaceAll("---\ntags:\n  - a\nmodel_config:\n  temperature: 0.5\n---\nHi\n", "\n", "\r\n")
+	got, err := promptfile.Decode([]byte(file))
+	want := text("Hi")
+	want.Tags, want.Content.ModelConfig = []string{"a"}, json.RawMessage(`{"temperature":0.5}`)
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
+	}
+	for name, file := range map[string]string{
+		"no settings":       "Hello",
+		"no end":            "---\ntype: text\n",
+		"an unknown one":    "---\nname: x\n---\n",
+		"a wrong type":      "---\ntags: x\n---\n",
+		"no YAML":           "---\n\t{\n---\n",
+		"aliases":           "---\ntools: &a [1]\nvariables: *a\n---\n",
+		"keys that are not": "---\nmodel_config: {1: 2}\n---\n",
+		"text of no one":    "---\ntype: chat\n---\nHello\n# user\nHi\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if p, err := promptfile.Decode([]byte(file)); err == nil {
+				t.Errorf("Decode = %+v", p)
+			}
+		})
+	}
+}
+
+func TestPathsStayBelowTheFolder(t *testing.T) {
+	if got, err := promptfile.Path("support/greeting 2"); err != nil || got != "support/greeting 2.md" {
+		t.Errorf("Path = %q, %v", got, err)
+	}
+	for _, name := range []string{"../x", "a/../../x", "a/./b", ".git/config", `a\b`, "C:/x", "a\x00b", "x?"} {
+		if got, err := promptfile.Path(name); err == nil {
+			t.Errorf("the path of %q is %q", name, got)
+		}
+	}
+}

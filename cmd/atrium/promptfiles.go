@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	atrium "github.com/atrium-hq/atrium/clients/go"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/promptfile"
+)
+
+// lockName is the file that says which version each file was made from.
+const lockName = "prompts.lock.json"
+
+// maxPromptFile is more than the file of the largest version has.
+const maxPromptFile = 4 << 20
+
+// lock is the content of the lock file. Its keys are names of templates.
+type lock struct {
+	Folder  string            `json:"folder"`
+	Prompts map[string]locked `json:"prompts"`
+}
+
+type locked struct {
+	ID      string `json:"id"`
+	Version string `json:"version_id"`
+	Number  int    `json:"version_number"`
+	Digest  string `json:"sha256"` // of the file
+}
+
+// promptFiles are the files of a folder of this machine, and what the server has.
+type promptFiles struct {
+	root   *os.Root
+	client *atrium.Client
+	lock   lock
+	here   map[string][]byte
+	there  map[string]served
+}
+
+// served is the latest version of a template, as a file.
+type served struct {
+	id, version string
+	number      int
+	file        []byte
+}
+
+func digest(file []byte) string {
+	sum := sha256.Sum256(file)
+	return hex.EncodeToString(sum[:])
+}
+
+// openPrompts reads the files below dir, and what the server has in a folder. The empty folder is that of the lock
+// file.
+func (p *process) openPrompts(f remoteFlags, dir, folder string) (*promptFiles, error) {
+	client, err := p.connect(f)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir) // no name and no link leads out of it
+	if err != nil {
+		return nil, err
+	}
+	files := &promptFiles{root: root, client: client, here: map[string][]byte{}, there: map[string]served{}}
+	if err := files.read(); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	if folder != "" {
+		files.lock.Folder = strings.TrimSuffix(folder, "/")
+	}
+	if err := files.fetch(p.ctx); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return files, nil
+}
+
+func (f *promptFiles) read() error {
+	text, err := f.root.ReadFile(lockName)
+	if err == nil {
+		err = json.Unmarshal(text, &f.lock)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", lockName, err)
+	}
+	if f.lock.Prompts == nil {
+		f.lock.Prompts = map[string]locked{}
+	}
+	return fs.WalkDir(f.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != ".":
+			return fs.SkipDir
+		case !d.Type().IsRegular() || !strings.HasSuffix(path, ".md") || strings.HasPrefix(d.Name(), "."):
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > maxPromptFile {
+			return errors.Join(err, fmt.Errorf("%s is too large for a prompt", path))
+		}
+		file, err := f.root.ReadFile(path)
+		f.here[strings.TrimSuffix(path, ".md")] = file
+		return err
+	})
+}
+
+// fetch reads the latest versions from the server.
+func (f *promptFiles) fetch(ctx context.Context) error {
+	var all []atrium.PromptTemplate
+	for t, err := range f.client.PromptTemplates.List(ctx, atrium.PromptTemplatesListQuery{Folder: f.lock.Folder,
+		Limit: 100}) {
+		if err != nil {
+			return err
+		}
+		if t.LatestVersion != nil {
+			all = append(all, t)
+		}
+	}
+	for i := range all {
+		s, err := f.latest(ctx, &all[i])
+		if err != nil {
+			return err
+		}
+		f.there[all[i].Name] = s
+	}
+	return nil
+}
+
+// latest reads the latest version of a template.
+func (f *promptFiles) latest(ctx context.Context, t *atrium.PromptTemplate) (served, error) {
+	var v struct {
+		ID     string `json:"id"`
+		Number int    `json:"number"`
+		promptfile.Content
+	}
+	path := "/api/prompt-templates/" + url.PathEscape(t.ID) + "/versions/latest"
+	if err := f.client.Request(ctx, "GET", path, nil, &v); err != nil {
+		return served{}, err
+	}
+	file, err := promptfile.Encode(promptfile.Prompt{Type: string(t.Type), Description: t.Description, Tags: t.Tags,
+		Content: v.Content})
+	return served{id: t.ID, version: v.ID, number: v.Number, file: file}, err
+}
+
+// The states of a prompt whose file and version differ.
+const (
+	changedHere   = "changed here"
+	changedThere  = "changed on the server"
+	changedBoth   = "changed here and on the server"
+	newHere       = "new here"
+	newThere      = "new on the server"
+	deletedHere   = "deleted here"
+	deletedThere  = "deleted on the server"
+	deletedEdited = "changed here, deleted on the server"
+)
+
+// drift returns the states of the prompts that differ, by name.
+func (f *promptFiles) drift() map[string]string {
+	states := map[string]string{}
+	names := slices.Concat(slices.Collect(maps.Keys(f.here)), slices.Collect(maps.Keys(f.there)))
+	for _, name := range names {
+		if state := f.state(name); state != "" {
+			states[name] = state
+		}
+	}
+	return states
+}
+
+func (f *promptFiles) state(name string) string {
+	file, isHere := f.here[name]
+	server, isThere := f.there[name]
+	was, isLocked := f.lock.Prompts[name]
+	edited, moved := digest(file) != was.Digest, digest(server.file) != was.Digest
+	switch {
+	case isHere && isThere && bytes.Equal(file, server.file):
+		return ""
+	case isHere && isThere && !isLocked, isHere && isThere && edited && moved:
+		return changedBoth
+	case isHere && isThere && edited:
+		return changedHere
+	case isHere && isThere:
+		return changedThere
+	case isHere && !isLocked:
+		return newHere
+	case isHere && edited:
+		return deletedEdited
+	case isHere:
+		return deletedThere
+	case isLocked:
+		return deletedHere
+	default:
+		return newThere
+	}
+}
+
+// keep writes a prompt of the server to its file, and what it was made from to the lock file.
+func (f *promptFiles) keep(name string, s served) error {
+	path, err := promptfile.Path(name)
+	if err != nil {
+		return err
+	}
+	if err := f.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := f.root.WriteFile(path, s.file, 0o644); err != nil {
+		return err
+	}
+	f.lock.Prompts[name] = locked{ID: s.id, Version: s.version, Number: s.number, Digest: digest(s.file)}
+	return nil
+}
+
+// save writes the lock file.
+func (f *promptFiles) save() error {
+	text, err := json.MarshalIndent(f.lock, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.root.WriteFile(lockName, append(text, '\n'), 0o644)
+}

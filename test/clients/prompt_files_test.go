@@ -1,0 +1,81 @@
+package clients
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// promptFiles runs as a part of TestCommandsOfAServer. id is that of the prompt support/greeting.
+func promptFiles(t *testing.T, home, id string, must func(...string) string, refused func(string, ...string)) {
+	t.Helper()
+	dir := filepath.Join(home, "prompts")
+	path := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prints := func(want string, args ...string) {
+		t.Helper()
+		if out := must(args...); out != want {
+			t.Errorf("atrium %v prints %q, want %q", args, out, want)
+		}
+	}
+	const greeting = "support/greeting.md"
+	versions := "/api/prompt-templates/" + id + "/versions"
+
+	prints("support/greeting\tnew on the server\n", "prompts", "pull", "prompts", "--folder", "support")
+	first, lock := read(greeting), read("prompts.lock.json")
+	if !strings.HasSuffix(first, "\n---\nHello {{customer}}: {{#items}}{{.}};{{/items}}\n") ||
+		!strings.Contains(lock, `"version_number": 1`) {
+		t.Errorf("the file is %q, the lock %q", first, lock)
+	}
+	prints("", "prompts", "diff", "prompts")
+	prints("", "prompts", "pull", "prompts")
+	if read(greeting) != first || read("prompts.lock.json") != lock {
+		t.Error("the second pull writes other files")
+	}
+
+	write(greeting, strings.Replace(first, "Hello", "Dear", 1))
+	write("support/new.md", "---\ntype: chat\ntags: [mail]\n---\n# system\nSort {{mail}}.\n\n# placeholder history\n")
+	refused("changed here", "prompts", "pull", "prompts")
+	refused("prompts that differ: 2", "prompts", "diff", "prompts")
+	prints("support/greeting\tchanged here\nsupport/new\tnew here\n", "prompts", "push", "prompts", "-m", "Dearer")
+	prints("", "prompts", "diff", "prompts")
+	if out := must("api", "GET", versions+"/v2"); !strings.Contains(out, `"Dear {{customer}}`) ||
+		!strings.Contains(out, `"commit_message": "Dearer"`) {
+		t.Errorf("version 2 is %s", out)
+	}
+	pushed := read("support/new.md")
+	if !strings.Contains(pushed, "variables: ") || !strings.Contains(pushed, "# placeholder history\n") {
+		t.Errorf("the new file is %q", pushed)
+	}
+
+	must("api", "POST", versions, "-d", `{"text": "Elsewhere"}`)
+	refused("prompts that differ: 1", "prompts", "diff", "prompts")
+	write(greeting, first)
+	refused("pull it first", "prompts", "push", "prompts")
+	prints("support/greeting\tchanged here and on the server\n", "prompts", "pull", "prompts", "--force")
+	if got := read(greeting); !strings.HasSuffix(got, "---\nElsewhere\n") {
+		t.Errorf("the file is %q", got)
+	}
+	write("outside.md", "---\n---\nx\n")
+	refused("not in the folder support", "prompts", "push", "prompts")
+	if err := os.Remove(path("outside.md")); err != nil {
+		t.Fatal(err)
+	}
+	write(greeting, "no settings")
+	refused("greeting.md: the file does not begin", "prompts", "push", "prompts")
+	must("prompts", "pull", "prompts", "--force")
+}
