@@ -49,8 +49,8 @@ type promptsPullCommand struct {
 
 // Help implements kong.HelpProvider.
 func (promptsPullCommand) Help() string {
-	return `Writes the latest version of each prompt to a Markdown file, and prompts.lock.json, which says what the files
-were made from. Files of prompts that the server no longer has are removed. Nothing is written if files were
+	return `Writes the latest version of each prompt to a Markdown file, and prompts.lock.json, which says what
+the files were made from. Files of prompts that the server no longer has are removed. Nothing is written if files were
 changed here, unless with --force.
 
 Example:
@@ -59,7 +59,7 @@ Example:
 
 // Run implements the command.
 func (c *promptsPullCommand) Run(p *process) error {
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return err
 	}
 	files, err := p.openPrompts(c.remoteFlags, c.Dir, c.Folder)
@@ -111,8 +111,8 @@ type promptsDiffCommand struct {
 
 // Help implements kong.HelpProvider.
 func (promptsDiffCommand) Help() string {
-	return `Lists the prompts whose file differs from the latest version of the server, and ends with code 1 if there are
-any.
+	return `Lists the prompts whose file differs from the latest version of the server, and ends with code 1 if
+there are any.
 
 Example:
   atrium prompts diff prompts`
@@ -142,9 +142,9 @@ type promptsPushCommand struct {
 
 // Help implements kong.HelpProvider.
 func (promptsPushCommand) Help() string {
-	return `Creates a version of each prompt whose file was changed here, and a prompt for each new file. Nothing is sent if
-one of these prompts was changed on the server too: pull it first. Deleted files are ignored. Without the setting
-variables, the server infers the variables from the text.
+	return `Creates a version of each prompt whose file was changed here, and a prompt for each new file. Nothing
+is sent if one of these prompts was changed on the server too: pull it first. Deleted files are ignored.
+Without the setting variables, the server infers the variables from the text.
 
 Example:
   atrium prompts push prompts --message 'Shorter answers'`

@@ -219,7 +219,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				who.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
 			}
 			for who, want := range map[*client]bool{ann: true, admin: true, bob: false} {
-				if got := who.get(t, templates+"?deleted=true").each(t, "id"); slices.Contains(got, made.at("id")) != want {
+				got := who.get(t, templates+"?deleted=true").each(t, "id")
+				if slices.Contains(got, made.at("id")) != want {
 					t.Errorf("the trash has %q", got)
 				}
 			}
