@@ -72,6 +72,7 @@ func toFailure(f *connection.Failure) openapi.ConnectionFailure {
 		Fields:    nonNil(f.Fields),
 		Retryable: f.Retryable,
 		Hint:      f.Hint,
+		Answered:  openapi.OrNull(string(f.Answered)),
 		At:        openapi.Time(f.At),
 	}
 }

@@ -252,8 +252,9 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 		}
 	})
 	for err, want := range map[error]string{
-		connection.TableNotFound: "404 table_not_found <nil>", connection.PermissionDenied: "422 permission_denied <nil>",
-		connection.AuthFailed: "502 upstream_failed <nil>", connection.QueryTimeout: "504 upstream_timeout <nil>",
+		connection.TableNotFound:    "404 table_not_found <nil>",
+		connection.PermissionDenied: "422 permission_denied <nil>",
+		connection.AuthFailed:       "502 upstream_failed <nil>", connection.QueryTimeout: "504 upstream_timeout <nil>",
 		connection.TableUnreadable:     "422 table_unreadable <nil>",
 		connection.Unreadable("22012"): "422 table_unreadable 22012",
 	} {

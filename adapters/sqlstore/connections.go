@@ -55,6 +55,8 @@ type checkRow struct {
 	Result connection.Result `json:"result"`
 	Took   int64             `json:"us"`
 	Code   connection.Code   `json:"code,omitempty"`
+
+	Answered connection.Service `json:"answered,omitempty"`
 }
 
 func (r *connectionRow) connection() (*connection.Connection, error) {
@@ -82,7 +84,7 @@ func (r *connectionRow) connection() (*connection.Connection, error) {
 	}
 	for _, k := range checks {
 		c.Checks = append(c.Checks, connection.Check{Step: k.Step, Result: k.Result,
-			Took: time.Duration(k.Took) * time.Microsecond, Code: k.Code})
+			Took: time.Duration(k.Took) * time.Microsecond, Code: k.Code, Answered: k.Answered})
 	}
 	return c, nil
 }
@@ -91,7 +93,8 @@ func (r *connectionRow) connection() (*connection.Connection, error) {
 func encoded(c *connection.Connection) (config, secrets, checks string, err error) {
 	rows := []checkRow{}
 	for _, k := range c.Checks {
-		rows = append(rows, checkRow{Step: k.Step, Result: k.Result, Took: k.Took.Microseconds(), Code: k.Code})
+		rows = append(rows, checkRow{Step: k.Step, Result: k.Result, Took: k.Took.Microseconds(), Code: k.Code,
+			Answered: k.Answered})
 	}
 	var texts [3]string
 	for i, v := range []any{c.Config, c.Secrets, rows} {

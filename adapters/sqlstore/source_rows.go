@@ -12,9 +12,9 @@ import (
 
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
-	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns", "columns_total", "mapping",
-	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level", "drift_columns",
-	"drift_seen",
+	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns",
+	"columns_total", "mapping", "paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures",
+	"drift_level", "drift_columns", "drift_seen",
 	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
 }
 
@@ -28,7 +28,8 @@ var (
 
 const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row, t.connection_id,
 	t.table_schema, t.table_name,
-	t.columns, t.columns_total, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint, t.failures,
+	t.columns, t.columns_total, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
+	t.failures,
 	t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 

@@ -118,7 +118,7 @@ func (w *Sessions) withSession(ctx context.Context, to ports.Target, trace *Trac
 	defer cancel()
 	s, err := w.open(ctx, network, to, trace)
 	if err != nil {
-		return err
+		return recognise(ctx, network, to, trace.Step(), err)
 	}
 	defer s.Close()
 	return fn(s)

@@ -67,8 +67,11 @@ func (t *Trace) Report(err error) connection.Report {
 	r := connection.Report{Checks: slices.Clone(t.checks), Server: t.Server}
 	steps := connection.Steps()
 	if code != "" && len(r.Checks) < len(steps) {
-		r.Checks = append(r.Checks, connection.Check{Step: t.Step(), Result: connection.Failed,
-			Took: time.Since(t.since), Code: code})
+		failed := connection.Check{Step: t.Step(), Result: connection.Failed, Took: time.Since(t.since), Code: code}
+		if recognised, ok := errors.AsType[*connection.ServiceError](err); ok {
+			failed.Answered = recognised.Service
+		}
+		r.Checks = append(r.Checks, failed)
 	}
 	for _, step := range steps[len(r.Checks):] {
 		r.Checks = append(r.Checks, connection.Check{Step: step, Result: connection.Skipped})

@@ -69,8 +69,8 @@ type TablePreview struct {
 	Suggestions []column.Suggestion
 }
 
-// PreviewTable reads a table through a connection. Suggestions are for a type, among the columns that q chooses; without
-// a type there are none.
+// PreviewTable reads a table through a connection. Suggestions are for a type, among the columns that q chooses;
+// without a type there are none.
 func (s *Service) PreviewTable(
 	ctx context.Context, by identity.Actor, through connection.ID, q connection.PreviewQuery, key source.TypeKey,
 ) (out TablePreview, err error) {

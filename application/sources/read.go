@@ -30,8 +30,8 @@ var (
 	ErrTableUnreadable = &fault.Error{
 		Kind: fault.Invalid,
 		Code: string(connection.TableUnreadable),
-		Detail: "The server reports an error in the data or the definition of this table. Select from it with another " +
-			"client to see the error, and correct the table or view.",
+		Detail: "The server reports an error in the data or the definition of this table. Select from it with " +
+			"another client to see the error, and correct the table or view.",
 	}
 	ErrReadFailed = &fault.Error{
 		Kind:   fault.Upstream,

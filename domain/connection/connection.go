@@ -119,7 +119,7 @@ func (t Trial) Failure(k Kind) error {
 	if code == "" {
 		return nil
 	}
-	return &ProbeError{Failure: k.Failure(code, t.At), Checks: t.Report.Checks}
+	return &ProbeError{Failure: k.failureOf(t.Report.Checks, code, t.At), Checks: t.Report.Checks}
 }
 
 // New creates a connection from a trial that passed. others counts the workspace's live connections.
@@ -174,7 +174,7 @@ func (c *Connection) Failure() *Failure {
 	if c.Failed == "" || c.Status == Revoked {
 		return nil
 	}
-	f := c.Kind.Failure(c.Failed, c.FailedAt)
+	f := c.Kind.failureOf(c.Checks, c.Failed, c.FailedAt)
 	return &f
 }
 

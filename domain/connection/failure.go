@@ -67,6 +67,7 @@ type Failure struct {
 	Fields    []string // credential fields that are probably wrong
 	Retryable bool     // a retry may work without a change
 	Hint      string   // one sentence for the person who has to fix it
+	Answered  Service  // what a probe recognised at the address; "" if nothing
 	At        time.Time
 }
 
@@ -96,8 +97,8 @@ var causes = map[Code]cause{
 	DNSFailed: {Config, true, network,
 		"The host name cannot be resolved. Check its spelling, and that it has a public DNS record."},
 	PortClosed: {Config, true, network,
-		"The host refuses connections on this port. Check the port, and that the server runs and listens on this " +
-			"address."},
+		"The host refuses connections on this port, or closes them at once. Check the port, and that the server runs " +
+			"and listens on this address."},
 	HostUnreachable: {Transient, true, network,
 		"There is no route to the host. Check the address and the network in between."},
 	ConnectTimeout: {Transient, true, network,
@@ -105,8 +106,8 @@ var causes = map[Code]cause{
 	NotThisDatabase: {Config, false, network,
 		"A server responds at this address, but it is not this kind of database. Check the port and the kind."},
 	TLSUnsupported: {Config, false, security,
-		"The server does not support a version of TLS that Atrium accepts. Turn on TLS 1.2 or newer on the server, " +
-			"or change the connection's TLS mode."},
+		"The server does not support a version of TLS that Atrium accepts. Check the port, and turn on TLS 1.2 or " +
+			"newer on the server."},
 	TLSRequired: {Config, false, security,
 		"The server requires encrypted connections. Change the connection's TLS mode."},
 	TLSUntrusted: {Config, false, security,
@@ -133,11 +134,12 @@ var causes = map[Code]cause{
 	ServerStarting: {Transient, true, nothing,
 		"The server is starting up, shutting down or recovering. Try again soon."},
 	BackendUnreachable: {Transient, true, nothing,
-		"The credentials are correct, but the database behind this address does not respond. If a pooler or a proxy " +
-			"listens here, check that it can reach its server and sign in there. A suspended database may need more time."},
+		"The credentials are correct, but the database behind this address does not respond. If a pooler or a " +
+			"proxy listens here, check that it can reach its server and sign in there. A suspended database may need " +
+			"more time."},
 	PoolingUnsupported: {Config, false, network,
-		"The pooler at this address does not allow transactions, and Atrium reads in a transaction that cannot write. " +
-			"Set the pooler to transaction or session mode, or use the port of the server itself."},
+		"The pooler at this address does not allow transactions, and Atrium reads in a transaction that cannot " +
+			"write. Set the pooler to transaction or session mode, or use the port of the server itself."},
 	QueryTimeout: {Transient, true, nothing,
 		"The server did not respond in time. Try again when it is less busy."},
 	ResponseTooLarge: {Config, false, nothing, "The result is larger than Atrium reads. Choose a narrower table."},

@@ -11,6 +11,9 @@ type Check struct {
 	Result Result
 	Took   time.Duration
 	Code   Code // of the failure or the warning
+
+	// Answered is what was recognised at the address, for some failures of the steps TLS and Authenticate.
+	Answered Service
 }
 
 // The steps, in the order in which they run.

@@ -55,7 +55,8 @@ func connectionReads(t *testing.T, a Adapter) {
 		made.Name, made.Config["tls_ca"], made.Config["deep"] = `Ärger "50%"`, ca, json.Number("12345678901234567890")
 		made.Server = connection.Server{Product: "PostgreSQL", Version: "15", CanWrite: true}
 		made.Checks[7] = connection.Check{Step: connection.Privileges, Result: connection.Warning,
-			Took: 1234567 * time.Microsecond, Code: connection.CredentialCanWrite}
+			Took: 1234567 * time.Microsecond, Code: connection.CredentialCanWrite,
+			Answered: connection.ServicePostgres} // of another probe, to be stored
 		made.Checks[0].Took = 0
 		return made, err
 	}))

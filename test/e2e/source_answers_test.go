@@ -119,7 +119,8 @@ func wideTable(t *testing.T, ann *client, shop *shopWarehouse, connection string
 	shop.sql(t, shop.name, `CREATE TABLE crm (`+strings.Join(columns, ", ")+`)`)
 	shop.sql(t, shop.name, `INSERT INTO crm (col_250) VALUES ('ada@example.com')`)
 	table := sources + "/warehouse-preview?schema=public&table=crm&connection_id=" + connection
-	ann.get(t, table).has(t, map[string]string{"columns_total": "300", "truncated": "true", "columns.199.name": "col_199"})
+	ann.get(t, table).has(t, map[string]string{"columns_total": "300", "truncated": "true",
+		"columns.199.name": "col_199"})
 	ann.get(t, table+"&column_query=COL_25").has(t, map[string]string{"columns_total": "300", "truncated": "false",
 		"columns.1.name": "col_250", "rows": `[[null,"ada@example.com",null,null,null,null,null,null,null,null,null]]`})
 	id := ann.create(t, sources, object{

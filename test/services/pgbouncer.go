@@ -15,8 +15,9 @@ prepare() { sed -i "s|PORT|${2:-$port}|" pgbouncer.ini; }
 serve() { exec "$1" pgbouncer.ini; }
 `
 
-// StartPgBouncer starts a PgBouncer with a configuration of the test's own, in which "listen_port = PORT" stands for the
-// port, and with files beside it. It stops with Stop, or soon after the calling process ends. URL has only its host.
+// StartPgBouncer starts a PgBouncer with a configuration of the test's own, in which "listen_port = PORT" stands for
+// the port, and with files beside it. It stops with Stop, or soon after the calling process ends. URL has only
+// its host.
 func StartPgBouncer(config string, files map[string]string) (*Server, error) {
 	all := map[string]string{"pgbouncer.ini": config}
 	maps.Copy(all, files)

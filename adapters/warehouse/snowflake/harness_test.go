@@ -115,7 +115,8 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 		{Schema: "PUBLIC", Name: "KEPT", Type: "MATERIALIZED VIEW", Rows: n(3), Columns: id},
 		{Schema: "PUBLIC", Name: "AFAR", Type: "EXTERNAL TABLE", Columns: id},
 		{Schema: "OTHER", Name: "KINDS", Type: "VIEW", Columns: id},
-		fails("SLOW", "57014"), fails("DIVIDED", "22012"), fails("UNSELECTED", "42S02"), fails("CLOSED", "42501"), fails("LEADS_NOWHERE", "02000"),
+		fails("SLOW", "57014"), fails("DIVIDED", "22012"), fails("UNSELECTED", "42S02"),
+		fails("CLOSED", "42501"), fails("LEADS_NOWHERE", "02000"),
 	}
 	s.Databases["CLOSED"] = nil
 	user := func(name string, change func(*fixture.SnowflakeUser)) {

@@ -145,7 +145,8 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		connection.TLSUnsupported, connection.TLSRequired, connection.TLSUntrusted, connection.TLSNameMismatch,
 		connection.AuthFailed,
 		connection.AuthRejected, connection.DatabaseDeniedOrMissing, connection.TooManyConnections,
-		connection.ServerStarting, connection.BackendUnreachable, connection.PoolingUnsupported, connection.QuotaExceeded, connection.UnsupportedVersion, connection.PermissionDenied,
+		connection.ServerStarting, connection.BackendUnreachable, connection.PoolingUnsupported,
+		connection.QuotaExceeded, connection.UnsupportedVersion, connection.PermissionDenied,
 	} {
 		never[code] = none
 	}

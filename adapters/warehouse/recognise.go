@@ -1,0 +1,124 @@
+package warehouse
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// ambiguous lists the failures before sign-in that a wrong port can be the cause of.
+var ambiguous = []connection.Code{
+	connection.ConnectTimeout, connection.PortClosed, connection.HostUnreachable, connection.TLSUnsupported,
+	connection.NotThisDatabase, connection.TooManyConnections, connection.UnsupportedVersion,
+	connection.ResponseTooLarge, connection.Internal,
+}
+
+// recognise returns err, the failure of step, or connection.NotThisDatabase with the service that really listens at
+// the address. For this it opens up to three more connections, for half of the target's connect time in total, and
+// sends nothing secret.
+func recognise(ctx context.Context, n Network, to ports.Target, step connection.Step, err error) error {
+	code, ok := errors.AsType[connection.Code](err)
+	if !ok || step != connection.TLS && step != connection.Authenticate || !slices.Contains(ambiguous, code) ||
+		to.Credential.Text(connection.FieldHost) == "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, to.Limits.Connect/2)
+	defer cancel()
+	return to.Credential.Kind().Recognised(code, service(ctx, n, to))
+}
+
+// service returns what listens at a target's address, "" if it is not recognised.
+func service(ctx context.Context, n Network, to ports.Target) connection.Service {
+	// All that are known answer this at once, PostgreSQL and TLS by closing the connection.
+	first, closed := knock(ctx, n, to, "PING\r\n\r\n")
+	if s := serviceOf(first); s != "" || !closed {
+		return s
+	}
+	// PostgreSQL answers a request for TLS by one letter, and no more until it gets more.
+	const sslRequest = 80877103
+	request := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, sslRequest)
+	if a, _ := knock(ctx, n, to, string(request)); len(a) == 1 && (a[0] == 'S' || a[0] == 'N') {
+		return connection.ServicePostgres
+	}
+	if speaksTLS(ctx, n, to) {
+		return connection.ServiceTLS
+	}
+	return ""
+}
+
+// knock opens a connection, sends a text and returns the first bytes of the server, at most 512, and whether the
+// server closed the connection instead.
+func knock(ctx context.Context, n Network, to ports.Target, text string) (first []byte, closed bool) {
+	c, err := Open(ctx, n, to, nil)
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = c.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
+	_, _ = io.WriteString(c, text) // a server may have spoken before it closed
+	first = make([]byte, 512)
+	got, _ := c.Read(first)
+	return first[:got], got == 0 && c.Ended()
+}
+
+// speaksTLS reports whether the server completes a handshake of TLS, whatever its certificate.
+func speaksTLS(ctx context.Context, n Network, to ports.Target) bool {
+	c, err := Open(ctx, n, to, nil)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = c.Close() }()
+	name := to.Credential.Text(connection.FieldHost)
+	if net.ParseIP(name) != nil {
+		name = ""
+	}
+	config := &tls.Config{ServerName: name, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is sent
+	_, err = Secure(ctx, c, config)
+	return err == nil
+}
+
+// greetings are the first bytes of protocols, in answer to PING and an empty line.
+var greetings = []struct {
+	start   string
+	service connection.Service
+}{
+	{"SSH-", connection.ServiceSSH},
+	{"+PONG\r\n", connection.ServiceRedis},
+	{"-NOAUTH ", connection.ServiceRedis},
+	{"-DENIED ", connection.ServiceRedis},
+	{"-ERR unknown command", connection.ServiceRedis}, // of a server with renamed commands
+	{"HTTP/", connection.ServiceHTTP},
+	{"<!DO", connection.ServiceHTTP}, // an answer of HTTP 0.9, which some servers send to such a request
+	{"<htm", connection.ServiceHTTP},
+	{"\x15\x03", connection.ServiceTLS}, // an alert
+	{"220 ", connection.ServiceMail},
+	{"220-", connection.ServiceMail},
+	{"+OK", connection.ServiceMail},
+	{"* OK", connection.ServiceMail},
+}
+
+// serviceOf returns the service that begins like this, "" if it is not known.
+func serviceOf(first []byte) connection.Service {
+	if bytes.Contains(first, []byte("is for clickhouse-client program")) { // its words, within an answer of HTTP
+		return connection.ServiceClickHouseNative
+	}
+	for _, g := range greetings {
+		if bytes.HasPrefix(first, []byte(g.start)) {
+			return g.service
+		}
+	}
+	// A packet of MySQL: its length, the number 0, and version 10 of the protocol or an error.
+	if len(first) > 5 && first[2] == 0 && first[3] == 0 && (first[4] == 10 || first[4] == 0xff) {
+		return connection.ServiceMySQL
+	}
+	return ""
+}

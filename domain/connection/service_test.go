@@ -1,0 +1,61 @@
+package connection_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+func TestARecognisedServiceSaysWhatIsWrong(t *testing.T) {
+	const unsupported, timeout = connection.TLSUnsupported, connection.ConnectTimeout
+	for name, tt := range map[string]struct {
+		kind     connection.Kind
+		code     connection.Code
+		service  connection.Service
+		want     connection.Code
+		answered connection.Service
+	}{
+		"nothing": {connection.Postgres, timeout, "", timeout, ""},
+		"another service": {connection.Postgres, timeout, connection.ServiceRedis, connection.NotThisDatabase,
+			connection.ServiceRedis},
+		"a service without TLS that is another": {connection.MySQL, unsupported, connection.ServicePostgres,
+			connection.NotThisDatabase, connection.ServicePostgres},
+		"the right service without TLS": {connection.MySQL, unsupported, connection.ServiceMySQL, unsupported,
+			connection.ServiceMySQL},
+		"the right service, which is slow": {connection.MySQL, timeout, connection.ServiceMySQL, timeout, ""},
+		"a web server that is not ClickHouse": {connection.ClickHouse, connection.NotThisDatabase,
+			connection.ServiceTLS, connection.NotThisDatabase, connection.ServiceHTTP},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := tt.kind.Recognised(tt.code, tt.service)
+			var answered connection.Service
+			if recognised, ok := errors.AsType[*connection.ServiceError](err); ok {
+				answered = recognised.Service
+			}
+			if !errors.Is(err, tt.want) || answered != tt.answered {
+				t.Errorf("error %v, answered %q, want %s and %q", err, answered, tt.want, tt.answered)
+			}
+		})
+	}
+}
+
+// TestAFailureNamesTheServiceAlsoLater is about a connection that began to fail after it was stored.
+func TestAFailureNamesTheServiceAlsoLater(t *testing.T) {
+	c, err := connection.New(maker, trial(t, 0, true, ""), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := trial(t, c.CredentialRevision, false, connection.NotThisDatabase)
+	for i := range failed.Report.Checks {
+		if failed.Report.Checks[i].Result == connection.Failed {
+			failed.Report.Checks[i].Answered = connection.ServiceSSH
+		}
+	}
+	c.Check(system, failed)
+	if f := c.Failure(); f == nil || f.Answered != connection.ServiceSSH ||
+		!strings.HasPrefix(f.Hint, "An SSH server responds at this address, and not PostgreSQL.") {
+		t.Errorf("failure %+v", f)
+	}
+}
