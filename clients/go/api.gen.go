@@ -975,8 +975,12 @@ type ConnectionFailure struct {
 	// Whether a retry without changes may succeed.
 	Retryable bool `json:"retryable"`
 	// How to resolve the failure.
-	Hint string    `json:"hint"`
-	At   time.Time `json:"at"`
+	Hint string `json:"hint"`
+	// What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`, `tls`
+	// (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres` or
+	// `mail`. Otherwise null.
+	Answered *string   `json:"answered"`
+	At       time.Time `json:"at"`
 }
 
 // ConnectionKind is a type of the API. A kind of warehouse. `credential_schema` is a JSON Schema. In it,

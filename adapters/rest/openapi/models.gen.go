@@ -1162,7 +1162,9 @@ type ConnectionCreate struct {
 
 // ConnectionFailure defines model for ConnectionFailure.
 type ConnectionFailure struct {
-	At Time `json:"at"`
+	// Answered What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`, `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres` or `mail`. Otherwise null.
+	Answered nullable.Nullable[string] `json:"answered"`
+	At       Time                      `json:"at"`
 
 	// Category Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the administrator of the Atrium server.
 	Category FailureCategory `json:"category"`

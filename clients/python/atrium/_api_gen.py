@@ -1235,6 +1235,12 @@ class ConnectionFailure(TypedDict):
     hint: str
     """How to resolve the failure."""
 
+    answered: Optional[str]
+    """What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`:
+    `http`, `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`,
+    `mysql`, `postgres` or `mail`. Otherwise null.
+    """
+
     at: str
     """"""
 

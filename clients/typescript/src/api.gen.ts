@@ -1047,6 +1047,12 @@ export type ConnectionFailure = {
   retryable: boolean
   /** How to resolve the failure. */
   hint: string
+  /**
+   * What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`,
+   * `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`,
+   * `postgres` or `mail`. Otherwise null.
+   */
+  answered: string | null
   /**  */
   at: string
 }
