@@ -124,7 +124,7 @@ func (f *fuzzer) caller(op *openapi.Operation) (*client, string) {
 	i := f.rnd.IntN(len(f.callers) + 20)
 	host := "red.example.com"
 	switch {
-	case op.ID == "getEmbedTemplate" || op.ID == "renewEmbedSession":
+	case slices.Contains([]string{"getEmbedTemplate", "renewEmbedSession", "sendEmbedMessage"}, op.ID):
 		session, _ := f.familiar("session")
 		return &client{token: session}, host
 	case i == 2:
