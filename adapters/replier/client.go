@@ -71,7 +71,8 @@ func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client
 			}
 			if plain {
 				found = slices.DeleteFunc(found, func(a netip.AddrPort) bool {
-					return !slices.ContainsFunc(to.Egress.Allow, func(p netip.Prefix) bool { return p.Contains(a.Addr()) })
+					names := func(p netip.Prefix) bool { return p.Contains(a.Addr()) }
+					return !slices.ContainsFunc(to.Egress.Allow, names)
 				})
 			}
 			return n.Dial(ctx, found)

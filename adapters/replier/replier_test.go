@@ -157,7 +157,9 @@ func TestAnswersInOnePiece(t *testing.T) {
 
 func TestABadEndpointIsOneFailure(t *testing.T) {
 	reached := false
-	forbidden := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	forbidden := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		reached = true
+	}))
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Fatal(err)

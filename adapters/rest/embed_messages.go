@@ -127,7 +127,9 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 		}
 	}
 	cancel()
-	<-ended
+	if err := <-ended; err != nil {
+		return // the visitor is gone, and needs no reason
+	}
 }
 
 // endAnswer writes how an answer ended.

@@ -308,8 +308,8 @@ func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 		writes = append(writes, write{`
 			UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?,
 				prompt_id = ?, prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?,
-				workflows = ?, reply = ?, configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?,
-				revision = ?, updated_at = ?, deleted_at = ?
+				workflows = ?, reply = ?, configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?,
+				search = ?, revision = ?, updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, append(args, t.ID, t.Workspace)})
 	}
 	return db.run(ctx, writes...)

@@ -104,8 +104,9 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	s.atomic.EXPECT().Atomically(s.ctx,
 		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
-			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts,
-				Workspaces: tx.workspaces, Invitations: tx.invitations, Connections: tx.connections, Usage: usage}); err != nil {
+			stores := ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts,
+				Workspaces: tx.workspaces, Invitations: tx.invitations, Connections: tx.connections, Usage: usage}
+			if err = fn(stores); err != nil {
 				return err
 			}
 		}

@@ -61,12 +61,22 @@ func (s *serveCommand) Run(p *process) error {
 			if err != nil {
 				return err
 			}
-			why, err := demo.Seed(ctx, n.Core, by, firstEmail)
+			site, err := demo.OpenSite(ctx, n.Config)
+			if err != nil {
+				return fmt.Errorf("demo site: %w", err)
+			}
+			if site != nil {
+				go site.Serve(ctx, "http://"+n.API.Addr().String())
+			}
+			why, err := demo.Seed(ctx, n.Core, by, firstEmail, site)
 			if err != nil {
 				return fmt.Errorf("demo data: %w", err)
 			}
 			if why != "" {
 				p.announce(n.Core, "No sample data was added: "+why+".")
+			}
+			if url := site.URL(); url != "" {
+				p.announce(n.Core, "A page of another site shows the sample chat: "+url)
 			}
 		}
 		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })

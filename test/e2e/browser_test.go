@@ -93,7 +93,11 @@ addEventListener('atrium:ready', (e) => { told.ready = e.detail })
 <body><h1>A shop</h1><p>Its own text, in its own type.</p>
 {{if ne .Mode "head"}}<script nonce="site">
 window.told = {}
-for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply']) {
+{{if eq .Clock "fast"}}{
+  const set = setTimeout
+  window.setTimeout = (act, ms) => set(act, ms > 100000 ? ms / 1000 : ms)
+}
+{{end}}for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply']) {
   addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
 }
 </script>
@@ -103,7 +107,7 @@ for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply'
 {{- if eq .Mode "module"}} type="module" crossorigin{{else}} async{{end}}></script>{{end}}
 {{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
 
-type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher string }
+type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher, Clock string }
 
 // site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
 func site(t *testing.T, e func() *embed) (origin string) {
@@ -111,7 +115,8 @@ func site(t *testing.T, e func() *embed) (origin string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
 			Around: r.URL.Query().Get("around"), Scheme: r.URL.Query().Get("scheme"),
-			Lang: r.URL.Query().Get("lang"), Launcher: r.URL.Query().Get("launcher")}
+			Lang: r.URL.Query().Get("lang"), Launcher: r.URL.Query().Get("launcher"),
+			Clock: r.URL.Query().Get("clock")}
 		w.Header().Set("Content-Security-Policy",
 			"default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
 		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this

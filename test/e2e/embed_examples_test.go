@@ -12,7 +12,8 @@ func init() {
 			h.replying = h.owner.replying(t, newReplies(t, nil), nil, onRed)
 			h.replySession = h.replying.visit(t, fromShop, onRed).is(t, 200).at("session")
 		}
-		return target{body: object{"text": "Where?"}, headers: []string{"Authorization: Bearer " + h.replySession, fromShop}}
+		return target{body: object{"text": "Where?"},
+			headers: []string{"Authorization: Bearer " + h.replySession, fromShop}}
 	}}
 	examples["verifyEmbedSession"] = example{make: func(t *testing.T, h *house, _ *standing) target {
 		return target{body: object{"session": h.embed.visit(t, fromShop, onRed).is(t, 200).at("session")}}

@@ -64,7 +64,8 @@ func (c *client) replying(t *testing.T, r *replies, settings object, headers ...
 // says sends a message of a visitor.
 func (e *embed) says(t *testing.T, session string, body any, headers ...string) *answer {
 	t.Helper()
-	return e.manager.server.anonymous().do(t, "POST", messages, body, append(headers, "Authorization: Bearer "+session)...)
+	headers = append(headers, "Authorization: Bearer "+session)
+	return e.manager.server.anonymous().do(t, "POST", messages, body, headers...)
 }
 
 func TestEmbedMessages(t *testing.T) {
@@ -126,7 +127,8 @@ func TestEmbedMessages(t *testing.T) {
 			e.says(t, session, ask, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
 			e.says(t, "ats_x", ask, fromShop).problem(t, 401, "embed_session_invalid")
 			silent := admin.embeds(t, nil)
-			silent.says(t, silent.visit(t, fromShop).at("session"), ask, fromShop).problem(t, 409, "replies_not_configured")
+			quiet := silent.visit(t, fromShop).at("session")
+			silent.says(t, quiet, ask, fromShop).problem(t, 409, "replies_not_configured")
 			once := admin.replying(t, bot, object{"replies_per_day": 1})
 			admin.get(t, once.path).has(t, map[string]string{"replies_per_day": "1"})
 			again := once.visit(t, fromShop).at("session")
@@ -142,12 +144,14 @@ func TestEmbedMessages(t *testing.T) {
 		})
 		t.Run("a chat names a connection of the right kind", func(t *testing.T) {
 			bad := object{"kind": "http", "connection_id": "con_00000000000000000000000000"}
-			admin.do(t, "POST", chats, object{"name": "n", "reply": bad}).problem(t, 422, "reply_connection_unavailable")
-			admin.do(t, "PATCH", e.template, object{"reply": bad}).problem(t, 422, "reply_connection_unavailable")
+			const unavailable = "reply_connection_unavailable"
+			admin.do(t, "POST", chats, object{"name": "n", "reply": bad}).problem(t, 422, unavailable)
+			admin.do(t, "PATCH", e.template, object{"reply": bad}).problem(t, 422, unavailable)
 			own := admin.get(t, e.template).at("reply.connection_id")
 			admin.do(t, "PATCH", e.template, object{"reply": object{"kind": "openai_compatible", "connection_id": own,
-				"model": "m"}}).problem(t, 422, "reply_connection_unavailable")
-			admin.do(t, "PATCH", e.template, object{"reply": nil}).is(t, 200).has(t, map[string]string{"reply.kind": "none"})
+				"model": "m"}}).problem(t, 422, unavailable)
+			none := map[string]string{"reply.kind": "none"}
+			admin.do(t, "PATCH", e.template, object{"reply": nil}).is(t, 200).has(t, none)
 		})
 	})
 }

@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,13 +32,23 @@ func TestStart(t *testing.T) {
 			if len(demo) == 0 {
 				t.Error("there is no demo data")
 			}
+			site := s.stdout.await(t, s, regexp.MustCompile(`sample chat: (http://localhost:\d+)/\n`))[1]
+			page, _ := io.ReadAll(fetch(t, &server{url: site}, "/").Body)
+			embedToken := regexp.MustCompile(`data-token="(ate_\w+)"`).FindSubmatch(page)[1]
+			shown := &embed{manager: owner, secret: string(embedToken)}
+			visit := shown.visit(t, "Origin: "+site).is(t, 200).at("session")
+			asked := shown.says(t, visit, object{"text": "Where is my order?"}, "Origin: "+site).is(t, 200)
+			if !strings.Contains(asked.text, "D-1042") {
+				t.Errorf("the sample chat answers %s", asked)
+			}
 			demoChats := owner.get(t, chats)
 			if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok",
 				"data.1.status": "published"}); len(demoChats.items(t)) != 2 {
 				t.Errorf("the chats are %s", demoChats)
 			}
 			shop := owner.get(t, connections).has(t,
-				map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
+				map[string]string{"data.0.name": "Demo shop", "data.0.status": "active", "data.1.name": "Sample site",
+					"data.1.status": "active"}).at("data.0.id")
 			owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t,
 				map[string]string{"status": "active", "server.product": "SQLite"})
 			owner.get(t, sources).has(t, map[string]string{"data.0.name": "Customers of the demo shop",
@@ -58,8 +70,9 @@ func TestStart(t *testing.T) {
 			if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
 				t.Errorf("the second start with --demo leaves %d chats", again)
 			}
-			if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
-				t.Errorf("the second start with --demo leaves the connections %v", again)
+			there := owner.at(s).get(t, connections).each(t, "id")
+			if len(there) != 2 || !slices.Contains(there, shop) {
+				t.Errorf("the second start with --demo leaves the connections %v", there)
 			}
 			if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
 				t.Errorf("the second start with --demo leaves %d sources", again)

@@ -16,14 +16,13 @@ const markdown = "**Bold**, *soft* and `code`.\n\n1. one\n2. two\n\n- [a link](h
 	"- [no link](javascript:alert(1))\n\n```\n<b>raw</b>\n```\n" +
 	"<img src=x onerror=told.hacked=1> <script>told.hacked=1</script>"
 
-// widgetSite is a listed site with a chat that bot answers.
-func widgetSite(t *testing.T, handle http.HandlerFunc) (chromium context.Context, origin string) {
+// widgetSite is a listed site with a chat that handle answers.
+func widgetSite(t *testing.T, handle http.HandlerFunc) (chromium context.Context, origin string, e *embed) {
 	t.Helper()
 	s := start(t, sqlite, toShops)
-	var e *embed
 	origin = site(t, func() *embed { return e })
 	e = s.user(t, "admin").replying(t, newReplies(t, handle), object{"allowed_origins": []string{origin}})
-	return browser(t), origin
+	return browser(t), origin, e
 }
 
 // chatRoot is the shadow root of the chat on a site.
@@ -51,7 +50,8 @@ func checksAccessibility(ctx context.Context, t *testing.T, of string) {
 	t.Helper()
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(`+of+`, {resultTypes: ['violations']}).then((r) => {
-		window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | ')
+		const found = r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))
+		window.axeFound = 'done: ' + found.join(' | ')
 	}), undefined`))
 	drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
 	if found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)); found != "done: " {
@@ -62,7 +62,7 @@ func checksAccessibility(ctx context.Context, t *testing.T, of string) {
 func TestAVisitorTalksToTheWidget(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 10)
-	chromium, shop := widgetSite(t, func(w http.ResponseWriter, r *http.Request) {
+	chromium, shop, e := widgetSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		text := strings.ReplaceAll(strings.ReplaceAll(markdown, "\n", `\n`), `"`, `\"`)
 		switch <-said {
@@ -136,13 +136,23 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 			if !within[bool](ctx, t, chatRoot, `$.querySelector('.atrium').hidden`) {
 				t.Error("it is open at once")
 			}
+			if lang == "ar" {
+				drive(ctx, t, chromedp.EmulateViewport(360, 640))
+			}
 			within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.bubble').click()`)
 			said <- "markdown"
 			writes(ctx, t, chatRoot, "?")
 			drive(ctx, t, chromedp.Poll[string](`told.reply`))
 			keep(ctx, t, "widget-bubble-"+lang)
-			if got := within[string](ctx, t, chatRoot, `$.querySelector('.atrium').dir`); got != want {
+			if got := within[string](ctx, t, chatRoot, `$.querySelector('.atrium').dir + ' ' +
+				getComputedStyle($.querySelector('textarea')).direction`); got != want+" "+want {
 				t.Errorf("%s is %s", lang, got)
+			}
+			if got := within[string](ctx, t, chatRoot, `[document.documentElement, ...$.querySelectorAll('*')]
+				.filter((n) => !n.closest('.hidden, pre') && (n.scrollWidth > innerWidth ||
+					n.getBoundingClientRect().left < 0 || n.getBoundingClientRect().right > innerWidth))
+				.map((n) => n.tagName + '.' + n.className).join(' ')`); got != "" {
+				t.Errorf("%s: wider than the window: %s", lang, got)
 			}
 			checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
 			within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
@@ -153,5 +163,28 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 				t.Errorf("Escape leaves %s", got)
 			}
 		}
+	})
+	t.Run("a session is renewed before it ends, and replaced if it has ended", func(t *testing.T) {
+		ctx, _ := tab(t, chromium, shop+"/script?clock=fast")
+		session := func(of string) string {
+			s, _ := drive(ctx, t, chromedp.Poll[object](`told.`+of))["session"].(string)
+			return s
+		}
+		first, second := session("ready"), session("renewed")
+		if first == second {
+			t.Error("the session is the same")
+		}
+		e.resume(t, second, "Origin: "+shop).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
+
+		ctx, _ = tab(t, chromium, shop+"/script")
+		ended := session("ready")
+		for _, enabled := range []bool{false, true} {
+			e.manager.do(t, "PATCH", e.path, object{"enabled": enabled}).is(t, 200)
+		}
+		e.resume(t, ended, "Origin: "+shop).problem(t, 401, "embed_session_invalid")
+		said <- "markdown"
+		writes(ctx, t, chatRoot, "Still there?")
+		drive(ctx, t, chromedp.Poll[string](`told.reply`))
+		e.resume(t, session("renewed"), "Origin: "+shop).is(t, 200)
 	})
 }

@@ -199,7 +199,7 @@
     }
 
     const log = make('div', { className: 'log', role: 'log', tabIndex: 0, ariaLabel: words.log })
-    const field = make('textarea', { rows: 1, maxLength: 4000, placeholder: words.write, ariaLabel: words.write, dir: 'auto', enterKeyHint: 'send' })
+    const field = make('textarea', { rows: 1, maxLength: 4000, placeholder: words.write, ariaLabel: words.write, dir: words.dir, enterKeyHint: 'send' })
     const button = make('button', { type: 'submit', className: 'send', textContent: words.send })
     const status = make('p', { role: 'status', className: 'hidden' })
     const form = make('form', {}, field, button)
@@ -233,6 +233,7 @@
       } catch {}
     } })
     const fit = () => {
+      field.dir = field.value ? 'auto' : words.dir // an empty field has no direction of its own
       field.style.height = 'auto'
       field.style.height = Math.min(field.scrollHeight + 2, 120) + 'px'
     }

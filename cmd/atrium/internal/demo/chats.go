@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,8 +16,9 @@ import (
 )
 
 // seedChats creates a public chat and a private draft. The instructions of the first are a prompt of samplePrompts, if
-// it still exists.
-func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Service, by identity.Actor) error {
+// it still exists. The site, if there is one, shows and answers the first.
+func seedChats(ctx context.Context, app *node.Core, by identity.Actor, site *Site) error {
+	service, texts := app.Services.Chats, app.Services.Prompts
 	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err
 	}
@@ -29,6 +30,9 @@ func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Servi
 	for i, d := range sampleChats {
 		if found := resolved[0]; i == 0 && found.Err == nil {
 			d.Instructions, d.Prompt = "", chat.Prompt{Template: found.Template.ID, Ref: "production"}
+		}
+		if i == 0 && site.answers() {
+			d.Reply = site.reply
 		}
 		by.At = by.At.Add(time.Millisecond)
 		t, err := service.Create(ctx, by, d)
@@ -43,6 +47,11 @@ func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Servi
 		if _, _, _, err := service.AttachWorkflow(ctx, by, t.ID, "hand-over"); err != nil &&
 			!errors.Is(err, chat.ErrUnknownWorkflow) {
 			return err
+		}
+		if i == 0 && site.answers() {
+			if err := site.show(ctx, app.Services.Embeds, by, t.ID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

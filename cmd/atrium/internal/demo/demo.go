@@ -24,9 +24,11 @@ type samplePrompt struct {
 }
 
 // Seed fills the workspace of the person with an e-mail address with prompts, chats and a connection to a sample
-// warehouse, and creates sample workbooks. If the workspace has prompts already, or the person does not exist, it adds
-// nothing and returns the reason.
-func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string) (why string, err error) {
+// warehouse, and creates sample workbooks. The first chat is on site, which already serves, unless that is nil. If the
+// workspace has prompts already, or the person does not exist, it adds nothing and returns the reason.
+func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string, site *Site) (
+	why string, err error,
+) {
 	owner, memberships, err := app.Services.Accounts.Find(ctx, by, email)
 	if errors.Is(err, account.ErrUserNotFound) || err == nil && len(memberships) == 0 {
 		return email + " has no workspace here", nil
@@ -43,7 +45,7 @@ func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string) 
 		err = makeSheets(node.SheetsFolder(app.Config))
 	}
 	if err == nil {
-		err = seedShop(ctx, app, by)
+		err = seedShop(ctx, app, by, site)
 	}
 	if err == nil {
 		err = seedSources(ctx, app, by)
@@ -52,7 +54,7 @@ func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string) 
 		err = seedPrompts(ctx, app.Services.Prompts, by)
 	}
 	if err == nil {
-		err = seedChats(ctx, app.Services.Chats, app.Services.Prompts, by)
+		err = seedChats(ctx, app, by, site)
 	}
 	return "", err
 }

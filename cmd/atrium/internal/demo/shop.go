@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -19,13 +20,19 @@ var shopSchema string
 // shopFile is the file name of the sample warehouse.
 const shopFile = "demo.db"
 
-// seedShop creates the sample warehouse and a connection to it, unless the workspace already had connections or its
-// org does not offer SQLite.
-func seedShop(ctx context.Context, app *node.Core, by identity.Actor) error {
+// seedShop connects the site, if there is one, and creates the sample warehouse and a connection to it. It does neither
+// if the workspace already had connections. The org may not offer SQLite.
+func seedShop(ctx context.Context, app *node.Core, by identity.Actor, site *Site) error {
 	service := app.Services.Connections
 	there, _, err := service.List(ctx, by)
 	if err != nil || len(there) > 0 {
 		return err
+	}
+	if site != nil {
+		if err := site.connect(ctx, service, by); err != nil {
+			return err
+		}
+		by.At = by.At.Add(time.Millisecond)
 	}
 	if err := makeShop(ctx, node.WarehousesFolder(app.Config)); err != nil {
 		return err
