@@ -16,7 +16,7 @@ import (
 )
 
 // seedChats creates a public chat and a private draft. The instructions of the first are a prompt of samplePrompts, if
-// it still exists. The site, if there is one, shows and answers the first.
+// it still exists. If there is a site, the first chat is on its page, and visitors get answers.
 func seedChats(ctx context.Context, app *node.Core, by identity.Actor, site *Site) error {
 	service, texts := app.Services.Chats, app.Services.Prompts
 	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {

@@ -21,7 +21,7 @@ var sampleReplies = []struct{ word, text string }{
 		"or a model of yours answers here when the chat template's `reply` names it."},
 }
 
-// answer answers a visitor's message, as docs/replies.md describes. It does not check the signature, since its answers
+// answer responds to a visitor's message, as docs/replies.md describes. It does not check the signature, since its answers
 // are public.
 func answer(w http.ResponseWriter, r *http.Request) {
 	var asked struct {

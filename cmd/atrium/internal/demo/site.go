@@ -144,7 +144,7 @@ var sitePage = template.Must(template.New("site").Parse(`<!doctype html>
 <h1>Demo shop</h1>
 <p>This page belongs to another site than Atrium. It shows a chat with one line of HTML:</p>
 <pre><code>&lt;script src="{{.Atrium}}/embed.js" data-token="{{.Token}}"&gt;&lt;/script&gt;</code></pre>
-<p>A sample program answers with fixed texts. docs/replies.md says how your own program or model does.</p>
+<p>A sample program sends fixed texts. With docs/replies.md, your own program or model answers visitors.</p>
 <script src="{{.Atrium}}/embed.js" data-token="{{.Token}}" data-lang="en"></script>
 </html>
 `))
