@@ -118,6 +118,8 @@ func codeOf(err error) connection.Code {
 		return connection.DNSFailed
 	case errors.As(err, &name):
 		return connection.TLSNameMismatch
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return connection.TLSExpired
 	case errors.As(err, &unknown), errors.As(err, &invalid):
 		return connection.TLSUntrusted
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -154,7 +156,7 @@ func stepOf(code connection.Code) connection.Step {
 		return connection.Resolve
 	case connection.NetworkNotAllowed:
 		return connection.Policy
-	case connection.TLSUnsupported, connection.TLSUntrusted, connection.TLSNameMismatch:
+	case connection.TLSUnsupported, connection.TLSUntrusted, connection.TLSExpired, connection.TLSNameMismatch:
 		return connection.TLS
 	case connection.AuthFailed, connection.QuotaExceeded:
 		return connection.Authenticate

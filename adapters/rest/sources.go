@@ -111,6 +111,7 @@ func (a *API) listTables(r *request, through connection.ID) (reply, error) {
 		tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{
 			After: after,
 			Limit: q.Limit + 1,
+			Match: r.query.Get("table_query"),
 		})
 		if err != nil || len(tables) <= q.Limit {
 			return page.Of[connection.Table]{Items: tables}, err

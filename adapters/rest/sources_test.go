@@ -210,8 +210,9 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 		h.Sealer = plainSealer{}
 		tables := []connection.Table{{TableRef: connection.TableRef{Schema: "a", Name: "b"}, Kind: connection.BaseTable,
 			RowEstimate: -1}, {TableRef: connection.TableRef{Schema: "a", Name: "c"}, Kind: connection.View}}
-		h.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), connection.TableQuery{Limit: 2}).Return(tables, nil)
-		got := body(t, h, get(h, "&limit=1"))
+		h.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(),
+			connection.TableQuery{Limit: 2, Match: "ord"}).Return(tables, nil)
+		got := body(t, h, get(h, "&limit=1&table_query=ord"))
 		if fmt.Sprint(got["data"]) != "[map[kind:table name:b row_estimate:<nil> schema:a]]" ||
 			got["next_cursor"] == nil {
 			t.Fatalf("%v", got)
@@ -219,9 +220,9 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 		next := reach(t)
 		next.Sealer = plainSealer{}
 		next.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(),
-			connection.TableQuery{After: tables[0].TableRef, Limit: 2}).Return(tables[1:], nil)
+			connection.TableQuery{After: tables[0].TableRef, Limit: 2, Match: "ord"}).Return(tables[1:], nil)
 		if got := body(t, next, get(next,
-			fmt.Sprint("&limit=1&cursor=", got["next_cursor"]))); got["next_cursor"] != nil {
+			fmt.Sprint("&limit=1&table_query=ord&cursor=", got["next_cursor"]))); got["next_cursor"] != nil {
 			t.Errorf("%v", got)
 		}
 	})

@@ -63,6 +63,9 @@ func classifyTLS(err error) connection.Code {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return connection.TLSNameMismatch
 	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return connection.TLSExpired
+	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return connection.TLSUntrusted
 	}

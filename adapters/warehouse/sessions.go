@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -64,10 +65,38 @@ func (w *Sessions) Tables(
 	ctx context.Context, to ports.Target, q connection.TableQuery,
 ) (tables []connection.Table, err error) {
 	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
-		tables, err = s.Tables(q)
+		tables, err = Matching(q, s.Tables)
 		return err
 	})
 	return tables, err
+}
+
+// Matching returns the tables that q asks for. list returns a page of all tables, and does not know q.Match.
+func Matching(
+	q connection.TableQuery, list func(connection.TableQuery) ([]connection.Table, error),
+) ([]connection.Table, error) {
+	if q.Match == "" {
+		return list(q)
+	}
+	match := strings.ToLower(q.Match)
+	var found []connection.Table
+	for page := (connection.TableQuery{After: q.After, Limit: connection.MaxTables}); ; {
+		tables, err := list(page)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tables {
+			if strings.Contains(strings.ToLower(t.Name), match) {
+				if found = append(found, t); len(found) == q.Limit {
+					return found, nil
+				}
+			}
+		}
+		if len(tables) < page.Limit {
+			return found, nil
+		}
+		page.After = tables[len(tables)-1].TableRef
+	}
 }
 
 // Preview implements ports.Warehouse.

@@ -2,6 +2,7 @@ package warehouse_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,6 +31,36 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 }
 
 func (s *session) Close() {}
+
+func TestASearchReadsAllPagesUntilItHasEnough(t *testing.T) {
+	var all []connection.Table
+	for i := range 3 * connection.MaxTables {
+		all = append(all, connection.Table{TableRef: connection.TableRef{Name: fmt.Sprintf("Table_%04d", i)}})
+	}
+	for match, tt := range map[string]struct{ limit, want, calls int }{
+		"":           {10, 10, 1},
+		"tABLE":      {10, 10, 1},
+		"_1499":      {10, 1, 4}, // the last page is full
+		"99":         {10, 10, 2},
+		"nothing":    {10, 0, 4},
+		"table_00":   {1000, 100, 4},
+		"table_0001": {1, 1, 1},
+	} {
+		calls := 0
+		got, err := warehouse.Matching(connection.TableQuery{Limit: tt.limit, Match: match},
+			func(q connection.TableQuery) ([]connection.Table, error) {
+				calls++
+				from := 0
+				for from < len(all) && q.After != (connection.TableRef{}) && all[from].TableRef.Compare(q.After) <= 0 {
+					from++
+				}
+				return all[from:min(from+q.Limit, len(all))], nil
+			})
+		if err != nil || len(got) != tt.want || calls != tt.calls {
+			t.Errorf("%q: %d tables after %d calls, %v", match, len(got), calls, err)
+		}
+	}
+}
 
 func TestAPreviewWithARowEstimateOpensOneSession(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -81,7 +81,9 @@ func TestClassify(t *testing.T) {
 		connection.TLSNameMismatch: {
 			&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}}},
 		connection.TLSUntrusted: {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
-			x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired}},
+			x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.NotAuthorizedToSign}},
+		connection.TLSExpired: {&tls.CertificateVerificationError{
+			Err: x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired}}},
 		connection.TLSUnsupported: {tls.AlertError(70), tls.AlertError(40), tls.RecordHeaderError{}},
 		connection.AuthRejected:   {tls.AlertError(116), tls.AlertError(42)},
 		connection.Internal:       {errors.New("connection refused"), io.EOF},

@@ -241,7 +241,10 @@ func (s *Service) Reread(
 		return source.Reading{}, err
 	}
 	location := src.Location
-	if headerRow != 0 && location.Backend() == source.SheetBackend {
+	if headerRow != 0 {
+		if location.Backend() != source.SheetBackend {
+			return source.Reading{}, source.ErrNoHeaderRow
+		}
 		location.Sheet.HeaderRow = headerRow
 	}
 	r, err := s.read(ctx, by, location, naming(pairs))

@@ -217,9 +217,8 @@ func TestMap(t *testing.T) {
 	t.Run("the table is read again, at another header row if one is given", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, sheetAt))
-		s.sheets.EXPECT().Preview(gomock.Any(), acme,
-			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID,
-			of ports.SheetTarget) (source.Sheet, error) {
+		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context,
+			_ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 			if of.Location.HeaderRow != 7 || of.Location.Tab != "0" {
 				t.Errorf("read %+v", of.Location)
 			}
@@ -228,6 +227,12 @@ func TestMap(t *testing.T) {
 		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, nil, 7)
 		wantErr(t, err, nil)
 		s.wantNoted("source.previewed", "src", admin)
+	})
+	t.Run("a header row of a table is refused before anything is read", func(t *testing.T) {
+		s := newEnv(t)
+		s.expectGet(stored(t, table))
+		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, nil, 7)
+		wantErr(t, err, source.ErrNoHeaderRow)
 	})
 	t.Run("a peer, a revoked connection and another revision are told before anything is read", func(t *testing.T) {
 		paused := stored(t, table)

@@ -3396,8 +3396,8 @@ type SourceLocation struct {
 // SourceMap is a type of the API.
 type SourceMap struct {
 	Mapping []SourcePair `json:"mapping"`
-	// Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Only for
-	// sheets.
+	// Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Refused for
+	// tables.
 	HeaderRow *int `json:"header_row,omitzero"`
 }
 
@@ -7283,7 +7283,8 @@ type DataSourcesPreviewSheetQuery struct {
 	URL string
 	// The id of a data source that is a sheet, in place of `url`.
 	SourceID string
-	// Id or title of the tab. Default: the tab that the `url` names, or else the first tab that is not hidden.
+	// Id or title of the tab; an id has precedence over a title. Default: the tab that the `url` names, or else the
+	// first tab that is not hidden.
 	Tab string
 	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
 	// and so on. By default, the server detects it.
@@ -7316,6 +7317,8 @@ type DataSourcesPreviewWarehouseQuery struct {
 	Table string
 	// Number of rows to read.
 	SampleRows int64
+	// List only tables whose name contains this text, in upper or lower case. Without `table` only.
+	TableQuery string
 	// Show only columns whose name contains this text, in upper or lower case. With `table` only.
 	ColumnQuery string
 	// Suggest columns for the fields of this type.
@@ -7330,6 +7333,7 @@ func (q DataSourcesPreviewWarehouseQuery) values() url.Values {
 	addValue(v, "schema", q.Schema)
 	addValue(v, "table", q.Table)
 	addValue(v, "sample_rows", q.SampleRows)
+	addValue(v, "table_query", q.TableQuery)
 	addValue(v, "column_query", q.ColumnQuery)
 	addValue(v, "type", q.Type)
 	addValue(v, "limit", q.Limit)

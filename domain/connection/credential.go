@@ -48,7 +48,8 @@ type Credential struct {
 }
 
 // ParseCredential reads a JSON object and checks it against the schema of kind k. It returns
-// fault.ErrInvalid with all fields below pointer "/credential". Submitted values are not quoted.
+// fault.ErrInvalid with all fields below pointer "/credential". Submitted values are not quoted. A host with spaces
+// around it, a scheme or a port is corrected.
 func ParseCredential(k Kind, text []byte) (Credential, error) {
 	d, ok := Describe(k)
 	if !ok {
@@ -61,12 +62,20 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 		return Credential{}, fault.ErrInvalid.With(fault.Field{Pointer: "/credential", Code: "wrong_type",
 			Detail: "Must be an object."})
 	}
+	var wrong []fault.Field
+	if field := tidyHost(d, fields); field.Pointer != "" {
+		wrong = append(wrong, field)
+		fields[FieldHost] = "host" // so that only the other fields are judged by the schema
+	}
 	if err := d.schema().Validate(fields); err != nil {
-		wrong, ok := errors.AsType[*jsonschema.ValidationError](err)
+		invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 		if !ok {
 			return Credential{}, err
 		}
-		return Credential{}, fault.ErrInvalid.With(schema.Wrong("/credential", wrong)...)
+		wrong = append(wrong, schema.Wrong("/credential", invalid)...)
+	}
+	if wrong != nil {
+		return Credential{}, fault.ErrInvalid.With(wrong...)
 	}
 	c := Credential{kind: k, config: map[string]any{}, secrets: map[string]secret.String{}}
 	maps.Copy(c.config, d.defaults)

@@ -1,6 +1,7 @@
 package connection_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,6 +58,13 @@ func TestParseCredential(t *testing.T) {
 		"a host with a path":     {with(`"host":"` + canary + `/x"`), "/credential/host invalid_pattern"},
 		"a list of hosts":        {with(`"host":"a.example.com,` + canary + `"`), "/credential/host invalid_pattern"},
 		"a socket":               {with(`"host":"/var/run"`), "/credential/host invalid_pattern"},
+		"a URL with a path": {with(`"host":"postgres://u:` + canary + `@db.example.com/x"`),
+			"/credential/host invalid_format"},
+		"a host with no port after its colon": {with(`"host":"db.example.com:` + canary + `"`),
+			"/credential/host invalid_format"},
+		"a host with another port": {with(`"host":"db.example.com:6432","port":5432`), "/credential/host invalid_format"},
+		"a host that is wrong beside other fields": {with(`"host":"db.example.com:x","port":"` + canary + `"`),
+			"/credential/host invalid_format, /credential/port wrong_type"},
 		"an empty password": {with(`"password":""`),
 			"/credential/password invalid_pattern, /credential/password too_short"},
 		"a NUL in the password":    {with(`"password":"` + canary + `\u0000"`), "/credential/password invalid_pattern"},
@@ -80,6 +88,34 @@ func TestParseCredential(t *testing.T) {
 			}
 			if text := fmt.Sprintf("%v %+v", err, f.Fields); strings.Contains(text, canary) {
 				t.Errorf("it quotes what was submitted: %s", text)
+			}
+		})
+	}
+
+	for text, want := range map[string]string{
+		" db.example.com\t":                "db.example.com 5432",
+		"db.example.com:6432":              "db.example.com 6432",
+		"https://db.example.com/":          "db.example.com 5432",
+		"postgresql://db.example.com:6432": "db.example.com 6432",
+		"[2001:db8::1]:6432":               "2001:db8::1 6432",
+		"[2001:db8::1]":                    "2001:db8::1 5432",
+		"2001:db8::1":                      "2001:db8::1 5432",
+	} {
+		t.Run("a pasted host is corrected: "+text, func(t *testing.T) {
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := parse(t, with(`"host":`+string(quoted)))
+			if got := fmt.Sprint(c.Text("host"), " ", c.Port()); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			plain, err := c.Reveal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := parse(t, string(plain)); again.Text("host") != c.Text("host") || again.Port() != c.Port() {
+				t.Error("it changes when it is read again")
 			}
 		})
 	}

@@ -22,6 +22,7 @@ const (
 	TLSUnsupported          Code = "tls_unsupported"
 	TLSRequired             Code = "tls_required"
 	TLSUntrusted            Code = "tls_untrusted"
+	TLSExpired              Code = "tls_expired" // or not yet valid
 	TLSNameMismatch         Code = "tls_name_mismatch"
 	AuthFailed              Code = "auth_failed"   // wrong user, password, key or token
 	AuthRejected            Code = "auth_rejected" // a rule of the server, or a method that Atrium refuses
@@ -77,6 +78,7 @@ type about string
 const (
 	nothing  about = ""
 	network  about = "network"
+	hostOnly about = "host" // of network
 	security about = "tls"
 	login    about = "login"
 	database about = "database"
@@ -111,9 +113,11 @@ var causes = map[Code]cause{
 	TLSRequired: {Config, false, security,
 		"The server requires encrypted connections. Change the connection's TLS mode."},
 	TLSUntrusted: {Config, false, security,
-		"The server's certificate has expired, or no trusted authority signed it. Add the authority's certificate to " +
-			"the connection."},
-	TLSNameMismatch: {Config, false, security,
+		"No trusted authority signed the server's certificate. Add the authority's certificate to the connection."},
+	TLSExpired: {Config, false, nothing,
+		"The server's certificate has expired or is not yet valid. Renew it on the server, and check the clocks of " +
+			"both machines."},
+	TLSNameMismatch: {Config, false, hostOnly,
 		"The server's certificate is for another host name. Use the name in the certificate."},
 	AuthFailed: {Config, false, login,
 		"The server refuses these credentials. Check that they are correct and have not expired."},

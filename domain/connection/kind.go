@@ -79,6 +79,12 @@ func (k Kind) fields(a about) []string {
 	if !ok {
 		return nil
 	}
+	if a == hostOnly {
+		if slices.Contains(d.fields[network], FieldHost) {
+			return []string{FieldHost}
+		}
+		a = network
+	}
 	return d.fields[a]
 }
 

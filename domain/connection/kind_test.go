@@ -3,6 +3,7 @@ package connection_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -124,8 +125,8 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s may pass, and is not to be tried again", code)
 		}
 	}
-	if got := len(connection.Codes()); got != 26 {
-		t.Errorf("%d codes, want 26", got)
+	if got := len(connection.Codes()); got != 27 {
+		t.Errorf("%d codes, want 27", got)
 	}
 	for code, want := range map[connection.Code][]string{
 		connection.AuthFailed: {"username", "password"}, connection.PortClosed: {"host", "port"},
@@ -142,4 +143,12 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+}
+
+func TestACertificateForAnotherNameIsAboutTheHost(t *testing.T) {
+	for kind, want := range map[connection.Kind]string{connection.Postgres: "[host]", connection.ClickHouse: "[host]"} {
+		if got := fmt.Sprint(kind.Failure(connection.TLSNameMismatch, start).Fields); got != want {
+			t.Errorf("%s: fields = %s, want %s", kind, got, want)
+		}
+	}
 }

@@ -51,6 +51,7 @@ type Table struct {
 type TableQuery struct {
 	After TableRef // the last table of the previous page; zero for the first page
 	Limit int      // 1 to MaxTables
+	Match string   // only tables whose name contains this text, in upper or lower case; "" for all
 }
 
 // PreviewQuery asks for the first rows of a table.

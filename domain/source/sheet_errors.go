@@ -27,6 +27,8 @@ var (
 		Detail: "It is uncertain which row is the header. Give header_row: one of the rows in errors, or 0 if the " +
 			"sheet has no header.",
 	}
+	ErrNoHeaderRow = fault.InField("/header_row", "not_allowed_value",
+		"Must not be set for a table, whose columns have names. Only sheets have header rows.")
 	ErrTabNotFound  = &fault.Error{Kind: fault.NotFound, Code: "tab_not_found", Detail: "The sheet has no such tab."}
 	ErrFileTooLarge = &fault.Error{
 		Kind:   fault.TooLarge,

@@ -126,6 +126,15 @@ func warehouseTables(t *testing.T, harness WarehouseHarness) {
 			t.Errorf("tables (-want +got):\n%s", d)
 		}
 	})
+	t.Run("finds tables by a part of their name", func(t *testing.T) {
+		want := harness.Tables[len(harness.Tables)-1]
+		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables,
+			Match: strings.ToUpper(want.Name)})
+		must(t, err)
+		if d := cmp.Diff([]connection.Table{want}, got, estimates); d != "" {
+			t.Errorf("tables (-want +got):\n%s", d)
+		}
+	})
 	t.Run("lists tables page by page", func(t *testing.T) {
 		var all []connection.Table
 		for q := (connection.TableQuery{Limit: 2}); ; {

@@ -3502,7 +3502,7 @@ type SourceLocation struct {
 
 // SourceMap defines model for SourceMap.
 type SourceMap struct {
-	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Only for sheets.
+	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Refused for tables.
 	HeaderRow *int         `json:"header_row,omitempty"`
 	Mapping   []SourcePair `json:"mapping"`
 }

@@ -167,6 +167,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(),
 		Never: map[connection.Code]string{
+			connection.TLSExpired:         "all kinds verify certificates by the same code; PostgreSQL stages it",
 			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
 			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
 			connection.TLSUnsupported:     "the host is Google's, which has TLS: what has none is another server",

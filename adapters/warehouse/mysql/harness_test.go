@@ -65,6 +65,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		Previews: previews(),
 		Failures: failures(as),
 		Never: map[connection.Code]string{
+			connection.TLSExpired:         "all kinds verify certificates by the same code; PostgreSQL stages it",
 			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
 			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
 			connection.ServerStarting: "MariaDB does not listen before it is ready and after it is told to stop; " +

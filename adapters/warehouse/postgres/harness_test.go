@@ -130,6 +130,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 				Target: func(t *testing.T) ports.Target {
 					return shared(t).target(t, map[string]any{"port": small(t).port})
 				}},
+			{Name: "a certificate that has expired", Code: connection.TLSExpired, Step: connection.TLS, Target: expired},
 			{Name: "a user who must use TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
 			{Name: "a user who is rejected by a rule", Code: connection.AuthRejected, Step: connection.Authenticate,

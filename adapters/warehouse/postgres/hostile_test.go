@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"io"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -262,4 +263,18 @@ func scripts(t *testing.T) []contract.HostileScript {
 			}
 		}},
 	}
+}
+
+// expired is a server whose certificate has expired.
+func expired(t *testing.T) ports.Target {
+	certificate, key := shared(t).authority.Sign(t, -time.Hour, "127.0.0.1")
+	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := fixture.Listener(t, func(c net.Conn) {
+		say(c, []byte{'S'})
+		contract.OverTLS(&tls.Config{Certificates: []tls.Certificate{pair}}, hold)(c)
+	})
+	return shared(t).target(t, map[string]any{"port": port})
 }

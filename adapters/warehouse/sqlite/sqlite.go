@@ -60,7 +60,9 @@ func (w *Warehouse) Tables(
 	ctx context.Context, to ports.Target, q connection.TableQuery,
 ) (found []connection.Table, err error) {
 	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
-		found, err = tables(ctx, db, q)
+		found, err = warehouse.Matching(q, func(q connection.TableQuery) ([]connection.Table, error) {
+			return tables(ctx, db, q)
+		})
 		return err
 	})
 	return found, err

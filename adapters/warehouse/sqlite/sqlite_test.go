@@ -143,6 +143,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		connection.NetworkNotAllowed, connection.DNSFailed, connection.PortClosed, connection.HostUnreachable,
 		connection.ConnectTimeout,
 		connection.TLSUnsupported, connection.TLSRequired, connection.TLSUntrusted, connection.TLSNameMismatch,
+		connection.TLSExpired,
 		connection.AuthFailed,
 		connection.AuthRejected, connection.DatabaseDeniedOrMissing, connection.TooManyConnections,
 		connection.ServerStarting, connection.BackendUnreachable, connection.PoolingUnsupported,

@@ -4741,7 +4741,7 @@ class SourceMap(TypedDict):
 
     header_row: NotRequired[int]
     """Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one.
-    Only for sheets.
+    Refused for tables.
     """
 
 
@@ -9147,6 +9147,7 @@ class DataSourcesResource(Resource):
         schema: Optional[str] = None,
         table: Optional[str] = None,
         sample_rows: Optional[int] = None,
+        table_query: Optional[str] = None,
         column_query: Optional[str] = None,
         type: Optional[str] = None,
         limit: Optional[int] = None,
@@ -9166,7 +9167,7 @@ class DataSourcesResource(Resource):
         source_forbidden, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
         upstream_timeout; and those that every call can have.
         """
-        return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "column_query": column_query, "type": type, "limit": limit}, options=options))
+        return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "table_query": table_query, "column_query": column_query, "type": type, "limit": limit}, options=options))
 
     def refresh(
         self,

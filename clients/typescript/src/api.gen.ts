@@ -3817,8 +3817,8 @@ export type SourceMap = {
   /**  */
   mapping: SourcePair[]
   /**
-   * Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Only for
-   * sheets.
+   * Number of the header row, counted from 1; 0 if the sheet has no header. Default: the current one. Refused
+   * for tables.
    */
   header_row?: number
 }
@@ -7001,7 +7001,10 @@ export class DataSourcesResource extends Resource {
       url?: string
       /** The id of a data source that is a sheet, in place of `url`. */
       source_id?: string
-      /** Id or title of the tab. Default: the tab that the `url` names, or else the first tab that is not hidden. */
+      /**
+       * Id or title of the tab; an id has precedence over a title. Default: the tab that the `url` names, or
+       * else the first tab that is not hidden.
+       */
       tab?: string
       /**
        * Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A,
@@ -7042,6 +7045,8 @@ export class DataSourcesResource extends Resource {
       table?: string
       /** Number of rows to read. */
       sample_rows?: number
+      /** List only tables whose name contains this text, in upper or lower case. Without `table` only. */
+      table_query?: string
       /** Show only columns whose name contains this text, in upper or lower case. With `table` only. */
       column_query?: string
       /** Suggest columns for the fields of this type. */
