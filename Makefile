@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check prove-quick prove fuzz verify chart lint vuln generate bench image site release-snapshot
+.PHONY: help run build test check prove-quick prove fuzz verify chart lint vuln generate bench image images site release-snapshot
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-16s %s\n' "$$name" "$$does"; done
@@ -46,6 +46,10 @@ generate: ## regenerate mocks, wiring and API models
 
 image: ## build the container image for both architectures, and run it; minutes, needs root on Debian
 	@.ci/run image
+
+images: ## take the pictures of the console's screens in docs/images/console again; needs Chromium
+	@mkdir -p docs/images/console && rm -f docs/images/console/*.webp
+	@ATRIUM_IMAGES=$(CURDIR)/docs/images/console go test ./test/e2e -run '^TestTheConsole$$' -count=1
 
 site: ## write the documentation's site into dist/site, and check its links; the first time builds Hugo for minutes
 	@.ci/run site

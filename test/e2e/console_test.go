@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,41 +18,6 @@ func axe(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// screen is one of the console, with a text that it shows when it has loaded.
-type screen struct{ path, shows string }
-
-var screens = []screen{
-	{"prompts", "support/answer-ticket"}, {"chats", "Your role"}, {"sources", "Customers of the demo shop"},
-	{"sources/new", "Look at the sheet"}, {"connections", "Demo shop"}, {"connections/new/postgres", "step by step"},
-	{"presence", "Say that you are here"}, {"billing", "Plans"}, {"settings/members", "Invite"},
-	{"settings/groups", "New group"}, {"settings/keys", "New API key"}, {"settings/sessions", "this one"},
-	{"settings/passkeys", "Add a passkey"}, {"settings/workspace", "Delete the workspace"}, {"settings/audit", "Details"},
-}
-
-// walkthrough signs in and goes through every screen. It expects no error in the browser's log, which has violations of
-// the policy, and nothing that axe finds.
-func walkthrough(t *testing.T, ctx context.Context, s *server, look func(screen)) {
-	t.Helper()
-	source := axe(t)
-	for _, at := range screens {
-		t.Run(at.path, func(t *testing.T) {
-			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
-			reads(ctx, t, at.shows)
-			drive(ctx, t, chromedp.Evaluate[chromedp.Void](source))
-			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(document, {resultTypes: ['violations']}).then((r) => {
-				const places = (v) => v.nodes.map((n) => n.html).join(' ; ')
-				window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + places(v)).join(' | ')
-			}), undefined`))
-			drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
-			found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`))
-			if found != "done: " {
-				t.Errorf("axe finds: %s", found)
-			}
-			look(at)
-		})
-	}
 }
 
 // types puts a text into a field, as a person does.
@@ -77,17 +41,8 @@ func presses(ctx context.Context, t *testing.T, text string) {
 
 func TestTheConsole(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, sqlite, asText)
-	d.flags = []string{"--demo"}
-	s := d.start(t)
-	link := s.stdout.await(t, s, regexp.MustCompile(`/console/sign-in#token=(atl_\w+)\n`))[1]
-	owner := &client{server: s, token: s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]}
-	chromium := browser(t)
-	ctx, console := tab(t, chromium, s.url+"/console/sign-in#token="+link)
-	reads(ctx, t, "Sign in to")
-	clicks(ctx, t, "#use-link")
-	reads(ctx, t, "support/answer-ticket")
-	walkthrough(t, ctx, s, func(at screen) { keep(ctx, t, "console-"+strings.ReplaceAll(at.path, "/", "-")) })
+	s, owner, _, ctx, silent := demo(t, sqlite)
+	walkthrough(t, ctx, s, owner)
 
 	t.Run("a prompt is edited, compared and activated", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/greeting", "visibility": "workspace"}).at("id")
@@ -161,16 +116,7 @@ func TestTheConsole(t *testing.T) {
 		reads(ctx, t, `curl "$ATRIUM_URL/api/events"`)
 		keep(ctx, t, "console-api")
 	})
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
-	for m, err := range console {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Text == "that was all" {
-			break
-		}
-		t.Errorf("the browser says %s", m)
-	}
+	silent()
 	t.Run("an operator disables and enables a person", func(t *testing.T) {
 		eve, boss := s.user(t, "member"), s.user(t, "owner", "--operator")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))

@@ -63,7 +63,9 @@ export function Palette() {
   }
   return (
     <>
-      <Button tone="quiet" className="text-xs md:mt-1 md:-ml-3" onClick={() => setOpen('commands')}>{t.commands} · Ctrl K</Button>
+      <Button tone="quiet" className="md:justify-start md:px-2.5" onClick={() => setOpen('commands')}>
+        {t.commands}<kbd className="hidden font-sans text-xs font-normal text-soft md:inline">Ctrl K</kbd>
+      </Button>
       <Dialog open={open === 'commands'} onClose={() => setOpen('')} title={t.commands}>
         <Autocomplete.Root open inline items={places.map((p) => p.label)} autoHighlight="always" keepHighlight>
           <Autocomplete.Input

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
 import { atrium, calls, queries, signIn, signOut } from '../api'
 import { t } from '../text'
@@ -24,6 +24,7 @@ const operators = { path: 'people', label: t.people } as const
 
 export function Shell() {
   const workspace = useWorkspace()
+  const path = useLocation().pathname
   const me = useMe()
   const ended = useSyncExternalStore(calls.subscribe, calls.ended)
   return (
@@ -31,25 +32,31 @@ export function Shell() {
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-30 focus:bg-card focus:p-2">{t.skip}</a>
       <nav
         aria-label={t.areas}
-        className="flex flex-wrap items-center gap-1 border-b border-line bg-card p-3 md:block md:min-h-screen md:border-r
-          md:border-b-0 md:p-4"
+        className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-center border-b border-line bg-card px-2 pt-2 md:sticky md:top-0
+          md:flex md:h-screen md:flex-col md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-4"
       >
-        <div className="mr-auto md:mb-4"><Workspaces /></div>
-        {[...areas, ...(me.data?.user.operator ? [operators] : [])].map((area) => (
-          <Link
-            key={area.path}
-            to={`/w/${workspace}/${area.path}` as string}
-            activeProps={{ className: 'bg-markbg font-medium text-act' }}
-            inactiveProps={{ className: 'text-ink' }}
-            className="block rounded-md px-2.5 py-1.5 no-underline hover:bg-hover"
-          >
-            {area.label}
-          </Link>
-        ))}
-        <div className="ml-auto text-xs text-soft md:mt-8 md:ml-0">
-          <p className="m-0 hidden break-words md:block">{me.data?.user.email ?? me.data?.user.name} · {me.data?.role}</p>
-          <Button tone="quiet" className="md:mt-1 md:-ml-3" onClick={() => void signOut()}>{t.signOut}</Button>
-        </div>
+        <div className="min-w-0 md:mb-4"><Workspaces /></div>
+        <ul className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto p-0 py-2 md:order-none md:block md:p-0">
+          {[...areas, ...(me.data?.user.operator ? [operators] : [])].map((area) => {
+            const here = path.startsWith(`/w/${workspace}/${area.path.split('/')[0]}`)
+            return (
+              <li key={area.path}>
+                <Link
+                  to={`/w/${workspace}/${area.path}` as string} aria-current={here ? 'page' : undefined}
+                  ref={(link) => { if (here) link?.scrollIntoView({ block: 'nearest', inline: 'nearest' }) }}
+                  className={`block rounded-md px-2.5 py-1.5 whitespace-nowrap no-underline hover:bg-hover
+                    ${here ? 'bg-markbg font-medium text-act' : 'text-ink'}`}
+                >
+                  {area.label}
+                </Link>
+              </li>
+            )
+          })}
+        </ul>
+        <p className="m-0 mt-8 hidden px-2.5 text-xs break-words text-soft md:block">
+          {me.data?.user.email ?? me.data?.user.name}<br />{me.data?.role}
+        </p>
+        <Button tone="quiet" className="md:justify-start md:px-2.5" onClick={() => void signOut()}>{t.signOut}</Button>
         <Palette />
       </nav>
       <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-8">

@@ -40,3 +40,16 @@ export function useList<T>(
 export async function firstPage<P>(list: PromiseLike<P>): Promise<P> {
   return list
 }
+
+/** Names the people of the workspace by their ids. Who is no member any more is an id. */
+export function useNames(): (id: string) => string {
+  const workspace = useWorkspace()
+  const members = useQuery({
+    queryKey: ['members', workspace], staleTime: 60_000,
+    queryFn: () => firstPage(atrium.workspaces.members.list(workspace, { limit: 100 })).then((page) => page.data),
+  })
+  return (id) => {
+    const found = members.data?.find((m) => m.user_id === id)
+    return found?.name || found?.email || id
+  }
+}

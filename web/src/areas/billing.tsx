@@ -80,7 +80,7 @@ function PlanCard({ plan, manages, subscribed, onDone }: { plan: Plan; manages: 
       <p className="m-0 font-semibold">{plan.name} {plan.is_current && <Pill tone="ok">yours</Pill>}</p>
       <p className="m-0 text-lg">{money(plan.price)} <span className="text-sm text-soft">per {plan.interval_count > 1 ? plan.interval_count + ' ' : ''}{plan.interval}{plan.interval_count > 1 ? 's' : ''}</span></p>
       <p className="m-0 grow text-soft">{plan.description}</p>
-      <ul className="my-2 pl-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
+      <ul className="my-2 list-disc pl-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
       {plan.trial_days > 0 && !subscribed && <p className="m-0 text-soft">{plan.trial_days} days free</p>}
       {manages && !plan.is_current && plan.available && (
         <Button tone="act" className="mt-2" disabled={choose.isPending} onClick={() => (subscribed ? setPreview(true) : choose.mutate())}>

@@ -1,5 +1,6 @@
 import { AtriumError, type ChatTemplate, type RegistryItem } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useParam, useWorkspace } from '../app/workspace'
@@ -81,7 +82,7 @@ function Configure({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) 
           <Input name="name" label="Name" required maxLength={120} defaultValue={chat.name} error={wrong.name} />
           <Input name="description" label="Description" maxLength={500} defaultValue={chat.description} error={wrong.description} />
           {chat.prompt
-            ? <p>The instructions are the prompt <code>{chat.prompt.prompt_template_id}</code>.</p>
+            ? <PromptLink id={chat.prompt.prompt_template_id} />
             : <TextArea name="instructions" label="Instructions" rows={8} defaultValue={chat.instructions} error={wrong.instructions} />}
           <TextArea name="greeting" label="Greeting" rows={2} defaultValue={chat.greeting} error={wrong.greeting} />
           <TextArea name="starters" label="Conversation starters" hint="One in each line." defaultValue={chat.conversation_starters.join('\n')} error={wrong.conversation_starters} />
@@ -95,6 +96,18 @@ function Configure({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) 
       {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
       <Problem error={save.error} />
     </Form>
+  )
+}
+
+/** Names the prompt that has the instructions. Who may not see it reads its id. */
+function PromptLink({ id }: { id: string }) {
+  const workspace = useWorkspace()
+  const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, { workspace }) })
+  return (
+    <p className="mb-3">
+      The instructions are the prompt{' '}
+      {prompt.data ? <Link to={`/w/${workspace}/prompts/${id}` as string}>{prompt.data.name}</Link> : <code>{id}</code>}.
+    </p>
   )
 }
 

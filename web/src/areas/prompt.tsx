@@ -2,7 +2,7 @@ import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersion
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
-import { useList, useParam, useWorkspace } from '../app/workspace'
+import { useList, useNames, useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Button, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
@@ -25,7 +25,7 @@ function readable(edited: string, isChat: boolean): string {
 /** The messages of a chat prompt, each in a field of its own. */
 function Messages({ messages, onChange }: { messages: PromptMessage[]; onChange?: (messages: PromptMessage[]) => void }) {
   return messages.map((m, i) => m.placeholder
-    ? <p key={i} className="text-soft">Here the application puts the messages <code>{m.placeholder}</code>.</p>
+    ? <p key={i} className="my-3 text-soft">Here the application puts the messages <code>{m.placeholder}</code>.</p>
     : (
       <TextArea
         key={i} label={m.role ?? 'message'} rows={Math.min(12, (m.content ?? '').split('\n').length + 2)} value={m.content ?? ''}
@@ -296,6 +296,7 @@ function Ledger({ id, labels }: { id: string; labels: string[] }) {
   const workspace = useWorkspace()
   const [label, setLabel] = useState('')
   const list = useList(['activations', id, label], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(label && { label }), ...(cursor && { cursor }) }, { workspace }))
+  const names = useNames()
   const number = (version: number | null) => (version === null ? 'a deleted version' : `v${version}`)
   if (list.isPending) return <Loading />
   return (
@@ -312,7 +313,7 @@ function Ledger({ id, labels }: { id: string; labels: string[] }) {
         {list.items.map((a) => (
           <li key={a.activated_at + String(a.to_version_id)} className="mb-4">
             <b>{a.to_version_id === null ? 'removed' : number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
-            <span className="text-soft"><When at={a.activated_at} /> · {a.activated_by}</span>
+            <span className="text-soft"><When at={a.activated_at} /> · {a.activated_by && names(a.activated_by)}</span>
             {a.reason && <p className="m-0">{a.reason}</p>}
           </li>
         ))}

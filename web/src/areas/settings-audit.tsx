@@ -1,17 +1,18 @@
 import { useState } from 'react'
 import { atrium } from '../api'
-import { useList, useWorkspace } from '../app/workspace'
+import { useList, useNames, useWorkspace } from '../app/workspace'
 import { Empty, Loading, Problem, When } from '../ui/basics'
 import { Input } from '../ui/form'
 import { More, Table } from '../ui/table'
 
 export function Audit() {
   const workspace = useWorkspace()
+  const names = useNames()
   const [filter, setFilter] = useState({ type: '', subject: '', actor: '' })
   const given = Object.fromEntries(Object.entries(filter).filter(([, v]) => v.trim() !== '').map(([k, v]) => [k, v.trim()]))
   const list = useList(['events', workspace, given], (cursor) => atrium.events.list({ limit: 50, ...given, ...(cursor && { cursor }) }, { workspace }))
   const input = (name: keyof typeof filter, label: string, placeholder: string) => (
-    <div className="w-56"><Input label={label} placeholder={placeholder} value={filter[name]} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
+    <div className="w-56 max-sm:w-full"><Input label={label} placeholder={placeholder} value={filter[name]} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
   )
   return (
     <>
@@ -30,7 +31,7 @@ export function Audit() {
             { title: 'When', narrow: true, text: (e) => e.created_at, cell: (e) => <When at={e.created_at} /> },
             { title: 'What', narrow: true, text: (e) => e.type, cell: (e) => <code>{e.type}</code> },
             { title: 'About', text: (e) => e.subject, cell: (e) => <code className="text-xs break-all">{e.subject}</code> },
-            { title: 'By', text: (e) => e.actor ?? '', cell: (e) => <code className="text-xs break-all">{e.actor ?? 'the system'}</code> },
+            { title: 'By', text: (e) => e.actor ?? '', cell: (e) => <span className="break-words" title={e.actor ?? undefined}>{e.actor ? names(e.actor) : 'the system'}</span> },
             {
               title: 'Details', text: (e) => JSON.stringify(e.data),
               cell: (e) => (

@@ -15,7 +15,7 @@ export function Sessions() {
         <Table
           label="Your sessions" items={list.items} id={(s) => s.id}
           columns={[
-            { title: 'Browser', cell: (s) => <>{s.user_agent || 'unknown'} {s.current && <Pill tone="ok">this one</Pill>}</> },
+            { title: 'Browser', cell: (s) => <><span title={s.user_agent}>{browserOf(s.user_agent)}</span> {s.current && <Pill tone="ok">this one</Pill>}</> },
             { title: 'Address', narrow: true, cell: (s) => s.address ?? '–' },
             { title: 'Began', narrow: true, cell: (s) => <When at={s.created_at} /> },
             { title: 'Seen', narrow: true, cell: (s) => <When at={s.last_seen_at} /> },
@@ -34,4 +34,12 @@ export function Sessions() {
       <More list={list} />
     </>
   )
+}
+
+/** The browser and system of a User-Agent header, as people say it. */
+function browserOf(agent: string): string {
+  const browser = [['Firefox', /Firefox\//], ['Edge', /Edg\//], ['Opera', /OPR\//], ['Chrome', /Chrom(e|ium)\/|CriOS/], ['Safari', /Safari\//]] as const
+  const system = [['Android', /Android/], ['iOS', /iPhone|iPad/], ['Windows', /Windows/], ['macOS', /Mac OS X/], ['Linux', /Linux/]] as const
+  const found = [browser, system].map((names) => names.find(([, is]) => is.test(agent))?.[0])
+  return found[0] ? found.filter(Boolean).join(' on ') : agent || 'unknown'
 }

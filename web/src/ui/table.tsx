@@ -11,6 +11,7 @@ export interface Column<T> {
   narrow?: boolean
 }
 
+/** A table. On a phone, each row is a block in which the titles of the columns stand before the cells. */
 export function Table<T>({ label, items, columns, id, csv }: {
   label: string
   items: readonly T[]
@@ -21,9 +22,9 @@ export function Table<T>({ label, items, columns, id, csv }: {
   return (
     <>
       <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
-        <table className="w-full border-collapse text-left">
+        <table className="w-full border-collapse text-left max-sm:block">
           <caption className="sr-only">{label}</caption>
-          <thead>
+          <thead className="max-sm:sr-only">
             <tr className="border-b border-line text-xs text-soft">
               {columns.map((c) => (
                 <th key={c.title} scope="col" className="px-3 py-2 font-medium whitespace-nowrap">
@@ -32,11 +33,18 @@ export function Table<T>({ label, items, columns, id, csv }: {
               ))}
             </tr>
           </thead>
-          <tbody>
+          <tbody className="max-sm:block">
             {items.map((item) => (
-              <tr key={id(item)} className="border-b border-line last:border-0 hover:bg-hover">
-                {columns.map((c) => (
-                  <td key={c.title} className={`px-3 ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} align-top ${c.narrow ? 'whitespace-nowrap' : 'break-words'}`}>{c.cell(item)}</td>
+              <tr key={id(item)} className="border-b border-line last:border-0 hover:bg-hover max-sm:block max-sm:py-1.5">
+                {columns.map((c, i) => (
+                  <td
+                    key={c.title}
+                    className={`px-3 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
+                      ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
+                  >
+                    {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
+                    <div className="min-w-0">{c.cell(item)}</div>
+                  </td>
                 ))}
               </tr>
             ))}

@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// screen is one of the console, with a text that it shows when it has loaded.
+type screen struct{ path, shows string }
+
+// name is the screen in names of tests and pictures.
+func (at screen) name() string {
+	return regexp.MustCompile(`[a-z]+_[a-z0-9]{10,}`).ReplaceAllString(strings.ReplaceAll(at.path, "/", "-"), "one")
+}
+
+var screens = []screen{
+	{"prompts", "support/answer-ticket"}, {"chats", "Your role"}, {"sources", "Map a sheet or table"},
+	{"sources/new", "Look at the sheet"}, {"connections", "Connect a warehouse"},
+	{"connections/new/postgres", "step by step"}, {"presence", "Say that you are here"}, {"billing", "Plans"},
+	{"settings/members", "Invite"}, {"settings/groups", "New group"}, {"settings/keys", "New API key"},
+	{"settings/sessions", "this one"}, {"settings/passkeys", "Add a passkey"},
+	{"settings/workspace", "Delete the workspace"}, {"settings/audit", "Details"},
+}
+
+// details are the screens of single things of the demo data. Its sources, which are
+// files, are there on SQLite only.
+func details(t *testing.T, owner *client) (found []screen) {
+	t.Helper()
+	for _, of := range []struct{ list, area, name, shows string }{
+		{templates, "prompts", "support/answer-ticket", "Preview of v"},
+		{"/api/chat-templates", "chats", "Customer support", "Greeting"},
+		{sources, "sources", "Sign-ups", "2. Click its column"},
+	} {
+		all := owner.get(t, of.list)
+		i := slices.Index(all.each(t, "name"), of.name)
+		if i < 0 {
+			if of.list == sources && owner.server.database != "" {
+				continue
+			}
+			t.Fatalf("the demo has no %s", of.name)
+		}
+		found = append(found, screen{of.area + "/" + all.at(fmt.Sprintf("data.%d.id", i)), of.shows})
+	}
+	return found
+}
+
+// looks is how a page is looked at.
+type looks struct {
+	scheme        string
+	width, height int64
+}
+
+func (v looks) String() string { return fmt.Sprintf("%s-%d", v.scheme, v.width) }
+
+// seen makes a tab look at its page in a way.
+func seen(ctx context.Context, t *testing.T, v looks) {
+	t.Helper()
+	drive(ctx, t, chromedp.EmulateViewport(v.width, v.height))
+	drive(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.scheme}},
+		})
+		return err
+	}))
+}
+
+// picture writes what a tab shows into the folder that ATRIUM_IMAGES names, as make images does.
+func picture(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	folder := os.Getenv("ATRIUM_IMAGES")
+	if folder == "" {
+		return
+	}
+	quality := int64(50)
+	shot := drive(ctx, t, func(ctx context.Context, target *chromedp.Target) ([]byte, error) {
+		made, err := cdp.Call(ctx, target, page.CaptureScreenshot,
+			page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		return made.Data, err
+	})
+	if err := os.WriteFile(filepath.Join(folder, name+".webp"), shot, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wide names the elements that reach beyond the width of the page, unless something around them scrolls.
+const wide = `(() => {
+	const width = document.documentElement.clientWidth
+	const scrolls = (e) => e && (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement))
+	const found = document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll('body *')]
+		.filter((e) => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
+	return found.slice(0, 3).map((e) => e.outerHTML.slice(0, 160)).join(' ; ')
+})()`
+
+// usable expects that axe finds nothing on the page, and that nothing of it is beyond its width.
+func usable(ctx context.Context, t *testing.T, v looks) {
+	t.Helper()
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete window.axeFound, axe.run(document,
+		{resultTypes: ['violations']}).then((r) => {
+			const places = (v) => v.nodes.map((n) => n.html).join(' ; ')
+			window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + places(v)).join(' | ')
+		}), undefined`))
+	drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
+	if found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)); found != "done: " {
+		t.Errorf("%s: axe finds: %s", v, found)
+	}
+	if found := drive(ctx, t, chromedp.Evaluate[string](wide)); found != "" {
+		t.Errorf("%s: wider than the page: %s", v, found)
+	}
+}
+
+// walkthrough goes through every screen, wide and light, and narrow and dark.
+func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client) {
+	t.Helper()
+	source := axe(t)
+	checked := []looks{{"light", 1280, 800}, {"dark", 360, 740}}
+	for _, at := range append(details(t, owner), screens...) {
+		t.Run(at.name(), func(t *testing.T) {
+			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
+			reads(ctx, t, at.shows)
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](source))
+			for _, v := range checked {
+				seen(ctx, t, v)
+				usable(ctx, t, v)
+				picture(ctx, t, at.name()+"-"+v.String())
+			}
+			if os.Getenv("ATRIUM_IMAGES") != "" {
+				for _, v := range []looks{{"light", 360, 740}, {"dark", 1280, 800}} {
+					seen(ctx, t, v)
+					picture(ctx, t, at.name()+"-"+v.String())
+				}
+			}
+			keep(ctx, t, "console-"+at.name())
+		})
+	}
+	seen(ctx, t, looks{"light", 720, 620})
+}
+
+// demo starts a server with demo data, and signs a tab in as its owner.
+func demo(t *testing.T, engine string) (s *server, owner *client, chromium, ctx context.Context, silent func()) {
+	t.Helper()
+	d := deploy(t, engine, asText)
+	d.flags = []string{"--demo"}
+	s = d.start(t)
+	link := s.stdout.await(t, s, regexp.MustCompile(`/console/sign-in#token=(atl_\w+)\n`))[1]
+	owner = &client{server: s, token: s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]}
+	chromium = browser(t)
+	ctx, console := tab(t, chromium, s.url+"/console/sign-in#token="+link)
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "support/answer-ticket")
+	return s, owner, chromium, ctx, func() {
+		t.Helper()
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
+		for m, err := range console {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Text == "that was all" {
+				return
+			}
+			t.Errorf("the browser says %s", m)
+		}
+	}
+}
+
+func TestTheConsoleOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	s, owner, _, ctx, silent := demo(t, postgres)
+	walkthrough(t, ctx, s, owner)
+	silent()
+}
