@@ -81,7 +81,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 		connect := connections.NewService(
 			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
 		)
-		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries)
+		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries, e.Digester)
 		return Services{
 			Accounts: accounts.NewService(
 				s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes,

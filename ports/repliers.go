@@ -25,6 +25,7 @@ type ReplyRequest struct {
 	Token        chat.EmbedTokenID
 	Origin       chat.Origin // of the site that shows the chat
 	Visitor      string      // according to the site; empty: not named
+	Signed       bool        // the site's backend vouched for the visitor
 	Instructions string      // empty: none
 	Model        string      // for an OpenAI-compatible API
 	Config       *prompt.ModelConfig

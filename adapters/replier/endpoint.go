@@ -39,6 +39,7 @@ type message struct {
 	Token        chat.EmbedTokenID   `json:"embed_token_id,omitempty"`
 	Origin       *string             `json:"origin,omitempty"`
 	Visitor      *string             `json:"visitor,omitempty"`
+	Signed       *bool               `json:"visitor_signed,omitempty"` // nil if there is no visitor
 	Instructions string              `json:"instructions,omitempty"`
 	Config       *prompt.ModelConfig `json:"model_config,omitempty"`
 	Messages     []turn              `json:"messages,omitempty"`
@@ -64,6 +65,9 @@ func (e *Endpoint) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequ
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
 		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Config, Messages: conversation(r.Question),
+	}
+	if r.Visitor != "" {
+		m.Signed = &r.Signed
 	}
 	return e.guard.relay(ctx, to, e.limits, e.request(to, m), readText(false), readText(true), each)
 }

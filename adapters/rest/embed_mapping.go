@@ -56,8 +56,8 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 	}
 }
 
-func toEmbedTokenCreated(t *chat.EmbedToken, made secret.Token, now time.Time) openapi.EmbedTokenCreated {
-	s := toEmbedToken(t, now)
+func (r *request) embedTokenCreated(t *chat.EmbedToken, made secret.Token) openapi.EmbedTokenCreated {
+	s := toEmbedToken(t, r.by.At)
 	return openapi.EmbedTokenCreated{
 		ID:                s.ID,
 		Name:              s.Name,
@@ -77,5 +77,6 @@ func toEmbedTokenCreated(t *chat.EmbedToken, made secret.Token, now time.Time) o
 		CreatedAt:         s.CreatedAt,
 		UpdatedAt:         s.UpdatedAt,
 		Token:             made.Reveal(),
+		VisitorSecret:     r.Embeds.VisitorSecret(t).Reveal(),
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // How many answers are under way at the same time.
 const (
-	answersPerAddress = 3    // of one token
+	answersPerAddress = 3    // of one token, or for a signed visitor
 	answersPerToken   = 100  // on one node
 	answersPerNode    = 1000 // an answer holds some 100 KiB
 )
@@ -69,11 +69,11 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 		return chat.Turn{Question: t.Text, Answer: t.Answer}
 	})}
 	leave := func() {}
-	limit := func(t *chat.EmbedToken) error {
-		if err := v.limit(t); err != nil {
+	limit := func(t *chat.EmbedToken, visitor string) error {
+		if err := v.limit(t, visitor); err != nil {
 			return err
 		}
-		freed, ok := v.api.answering.enter(v.Context(), t.ID, addressGroup(observation(v.Request).address))
+		freed, ok := v.api.answering.enter(v.Context(), t.ID, visitOf(visitor, v.Request))
 		if !ok {
 			return v.api.refuse("embed_answers", errRateLimited.After(5*time.Second))
 		}

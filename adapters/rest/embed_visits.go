@@ -134,7 +134,7 @@ func openEmbedSession(v *visitor) (reply, error) {
 	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{
 		Secret:  in.Token,
 		Ticket:  in.Ticket,
-		Visitor: in.Visitor,
+		Visitor: in.Visitor, Signature: in.VisitorSignature,
 	}, v.limit)
 	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
 		v.api.knownTokens.forget(in.Token)
@@ -188,9 +188,10 @@ func getEmbedTemplate(v *visitor) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.EmbedSession{
-		ExpiresAt: openapi.Time(s.Pass.ExpiresAt),
-		Visitor:   openapi.OrNull(s.Pass.Visitor),
-		Template:  toEmbedTemplate(s),
+		ExpiresAt:     openapi.Time(s.Pass.ExpiresAt),
+		Visitor:       openapi.OrNull(s.Pass.Visitor),
+		VisitorSigned: s.Pass.Signed,
+		Template:      toEmbedTemplate(s),
 	}), nil
 }
 
@@ -226,13 +227,13 @@ func (l *visitLimits) perAddress(perMinute int) *limiter {
 func (a *API) visitLimit(
 	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
 ) chats.Limit {
-	return func(t *chat.EmbedToken) error {
+	return func(t *chat.EmbedToken, visitor string) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
 			allowOrigin(w.Header(), sent)
 		}
 		caller, h := what+" "+string(t.ID), w.Header()
 		// The address comes first, so that an address beyond its limit does not use up the token's.
-		if !a.visitors.perAddress(t.PerMinute).allow(w, caller+" "+addressGroup(observation(r).address), at) {
+		if !a.visitors.perAddress(t.PerMinute).allow(w, caller+" "+visitOf(visitor, r), at) {
 			return a.refuse("embed_address_rate", errRateLimited)
 		}
 		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
@@ -242,6 +243,15 @@ func (a *API) visitLimit(
 		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // the limit that the caller controls
 		return nil
 	}
+}
+
+// visitOf returns whose calls are counted together: those of a visitor that the site's backend signed, or, if there is
+// none, of an address. So the visitors behind one address share a limit only if nobody knows who they are.
+func visitOf(visitor string, r *http.Request) string {
+	if visitor != "" {
+		return "visitor " + visitor
+	}
+	return addressGroup(observation(r).address)
 }
 
 func allowOrigin(h http.Header, origin string) {

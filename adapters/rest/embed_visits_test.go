@@ -26,7 +26,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	visit := func(h *env, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		err := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)(of)
+		err := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)(of, "")
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
@@ -43,6 +43,19 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			{a, "2001:db8::1", "POST", true}, {a, "2001:db8::2", "POST", true}, {a, "2001:db8::3", "POST", false},
 		} {
 			if _, got := visit(h, tt.of, tt.address, shop, tt.what); got != tt.want {
+				t.Errorf("call %d: %v", i, got)
+			}
+		}
+	})
+	t.Run("signed visitors behind one address have shares of their own", func(t *testing.T) {
+		h, of := newEnv(t), token("a", 1)
+		limit := h.visitLimit(httptest.NewRecorder(), withObservation(httptest.NewRequest("POST", "/", nil),
+			&observed{address: "192.0.2.1"}), shop, at, "POST")
+		for i, tt := range []struct {
+			visitor string
+			want    bool
+		}{{"ann", true}, {"joe", true}, {"", true}, {"ann", false}, {"192.0.2.1", true}} {
+			if got := limit(of, tt.visitor) == nil; got != tt.want {
 				t.Errorf("call %d: %v", i, got)
 			}
 		}

@@ -51,7 +51,7 @@ func (a *API) createEmbedToken(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := created(
-		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), toEmbedTokenCreated(t, made, r.by.At),
+		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), r.embedTokenCreated(t, made),
 	).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
@@ -97,7 +97,7 @@ func (a *API) rotateEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := ok(toEmbedTokenCreated(t, made, r.by.At)).withRevision(t.Revision)
+	out := ok(r.embedTokenCreated(t, made)).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
@@ -120,6 +120,7 @@ func (a *API) verifyEmbedSession(r *request) (reply, error) {
 		EmbedTokenID:   string(s.Pass.Token),
 		Origin:         openapi.OrNull(string(s.Pass.Origin)),
 		Visitor:        openapi.OrNull(s.Pass.Visitor),
+		VisitorSigned:  s.Pass.Signed,
 		ExpiresAt:      openapi.Time(s.Pass.ExpiresAt),
 	}), nil
 }

@@ -27,15 +27,17 @@ type Visit struct {
 	At     time.Time
 }
 
-// Limit counts a call against the limit of a token for one address, and returns an error if the limit
-// is reached.
-type Limit func(*chat.EmbedToken) error
+// Limit counts a call against the limit of a token for a visitor that the site's backend signed, or, if there is none
+// (""), for the address. It returns an error if the limit is reached.
+type Limit func(t *chat.EmbedToken, visitor string) error
 
 // SessionRequest is what a page sends to open a session.
 type SessionRequest struct {
 	Secret  string // of an embed token
 	Ticket  string // of Atrium's own page in a frame; empty: the site's own page asks
 	Visitor string // the visitor's name according to the site; Atrium does not use it
+
+	Signature string // with which the site's backend vouches for the visitor; empty: it does not
 }
 
 // Session is a visitor's session.
@@ -57,7 +59,10 @@ func (s *Embeds) Expected(ctx context.Context, v Visit) (bool, error) {
 func (s *Embeds) Ticket(
 	ctx context.Context, v Visit, token string, limit Limit,
 ) (*chat.Embedding, secret.String, error) {
-	e, by, err := s.embedding(ctx, v, token, limit)
+	e, by, err := s.embedding(ctx, v, token)
+	if err == nil {
+		err = limit(&e.Token, "")
+	}
 	if err != nil {
 		return nil, secret.String{}, err
 	}
@@ -71,8 +76,15 @@ func (s *Embeds) Ticket(
 
 // OpenSession exchanges a token's secret for a session.
 func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, limit Limit) (*Session, error) {
-	e, by, err := s.embedding(ctx, v, r.Secret, limit)
+	e, by, err := s.embedding(ctx, v, r.Secret)
 	if err != nil {
+		return nil, err
+	}
+	signed, counted := s.vouched(&e.Token, r, v.At), ""
+	if signed {
+		counted = r.Visitor
+	}
+	if err := limit(&e.Token, counted); err != nil {
 		return nil, err
 	}
 	origin, framed := v.Origin, r.Ticket != ""
@@ -89,9 +101,13 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 		origin = ticket.Origin
 	}
 	pass, err := e.Session(by, origin, framed, r.Visitor, v.At)
+	if err == nil && r.Signature != "" && !signed {
+		err = chat.ErrVisitorSignature // and not as if it were missing: the site would not notice
+	}
 	if err != nil {
 		return nil, err
 	}
+	pass.Signed = signed
 	text, err := s.seal(v.Org, sessionPrefix, pass)
 	if err != nil {
 		return nil, err
@@ -99,10 +115,18 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 	return s.session(pass, e, text), nil
 }
 
-// embedding returns what a token's secret opens, and counts the call against the token's limit.
-func (s *Embeds) embedding(
-	ctx context.Context, v Visit, token string, limit Limit,
-) (*chat.Embedding, secret.Hash, error) {
+// vouched reports whether the site's backend signed the visitor. After a rotation, what the earlier secret signed
+// counts for as long as that secret works.
+func (s *Embeds) vouched(t *chat.EmbedToken, r SessionRequest, now time.Time) bool {
+	if r.Signature == "" {
+		return false
+	}
+	return chat.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) || now.Before(t.PreviousUntil) &&
+		chat.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now)
+}
+
+// embedding returns what a token's secret opens.
+func (s *Embeds) embedding(ctx context.Context, v Visit, token string) (*chat.Embedding, secret.Hash, error) {
 	t, ok := secret.ParseToken(chat.EmbedSecretPrefix, token)
 	if !ok {
 		return nil, secret.Hash{}, chat.ErrEmbedTokenInvalid
@@ -111,9 +135,6 @@ func (s *Embeds) embedding(
 	e, err := s.embeds.BySecret(ctx, v.Org, by)
 	if err == nil {
 		err = e.Usable(by, v.At)
-	}
-	if err == nil {
-		err = limit(&e.Token)
 	}
 	return e, by, err
 }
@@ -182,7 +203,7 @@ func (s *Embeds) resume(
 		err = e.Usable(p.OpenedBy, v.At)
 	}
 	if err == nil {
-		err = limit(&e.Token)
+		err = limit(&e.Token, p.SignedVisitor())
 	}
 	if err == nil && e.Outlived(p) {
 		err = chat.ErrEmbedSessionInvalid

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 func (s *embedStage) expectBySecret() {
@@ -70,7 +71,7 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 		s := newEmbedStage(t)
 		s.token.Enabled = false
 		s.expectBySecret()
-		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken) error {
+		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken, string) error {
 			t.Error("limit was asked")
 			return nil
 		}), chat.ErrEmbedTokenInvalid)
@@ -79,7 +80,7 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 		s, errLimit := newEmbedStage(t), errors.New("too many")
 		s.expectBySecret()
 		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
-			func(*chat.EmbedToken) error { return errLimit }), errLimit)
+			func(*chat.EmbedToken, string) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
 		s := newEmbedStage(t)
@@ -192,7 +193,7 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		s, errLimit := newEmbedStage(t), errors.New("too many")
 		session := s.session(t, shopVisit(), "").Text.Reveal()
 		s.expectByID()
-		_, err := s.Resume(t.Context(), shopVisit(), session, func(*chat.EmbedToken) error { return errLimit })
+		_, err := s.Resume(t.Context(), shopVisit(), session, func(*chat.EmbedToken, string) error { return errLimit })
 		wantErr(t, err, errLimit)
 		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err = s.Resume(t.Context(), shopVisit(), session, unlimited)
@@ -283,4 +284,57 @@ func TestPreflightsAskTheStore(t *testing.T) {
 	if ok, err := s.Expected(t.Context(), shopVisit()); !ok || err != nil {
 		t.Error(ok, err)
 	}
+}
+
+func TestASignedVisitorIsMarked(t *testing.T) {
+	s, errLimit := newEmbedStage(t), errors.New("too many")
+	signed := chat.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
+	ask := func(visitor, signature string, limit chats.Limit) (*chats.Session, error) {
+		s.expectBySecret()
+		return s.OpenSession(t.Context(), shopVisit(), chats.SessionRequest{Secret: s.secret.Reveal(), Visitor: visitor,
+			Signature: signature}, limit)
+	}
+	expects := func(want string) chats.Limit {
+		return func(_ *chat.EmbedToken, visitor string) error {
+			if visitor != want {
+				t.Errorf("the call of %q counts, want %q", visitor, want)
+			}
+			return nil
+		}
+	}
+	opened, err := ask("42", signed, expects("42"))
+	wantErr(t, err, nil)
+	if !opened.Pass.Signed {
+		t.Error("the session is not marked")
+	}
+	s.expectByID()
+	renewed, err := s.RenewSession(t.Context(), shopVisit(), opened.Text.Reveal(), expects("42"))
+	wantErr(t, err, nil)
+	if !renewed.Pass.Signed || renewed.Pass.Visitor != "42" {
+		t.Errorf("%+v", renewed.Pass)
+	}
+	unsigned, err := ask("42", "", expects(""))
+	wantErr(t, err, nil)
+	if unsigned.Pass.Signed {
+		t.Error("a visitor without a signature is marked")
+	}
+	_, err = ask("43", signed, expects(""))
+	wantErr(t, err, chat.ErrVisitorSignature)
+	_, err = ask("43", signed, func(*chat.EmbedToken, string) error { return errLimit }) // guesses are limited
+	wantErr(t, err, errLimit)
+
+	s.token.Previous, s.token.PreviousUntil = s.token.Hash, embedAt.Add(time.Minute)
+	s.token.Hash = secret.NewToken(chat.EmbedSecretPrefix).Hash()
+	rotated, err := ask("42", signed, expects("42"))
+	wantErr(t, err, nil)
+	if !rotated.Pass.Signed {
+		t.Error("what the earlier secret signed does not count while that secret works")
+	}
+	s.token.PreviousUntil, s.token.Hash = embedAt, s.secret.Hash()
+	s.token.Previous = secret.NewToken(chat.EmbedSecretPrefix).Hash()
+	earlier := s.token
+	earlier.Hash = s.token.Previous
+	ended := chat.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
+	_, err = ask("42", ended, expects(""))
+	wantErr(t, err, chat.ErrVisitorSignature)
 }

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"encoding/base64"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -20,6 +21,7 @@ type Embeds struct {
 	chats      ports.Chats
 	passes     PassSealers
 	registries Registries
+	digester   ports.Digester
 }
 
 // PassSealers seal what pages store, each kind under its own key.
@@ -29,8 +31,8 @@ type PassSealers struct {
 }
 
 // NewEmbeds returns the use cases on these stores.
-func NewEmbeds(e ports.Embeds, c ports.Chats, s PassSealers, r Registries) *Embeds {
-	return &Embeds{embeds: e, chats: c, passes: s, registries: r}
+func NewEmbeds(e ports.Embeds, c ports.Chats, s PassSealers, r Registries, d ports.Digester) *Embeds {
+	return &Embeds{embeds: e, chats: c, passes: s, registries: r, digester: d}
 }
 
 // sealerFor returns the sealer for passes with a prefix.
@@ -72,6 +74,15 @@ func (s *Embeds) Create(ctx context.Context, by identity.Actor, of chat.ID,
 		return token, err
 	})
 	return token, made, err
+}
+
+// VisitorSecret returns the secret with which a site's backend vouches for visitors (chat.SignVisitor). It belongs to
+// the token's secret, and ends with it. Only managers who create or rotate the token may see it.
+func (s *Embeds) VisitorSecret(t *chat.EmbedToken) secret.String { return s.visitorSecret(t, t.Hash) }
+
+func (s *Embeds) visitorSecret(t *chat.EmbedToken, of secret.Hash) secret.String {
+	key := s.digester.Digest("embed visitors", []byte(t.Org), []byte(t.ID), of[:])
+	return secret.New(chat.VisitorSecretPrefix + base64.RawURLEncoding.EncodeToString(key[:]))
 }
 
 // Change changes an embed token's settings.

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 var embedAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -43,7 +44,7 @@ func newEmbedStage(t *testing.T) *embedStage {
 	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
 	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
-		func(identity.OrgID) *chat.Registry { return registry })
+		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{})
 	name, origins := "Shop", []string{embedSite}
 	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0,
 		chat.EmbedChanges{Name: &name, Origins: &origins})
@@ -95,7 +96,7 @@ func (s *embedStage) expectUpdate(by identity.Actor) {
 		})
 }
 
-func unlimited(*chat.EmbedToken) error { return nil }
+func unlimited(*chat.EmbedToken, string) error { return nil }
 
 func shopVisit() chats.Visit { return chats.Visit{Org: "org", Origin: embedSite, At: embedAt} }
 

@@ -68,7 +68,8 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 	}
 	a := &Asking{replies: s, by: by, reply: t.Reply, request: ports.ReplyRequest{
 		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
-		Model: t.Reply.Model, Config: t.Model, Question: q,
+		Signed: pass.Signed,
+		Model:  t.Reply.Model, Config: t.Model, Question: q,
 	}}
 	if a.request.Instructions, err = s.instructions(ctx, by, t); err != nil {
 		return nil, err

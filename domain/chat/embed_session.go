@@ -59,6 +59,15 @@ type EmbedPass struct {
 	ExpiresAt time.Time    `json:"x"`
 
 	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
+	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
+}
+
+// SignedVisitor returns the visitor if the site's backend signed it; "" otherwise.
+func (p EmbedPass) SignedVisitor() string {
+	if !p.Signed {
+		return ""
+	}
+	return p.Visitor
 }
 
 // Lets reports whether t admits pages of origin.

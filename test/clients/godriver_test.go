@@ -59,6 +59,9 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 		return result{Value: decoded(rendered)}, err
 	case "prompt":
 		return d.prompt(ctx, c)
+	case "visitor":
+		lasts := time.Duration(c.Now) * time.Second
+		return result{Value: atrium.SignVisitor(c.Secrets[0], c.Text, lasts)}, nil
 	case "webhook":
 		return d.webhook(c)
 	}

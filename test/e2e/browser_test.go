@@ -10,9 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -104,10 +107,11 @@ window.told = {}
 <script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"
  data-mode="{{.Mode}}" data-visitor="customer-42"
 {{- with .Lang}} data-lang="{{.}}"{{end}}{{with .Launcher}} data-launcher="{{.}}"{{end}}
+{{- with .Signature}} data-visitor-signature="{{.}}"{{end}}
 {{- if eq .Mode "module"}} type="module" crossorigin{{else}} async{{end}}></script>{{end}}
 {{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
 
-type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher, Clock string }
+type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher, Clock, Signature string }
 
 // site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
 func site(t *testing.T, e func() *embed) (origin string) {
@@ -116,7 +120,7 @@ func site(t *testing.T, e func() *embed) (origin string) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
 			Around: r.URL.Query().Get("around"), Scheme: r.URL.Query().Get("scheme"),
 			Lang: r.URL.Query().Get("lang"), Launcher: r.URL.Query().Get("launcher"),
-			Clock: r.URL.Query().Get("clock")}
+			Clock: r.URL.Query().Get("clock"), Signature: r.URL.Query().Get("signature")}
 		w.Header().Set("Content-Security-Policy",
 			"default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
 		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this
@@ -209,6 +213,16 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 				`[...document.body.querySelectorAll('div')].find((d) => d.shadowRoot).offsetHeight`)) == 0 {
 				t.Errorf("%s: the chat is not visible", page)
 			}
+		}
+	})
+	t.Run("a signed visitor is known in both modes", func(t *testing.T) {
+		made := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
+		e.secret = made.at("token")
+		signature := chat.SignVisitor(secret.New(made.at("visitor_secret")), "customer-42", time.Now().Add(time.Hour))
+		for page, origin := range map[string]string{"script": shop, "frame": s.url} {
+			ctx, _ := tab(t, chromium, shop+"/"+page+"?signature="+signature)
+			session, _ := drive(ctx, t, chromedp.Poll[object](`told.ready`))["session"].(string)
+			e.resume(t, session, "Origin: "+origin).is(t, 200).has(t, map[string]string{"visitor_signed": "true"})
 		}
 	})
 	t.Run("the card is dark where the page is, in both modes", func(t *testing.T) {

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 const messages = "/api/embed/messages"
@@ -111,6 +115,25 @@ func TestEmbedMessages(t *testing.T) {
 			if len(bot.bodies) != before {
 				t.Error("the endpoint was asked")
 			}
+		})
+		t.Run("the endpoint knows whether the visitor is signed", func(t *testing.T) {
+			made := admin.do(t, "POST", e.path+"/rotate", object{"grace_seconds": 3600}).is(t, 200)
+			key := secret.New(made.at("visitor_secret"))
+			open := func(signature any) *answer {
+				return s.anonymous().do(t, "POST", sessions, object{"token": made.at("token"), "visitor": "ann",
+					"visitor_signature": signature}, fromShop)
+			}
+			open("1800000000.00").problem(t, 403, "visitor_signature_invalid")
+			signed := open(chat.SignVisitor(key, "ann", time.Now().Add(time.Hour))).is(t, 200).at("session")
+			e.says(t, signed, object{"text": "?"}, fromShop).is(t, 200)
+			if body, _ := bot.last(); !strings.Contains(body, `"visitor":"ann","visitor_signed":true`) {
+				t.Errorf("the endpoint got %s", body)
+			}
+			e.resume(t, signed, fromShop).is(t, 200).has(t, map[string]string{"visitor_signed": "true"})
+			if again := admin.get(t, e.path); strings.Contains(again.text, "visitor_secret") {
+				t.Errorf("a secret is shown again: %s", again)
+			}
+			e.secret = made.at("token")
 		})
 		t.Run("a failing endpoint tells the visitor nothing about itself", func(t *testing.T) {
 			failing := admin.replying(t, newReplies(t, func(w http.ResponseWriter, _ *http.Request) {

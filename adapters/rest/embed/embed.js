@@ -3,6 +3,7 @@
 //   data-mode     "frame" shows it in a frame; otherwise it becomes a part of the page
 //   data-target   a selector: where to show it, if not right behind this tag
 //   data-visitor  the visitor, as a text of your choice
+//   data-visitor-signature  with which your backend vouches for the visitor
 //   data-launcher "bubble" shows a button in the corner that opens the chat
 //   data-history  "off" keeps no messages in the browser's storage
 //   data-lang     the language of the buttons; otherwise that of the page, or of the visitor's browser
@@ -352,7 +353,7 @@
 
     // In our own page, within a frame: the site hears of what happens.
     if (site !== undefined) {
-      const { visitor, scheme, lang, history } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
+      const { visitor, signature, scheme, lang, history } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
       const words = wordsFor(lang)
       if (scheme) document.documentElement.style.colorScheme = scheme
       const main = document.querySelector('main')
@@ -365,7 +366,7 @@
       tell('loaded')
       new ResizeObserver(() => tell('size', document.documentElement.offsetHeight)).observe(document.body)
       if (code) return tell('refused', code)
-      post(home, 'sessions', { token, visitor, ticket }).then((session) => {
+      post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket }).then((session) => {
         // The ticket has expired long before the session: only another load of this page opens another one.
         const say = keep(home, session, () => { location.reload(); return new Promise(() => {}) },
           (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail))
@@ -377,6 +378,7 @@
     }
 
     const visitor = tag.dataset.visitor || undefined
+    const signature = tag.dataset.visitorSignature || undefined
     const words = wordsFor(tag.dataset.lang)
     const show = (node) => {
       const place = target && document.querySelector(target)
@@ -408,7 +410,7 @@
       // Without this, a visitor's dark scheme would paint the frame black on a page that names no scheme.
       const scheme = frame.style.colorScheme = schemeOf(frame)
       frame.src = new URL('embed/' + token + '#' + new URLSearchParams({
-        scheme, lang: words.lang, ...tag.dataset.history && { history: tag.dataset.history }, ...visitor && { visitor },
+        scheme, lang: words.lang, ...tag.dataset.history && { history: tag.dataset.history }, ...visitor && { visitor }, ...signature && { signature },
       }), home)
       return
     }
@@ -428,7 +430,7 @@
     if (launcher === 'bubble') notice = launch(root, card, words)
     show(host)
     host.style.colorScheme = schemeOf(host)
-    const open = () => post(home, 'sessions', { token, visitor })
+    const open = () => post(home, 'sessions', { token, visitor, visitor_signature: signature })
     const refuse = (why) => {
       card.replaceChildren(refusal(words))
       card.ariaBusy = 'false'

@@ -24,6 +24,7 @@ from ._presence import KeepPresence
 from ._prompts import Prompt, Prompts
 from ._render import RenderedPrompt, RenderError, render
 from ._transport import Request, Response, Transport, urllib_transport
+from ._visitor import sign_visitor
 from ._webhook import WebhookError, verify_webhook
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "WebhookError",
     "__version__",
     "render",
+    "sign_visitor",
     "types",
     "urllib_transport",
     "verify_webhook",

@@ -92,6 +92,10 @@ def prompt(name, prompt=None, values=None, **_):
     return {"value": {"is_fallback": p.is_fallback, "text": p.render(values).get("text"), "failed": p.error is not None}}
 
 
+def visitor(text, secrets, now, **_):
+    return {"value": atrium.sign_visitor(secrets[0], text, lasts=now)}
+
+
 def webhook(text, headers, secrets, now, **_):
     return {"value": atrium.verify_webhook(text, headers, secrets, now=now)}
 
