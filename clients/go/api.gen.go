@@ -201,6 +201,7 @@ const (
 	CodeUserNotInWorkspace         Code = "user_not_in_workspace"        // User not in the workspace
 	CodeVersionActive              Code = "version_active"               // Version active
 	CodeVersionFrozen              Code = "version_frozen"               // Version frozen
+	CodeVisitorSignatureInvalid    Code = "visitor_signature_invalid"    // Invalid signature of a visitor
 	CodeWebhookMalformed           Code = "webhook_malformed"            // Malformed event
 	CodeWebhookSignatureInvalid    Code = "webhook_signature_invalid"    // Invalid signature
 	CodeWorkflowLimitReached       Code = "workflow_limit_reached"       // Too many workflows
@@ -1135,9 +1136,11 @@ type EmbedRateLimit struct {
 
 // EmbedSession is a type of the API.
 type EmbedSession struct {
-	ExpiresAt time.Time     `json:"expires_at"`
-	Visitor   *string       `json:"visitor"`
-	Template  EmbedTemplate `json:"template"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Visitor   *string   `json:"visitor"`
+	// Whether the site's backend signed the visitor.
+	VisitorSigned bool          `json:"visitor_signed"`
+	Template      EmbedTemplate `json:"template"`
 }
 
 // EmbedSessionCreate is a type of the API.
@@ -1146,6 +1149,10 @@ type EmbedSessionCreate struct {
 	Token string `json:"token"`
 	// The visitor, as the site identifies them. Atrium returns it with the session and does not interpret it.
 	Visitor *string `json:"visitor,omitzero"`
+	// With it your backend vouches for the visitor: the seconds since 1970 at which it expires, a dot, and in
+	// hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's `visitor_secret`.
+	// The clients have a function for it.
+	VisitorSignature *string `json:"visitor_signature,omitzero"`
 	// The ticket that Atrium's page in a frame was served with. Valid for one minute.
 	Ticket *string `json:"ticket,omitzero"`
 }
@@ -1166,9 +1173,11 @@ type EmbedSessionVerified struct {
 	EmbedTokenID   string `json:"embed_token_id"`
 	// The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
 	Origin *string `json:"origin"`
-	// The visitor, as the page named them, which Atrium did not verify. `null` if the page named none.
-	Visitor   *string   `json:"visitor"`
-	ExpiresAt time.Time `json:"expires_at"`
+	// The visitor, as the page named them. `null` if the page named none.
+	Visitor *string `json:"visitor"`
+	// Whether your backend signed the visitor. Otherwise the page can have named anyone.
+	VisitorSigned bool      `json:"visitor_signed"`
+	ExpiresAt     time.Time `json:"expires_at"`
 }
 
 // EmbedSessionVerify is a type of the API.
@@ -1244,6 +1253,9 @@ type EmbedTokenCreated struct {
 	EmbedToken
 	// The secret token that pages pass to `embed.js`.
 	Token string `json:"token"`
+	// The secret with which your backend signs visitors, `atv_…`. Never show it in a page. It changes when the
+	// token is rotated; what the earlier one signed is valid as long as the earlier token.
+	VisitorSecret string `json:"visitor_secret"`
 }
 
 // EmbedTokenCreatedData is a type of the API. The data of embed_token.created: An embed token was created.
@@ -5604,10 +5616,10 @@ func (s *DataSourcesTypesService) ListPage(ctx context.Context, opts ...Option) 
 // Pages of a site call this operation with their embed token. No other credential is needed. The `Origin` header
 // must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket that it
 // was served with instead. The limits are 600 calls per minute for each token, and the token's `rate_limit` for
-// each client address.
+// each client address, or for each visitor whose `visitor_signature` is valid.
 //
-// Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed, template_not_published;
-// and those that every call can have.
+// Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed, template_not_published,
+// visitor_signature_invalid; and those that every call can have.
 func (s *EmbedService) CreateSession(ctx context.Context, body EmbedSessionCreate, opts ...Option) (*EmbedSessionCreated, error) {
 	return send[EmbedSessionCreated](ctx, s.client, &call{name: "embed.createSession", method: "POST", path: []string{"/api/embed/sessions"}, body: body}, opts)
 }
@@ -5640,8 +5652,8 @@ func (s *EmbedService) RenewSession(ctx context.Context, opts ...Option) (*Embed
 //
 // Your backend calls this operation with an API key and a session that a page sent. Requires the viewer role in
 // the workspace of the chat template. Returns which chat the visitor sees, on which site, and until when. The
-// `visitor` is what the page said. Anyone who can open the page can say anything there, so do not grant access
-// by it.
+// `visitor` is what the page said. Anyone who can open the page can say anything there, so grant access by it
+// only if `visitor_signed` is true: then your backend signed it with the token's `visitor_secret`.
 //
 // A session is verified again with each call: 404 `embed_session_not_found` if it has ended, with its token, its
 // site or the publication of the chat, too.

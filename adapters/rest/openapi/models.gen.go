@@ -1298,6 +1298,9 @@ type EmbedSession struct {
 	// Template The part of a chat template that visitors see.
 	Template EmbedTemplate             `json:"template"`
 	Visitor  nullable.Nullable[string] `json:"visitor"`
+
+	// VisitorSigned Whether the site's backend signed the visitor.
+	VisitorSigned bool `json:"visitor_signed"`
 }
 
 // EmbedSessionCreate defines model for EmbedSessionCreate.
@@ -1310,6 +1313,9 @@ type EmbedSessionCreate struct {
 
 	// Visitor The visitor, as the site identifies them. Atrium returns it with the session and does not interpret it.
 	Visitor string `json:"visitor,omitempty,omitzero"`
+
+	// VisitorSignature With it your backend vouches for the visitor: the seconds since 1970 at which it expires, a dot, and in hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's `visitor_secret`. The clients have a function for it.
+	VisitorSignature string `json:"visitor_signature,omitempty,omitzero"`
 }
 
 // EmbedSessionCreated defines model for EmbedSessionCreated.
@@ -1335,8 +1341,11 @@ type EmbedSessionVerified struct {
 	// Origin The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
 	Origin nullable.Nullable[string] `json:"origin"`
 
-	// Visitor The visitor, as the page named them, which Atrium did not verify. `null` if the page named none.
+	// Visitor The visitor, as the page named them. `null` if the page named none.
 	Visitor nullable.Nullable[string] `json:"visitor"`
+
+	// VisitorSigned Whether your backend signed the visitor. Otherwise the page can have named anyone.
+	VisitorSigned bool `json:"visitor_signed"`
 }
 
 // EmbedSessionVerify defines model for EmbedSessionVerify.
@@ -1469,6 +1478,10 @@ type EmbedTokenCreated struct {
 	// Token The secret token that pages pass to `embed.js`.
 	Token     string `json:"token"`
 	UpdatedAt Time   `json:"updated_at"`
+
+	// VisitorSecret The secret with which your backend signs visitors, `atv_…`. Never show it in a page. It changes when
+	// the token is rotated; what the earlier one signed is valid as long as the earlier token.
+	VisitorSecret string `json:"visitor_secret"`
 }
 
 // EmbedTokenList defines model for EmbedTokenList.

@@ -196,6 +196,7 @@ Code = Union[
         "user_not_in_workspace",
         "version_active",
         "version_frozen",
+        "visitor_signature_invalid",
         "webhook_malformed",
         "webhook_signature_invalid",
         "workflow_limit_reached",
@@ -1447,6 +1448,9 @@ class EmbedSession(TypedDict):
     visitor: Optional[str]
     """"""
 
+    visitor_signed: bool
+    """Whether the site's backend signed the visitor."""
+
     template: EmbedTemplate
     """"""
 
@@ -1460,6 +1464,12 @@ class EmbedSessionCreate(TypedDict):
     visitor: NotRequired[str]
     """The visitor, as the site identifies them. Atrium returns it with the session and does not interpret
     it.
+    """
+
+    visitor_signature: NotRequired[str]
+    """With it your backend vouches for the visitor: the seconds since 1970 at which it expires, a dot, and
+    in hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's
+    `visitor_secret`. The clients have a function for it.
     """
 
     ticket: NotRequired[str]
@@ -1495,7 +1505,10 @@ class EmbedSessionVerified(TypedDict):
     """The origin of the site that shows the chat. `null` if the page has none, which the token must allow."""
 
     visitor: Optional[str]
-    """The visitor, as the page named them, which Atrium did not verify. `null` if the page named none."""
+    """The visitor, as the page named them. `null` if the page named none."""
+
+    visitor_signed: bool
+    """Whether your backend signed the visitor. Otherwise the page can have named anyone."""
 
     expires_at: str
     """"""
@@ -5754,6 +5767,11 @@ class EmbedTokenCreated(EmbedToken):
     token: str
     """The secret token that pages pass to `embed.js`."""
 
+    visitor_secret: str
+    """The secret with which your backend signs visitors, `atv_…`. Never show it in a page. It changes
+    when the token is rotated; what the earlier one signed is valid as long as the earlier token.
+    """
+
 
 class InvitationCreated(Invitation):
     """An invitation with its link. The link is shown only in this response and is not stored."""
@@ -8908,10 +8926,11 @@ class EmbedResource(Resource):
         Pages of a site call this operation with their embed token. No other credential is needed. The
         `Origin` header must match an entry of the token's `allowed_origins`. Atrium's own page in a
         frame sends the ticket that it was served with instead. The limits are 600 calls per minute for
-        each token, and the token's `rate_limit` for each client address.
+        each token, and the token's `rate_limit` for each client address, or for each visitor whose
+        `visitor_signature` is valid.
 
         Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
-        template_not_published; and those that every call can have.
+        template_not_published, visitor_signature_invalid; and those that every call can have.
         """
         return cast("EmbedSessionCreated", self._caller.send("embed.createSession", "POST", path("/api/embed/sessions"), body=body, options=options))
 
@@ -8956,7 +8975,8 @@ class EmbedResource(Resource):
         Your backend calls this operation with an API key and a session that a page sent. Requires the
         viewer role in the workspace of the chat template. Returns which chat the visitor sees, on which
         site, and until when. The `visitor` is what the page said. Anyone who can open the page can say
-        anything there, so do not grant access by it.
+        anything there, so grant access by it only if `visitor_signed` is true: then your backend signed
+        it with the token's `visitor_secret`.
 
         A session is verified again with each call: 404 `embed_session_not_found` if it has ended, with
         its token, its site or the publication of the chat, too.

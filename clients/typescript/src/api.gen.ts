@@ -190,6 +190,7 @@ export type Code =
   | 'user_not_in_workspace'
   | 'version_active'
   | 'version_frozen'
+  | 'visitor_signature_invalid'
   | 'webhook_malformed'
   | 'webhook_signature_invalid'
   | 'workflow_limit_reached'
@@ -1219,6 +1220,8 @@ export type EmbedSession = {
   expires_at: string
   /**  */
   visitor: string | null
+  /** Whether the site's backend signed the visitor. */
+  visitor_signed: boolean
   /**  */
   template: EmbedTemplate
 }
@@ -1229,6 +1232,12 @@ export type EmbedSessionCreate = {
   token: string
   /** The visitor, as the site identifies them. Atrium returns it with the session and does not interpret it. */
   visitor?: string
+  /**
+   * With it your backend vouches for the visitor: the seconds since 1970 at which it expires, a dot, and in
+   * hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's `visitor_secret`.
+   * The clients have a function for it.
+   */
+  visitor_signature?: string
   /** The ticket that Atrium's page in a frame was served with. Valid for one minute. */
   ticket?: string
 }
@@ -1253,8 +1262,10 @@ export type EmbedSessionVerified = {
   embed_token_id: string
   /** The origin of the site that shows the chat. `null` if the page has none, which the token must allow. */
   origin: string | null
-  /** The visitor, as the page named them, which Atrium did not verify. `null` if the page named none. */
+  /** The visitor, as the page named them. `null` if the page named none. */
   visitor: string | null
+  /** Whether your backend signed the visitor. Otherwise the page can have named anyone. */
+  visitor_signed: boolean
   /**  */
   expires_at: string
 }
@@ -1352,6 +1363,11 @@ export type EmbedTokenCreate = {
 export type EmbedTokenCreated = EmbedToken & {
   /** The secret token that pages pass to `embed.js`. */
   token: string
+  /**
+   * The secret with which your backend signs visitors, `atv_…`. Never show it in a page. It changes when the
+   * token is rotated; what the earlier one signed is valid as long as the earlier token.
+   */
+  visitor_secret: string
 }
 
 /** The data of embed_token.created: An embed token was created. */
@@ -6788,10 +6804,10 @@ export class EmbedResource extends Resource {
    * Pages of a site call this operation with their embed token. No other credential is needed. The `Origin`
    * header must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket
    * that it was served with instead. The limits are 600 calls per minute for each token, and the token's
-   * `rate_limit` for each client address.
+   * `rate_limit` for each client address, or for each visitor whose `visitor_signature` is valid.
    *
    * Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
-   * template_not_published; and those that every call can have.
+   * template_not_published, visitor_signature_invalid; and those that every call can have.
    */
   createSession(body: EmbedSessionCreate, options?: Options): Promise<EmbedSessionCreated> {
     return this.caller.send({ name: 'embed.createSession', method: 'POST', path: path`/api/embed/sessions`, body }, options)
@@ -6831,8 +6847,8 @@ export class EmbedResource extends Resource {
    *
    * Your backend calls this operation with an API key and a session that a page sent. Requires the viewer role
    * in the workspace of the chat template. Returns which chat the visitor sees, on which site, and until when.
-   * The `visitor` is what the page said. Anyone who can open the page can say anything there, so do not grant
-   * access by it.
+   * The `visitor` is what the page said. Anyone who can open the page can say anything there, so grant access by
+   * it only if `visitor_signed` is true: then your backend signed it with the token's `visitor_secret`.
    *
    * A session is verified again with each call: 404 `embed_session_not_found` if it has ended, with its token,
    * its site or the publication of the chat, too.
