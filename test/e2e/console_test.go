@@ -56,6 +56,8 @@ func TestTheConsole(t *testing.T) {
 		reads(ctx, t, "support/answer-ticket")
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Not saved yet.") // drafts survive
+		reads(ctx, t, "Preview of your draft")
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[aria-label=Preview]').innerText.includes('Good day!')`))
 		presses(ctx, t, "Save as a new version")
 		reads(ctx, t, "Preview of v2")
 		keep(ctx, t, "console-prompt")
@@ -68,6 +70,10 @@ func TestTheConsole(t *testing.T) {
 		owner.get(t, templates+"/"+template+"/versions/active").has(t, map[string]string{"number": "2",
 			"text": "Good day! Hello {{customer}}"})
 		owner.get(t, templates+"/"+template+"/activations").has(t, map[string]string{"data.0.reason": "Friendlier"})
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+			`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === 'History').click()`))
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('svg[aria-label="What was active"]') !== null`))
+		keep(ctx, t, "console-history")
 	})
 	t.Run("columns are mapped by clicking a field and a column", func(t *testing.T) {
 		var sheet string
@@ -87,6 +93,10 @@ func TestTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main header').innerText.includes('active')`))
 		owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.field": "email",
 			"mapping.0.column": "E-mail Address"})
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+			`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === 'Rows').click()`))
+		reads(ctx, t, "ada@example.com")
+		keep(ctx, t, "console-rows")
 	})
 	t.Run("a group is made, and a person put into it", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/settings/groups"))
@@ -117,6 +127,24 @@ func TestTheConsole(t *testing.T) {
 		keep(ctx, t, "console-api")
 	})
 	silent()
+	t.Run("who saves a text that somebody else has changed meanwhile reads who, and can keep theirs", func(t *testing.T) {
+		template := owner.create(t, templates, object{"name": "console/shared", "visibility": "workspace"}).at("id")
+		declared := object{"name": "customer", "type": "string", "required": true, "description": "Whom we greet"}
+		owner.create(t, templates+"/"+template+"/versions",
+			object{"text": "Hello {{customer}}", "variables": []object{declared}})
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+		reads(ctx, t, "Preview of v1")
+		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hi {{customer}}"})
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('.cm-content').focus()`))
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '{{salute}} ')`))
+		presses(ctx, t, "Save as a new version")
+		reads(ctx, t, "Changed by Owner")
+		presses(ctx, t, "Save mine as the next version")
+		reads(ctx, t, "Preview of v3")
+		owner.get(t, templates+"/"+template+"/versions/latest").has(t, map[string]string{
+			"text": "{{salute}} Hello {{customer}}", "variables.0.description": "Whom we greet",
+			"variables.1.name": "salute"})
+	})
 	t.Run("an operator disables and enables a person", func(t *testing.T) {
 		eve, boss := s.user(t, "member"), s.user(t, "owner", "--operator")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))

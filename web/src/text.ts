@@ -41,6 +41,12 @@ export const t = {
   language: 'Language',
   notFound: 'There is no such page',
   backHome: 'Go to the prompts',
+  now: 'now',
+  draftKept: 'Your draft is still here.',
+  showDifference: 'Show the difference',
+  keepMine: 'Save mine as the next version',
+  previewOfDraft: 'Preview of your draft',
+  notRendered: 'The draft has syntax that cannot be rendered.',
   changed: 'Somebody else has changed this since you read it. Reload the page, then apply your change again.',
 } as const
 

@@ -6,6 +6,7 @@ import { firstPage, useList, usePermission, useWorkspace } from '../app/workspac
 import { t } from '../text'
 import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Confirm, Dialog } from '../ui/overlays'
+import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 
 /** An amount in the smallest unit of its currency, as people write it. */
@@ -168,6 +169,13 @@ function Invoices() {
   return (
     <>
       <h2 className="text-base font-semibold">Invoices</h2>
+      <Bars
+        label="Totals of the invoices, oldest first"
+        bars={[...list.items].reverse().filter((i) => i.total.currency === list.items[0]?.total.currency).map((i) => ({
+          key: i.id, value: i.total.amount, bad: i.status === 'open' || i.status === 'uncollectible',
+          title: `${new Date(i.created_at).toLocaleDateString()}: ${money(i.total)}, ${i.status}`,
+        }))}
+      />
       <Table label="Invoices" items={list.items} id={(i) => i.id} columns={columns} csv="invoices" />
       <More list={list} />
     </>

@@ -6,6 +6,7 @@ import { firstPage, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Button, Card, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Confirm } from '../ui/overlays'
+import { Steps } from '../ui/pictures'
 
 const tones = { active: 'ok', failing: 'bad', revoked: 'plain' } as Record<string, 'ok' | 'bad' | 'plain'>
 
@@ -86,7 +87,13 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
       <p className="m-0 text-soft">
         {c.kind} · {c.server.product} {c.server.version} · verified <When at={c.last_verified_at} />
         {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? 'source' : 'sources'}</>}
+        {c.consecutive_failures > 0 && <span className="text-bad"> · failed {c.consecutive_failures} {c.consecutive_failures === 1 ? 'time' : 'times'} in a row</span>}
       </p>
+      {c.checks.length > 0 && (
+        <div className="mt-2">
+          <Steps label={`Last check: ${c.checks.map((x) => `${x.step} ${x.result}`).join(', ')}`} steps={c.checks} />
+        </div>
+      )}
       {c.server.can_write && c.status !== 'revoked' && <p className="m-0 mt-2 text-warn">This role can write. Use one that can only read.</p>}
       {c.failure && <p role="alert" className="m-0 mt-2 text-bad">{c.failure.code}: {c.failure.hint}</p>}
       <Problem error={verify.error} />

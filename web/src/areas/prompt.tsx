@@ -2,13 +2,15 @@ import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersion
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
-import { useList, useNames, useParam, useWorkspace } from '../app/workspace'
-import { t } from '../text'
-import { Button, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { useList, useParam, useWorkspace } from '../app/workspace'
+import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
 import { Form, InlineSelect, Input, TextArea } from '../ui/form'
 import { Dialog, Tabs } from '../ui/overlays'
 import { Delete, Duplicate } from './prompt-more'
+import { Ledger } from './prompt-history'
+import { Outdated } from './prompt-outdated'
+import { declared, Preview, variablesOf } from './prompt-preview'
 import { PromptShares } from './prompt-shares'
 
 /** What is edited of a version: its text, or its messages as JSON. */
@@ -67,12 +69,15 @@ export function Prompt() {
     else localStorage.setItem(draftKey, next)
   }
   const text = draft ?? stored
+  const edited = draft === undefined ? undefined : isChat ? { messages: JSON.parse(draft) as PromptMessage[] } : { text: draft }
   const save = useMutation({
-    mutationFn: (message: string) => atrium.promptTemplates.versions.create(id, {
+    mutationFn: ({ message, base }: { message: string; base?: string }) => atrium.promptTemplates.versions.create(id, {
       ...(isChat ? { messages: JSON.parse(text) as PromptMessage[] } : { text }),
       ...(version.data && {
         format: version.data.format, model_config: version.data.model_config, tools: version.data.tools,
-        base_version_id: version.data.id, ...(version.data.response_format && { response_format: version.data.response_format }),
+        base_version_id: base ?? version.data.id,
+        ...(declared(version.data) && { variables: variablesOf(version.data, edited) }),
+        ...(version.data.response_format && { response_format: version.data.response_format }),
       }),
       ...(message && { commit_message: message }),
     }, o),
@@ -134,15 +139,21 @@ export function Prompt() {
                     : <Editor label="Prompt text" value={text} {...(mayEdit && { onChange: type })} />}
                   {mayEdit && (
                     <div className="mt-3">
-                      <Form send="Save as a new version" busy={save.isPending || draft === undefined} onSend={(v) => save.mutate(v.message ?? '')}>
+                      <Form send="Save as a new version" busy={save.isPending || draft === undefined} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
                         <Input name="message" label="What changed" maxLength={500} />
-                        {AtriumError.is(save.error, 'base_outdated') && <p className="text-bad">{t.changed}</p>}
-                        <Problem error={save.error} />
+                        {AtriumError.is(save.error, 'base_outdated')
+                          ? (
+                            <Outdated
+                              id={id} draft={readable(text, isChat)} read={(v) => readable(editedOf(v), isChat)}
+                              onKeep={(base) => save.mutate({ message: save.variables?.message ?? '', base })}
+                            />
+                          )
+                          : <Problem error={save.error} />}
                       </Form>
                     </div>
                   )}
                 </div>
-                {version.data && <Preview id={id} version={version.data} stale={draft !== undefined} />}
+                {version.data && <Preview version={version.data} {...(edited && { draft: edited })} />}
               </div>
             ),
           },
@@ -166,44 +177,6 @@ export function Prompt() {
         />
       )}
     </>
-  )
-}
-
-function Preview({ id, version, stale }: { id: string; version: PromptVersion; stale: boolean }) {
-  const workspace = useWorkspace()
-  const [values, setValues] = useState<Record<string, string>>({})
-  const variables = Object.fromEntries(Object.entries(values).filter(([, v]) => v !== '').map(([name, v]) => {
-    const type = version.variables.find((x) => x.name === name)?.type
-    if (type === 'string' || type === undefined) return [name, v]
-    try {
-      return [name, JSON.parse(v) as unknown]
-    } catch {
-      return [name, v]
-    }
-  }))
-  const shown = useQuery({
-    queryKey: ['render', version.id, variables], placeholderData: (before) => before,
-    queryFn: () => atrium.promptTemplates.render(id, { ref: version.id, variables, mode: 'partial' }, { workspace }),
-  })
-  return (
-    <section className="min-w-0" aria-label="Preview">
-      <h2 className="mt-0 text-base font-semibold">Preview of v{version.number}</h2>
-      {stale && <p className="text-soft">Without what you have not saved.</p>}
-      {version.variables.map((v) => (
-        <Input
-          key={v.name} label={v.name + (v.required ? ' (required)' : '')} hint={v.description} value={values[v.name] ?? ''}
-          placeholder={v.type} onChange={(e) => setValues({ ...values, [v.name]: e.target.value })}
-        />
-      ))}
-      <Problem error={shown.error} />
-      <div className="rounded-md border border-line bg-card p-3 break-words whitespace-pre-wrap">
-        {shown.data?.text ?? shown.data?.messages?.map((m, i) => (
-          <p key={i} className="m-0 mb-2"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>
-        ))}
-      </div>
-      {!!shown.data?.missing.length && <p className="text-warn">Missing: {shown.data.missing.join(', ')}</p>}
-      {!!shown.data?.unused.length && <p className="text-soft">Not used: {shown.data.unused.join(', ')}</p>}
-    </section>
   )
 }
 
@@ -289,35 +262,5 @@ function Labels({ version, versions, onClose }: {
         <Problem error={move.error} />
       </Form>
     </Dialog>
-  )
-}
-
-function Ledger({ id, labels }: { id: string; labels: string[] }) {
-  const workspace = useWorkspace()
-  const [label, setLabel] = useState('')
-  const list = useList(['activations', id, label], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(label && { label }), ...(cursor && { cursor }) }, { workspace }))
-  const names = useNames()
-  const number = (version: number | null) => (version === null ? 'a deleted version' : `v${version}`)
-  if (list.isPending) return <Loading />
-  return (
-    <>
-      <Problem error={list.error} />
-      {labels.length > 0 && (
-        <InlineSelect
-          label="Show" value={label} onChange={(e) => setLabel(e.target.value)}
-          choices={[{ value: '', label: 'activations' }, ...labels.map((l) => ({ value: l, label: `moves of ${l}` }))]}
-        />
-      )}
-      {list.items.length === 0 && <p className="text-soft">{label ? 'No move was recorded.' : 'No version has been active yet.'}</p>}
-      <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
-        {list.items.map((a) => (
-          <li key={a.activated_at + String(a.to_version_id)} className="mb-4">
-            <b>{a.to_version_id === null ? 'removed' : number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
-            <span className="text-soft"><When at={a.activated_at} /> · {a.activated_by && names(a.activated_by)}</span>
-            {a.reason && <p className="m-0">{a.reason}</p>}
-          </li>
-        ))}
-      </ol>
-    </>
   )
 }

@@ -8,8 +8,10 @@ import { t } from '../text'
 import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Mapper } from '../ui/mapper'
 import { Confirm, Tabs } from '../ui/overlays'
+import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 import { useSheet, useTypes } from './mapping'
+import { Rows } from './source-rows'
 import { place, sourceTone } from './sources'
 
 export function Source() {
@@ -54,6 +56,7 @@ export function Source() {
         value={tab} onChange={setTab}
         tabs={[
           { id: 'mapping', label: 'Mapping', body: <Mapping source={s} /> },
+          ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: 'Rows', body: <Rows source={s} /> }] : []),
           { id: 'jobs', label: 'Reads', body: <Jobs id={id} /> },
         ]}
       />
@@ -118,6 +121,15 @@ function Jobs({ id }: { id: string }) {
     <>
       <Problem error={list.error} />
       {list.items.length === 0 && <p className="text-soft">It has not been read yet.</p>}
+      {list.items.length > 0 && (
+        <Bars
+          label="How long the reads took, oldest first"
+          bars={list.items.filter((j) => j.started_at && j.ended_at).reverse().map((j) => {
+            const ms = Date.parse(j.ended_at!) - Date.parse(j.started_at!)
+            return { key: j.id, value: ms, bad: j.state === 'failed', title: `${new Date(j.started_at!).toLocaleString()}: ${j.state}, ${ms} ms` }
+          })}
+        />
+      )}
       {list.items.length > 0 && (
         <Table
           label="Reads" items={list.items} id={(j) => j.id}

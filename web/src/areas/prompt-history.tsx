@@ -1,0 +1,50 @@
+import type { Activation } from '@atrium-hq/client'
+import { useState } from 'react'
+import { atrium } from '../api'
+import { useList, useNames, useWorkspace } from '../app/workspace'
+import { Loading, Problem, When } from '../ui/basics'
+import { InlineSelect } from '../ui/form'
+import { Spans } from '../ui/pictures'
+import { More } from '../ui/table'
+
+const number = (version: number | null) => (version === null ? 'a deleted version' : `v${version}`)
+
+/** Which version was active when, oldest first. The activations come newest first. */
+function spans(activations: Activation[]) {
+  return activations.map((a, i) => ({
+    from: Date.parse(a.activated_at), to: i === 0 ? Date.now() : Date.parse(activations[i - 1]!.activated_at),
+    label: a.to_version_id === null ? '–' : number(a.to_version_number),
+  })).reverse()
+}
+
+/** Who made which version active, when and why. */
+export function Ledger({ id, labels }: { id: string; labels: string[] }) {
+  const workspace = useWorkspace()
+  const [label, setLabel] = useState('')
+  const names = useNames()
+  const list = useList(['activations', id, label], (cursor) => atrium.promptTemplates.activations.list(id, { limit: 50, ...(label && { label }), ...(cursor && { cursor }) }, { workspace }))
+  if (list.isPending) return <Loading />
+  return (
+    <>
+      <Problem error={list.error} />
+      {labels.length > 0 && (
+        <InlineSelect
+          label="Show" value={label} onChange={(e) => setLabel(e.target.value)}
+          choices={[{ value: '', label: 'activations' }, ...labels.map((l) => ({ value: l, label: `moves of ${l}` }))]}
+        />
+      )}
+      {list.items.length === 0 && <p className="text-soft">{label ? 'No move was recorded.' : 'No version has been active yet.'}</p>}
+      {list.items.length > 0 && <Spans label={label ? `What ${label} was` : 'What was active'} spans={spans(list.items)} />}
+      <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
+        {list.items.map((a) => (
+          <li key={a.activated_at + String(a.to_version_id)} className="mb-4">
+            <b>{a.to_version_id === null ? 'removed' : number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
+            <span className="text-soft"><When at={a.activated_at} /> · <span title={a.activated_by}>{names(a.activated_by)}</span></span>
+            {a.reason && <p className="m-0">{a.reason}</p>}
+          </li>
+        ))}
+      </ol>
+      <More list={list} />
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+import { type PromptMessage, type PromptVariable, type PromptVersion, render, RenderError, type RenderedPrompt } from '@atrium-hq/client'
+import { useDeferredValue, useMemo, useState } from 'react'
+import { t } from '../text'
+import { Input } from '../ui/form'
+
+type Content = { text: string } | { messages: PromptMessage[] }
+
+/** A text that is JSON where the variable wants that. */
+function valueOf(text: string, type: string | undefined): unknown {
+  if (type === 'string') return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+/**
+ * The declared variables, and those that only the draft uses. Names within a section can be those of its items, and need
+ * no declaration.
+ */
+export function variablesOf(version: PromptVersion, draft: Content | undefined): PromptVariable[] {
+  if (!draft || version.format === 'none') return version.variables
+  const found = new Set<string>()
+  for (const text of 'text' in draft ? [draft.text] : draft.messages.map((m) => m.content ?? '')) {
+    let depth = 0
+    for (const [, sign, name] of text.matchAll(/\{\{\s*([#^/&]?)\s*([A-Za-z_][\w.]*)\s*\}\}/g)) {
+      if (sign === '/') depth--
+      else if (depth === 0) found.add(name!.split('.')[0]!)
+      if (sign === '#' || sign === '^') depth++
+    }
+  }
+  const added = [...found].filter((name) => !version.variables.some((v) => v.name.split('.')[0] === name))
+  return [...version.variables, ...added.map((name) => ({ name, type: 'any', required: true }))]
+}
+
+/** Whether somebody has declared the variables: otherwise the server finds them in each new text. */
+export const declared = (version: PromptVersion) =>
+  version.variables.some((v) => v.type !== 'any' || v.description || v.default !== undefined || v.enum?.length)
+
+/** What applications get, as the page renders it itself: of the draft, if there is one. */
+export function Preview({ version, draft }: { version: PromptVersion; draft?: Content }) {
+  const [values, setValues] = useState<Record<string, string>>({})
+  const content = useDeferredValue(draft)
+  const variables = useMemo(() => variablesOf(version, content), [version, content])
+  const shown = useMemo((): RenderedPrompt | RenderError => {
+    const given = Object.entries(values).filter(([name, v]) => v !== '' && variables.some((x) => x.name === name))
+    try {
+      return render(
+        { ...(content ?? version), format: version.format, variables },
+        Object.fromEntries(given.map(([name, v]) => [name, valueOf(v, variables.find((x) => x.name === name)?.type)])), 'partial',
+      )
+    } catch (e) {
+      if (e instanceof RenderError) return e
+      throw e
+    }
+  }, [version, content, variables, values])
+  return (
+    <section className="min-w-0" aria-label="Preview">
+      <h2 className="mt-0 text-base font-semibold">{draft ? t.previewOfDraft : `Preview of v${version.number}`}</h2>
+      {variables.map((v) => (
+        <Input
+          key={v.name} label={v.name + (v.required ? ' (required)' : '')} hint={v.description}
+          value={values[v.name] ?? ''} placeholder={v.type === 'any' ? undefined : v.type}
+          onChange={(e) => setValues({ ...values, [v.name]: e.target.value })}
+        />
+      ))}
+      {shown instanceof RenderError
+        ? (
+          <ul role="alert" className="m-0 list-none p-0 text-bad">
+            {shown.errors.map((e) => <li key={e.pointer + e.detail}>{e.pointer.split('/').pop()}: {e.detail}</li>)}
+            {shown.errors.length === 0 && <li>{t.notRendered}</li>}
+          </ul>
+        )
+        : (
+          <>
+            <div className="rounded-md border border-line bg-card p-3 break-words whitespace-pre-wrap">
+              {shown.text ?? shown.messages?.map((m, i) => (
+                <p key={i} className="m-0 mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>
+              ))}
+            </div>
+            {shown.missing.length > 0 && <p className="text-warn">Missing: {shown.missing.join(', ')}</p>}
+          </>
+        )}
+    </section>
+  )
+}
