@@ -14,7 +14,8 @@ import (
 // fromLocation reads where a source is to be; an id that is none of ours is one that nothing has.
 func fromLocation(in openapi.SourceLocation) source.Location {
 	return source.Location{
-		Sheet:      source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: fromHeaderRow(in.HeaderRow)},
+		Sheet: source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: fromHeaderRow(in.HeaderRow),
+			Charset: string(in.Charset), Delimiter: string(in.Delimiter)},
 		Connection: connection.ID(in.ConnectionID),
 		Table:      connection.TableRef{Schema: in.Schema, Name: in.Table},
 	}
@@ -63,6 +64,8 @@ func toSource(s *sources.Seen) openapi.Source {
 			URL:          at.Sheet.URL,
 			Tab:          at.Sheet.Tab,
 			HeaderRow:    toHeaderRow(at.Sheet.HeaderRow),
+			Charset:      openapi.Charset(at.Sheet.Charset),
+			Delimiter:    openapi.Delimiter(at.Sheet.Delimiter),
 			ConnectionID: string(at.Connection),
 			Schema:       at.Table.Schema,
 			Table:        at.Table.Name,
@@ -172,6 +175,8 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 		Tab:              p.Tab.ID,
 		HeaderRow:        headerRow,
 		HeaderConfidence: p.Preview.Confidence,
+		Charset:          openapi.OrNull(p.Charset),
+		Delimiter:        openapi.OrNull(p.Delimiter),
 		Tabs: mapSlice(p.Tabs, func(t *source.Tab) openapi.SheetTab {
 			return openapi.SheetTab{
 				ID:      t.ID,

@@ -57,7 +57,8 @@ func (a *API) previewSheet(r *request) (reply, error) {
 	if r.query.Has("source_id") {
 		of = queryID[source.ID](r, "source_id", source.Prefix)
 	}
-	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab")}
+	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab"),
+		Charset: r.query.Get("charset"), Delimiter: r.query.Get("delimiter")}
 	if r.query.Has("header_row") {
 		at.HeaderRow = fromHeaderRow(new(r.number("header_row", 0)))
 	}

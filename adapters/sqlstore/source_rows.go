@@ -12,9 +12,10 @@ import (
 
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
-	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns",
-	"columns_total", "mapping", "paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures",
-	"drift_level", "drift_columns", "drift_seen",
+	"name", "url", "tab", "header_row", "charset", "delimiter", "connection_id", "table_schema", "table_name",
+	"place", "columns", "columns_total", "mapping",
+	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level",
+	"drift_columns", "drift_seen",
 	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
 }
 
@@ -26,11 +27,10 @@ var (
 		` = ? WHERE workspace_id = ? AND id = ?`
 )
 
-const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row, t.connection_id,
-	t.table_schema, t.table_name,
+const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row,
+	t.charset, t.delimiter, t.connection_id, t.table_schema, t.table_name,
 	t.columns, t.columns_total, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
-	t.failures,
-	t.drift_level, t.drift_columns, t.drift_seen,
+	t.failures, t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 
 type sourceRow struct {
@@ -42,6 +42,8 @@ type sourceRow struct {
 	URL              string               `db:"url"`
 	Tab              string               `db:"tab"`
 	HeaderRow        int                  `db:"header_row"`
+	Charset          string               `db:"charset"`
+	Delimiter        string               `db:"delimiter"`
 	Connection       connection.ID        `db:"connection_id"`
 	TableSchema      string               `db:"table_schema"`
 	TableName        string               `db:"table_name"`
@@ -88,7 +90,8 @@ func (r *sourceRow) source() (*source.Source, error) {
 	s := &source.Source{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Name: r.Name,
 		Location: source.Location{
-			Sheet:      source.SheetLocation{URL: r.URL, Tab: r.Tab, HeaderRow: r.HeaderRow},
+			Sheet: source.SheetLocation{URL: r.URL, Tab: r.Tab, HeaderRow: r.HeaderRow,
+				Charset: r.Charset, Delimiter: r.Delimiter},
 			Connection: r.Connection, Table: connection.TableRef{Schema: r.TableSchema, Name: r.TableName},
 		},
 		Paused: r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
@@ -134,7 +137,8 @@ func sourceValues(s *source.Source) ([]any, error) {
 	}
 	at := s.Location
 	return []any{
-		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
+		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Sheet.Charset, at.Sheet.Delimiter,
+		at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
 		columns, s.Total, mapping,
 		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/column"
@@ -18,8 +19,8 @@ type SheetPreview struct {
 }
 
 // PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
-// tab and header row at may replace. Suggestions are for the type with key; if key is empty, for the
-// source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
+// tab, header row, charset and delimiter at may replace. Suggestions are for the type with key; if key is empty, for
+// the source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
 // column.MaxShownRows.
 func (s *Service) PreviewSheet(
 	ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, rows int, key source.TypeKey,
@@ -42,6 +43,8 @@ func (s *Service) PreviewSheet(
 		if at.HeaderRow != 0 {
 			location.Sheet.HeaderRow = at.HeaderRow
 		}
+		location.Sheet.Charset = cmp.Or(at.Charset, location.Sheet.Charset)
+		location.Sheet.Delimiter = cmp.Or(at.Delimiter, location.Sheet.Delimiter)
 		if key == "" && s.typeOf(by.Org, src.Type) != nil {
 			key = src.Type
 		}

@@ -25,6 +25,10 @@ type SheetLocation struct {
 	URL       string // https, or FileScheme and a bare file name
 	Tab       string // id or title; empty: the one that the URL names (#gid=…), else the first that is not hidden
 	HeaderRow int    // from 1 to MaxHeaderRow; 0: the likeliest of the first column.HeaderWindow rows; column.NoHeader
+
+	// Of CSV and other text, and ignored for other files. Empty: they are detected.
+	Charset   string // name of the WHATWG Encoding Standard, in lower case
+	Delimiter string // comma, semicolon, tab or pipe
 }
 
 // Sheet is the part of a spreadsheet that was read: its tabs, and the first rows of one of them.
@@ -33,6 +37,9 @@ type Sheet struct {
 	Tabs    []Tab  // in order, MaxTabs at most
 	Tab     Tab    // the one that was read
 	Preview column.Preview
+
+	Charset   string // that CSV was read with, as in SheetLocation; "" for other files
+	Delimiter string // likewise
 }
 
 // Tab is one table of a sheet.

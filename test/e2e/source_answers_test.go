@@ -102,6 +102,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		}
 		file("large.csv", "E-mail\n", source.MaxSheetBytes+1)
 		file("letter.csv", "%PDF-1.7\n\x00\x01", 4096)
+		codePages(t, ann, file)
 		ann.do(t, "GET", sources+"/sheet-preview?url=file:large.csv", nil).problem(t, 413, "file_too_large")
 		ann.do(t, "GET", sources+"/sheet-preview?url=file:letter.csv", nil).problem(t, 415, "unsupported_format")
 	})
@@ -137,5 +138,30 @@ func wideTable(t *testing.T, ann *client, shop *shopWarehouse, connection string
 		} else if got.problem(t, 422, "mapping_invalid").at("errors.0.code") != code {
 			t.Error(got)
 		}
+	}
+}
+
+// codePages previews a file in a code page, and attaches it with another one.
+func codePages(t *testing.T, ann *client, file func(name, begin string, size int64)) {
+	t.Helper()
+	const content = "\xcf\xee\xf7\xf2\xe0;\xc8\xec\xff\na@example.com;\xc8\xe2\xe0\xed\n" // Windows-1251
+	file("russian.csv", content, int64(len(content)))
+	preview := sources + "/sheet-preview?url=file:russian.csv&header_row=1"
+	ann.get(t, preview).has(t, map[string]string{"charset": "windows-1251", "delimiter": "semicolon",
+		"headers.0.name": "Почта", "rows.0.1": "Иван"})
+	ann.get(t, preview+"&charset=windows-1252&delimiter=comma").has(t, map[string]string{"charset": "windows-1252",
+		"headers.0.name": "Ïî÷òà;Èìÿ"})
+	ann.do(t, "GET", preview+"&charset=windows-1", nil).problem(t, 400, "invalid_parameter")
+	made := ann.do(t, "POST", sources, object{"type": "contacts",
+		"mapping":  []object{{"field": "email", "column": "Ïî÷òà"}},
+		"location": object{"url": "file:russian.csv", "header_row": 1, "charset": "windows-1252"}}).is(t, 201)
+	made.has(t, map[string]string{"location.charset": "windows-1252", "columns.0.name": "Ïî÷òà"})
+	ann.get(t, sources+"/sheet-preview?source_id="+made.at("id")).has(t,
+		map[string]string{"charset": "windows-1252", "headers.0.name": "Ïî÷òà"})
+	const unclosed = "Mail,Name\na@example.com,\"A\n"
+	file("unclosed.csv", unclosed, int64(len(unclosed)))
+	if p := ann.do(t, "GET", sources+"/sheet-preview?url=file:unclosed.csv", nil).problem(t, 415,
+		"unsupported_format"); !strings.Contains(p.at("detail"), "line 2 ") {
+		t.Errorf("detail %s", p.at("detail"))
 	}
 }

@@ -2,24 +2,73 @@ package csv
 
 import (
 	"bytes"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
+	"github.com/wlynxg/chardet"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/htmlindex"
+	utf "golang.org/x/text/encoding/unicode"
+
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// charset guesses the encoding of a text: by its byte order mark, else by the positions of zeros in UTF-16 of Latin
-// letters, else UTF-8 if it is valid, else Windows-1252. It returns nil if this is not text. whole means that the
-// sample is the whole text, so that it ends with a complete character.
-func charset(sample []byte, whole bool) encoding.Encoding {
+// charset returns the encoding of a text and its name in the WHATWG Encoding Standard: the one asked for, or else the
+// likeliest for the first bytes of the text. ErrUnsupportedFormat if they are not text.
+func charset(sample []byte, whole bool, asked string) (encoding.Encoding, string, error) {
+	if asked != "" {
+		return named(asked)
+	}
+	name := marked(sample)
+	if name == "" {
+		if !whole { // the last character may be cut
+			for range utf8.UTFMax - 1 {
+				if r, size := utf8.DecodeLastRune(sample); r != utf8.RuneError || size != 1 {
+					break
+				}
+				sample = sample[:len(sample)-1]
+			}
+		}
+		if name = "utf-8"; !utf8.Valid(sample) {
+			name = codePage(sample)
+		}
+	}
+	if name == noText {
+		return nil, "", source.ErrUnsupportedFormat
+	}
+	return named(name)
+}
+
+// named returns an encoding of the WHATWG Encoding Standard. Byte order marks at the beginning of a text are removed.
+func named(name string) (encoding.Encoding, string, error) {
+	switch name {
+	case "utf-8":
+		return utf.UTF8BOM, name, nil
+	case "utf-16le":
+		return utf.UTF16(utf.LittleEndian, utf.UseBOM), name, nil
+	case "utf-16be":
+		return utf.UTF16(utf.BigEndian, utf.UseBOM), name, nil
+	}
+	e, err := htmlindex.Get(name)
+	if err != nil {
+		return nil, "", source.ErrUnsupportedFormat
+	}
+	return e, name, nil
+}
+
+const noText = "binary"
+
+// marked returns the encoding that a mark or the zeros in a text show, noText for what is no text, "" if neither.
+func marked(sample []byte) string {
 	switch {
 	case bytes.HasPrefix(sample, []byte("\xef\xbb\xbf")):
-		return unicode.UTF8BOM
+		return "utf-8"
 	case bytes.HasPrefix(sample, []byte("\xff\xfe")):
-		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+		return "utf-16le"
 	case bytes.HasPrefix(sample, []byte("\xfe\xff")):
-		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
+		return "utf-16be"
 	}
 	var zeros [2]int // at even and odd places
 	controls := 0
@@ -27,30 +76,88 @@ func charset(sample []byte, whole bool) encoding.Encoding {
 		switch {
 		case b == 0:
 			zeros[i%2]++
-		case b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f':
+		case b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != '\x1b': // ISO-2022-JP has ESC
 			controls++
 		}
 	}
 	switch all := len(sample); {
 	case controls*100 > all:
-		return nil
-	case zeros[1]*10 > all*4 && zeros[0]*100 < all:
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+		return noText
+	case zeros[1]*10 > all*4 && zeros[0]*100 < all: // Latin letters: a zero in every second place
+		return "utf-16le"
 	case zeros[0]*10 > all*4 && zeros[1]*100 < all:
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+		return "utf-16be"
 	case zeros[0]+zeros[1] > 0:
-		return nil
+		return noText
 	}
-	if !whole { // the last character may be cut
-		for range utf8.UTFMax - 1 {
-			if r, size := utf8.DecodeLastRune(sample); r != utf8.RuneError || size != 1 {
-				break
+	return ""
+}
+
+// codePages maps the detector's names of encodings that it recognises well to those of the WHATWG Encoding Standard.
+// The national variants are read as the larger sets that contain them.
+var codePages = map[string]string{
+	"Windows-1251": "windows-1251", "KOI8-R": "koi8-r", "MacCyrillic": "x-mac-cyrillic", "ISO-8859-5": "iso-8859-5",
+	"IBM866": "ibm866", "Windows-1253": "windows-1253", "ISO-8859-7": "windows-1253", "Windows-1255": "windows-1255",
+	"ISO-8859-8": "windows-1255", "Windows-1256": "windows-1256", "TIS-620": "windows-874", "MacRoman": "macintosh",
+	"SHIFT_JIS": "shift_jis", "CP932": "shift_jis", "EUC-JP": "euc-jp", "ISO-2022-JP": "iso-2022-jp",
+	"GB2312": "gb18030", "GBK": "gb18030", "GB18030": "gb18030", "Big5": "big5", "EUC-KR": "euc-kr", "CP949": "euc-kr",
+	"Johab": "euc-kr",
+}
+
+// codePage returns the likeliest encoding of a text that is not UTF-8. The detector does not tell apart the code pages
+// of languages in Latin letters, so these are told apart by the letters of the languages.
+func codePage(sample []byte) string {
+	if name, ok := codePages[chardet.Detect(sample).Encoding]; ok {
+		return name
+	}
+	best, bestShare := "windows-1252", -1.0
+	for _, page := range latin {
+		text, err := page.set.NewDecoder().Bytes(sample)
+		if err != nil {
+			continue
+		}
+		letters := map[rune]int{}
+		all := 0
+		for _, r := range string(text) {
+			if r >= utf8.RuneSelf {
+				letters[unicode.ToLower(r)]++
+				all++
 			}
-			sample = sample[:len(sample)-1]
+		}
+		for _, alphabet := range page.alphabets {
+			known := 0
+			for r, n := range letters {
+				if strings.ContainsRune(alphabet, r) || strings.ContainsRune(signs, r) {
+					known += n
+				}
+			}
+			if share := float64(known) / float64(all); share > bestShare {
+				best, bestShare = page.name, share
+			}
 		}
 	}
-	if utf8.Valid(sample) {
-		return unicode.UTF8
-	}
-	return charmap.Windows1252
+	return best
 }
+
+// signs are those of every language.
+const signs = "€£§°–—‘’‚“”„«»…•™©®´\u00a0"
+
+// latin are the code pages of languages in Latin letters, with the letters of each language beyond ASCII. Of pages
+// that fit as well, the first counts.
+var latin = []struct {
+	name      string
+	set       *charmap.Charmap
+	alphabets []string
+}{
+	{"windows-1252", charmap.Windows1252, []string{
+		"äöüß", "àâæçéèêëîïôœùûüÿ", "áéíñóúü¿¡ºª", "ãáàâçéêíóôõúüºª", "àèéìíîòóùú", "éëïóöüèêĳ", "åäöé", "æøåéü",
+		"áðéíóúýþæö", "äõöüšž"}},
+	{"windows-1250", charmap.Windows1250, polishToCroatian},
+	{"windows-1254", charmap.Windows1254, []string{"çğıiöşüâîû"}},
+	{"windows-1257", charmap.Windows1257, []string{"āčēģīķļņšūž", "ąčęėįšųūž", "äõöüšž"}},
+	{"iso-8859-2", charmap.ISO8859_2, polishToCroatian},
+	{"macintosh", charmap.Macintosh, []string{"äöüß", "àâæçéèêëîïôœùûüÿ", "áéíñóúü¿¡ºª"}},
+}
+
+// polishToCroatian are Polish, Czech and Slovak, Hungarian, Romanian, Croatian and Slovenian.
+var polishToCroatian = []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľôŕ", "áéíóöőúüű", "ăâîşţ", "čćđšž"}

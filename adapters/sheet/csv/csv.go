@@ -1,5 +1,5 @@
 // Package csv reads the first rows of tables in plain text: values separated by commas, semicolons, tabs or
-// bars (RFC 4180 and its variants in practice), in UTF-8, UTF-16 or Windows-1252.
+// bars (RFC 4180 and its variants in practice), in UTF-8, UTF-16 and the code pages of common languages.
 package csv
 
 import (
@@ -22,11 +22,11 @@ const (
 
 // Read reads the first rows of a table. The result has one tab, named title.
 //
-// Rows are counted without empty lines. The count is an estimate: lines within quotes count too. Read returns
-// source.ErrFileTooLarge if a row that it reads is longer than 1 MiB, and source.ErrUnsupportedFormat if this is
-// not text.
+// Rows are numbered as programs that show tables do: an empty line is a row. The count of all rows is an estimate:
+// lines within quotes count too. Read returns source.ErrFileTooLarge if a row that it reads is longer than 1 MiB, and
+// source.ErrUnsupportedFormat if this is not text or if a quotation mark in those rows is never closed.
 func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (source.Sheet, error) {
-	raw, plain, comma, err := open(r, size)
+	f, err := open(r, size, at)
 	if err != nil {
 		return source.Sheet{}, err
 	}
@@ -35,64 +35,85 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 		return source.Sheet{}, err
 	}
 	skip, most := column.Window(at.HeaderRow)
-	rows, seen, width, all, err := records(plain, comma, skip, most)
+	rows, seen, width, all, err := records(newTable(f.plain, f.comma), skip, most)
 	if err != nil {
 		return source.Sheet{}, err
 	}
 	tab.Rows, tab.Columns = seen, width
 	if !all {
-		if tab.Rows, err = lines(raw); err != nil {
+		if tab.Rows, err = lines(f.raw); err != nil {
 			return source.Sheet{}, err
 		}
 	}
-	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Examine(rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Examine(rows, at.HeaderRow),
+		Charset: f.charset, Delimiter: f.delimiter}, nil
 }
 
-// open returns a table's bytes, its text in UTF-8, and the separator of its values.
-func open(r io.ReaderAt, size int64) (raw, plain io.Reader, comma rune, err error) {
+// delimiters are the separators of values, by their names in source.SheetLocation.
+var delimiters = map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t', "pipe": '|'}
+
+// file is an open table.
+type file struct {
+	raw     io.Reader // its bytes
+	plain   io.Reader // its text in UTF-8
+	charset string    // of its bytes
+
+	delimiter string // the separator of its values, as in source.SheetLocation
+	comma     rune   // the same
+}
+
+// open opens a table, with the charset and the delimiter of a location or the likeliest ones.
+func open(r io.ReaderAt, size int64, at source.SheetLocation) (file, error) {
 	sample := make([]byte, min(size, maxSample))
 	if n, err := r.ReadAt(sample, 0); n < len(sample) {
-		return nil, nil, 0, err
+		return file{}, err
 	}
 	whole := int64(len(sample)) == size
-	encoding := charset(sample, whole)
-	if encoding == nil {
-		return nil, nil, 0, source.ErrUnsupportedFormat
+	encoding, name, err := charset(sample, whole, at.Charset)
+	if err != nil {
+		return file{}, err
 	}
 	text, _, err := transform.Bytes(encoding.NewDecoder(), sample)
 	if err != nil && !errors.Is(err, transform.ErrShortSrc) { // the sample may end within a character
-		return nil, nil, 0, source.ErrUnsupportedFormat
+		return file{}, source.ErrUnsupportedFormat
 	}
-	raw = io.NewSectionReader(r, 0, size)
-	plain = transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())
+	f := file{charset: name, raw: io.NewSectionReader(r, 0, size),
+		plain: transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())}
 	if bytes.ContainsRune(text, '\r') && !bytes.ContainsRune(text, '\n') { // as Excel for Mac writes it
 		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
-		raw, plain = carriageReturns{raw}, carriageReturns{plain}
+		f.raw, f.plain = carriageReturns{f.raw}, carriageReturns{f.plain}
 	}
-	return raw, plain, delimiter(string(text), whole), nil
+	f.comma = delimiters[at.Delimiter]
+	if f.comma == 0 {
+		f.comma = delimiter(string(text), whole)
+	}
+	for name, comma := range delimiters {
+		if comma == f.comma {
+			f.delimiter = name
+		}
+	}
+	return f, nil
 }
 
-// records reads at most most records after the first skip. It also returns how many it saw, how many values the widest
-// that it read has, and whether those are all.
+// records returns up to most rows after the first skip ones, the number of rows, the largest number of columns, and
+// whether these are all rows.
 func records(
-	plain io.Reader, comma rune, skip, most int,
+	t *table, skip, most int,
 ) (rows [][]*string, seen, width int, all bool, err error) {
-	limited := &allowance{from: plain}
-	in := csv.NewReader(limited)
-	in.Comma, in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = comma, -1, true, true
-	for seen = range skip + most {
-		limited.left = maxRecord
-		record, err := in.Read()
+	for seen < skip+most {
+		number, record, err := t.next()
 		if errors.Is(err, io.EOF) {
 			return rows, seen, width, true, nil
 		}
 		if err != nil {
-			if errors.Is(err, source.ErrFileTooLarge) {
-				return nil, 0, 0, false, source.ErrFileTooLarge
-			}
-			return nil, 0, 0, false, source.ErrUnsupportedFormat
+			return nil, 0, 0, false, err
 		}
-		if seen < skip {
+		for seen++; seen < min(number, skip+most+1); seen++ { // blank lines
+			if seen > skip {
+				rows = append(rows, nil)
+			}
+		}
+		if seen = number; seen <= skip || seen > skip+most {
 			continue
 		}
 		width = max(width, len(record))
@@ -102,7 +123,7 @@ func records(
 		}
 		rows = append(rows, row)
 	}
-	return rows, seen + 1, width, false, nil
+	return rows, seen, width, false, nil
 }
 
 // carriageReturns reads a text whose lines end with a carriage return only, as one whose lines end with a line feed.

@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"encoding/csv"
 	"errors"
 	"io"
 
@@ -13,26 +12,21 @@ import (
 func Rows(
 	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
 ) error {
-	_, plain, comma, err := open(r, size)
+	f, err := open(r, size, at)
 	if err != nil {
 		return err
 	}
 	if _, err := source.FindTab([]source.Tab{{ID: "1"}}, at.Tab); err != nil {
 		return err
 	}
-	limited := &allowance{from: plain}
-	in := csv.NewReader(limited)
-	in.Comma, in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = comma, -1, true, true
-	for number := 1; ; number++ {
-		limited.left = maxRecord
-		record, err := in.Read()
+	t := newTable(f.plain, f.comma)
+	for {
+		number, record, err := t.next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(err, source.ErrFileTooLarge):
-			return source.ErrFileTooLarge
 		case err != nil:
-			return source.ErrUnsupportedFormat
+			return err
 		case number < at.HeaderRow:
 			continue
 		}
