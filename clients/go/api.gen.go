@@ -514,6 +514,39 @@ type ChangedTime struct {
 	To   *time.Time `json:"to"`
 }
 
+// Charset is a type of the API. A character encoding, by its name in the WHATWG Encoding Standard.
+type Charset string
+
+// The values of Charset that this version of the client knows.
+const (
+	CharsetUtf8         Charset = "utf-8"
+	CharsetUtf16le      Charset = "utf-16le"
+	CharsetUtf16be      Charset = "utf-16be"
+	CharsetWindows874   Charset = "windows-874"
+	CharsetWindows1250  Charset = "windows-1250"
+	CharsetWindows1251  Charset = "windows-1251"
+	CharsetWindows1252  Charset = "windows-1252"
+	CharsetWindows1253  Charset = "windows-1253"
+	CharsetWindows1254  Charset = "windows-1254"
+	CharsetWindows1255  Charset = "windows-1255"
+	CharsetWindows1256  Charset = "windows-1256"
+	CharsetWindows1257  Charset = "windows-1257"
+	CharsetWindows1258  Charset = "windows-1258"
+	CharsetIso88592     Charset = "iso-8859-2"
+	CharsetIso88595     Charset = "iso-8859-5"
+	CharsetKoi8R        Charset = "koi8-r"
+	CharsetKoi8U        Charset = "koi8-u"
+	CharsetIbm866       Charset = "ibm866"
+	CharsetMacintosh    Charset = "macintosh"
+	CharsetXMacCyrillic Charset = "x-mac-cyrillic"
+	CharsetShiftJis     Charset = "shift_jis"
+	CharsetEucJp        Charset = "euc-jp"
+	CharsetIso2022Jp    Charset = "iso-2022-jp"
+	CharsetGb18030      Charset = "gb18030"
+	CharsetBig5         Charset = "big5"
+	CharsetEucKr        Charset = "euc-kr"
+)
+
 // ChatHealth is a type of the API. `degraded` if `issues` is not empty. The template works without the items
 // that `issues` lists.
 type ChatHealth string
@@ -1085,6 +1118,17 @@ type ConnectionVerify struct {
 	// The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
 	Credential map[string]any `json:"credential,omitzero"`
 }
+
+// Delimiter is a type of the API. A character between values.
+type Delimiter string
+
+// The values of Delimiter that this version of the client knows.
+const (
+	DelimiterComma     Delimiter = "comma"
+	DelimiterSemicolon Delimiter = "semicolon"
+	DelimiterTab       Delimiter = "tab"
+	DelimiterPipe      Delimiter = "pipe"
+)
 
 // DeviceActivity is a type of the API. Whether the user is currently using the device.
 type DeviceActivity string
@@ -3142,8 +3186,12 @@ type SheetPreview struct {
 	// Number of the header row, counted from 1; 0 if that was given. `null` if the tab is empty.
 	HeaderRow *int `json:"header_row"`
 	// How likely the header row was detected correctly. 1 if `header_row` was given.
-	HeaderConfidence float64        `json:"header_confidence"`
-	Headers          []SourceColumn `json:"headers"`
+	HeaderConfidence float64 `json:"header_confidence"`
+	// The character encoding that a CSV file was read with. `null` for other files.
+	Charset *string `json:"charset"`
+	// The character between values that a CSV file was read with. `null` for other files.
+	Delimiter *string        `json:"delimiter"`
+	Headers   []SourceColumn `json:"headers"`
 	// Number of columns of the tab, of a CSV file in the rows that were read.
 	ColumnsTotal int `json:"columns_total"`
 	// Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot be
@@ -3391,18 +3439,22 @@ type SourceList struct {
 	NextCursor *string  `json:"next_cursor"`
 }
 
-// SourceLocation is a type of the API. The location of the data. For a sheet: `url`, `tab` and `header_row`. For
-// a table: `connection_id`, `schema` and `table`.
+// SourceLocation is a type of the API. The location of the data. For a sheet: `url`, `tab` and `header_row`, for
+// CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
 type SourceLocation struct {
 	URL *string `json:"url,omitzero"`
 	// Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden.
 	Tab *string `json:"tab,omitzero"`
 	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
 	// and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
-	HeaderRow    *int    `json:"header_row,omitzero"`
-	ConnectionID *string `json:"connection_id,omitzero"`
-	Schema       *string `json:"schema,omitzero"`
-	Table        *string `json:"table,omitzero"`
+	HeaderRow *int `json:"header_row,omitzero"`
+	// The character encoding of a CSV file. By default, the server detects it at each read.
+	Charset *Charset `json:"charset,omitzero"`
+	// The character between the values of a CSV file. By default, the server detects it at each read.
+	Delimiter    *Delimiter `json:"delimiter,omitzero"`
+	ConnectionID *string    `json:"connection_id,omitzero"`
+	Schema       *string    `json:"schema,omitzero"`
+	Table        *string    `json:"table,omitzero"`
 }
 
 // SourceMap is a type of the API.
@@ -7301,6 +7353,10 @@ type DataSourcesPreviewSheetQuery struct {
 	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
 	// and so on. By default, the server detects it.
 	HeaderRow *int64
+	// The character encoding of a CSV file. By default, the server detects it. Ignored for other files.
+	Charset Charset
+	// The character between the values of a CSV file. By default, the server detects it. Ignored for other files.
+	Delimiter Delimiter
 	// The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and the
 	// leading rows have more than 131,072 characters.
 	SampleRows int64
@@ -7314,6 +7370,8 @@ func (q DataSourcesPreviewSheetQuery) values() url.Values {
 	addValue(v, "source_id", q.SourceID)
 	addValue(v, "tab", q.Tab)
 	addValue(v, "header_row", q.HeaderRow)
+	addValue(v, "charset", q.Charset)
+	addValue(v, "delimiter", q.Delimiter)
 	addValue(v, "sample_rows", q.SampleRows)
 	addValue(v, "type", q.Type)
 	return v

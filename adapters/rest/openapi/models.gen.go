@@ -65,6 +65,36 @@ const (
 	CancellationFeedbackUnused          CancellationFeedback = "unused"
 )
 
+// Defines values for Charset.
+const (
+	CharsetBig5         Charset = "big5"
+	CharsetEucJp        Charset = "euc-jp"
+	CharsetEucKr        Charset = "euc-kr"
+	CharsetGb18030      Charset = "gb18030"
+	CharsetIbm866       Charset = "ibm866"
+	CharsetIso2022Jp    Charset = "iso-2022-jp"
+	CharsetIso88592     Charset = "iso-8859-2"
+	CharsetIso88595     Charset = "iso-8859-5"
+	CharsetKoi8R        Charset = "koi8-r"
+	CharsetKoi8U        Charset = "koi8-u"
+	CharsetMacintosh    Charset = "macintosh"
+	CharsetShiftJis     Charset = "shift_jis"
+	CharsetUTF8         Charset = "utf-8"
+	CharsetUtf16Be      Charset = "utf-16be"
+	CharsetUtf16Le      Charset = "utf-16le"
+	CharsetWindows1250  Charset = "windows-1250"
+	CharsetWindows1251  Charset = "windows-1251"
+	CharsetWindows1252  Charset = "windows-1252"
+	CharsetWindows1253  Charset = "windows-1253"
+	CharsetWindows1254  Charset = "windows-1254"
+	CharsetWindows1255  Charset = "windows-1255"
+	CharsetWindows1256  Charset = "windows-1256"
+	CharsetWindows1257  Charset = "windows-1257"
+	CharsetWindows1258  Charset = "windows-1258"
+	CharsetWindows874   Charset = "windows-874"
+	CharsetXMacCyrillic Charset = "x-mac-cyrillic"
+)
+
 // Defines values for ChatHealth.
 const (
 	ChatHealthDegraded ChatHealth = "degraded"
@@ -130,6 +160,14 @@ const (
 	ConnectionStatusActive  ConnectionStatus = "active"
 	ConnectionStatusFailing ConnectionStatus = "failing"
 	ConnectionStatusRevoked ConnectionStatus = "revoked"
+)
+
+// Defines values for Delimiter.
+const (
+	DelimiterComma     Delimiter = "comma"
+	DelimiterPipe      Delimiter = "pipe"
+	DelimiterSemicolon Delimiter = "semicolon"
+	DelimiterTab       Delimiter = "tab"
 )
 
 // Defines values for DeviceActivity.
@@ -798,6 +836,9 @@ type ChangedTime struct {
 	To   nullable.Nullable[Time] `json:"to"`
 }
 
+// Charset A character encoding, by its name in the WHATWG Encoding Standard.
+type Charset string
+
 // ChatHealth `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 type ChatHealth string
 
@@ -1251,6 +1292,9 @@ type ConnectionVerify struct {
 	// Credential The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
 	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
 }
+
+// Delimiter A character between values.
+type Delimiter string
 
 // DeviceActivity Whether the user is currently using the device.
 type DeviceActivity string
@@ -3228,8 +3272,14 @@ type ShareRole string
 
 // SheetPreview defines model for SheetPreview.
 type SheetPreview struct {
+	// Charset The character encoding that a CSV file was read with. `null` for other files.
+	Charset nullable.Nullable[string] `json:"charset"`
+
 	// ColumnsTotal Number of columns of the tab, of a CSV file in the rows that were read.
 	ColumnsTotal int `json:"columns_total"`
+
+	// Delimiter The character between values that a CSV file was read with. `null` for other files.
+	Delimiter nullable.Nullable[string] `json:"delimiter"`
 
 	// HeaderConfidence How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64 `json:"header_confidence"`
@@ -3330,7 +3380,7 @@ type Source struct {
 	// LastRefreshedAt When a refresh last succeeded.
 	LastRefreshedAt nullable.Nullable[Time] `json:"last_refreshed_at"`
 
-	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema` and `table`.
+	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
 	Location SourceLocation `json:"location"`
 	Mapping  []SourcePair   `json:"mapping"`
 
@@ -3366,7 +3416,7 @@ type SourceStatus string
 
 // SourceAttach defines model for SourceAttach.
 type SourceAttach struct {
-	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema` and `table`.
+	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
 	Location SourceLocation `json:"location"`
 	Mapping  []SourcePair   `json:"mapping,omitempty,omitzero"`
 
@@ -3499,9 +3549,14 @@ type SourceList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// SourceLocation The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema` and `table`.
+// SourceLocation The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
 type SourceLocation struct {
-	ConnectionID string `json:"connection_id,omitempty,omitzero"`
+	// Charset The character encoding of a CSV file. By default, the server detects it at each read.
+	Charset      Charset `json:"charset,omitempty,omitzero"`
+	ConnectionID string  `json:"connection_id,omitempty,omitzero"`
+
+	// Delimiter The character between the values of a CSV file. By default, the server detects it at each read.
+	Delimiter Delimiter `json:"delimiter,omitempty,omitzero"`
 
 	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B, and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
 	HeaderRow *int   `json:"header_row,omitempty"`

@@ -560,6 +560,9 @@ ChangedText = TypedDict("ChangedText", {"from": Optional[str], "to": Optional[st
 
 ChangedTime = TypedDict("ChangedTime", {"from": Optional[str], "to": Optional[str], })
 
+# A character encoding, by its name in the WHATWG Encoding Standard.
+Charset = Union[Literal["utf-8", "utf-16le", "utf-16be", "windows-874", "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254", "windows-1255", "windows-1256", "windows-1257", "windows-1258", "iso-8859-2", "iso-8859-5", "koi8-r", "koi8-u", "ibm866", "macintosh", "x-mac-cyrillic", "shift_jis", "euc-jp", "iso-2022-jp", "gb18030", "big5", "euc-kr"], str]
+
 # `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 ChatHealth = Union[Literal["ok", "degraded"], str]
 
@@ -1387,6 +1390,9 @@ class ConnectionVerify(TypedDict):
 
     credential: NotRequired[Dict[str, Any]]
     """The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one."""
+
+# A character between values.
+Delimiter = Union[Literal["comma", "semicolon", "tab", "pipe"], str]
 
 # Whether the user is currently using the device.
 DeviceActivity = Union[Literal["active", "idle"], str]
@@ -4333,6 +4339,12 @@ class SheetPreview(TypedDict):
     header_confidence: float
     """How likely the header row was detected correctly. 1 if `header_row` was given."""
 
+    charset: Optional[str]
+    """The character encoding that a CSV file was read with. `null` for other files."""
+
+    delimiter: Optional[str]
+    """The character between values that a CSV file was read with. `null` for other files."""
+
     headers: List[SourceColumn]
     """"""
 
@@ -4719,8 +4731,8 @@ class SourceList(TypedDict):
 
 
 class SourceLocation(TypedDict):
-    """The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`,
-    `schema` and `table`.
+    """The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and
+    `delimiter`. For a table: `connection_id`, `schema` and `table`.
     """
 
     url: NotRequired[str]
@@ -4735,6 +4747,12 @@ class SourceLocation(TypedDict):
     """Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named
     A, B, and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
     """
+
+    charset: NotRequired[Charset]
+    """The character encoding of a CSV file. By default, the server detects it at each read."""
+
+    delimiter: NotRequired[Delimiter]
+    """The character between the values of a CSV file. By default, the server detects it at each read."""
 
     connection_id: NotRequired[str]
     """"""
@@ -9136,6 +9154,8 @@ class DataSourcesResource(Resource):
         source_id: Optional[str] = None,
         tab: Optional[str] = None,
         header_row: Optional[int] = None,
+        charset: Optional[Charset] = None,
+        delimiter: Optional[Delimiter] = None,
         sample_rows: Optional[int] = None,
         type: Optional[str] = None,
         **options: Unpack[Options],
@@ -9158,7 +9178,7 @@ class DataSourcesResource(Resource):
         tab_not_found, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
         url_not_allowed; and those that every call can have.
         """
-        return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "sample_rows": sample_rows, "type": type}, options=options))
+        return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "charset": charset, "delimiter": delimiter, "sample_rows": sample_rows, "type": type}, options=options))
 
     def preview_warehouse(
         self,

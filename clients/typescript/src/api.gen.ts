@@ -523,6 +523,9 @@ export type ChangedTime = {
   to: string | null
 }
 
+/** A character encoding, by its name in the WHATWG Encoding Standard. */
+export type Charset = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-874' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'koi8-r' | 'koi8-u' | 'ibm866' | 'macintosh' | 'x-mac-cyrillic' | 'shift_jis' | 'euc-jp' | 'iso-2022-jp' | 'gb18030' | 'big5' | 'euc-kr' | (string & {})
+
 /** `degraded` if `issues` is not empty. The template works without the items that `issues` lists. */
 export type ChatHealth = 'ok' | 'degraded' | (string & {})
 
@@ -1172,6 +1175,9 @@ export type ConnectionVerify = {
   /** The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one. */
   credential?: Record<string, unknown>
 }
+
+/** A character between values. */
+export type Delimiter = 'comma' | 'semicolon' | 'tab' | 'pipe' | (string & {})
 
 /** Whether the user is currently using the device. */
 export type DeviceActivity = 'active' | 'idle' | (string & {})
@@ -3504,6 +3510,10 @@ export type SheetPreview = {
   header_row: number | null
   /** How likely the header row was detected correctly. 1 if `header_row` was given. */
   header_confidence: number
+  /** The character encoding that a CSV file was read with. `null` for other files. */
+  charset: string | null
+  /** The character between values that a CSV file was read with. `null` for other files. */
+  delimiter: string | null
   /**  */
   headers: SourceColumn[]
   /** Number of columns of the tab, of a CSV file in the rows that were read. */
@@ -3807,8 +3817,8 @@ export type SourceList = {
 }
 
 /**
- * The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema`
- * and `table`.
+ * The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`.
+ * For a table: `connection_id`, `schema` and `table`.
  */
 export type SourceLocation = {
   /**  */
@@ -3820,6 +3830,10 @@ export type SourceLocation = {
    * and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
    */
   header_row?: number
+  /** The character encoding of a CSV file. By default, the server detects it at each read. */
+  charset?: Charset
+  /** The character between the values of a CSV file. By default, the server detects it at each read. */
+  delimiter?: Delimiter
   /**  */
   connection_id?: string
   /**  */
@@ -7027,6 +7041,13 @@ export class DataSourcesResource extends Resource {
        * B, and so on. By default, the server detects it.
        */
       header_row?: number
+      /** The character encoding of a CSV file. By default, the server detects it. Ignored for other files. */
+      charset?: Charset
+      /**
+       * The character between the values of a CSV file. By default, the server detects it. Ignored for other
+       * files.
+       */
+      delimiter?: Delimiter
       /**
        * The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and
        * the leading rows have more than 131,072 characters.
