@@ -41,7 +41,7 @@ func presses(ctx context.Context, t *testing.T, text string) {
 
 func TestTheConsole(t *testing.T) {
 	t.Parallel()
-	s, owner, _, ctx, silent := demo(t, sqlite)
+	s, owner, chromium, ctx, silent := demo(t, sqlite)
 	walkthrough(t, ctx, s, owner)
 
 	t.Run("a prompt is edited, compared and activated", func(t *testing.T) {
@@ -145,6 +145,7 @@ func TestTheConsole(t *testing.T) {
 			"text": "{{salute}} Hello {{customer}}", "variables.0.description": "Whom we greet",
 			"variables.1.name": "salute"})
 	})
+	disturbed(t, s, chromium)
 	t.Run("an operator disables and enables a person", func(t *testing.T) {
 		eve, boss := s.user(t, "member"), s.user(t, "owner", "--operator")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))

@@ -134,6 +134,10 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client) {
 				usable(ctx, t, v)
 				picture(ctx, t, at.name()+"-"+v.String())
 			}
+			seen(ctx, t, looks{"light", 640, 400}) // twice as large on a small screen
+			if found := drive(ctx, t, chromedp.Evaluate[string](wide)); found != "" {
+				t.Errorf("at 200 %%: wider than the page: %s", found)
+			}
 			if os.Getenv("ATRIUM_IMAGES") != "" {
 				for _, v := range []looks{{"light", 360, 740}, {"dark", 1280, 800}} {
 					seen(ctx, t, v)

@@ -69,4 +69,9 @@ export async function signOut() {
 }
 
 // A new version of the server has other files: the page loads them.
-addEventListener('vite:preloadError', () => location.reload())
+addEventListener('vite:preloadError', () => {
+  const last = Number(sessionStorage.getItem('atrium_reloaded') ?? 0)
+  if (Date.now() - last < 10_000) return // loading it again did not help
+  sessionStorage.setItem('atrium_reloaded', String(Date.now()))
+  location.reload()
+})

@@ -40,7 +40,28 @@ export function Palette() {
         setOpen('commands')
         return
       }
-      if (e.metaKey || e.ctrlKey || e.altKey || typing(e.target)) return
+      if ((e.metaKey || e.ctrlKey) && (e.key === 's' || e.key === 'Enter')) {
+        const form = e.key === 'Enter' ? '[role=dialog] form, form[data-saves]' : 'form[data-saves]'
+        const send = document.querySelector(form)?.querySelector<HTMLButtonElement>('button[type=submit]')
+        if (e.key === 's' || send) e.preventDefault()
+        send?.click()
+        return
+      }
+      if (e.metaKey || e.ctrlKey || e.altKey || typing(e.target) || document.querySelector('[role=dialog]')) return
+      if (e.key === 'c' && Date.now() - began > 1500) document.querySelector<HTMLElement>('main [data-key=c]')?.click()
+      if (e.key === 'j' || e.key === 'k') {
+        const links = [...document.querySelectorAll<HTMLElement>('main tbody tr td:first-child a')]
+        const at = links.indexOf(document.activeElement as HTMLElement)
+        links[Math.min(Math.max(at + (e.key === 'j' ? 1 : at < 0 ? 1 : -1), 0), links.length - 1)]?.focus()
+      }
+      if (e.key === '[' || e.key === ']') {
+        const versions = document.querySelector<HTMLSelectElement>('main select[data-steps]')
+        const next = versions?.options[versions.selectedIndex + (e.key === '[' ? 1 : -1)] // newest first
+        if (versions && next) {
+          versions.value = next.value
+          versions.dispatchEvent(new Event('change', { bubbles: true }))
+        }
+      }
       if (e.key === '?') setOpen('keys')
       if (e.key === '/') {
         const search = document.querySelector<HTMLInputElement>('input[type=search]')

@@ -1,3 +1,4 @@
+import { AtriumError } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
@@ -60,6 +61,7 @@ export function Shell() {
         <Palette />
       </nav>
       <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-8">
+        <Failed />
         <Outlet />
         <Calls />
       </main>
@@ -71,6 +73,23 @@ export function Shell() {
         </div>
       </Dialog>
     </div>
+  )
+}
+
+const cache = queries.getQueryCache()
+
+/** Whether the server, not the caller, is why a part of the page is missing. */
+const failed = () => cache.getAll().some((q) => q.isActive() && q.state.status === 'error' && q.state.fetchStatus === 'idle'
+  && !(AtriumError.is(q.state.error) && q.state.error.status < 500))
+
+/** Offers to load again what is missing. */
+function Failed() {
+  const shown = useSyncExternalStore((told) => cache.subscribe(told), failed)
+  if (!shown) return null
+  return (
+    <p role="alert" className="mt-0 mb-4 flex flex-wrap items-center gap-3 rounded-md border border-warn bg-warnbg px-3 py-2 text-warn">
+      {t.failed}<Button onClick={() => void queries.refetchQueries({ predicate: (q) => q.state.status === 'error' })}>{t.again}</Button>
+    </p>
   )
 }
 

@@ -76,7 +76,7 @@ function Configure({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) 
     />
   )
   return (
-    <Form send={t.save} busy={save.isPending || !mayEdit} onSend={(v) => save.mutate(v)}>
+    <Form saves send={t.save} busy={save.isPending || !mayEdit} onSend={(v) => save.mutate(v)}>
       <fieldset disabled={!mayEdit} className="m-0 grid gap-x-6 border-0 p-0 lg:grid-cols-2">
         <div>
           <Input name="name" label="Name" required maxLength={120} defaultValue={chat.name} error={wrong.name} />

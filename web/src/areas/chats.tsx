@@ -17,7 +17,7 @@ export function Chats() {
   return (
     <>
       <Heading title={t.chats}>
-        {may('chat_templates.create') && <Button tone="act" onClick={() => setCreating(true)}>New chat</Button>}
+        {may('chat_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}>New chat</Button>}
       </Heading>
       <Problem error={list.error} />
       {list.isPending && <Loading />}

@@ -98,7 +98,7 @@ export function Prompt() {
         {prompt.data.protected && <Pill tone="warn">protected</Pill>}
         {prompt.data.version_count > 0 && (
           <InlineSelect
-            label="Version" value={ref} onChange={(e) => setRef(e.target.value)}
+            data-steps label="Version" value={ref} onChange={(e) => setRef(e.target.value)}
             choices={[
               { value: 'latest', label: 'latest' },
               ...versions.items.map((v) => ({
@@ -139,7 +139,7 @@ export function Prompt() {
                     : <Editor label="Prompt text" value={text} {...(mayEdit && { onChange: type })} />}
                   {mayEdit && (
                     <div className="mt-3">
-                      <Form send="Save as a new version" busy={save.isPending || draft === undefined} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
+                      <Form saves send="Save as a new version" busy={save.isPending || draft === undefined} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
                         <Input name="message" label="What changed" maxLength={500} />
                         {AtriumError.is(save.error, 'base_outdated')
                           ? (

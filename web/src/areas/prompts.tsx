@@ -32,7 +32,7 @@ export function Prompts() {
           label="Show" value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
           choices={[{ value: '', label: 'prompts' }, { value: 'deleted', label: 'deleted prompts' }]}
         />
-        {may('prompt_templates.create') && <Button tone="act" onClick={() => setCreating(true)}>New prompt</Button>}
+        {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}>New prompt</Button>}
       </Heading>
       <Problem error={list.error} />
       {list.isPending && <Loading />}

@@ -23,7 +23,7 @@ export function Sources() {
     <>
       <Heading title={t.sources}>
         {may('sources.create') && (
-          <Link className="rounded-md bg-act px-3 py-1.5 font-medium text-on no-underline" to={`/w/${workspace}/sources/new` as string}>
+          <Link data-key="c" className="rounded-md bg-act px-3 py-1.5 font-medium text-on no-underline" to={`/w/${workspace}/sources/new` as string}>
             Map a sheet or table
           </Link>
         )}

@@ -64,12 +64,14 @@ export function InlineSelect({ label, choices, ...rest }: { label: string; choic
 }
 
 /** A form whose values are read when it is sent. */
-export function Form({ onSend, children, send, busy, more }: {
+export function Form({ onSend, children, send, busy, more, saves }: {
   onSend: (values: Record<string, string>) => void
   children: ReactNode
   send: string
   busy?: boolean
   more?: ReactNode
+  /** Whether it saves what the page is about, as the key for that does. */
+  saves?: boolean
 }) {
   const submit = (e: FormEvent<HTMLFormElement>) => {
     e.preventDefault()
@@ -78,7 +80,7 @@ export function Form({ onSend, children, send, busy, more }: {
     onSend(values)
   }
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={submit} data-saves={saves || undefined}>
       {children}
       <div className="mt-4 flex flex-wrap gap-2">
         <Button type="submit" tone="act" disabled={busy}>{send}</Button>

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// What stands between the console and the server does to calls.
+const (
+	passes   = "passes"
+	slow     = "slow"     // two seconds
+	fails    = "fails"    // 503
+	gone     = "gone"     // no answer
+	upgraded = "upgraded" // the assets have another path, which the next page knows
+)
+
+// below serves a server below a path, as proxies do, and disturbs it.
+func below(t *testing.T, s *server, base string) (address string, mode *atomic.Value) {
+	t.Helper()
+	mode = &atomic.Value{}
+	mode.Store(passes)
+	to, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host // the session belongs to the origin that the browser sees
+	}}
+	proxy := httptest.NewServer(http.StripPrefix(base, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api := strings.HasPrefix(r.URL.Path, "/api/")
+		asset := strings.HasPrefix(r.URL.Path, "/console/assets/")
+		switch mode.Load() {
+		case slow:
+			if api {
+				time.Sleep(2 * time.Second)
+			}
+		case fails:
+			if api {
+				http.Error(w, "no healthy upstream", http.StatusServiceUnavailable)
+				return
+			}
+		case gone:
+			panic(http.ErrAbortHandler)
+		case upgraded:
+			if asset {
+				http.NotFound(w, r)
+				return
+			}
+			if !api {
+				mode.Store(passes)
+			}
+		}
+		forward.ServeHTTP(w, r)
+	})))
+	t.Cleanup(proxy.Close)
+	return proxy.URL + base, mode
+}
+
+// tabsTo presses the key until the element that an expression accepts has the focus, which must be visible.
+func tabsTo(ctx context.Context, t *testing.T, accepts string) {
+	t.Helper()
+	for range 60 {
+		drive(ctx, t, chromedp.KeyEvent(kb.Tab))
+		if drive(ctx, t, chromedp.Evaluate[bool](`((e) => `+accepts+`)(document.activeElement)`)) {
+			if drive(ctx, t, chromedp.Evaluate[string](`getComputedStyle(document.activeElement).outlineStyle`)) == "none" {
+				t.Errorf("the focus on %s cannot be seen", accepts)
+			}
+			return
+		}
+	}
+	t.Fatalf("no key leads to %s", accepts)
+}
+
+// disturbed is the console below a path, by the keyboard alone, and while the server is slow, fails, or is replaced.
+func disturbed(t *testing.T, s *server, chromium context.Context) {
+	t.Helper()
+	address, mode := below(t, s, "/tools/atrium")
+	person := s.user(t, "owner")
+	ctx, _ := tab(t, chromium, address+"/console/sign-in#token="+s.link(t, person.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "support/answer-ticket")
+	at := func(t *testing.T, path string) {
+		t.Helper()
+		drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`location.href.startsWith(%q)`, address+"/console/w/default/"+path)))
+	}
+	at(t, "prompts")
+
+	t.Run("a prompt is made, saved and made active by keys alone", func(t *testing.T) {
+		drive(ctx, t, chromedp.KeyEvent("c"))
+		drive(ctx, t, chromedp.Poll[bool](`document.activeElement.name === 'name'`))
+		drive(ctx, t, chromedp.KeyEvent("keys/only"))
+		tabsTo(ctx, t, `e.name === 'text'`)
+		drive(ctx, t, chromedp.KeyEvent("Hello"))
+		drive(ctx, t, chromedp.KeyEvent("\r", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+		reads(ctx, t, "Preview of v1")
+		tabsTo(ctx, t, `e.innerText === 'Activate…'`)
+		drive(ctx, t, chromedp.KeyEvent("\r"))
+		reads(ctx, t, "Activate v1")
+		tabsTo(ctx, t, `e.name === 'reason'`)
+		drive(ctx, t, chromedp.KeyEvent("First\r"))
+		reads(ctx, t, "active: v1")
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null`))
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+		drive(ctx, t, chromedp.KeyEvent("gp"))
+		reads(ctx, t, "support/answer-ticket")
+		drive(ctx, t, chromedp.KeyEvent("jj"))
+		if drive(ctx, t, chromedp.Evaluate[int](
+			`[...document.querySelectorAll('tbody tr')].findIndex((r) => r.contains(document.activeElement))`)) != 1 {
+			t.Error("j does not lead to the second row")
+		}
+		drive(ctx, t, chromedp.KeyEvent("\r"))
+		at(t, "prompts/ptpl_")
+	})
+	t.Run("a slow server is waited for", func(t *testing.T) {
+		mode.Store(slow)
+		drive(ctx, t, chromedp.Navigate(address+"/console/w/default/chats"))
+		reads(ctx, t, "Loading…")
+		reads(ctx, t, "Customer support")
+	})
+	for _, how := range []string{fails, gone} {
+		t.Run("a page says that the server "+how+", and loads again", func(t *testing.T) {
+			mode.Store(passes)
+			drive(ctx, t, chromedp.Navigate(address+"/console/w/default/connections"))
+			reads(ctx, t, "Demo shop")
+			mode.Store(how)
+			drive(ctx, t, chromedp.KeyEvent("gb"))
+			reads(ctx, t, "Some of this page could not be loaded.")
+			mode.Store(passes)
+			presses(ctx, t, "Try again")
+			reads(ctx, t, "Two months less to pay.")
+		})
+	}
+	t.Run("a page of the version before loads itself again", func(t *testing.T) {
+		drive(ctx, t, chromedp.Navigate(address+"/console/w/default/chats"))
+		reads(ctx, t, "Customer support")
+		mode.Store(upgraded)
+		drive(ctx, t, chromedp.KeyEvent("gr"))
+		reads(ctx, t, "Say that you are here")
+		at(t, "presence")
+	})
+}
