@@ -127,7 +127,7 @@ func TestTheConsole(t *testing.T) {
 		keep(ctx, t, "console-api")
 	})
 	silent()
-	t.Run("who saves a text that somebody else has changed meanwhile reads who, and can keep theirs", func(t *testing.T) {
+	t.Run("who saves what somebody else has changed reads who, and can keep theirs", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/shared", "visibility": "workspace"}).at("id")
 		declared := object{"name": "customer", "type": "string", "required": true, "description": "Whom we greet"}
 		owner.create(t, templates+"/"+template+"/versions",
