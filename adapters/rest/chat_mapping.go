@@ -167,6 +167,32 @@ func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	return out
 }
 
+func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
+	t := r.Template
+	out := openapi.ChatRuntime{
+		ChatTemplateID:   string(t.ID),
+		Name:             t.Name,
+		Status:           openapi.ChatStatus(t.Status),
+		Instructions:     r.Instructions,
+		MissingVariables: nonNil(r.Missing),
+		Prompt:           nullable.NewNullNullable[openapi.ChatRuntimePrompt](),
+		Agents:           mapSlice(t.Agents, fromSelected),
+		Tools:            mapSlice(t.Tools, fromSelected),
+		Capabilities:     nonNil(t.Capabilities),
+		ModelConfig:      fromModel(t.Model),
+		Revision:         t.Revision,
+	}
+	if r.Version != nil {
+		out.Prompt = nullable.NewNullableWithValue(openapi.ChatRuntimePrompt{
+			PromptTemplateID: string(t.Prompt.Template),
+			Ref:              t.Prompt.Ref,
+			VersionID:        string(r.Version.ID),
+			Version:          r.Version.Number,
+		})
+	}
+	return out
+}
+
 // chatSummary is what a list shows of a template.
 func (r *request) chatSummary(t *chat.Summary) openapi.ChatTemplate {
 	issues := r.Chats.Registry(r.by).Issues(t)

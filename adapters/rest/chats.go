@@ -1,12 +1,15 @@
 package rest
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
@@ -17,6 +20,7 @@ func (a *API) chatOperations() []operation {
 		{http.MethodPost, "/api/chat-templates", command(a.createChat)},
 		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before the route of any id
 		{http.MethodGet, template, query(a.getChat)},
+		{http.MethodGet, template + "/runtime", query(a.getChatRuntime)},
 		{http.MethodPatch, template, command(a.updateChat)},
 		{http.MethodDelete, template, command(a.deleteChat)},
 		{http.MethodPost, template + "/restore", command(a.restoreChat)},
@@ -55,6 +59,26 @@ func (a *API) createChat(r *request) (reply, error) {
 func (a *API) getChat(r *request) (reply, error) {
 	t, err := r.Chats.Get(r.Context(), r.by, chatID(r))
 	return r.chatReply(t, err)
+}
+
+var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
+	Detail: "The query parameter variables must be a JSON object."}
+
+func (a *API) getChatRuntime(r *request) (reply, error) {
+	values := map[string]any{}
+	if r.query.Has("variables") {
+		text := r.query.Get("variables")
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber() // large integers keep every digit
+		if !json.Valid([]byte(text)) || d.Decode(&values) != nil || values == nil {
+			return reply{}, errVariables
+		}
+	}
+	found, err := r.Replies.Runtime(r.Context(), r.by, chatID(r), values)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toChatRuntime(found)).withRevision(found.Template.Revision), nil
 }
 
 func (a *API) updateChat(r *request) (reply, error) {

@@ -71,9 +71,14 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 		Signed: pass.Signed,
 		Model:  t.Reply.Model, Config: t.Model, Question: q,
 	}}
-	if a.request.Instructions, err = s.instructions(ctx, by, t); err != nil {
+	_, told, err := s.effective(ctx, by, t, nil)
+	if errors.Is(err, chat.ErrPromptGone) { // a chat without its instructions could say anything
+		err = chat.ErrNoReplies
+	}
+	if err != nil {
 		return nil, err
 	}
+	a.request.Instructions = told.Instructions
 	counted, err := s.counts.Count(ctx, v.Org, pass.Token, pass.Origin, v.At, e.Token.RepliesPerDay)
 	if err == nil && !counted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -82,20 +87,23 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 	return a, err
 }
 
-// instructions returns the effective instructions of a template: its own, or its prompt's with variables filled in. It
-// returns chat.ErrNoReplies if the prompt no longer exists: a chat without its instructions could say anything.
-func (s *Replies) instructions(ctx context.Context, by identity.Actor, t *chat.Template) (string, error) {
+// effective returns the effective instructions of a template: its own, or those of its prompt's version, which is nil
+// otherwise. It returns chat.ErrPromptGone if that no longer exists.
+func (s *Replies) effective(
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+) (*prompt.Version, chat.Effective, error) {
 	if t.Prompt == (chat.Prompt{}) {
-		return t.Instructions, nil
+		return nil, chat.Effective{Instructions: t.Instructions}, nil
 	}
-	_, v, err := s.prompts.GetVersion(ctx, by, t.Prompt.Template, prompt.ParseRef(t.Prompt.Ref))
-	if errors.Is(err, prompt.ErrNotFound) || err == nil && v == nil {
-		return "", chat.ErrNoReplies
+	found, v, err := s.prompts.GetVersion(ctx, by, t.Prompt.Template, prompt.ParseRef(t.Prompt.Ref))
+	if errors.Is(err, prompt.ErrNotFound) || err == nil && (v == nil || !found.DeletedAt.IsZero()) {
+		return nil, chat.Effective{}, chat.ErrPromptGone
 	}
 	if err != nil {
-		return "", err
+		return nil, chat.Effective{}, err
 	}
-	return t.Reply.Instructions(v.Content)
+	e, err := t.Reply.Effective(v.Content, values)
+	return v, e, err
 }
 
 // Connection returns the connection that answers, for the log.

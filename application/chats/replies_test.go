@@ -86,7 +86,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 			s := newReplyStage(t, compatible)
 			if tt.version != nil {
 				s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), prompt.ID("ptpl"), prompt.Ref{Number: 3}).
-					Return(nil, tt.version, nil)
+					Return(&prompt.Reading{}, tt.version, nil)
 			}
 			s.expectCount(true)
 			asking, err := s.ask(ctx, tt.content)
@@ -119,6 +119,11 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 		s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
 			Return(nil, nil, prompt.ErrNotFound)
 		_, err := s.ask(ctx, chat.Content{Prompt: chat.Prompt{Template: "ptpl", Ref: "active"}})
+		wantErr(t, err, chat.ErrNoReplies)
+		s = newReplyStage(t, compatible)
+		s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
+			Return(&prompt.Reading{DeletedAt: embedAt}, &prompt.Version{}, nil)
+		_, err = s.ask(ctx, chat.Content{Prompt: chat.Prompt{Template: "ptpl", Ref: "active"}})
 		wantErr(t, err, chat.ErrNoReplies)
 	})
 	t.Run("the token has no replies left today", func(t *testing.T) {

@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -48,6 +49,10 @@ var (
 	ErrReplyConnection = &fault.Error{Kind: fault.Invalid, Code: "reply_connection_unavailable",
 		Detail: "The connection does not exist, is of another kind, or you cannot use it."}
 )
+
+// ErrPromptGone is for a chat whose instructions are in a prompt that no longer exists.
+var ErrPromptGone = &fault.Error{Kind: fault.Conflict, Code: "chat_prompt_gone",
+	Detail: "The prompt template that holds the instructions, or its version, no longer exists."}
 
 // ReplyFailure says to a visitor why an answer is missing or not complete.
 type ReplyFailure string
@@ -149,18 +154,26 @@ func (q Question) Check() error {
 	return wrong.Err()
 }
 
-// Instructions returns the instructions that a prompt's version holds, with the variables of r filled in: its text,
-// or its messages of the roles system and developer. Tags of required variables without a value stay as written.
-func (r Reply) Instructions(c prompt.Content) (string, error) {
-	var values map[string]any
+// Effective are the instructions that a model gets.
+type Effective struct {
+	Instructions string
+	Missing      []string // required variables without a value, whose tags stay as written
+}
+
+// Effective returns the instructions that a prompt's version holds: its text, or its messages of the roles system and
+// developer. Its variables have the values that are given, or else those of r. Errors are those of
+// prompt.Content.Render.
+func (r Reply) Effective(c prompt.Content, given map[string]any) (Effective, error) {
+	values := map[string]any{}
 	if r.Variables != nil {
 		if err := json.Unmarshal(r.Variables, &values); err != nil {
-			return "", err
+			return Effective{}, err
 		}
 	}
+	maps.Copy(values, given)
 	out, err := c.Render(values, prompt.Partial)
 	if err != nil {
-		return "", err
+		return Effective{}, err
 	}
 	parts := []string{}
 	if out.Text != "" {
@@ -171,5 +184,5 @@ func (r Reply) Instructions(c prompt.Content) (string, error) {
 			parts = append(parts, m.Content)
 		}
 	}
-	return strings.Join(parts, "\n\n"), nil
+	return Effective{Instructions: strings.Join(parts, "\n\n"), Missing: out.Missing}, nil
 }

@@ -6,6 +6,7 @@ func init() {
 	resumed := visiting(func(_ *embed, session string) target {
 		return target{headers: []string{"Authorization: Bearer " + session}}
 	})
+	examples["getChatRuntime"] = ofChat(nil)
 	examples["renewEmbedSession"] = resumed
 	examples["sendEmbedMessage"] = example{make: func(t *testing.T, h *house, _ *standing) target {
 		if h.replying == nil {

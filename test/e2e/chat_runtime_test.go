@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestAProgramReadsWhatRunsAChat(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		prompt := templates + "/" + ann.create(t, templates, object{"name": "runtime", "type": "text"}).at("id")
+		activate := func(text string) {
+			t.Helper()
+			ann.create(t, prompt+"/versions", object{"text": text, "activate": true,
+				"variables": []object{{"name": "shop", "type": "string", "required": true},
+					{"name": "a", "type": "array", "required": false}}})
+		}
+		activate("Sell for {{shop}}.")
+		chat := chats + "/" + ann.create(t, chats, object{"name": "Seller", "visibility": "workspace",
+			"prompt":       object{"prompt_template_id": strings.TrimPrefix(prompt, templates+"/"), "ref": "active"},
+			"tools":        []object{{"id": "create-ticket", "config": object{"queue": "web"}}},
+			"capabilities": []string{"citations"}, "model_config": object{"model_name": "small"}}).at("id")
+		program := *ann
+		program.token = ann.create(t, "/api/api-keys", object{"name": "shop",
+			"scopes": []string{"chats:runtime"}}).at("token")
+		with := func(variables string) string { return chat + "/runtime?variables=" + url.QueryEscape(variables) }
+
+		t.Run("it gets the instructions with values, and all else that runs the chat", func(t *testing.T) {
+			program.get(t, with(`{"shop":"Pens & Co"}`)).has(t, map[string]string{
+				"instructions": "Sell for Pens & Co.", "missing_variables": "[]", "prompt.ref": "active",
+				"prompt.version": "1", "tools.0.config.queue": "web", "capabilities.0": "citations",
+				"model_config.model_name": "small", "status": "draft"})
+			before := program.get(t, chat+"/runtime").has(t, map[string]string{
+				"instructions": "Sell for {{shop}}.", "missing_variables.0": "shop"}).header.Get("Etag")
+			program.do(t, "GET", chat+"/runtime", nil, "If-None-Match: "+before).is(t, 304)
+			activate("Buy for {{shop}}.")
+			program.do(t, "GET", chat+"/runtime", nil, "If-None-Match: "+before).is(t, 200).
+				has(t, map[string]string{"instructions": "Buy for {{shop}}.", "prompt.version": "2"})
+		})
+		t.Run("its key reads nothing else and changes nothing", func(t *testing.T) {
+			for _, path := range []string{chat, chats, chats + "/registry", prompt, chat + "/members",
+				chat + "/embed-tokens"} {
+				program.do(t, "GET", path, nil).problem(t, 403, "scope_required")
+			}
+			program.do(t, "PATCH", chat, object{"name": "x"}).problem(t, 403, "scope_required")
+			program.do(t, "DELETE", chat, nil).problem(t, 403, "scope_required")
+		})
+		t.Run("who cannot edit the chat does not see its instructions", func(t *testing.T) {
+			bob.do(t, "GET", chat+"/runtime", nil).problem(t, 403, "chat_template_forbidden")
+			s.user(t, "owner", "--workspace", "other").do(t, "GET", chat+"/runtime", nil).
+				problem(t, 404, "chat_template_not_found")
+		})
+		t.Run("wrong values are named", func(t *testing.T) {
+			for _, bad := range []string{`[]`, `null`, `{"shop":`, `{} {}`} {
+				program.do(t, "GET", with(bad), nil).problem(t, 400, "invalid_parameter")
+			}
+			program.do(t, "GET", with(`{"shop":1}`), nil).problem(t, 422, "invalid_variables")
+			activate(strings.Repeat("{{#a}}", 4) + strings.Repeat("x", 1000) + strings.Repeat("{{/a}}", 4))
+			program.do(t, "GET", with(`{"a":[`+strings.Repeat("1,", 200)+`1]}`), nil).
+				problem(t, 422, "render_too_large")
+		})
+		t.Run("a chat without its prompt has no instructions", func(t *testing.T) {
+			ann.do(t, "DELETE", prompt+"?force=true", nil).is(t, 204)
+			program.do(t, "GET", chat+"/runtime", nil).problem(t, 409, "chat_prompt_gone")
+		})
+	})
+}
