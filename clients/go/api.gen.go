@@ -29,6 +29,7 @@ const (
 	CodeBodyTooLarge               Code = "body_too_large"               // Body too large
 	CodeCardDeclined               Code = "card_declined"                // Card declined
 	CodeChatMemberNotFound         Code = "chat_member_not_found"        // Chat member not found
+	CodeChatPromptGone             Code = "chat_prompt_gone"             // Prompt gone
 	CodeChatTemplateForbidden      Code = "chat_template_forbidden"      // Not allowed on this chat template
 	CodeChatTemplateNotFound       Code = "chat_template_not_found"      // Chat template not found
 	CodeConnectionForbidden        Code = "connection_forbidden"         // Not allowed on this connection
@@ -742,6 +743,37 @@ const (
 	ChatRoleManager ChatRole = "manager"
 	ChatRoleOwner   ChatRole = "owner"
 )
+
+// ChatRuntime is a type of the API.
+type ChatRuntime struct {
+	ChatTemplateID string     `json:"chat_template_id"`
+	Name           string     `json:"name"`
+	Status         ChatStatus `json:"status"`
+	// The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if
+	// there are none.
+	Instructions string `json:"instructions"`
+	// Required variables without a value. Their tags are in `instructions` as written.
+	MissingVariables []string `json:"missing_variables"`
+	// The version of the prompt that holds the instructions. `null` if they are the chat template's own.
+	Prompt       *ChatRuntimePrompt `json:"prompt"`
+	Agents       []ChatItem         `json:"agents"`
+	Tools        []ChatItem         `json:"tools"`
+	Capabilities []string           `json:"capabilities"`
+	ModelConfig  PromptModelConfig  `json:"model_config"`
+	// Of the chat template.
+	Revision int64 `json:"revision"`
+}
+
+// ChatRuntimePrompt is a type of the API.
+type ChatRuntimePrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+	// As the chat template has it, such as `active`.
+	Ref string `json:"ref"`
+	// The version that `ref` names now.
+	VersionID string `json:"version_id"`
+	// Its number.
+	Version int `json:"version"`
+}
 
 // ChatStatus is a type of the API. Embedded chats work only while the template is `published`.
 type ChatStatus string
@@ -5216,6 +5248,19 @@ func (s *ChatTemplatesService) GetRegistry(ctx context.Context, opts ...Option) 
 	return send[ChatRegistry](ctx, s.client, &call{name: "chatTemplates.getRegistry", method: "GET", path: []string{"/api/chat-templates/registry"}}, opts)
 }
 
+// GetRuntime: Get what runs a chat.
+//
+// Returns the effective instructions, with the prompt's variables filled in, and what else a program needs to
+// run the chat. Requires the editor role on the chat template, since it shows the instructions. An API key with
+// only the scope `chats:runtime` can read this and verify embed sessions: it can list nothing and change
+// nothing. The `ETag` changes with anything in the response, such as a new active version of the prompt.
+//
+// Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_variables,
+// render_too_large, scope_required; and those that every call can have.
+func (s *ChatTemplatesService) GetRuntime(ctx context.Context, templateID string, query ChatTemplatesGetRuntimeQuery, opts ...Option) (*ChatRuntime, error) {
+	return send[ChatRuntime](ctx, s.client, &call{name: "chatTemplates.getRuntime", method: "GET", path: []string{"/api/chat-templates/", templateID, "/runtime"}, query: query.values()}, opts)
+}
+
 // List: List chat templates.
 //
 // Returns the chat templates that the caller can see, without their instructions and configurations.
@@ -7226,6 +7271,18 @@ func (q APIKeysListQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
 	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// ChatTemplatesGetRuntimeQuery is the query of ChatTemplatesService.GetRuntime. The zero value of a field is not sent.
+type ChatTemplatesGetRuntimeQuery struct {
+	// Values of variables of the prompt, as a JSON object. Those that are left out have the values in `reply`.
+	Variables string
+}
+
+func (q ChatTemplatesGetRuntimeQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "variables", q.Variables)
 	return v
 }
 

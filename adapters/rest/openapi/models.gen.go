@@ -993,6 +993,47 @@ type ChatReplyKind string
 // ChatRole A role on a chat template. Each role includes the permissions of the roles before it.
 type ChatRole string
 
+// ChatRuntime defines model for ChatRuntime.
+type ChatRuntime struct {
+	Agents         []ChatItem `json:"agents"`
+	Capabilities   []string   `json:"capabilities"`
+	ChatTemplateID string     `json:"chat_template_id"`
+
+	// Instructions The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if there are none.
+	Instructions string `json:"instructions"`
+
+	// MissingVariables Required variables without a value. Their tags are in `instructions` as written.
+	MissingVariables []string `json:"missing_variables"`
+
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
+	ModelConfig PromptModelConfig `json:"model_config"`
+	Name        string            `json:"name"`
+
+	// Prompt The version of the prompt that holds the instructions. `null` if they are the chat template's own.
+	Prompt nullable.Nullable[ChatRuntimePrompt] `json:"prompt"`
+
+	// Revision Of the chat template.
+	Revision int64 `json:"revision"`
+
+	// Status Embedded chats work only while the template is `published`.
+	Status ChatStatus `json:"status"`
+	Tools  []ChatItem `json:"tools"`
+}
+
+// ChatRuntimePrompt defines model for ChatRuntimePrompt.
+type ChatRuntimePrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Ref As the chat template has it, such as `active`.
+	Ref string `json:"ref"`
+
+	// Version Its number.
+	Version int `json:"version"`
+
+	// VersionID The version that `ref` names now.
+	VersionID string `json:"version_id"`
+}
+
 // ChatStatus Embedded chats work only while the template is `published`.
 type ChatStatus string
 

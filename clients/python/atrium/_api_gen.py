@@ -24,6 +24,7 @@ Code = Union[
         "body_too_large",
         "card_declined",
         "chat_member_not_found",
+        "chat_prompt_gone",
         "chat_template_forbidden",
         "chat_template_not_found",
         "connection_forbidden",
@@ -773,6 +774,61 @@ ChatReplyKind = Union[Literal["http", "openai_compatible", "none"], str]
 
 # A role on a chat template. Each role includes the permissions of the roles before it.
 ChatRole = Union[Literal["viewer", "editor", "manager", "owner"], str]
+
+
+class ChatRuntime(TypedDict):
+    """A type of the API."""
+
+    chat_template_id: str
+    """"""
+
+    name: str
+    """"""
+
+    status: ChatStatus
+    """"""
+
+    instructions: str
+    """The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`.
+    Empty if there are none.
+    """
+
+    missing_variables: List[str]
+    """Required variables without a value. Their tags are in `instructions` as written."""
+
+    prompt: Optional[ChatRuntimePrompt]
+    """The version of the prompt that holds the instructions. `null` if they are the chat template's own."""
+
+    agents: List[ChatItem]
+    """"""
+
+    tools: List[ChatItem]
+    """"""
+
+    capabilities: List[str]
+    """"""
+
+    model_config: PromptModelConfig
+    """"""
+
+    revision: int
+    """Of the chat template."""
+
+
+class ChatRuntimePrompt(TypedDict):
+    """A type of the API."""
+
+    prompt_template_id: str
+    """"""
+
+    ref: str
+    """As the chat template has it, such as `active`."""
+
+    version_id: str
+    """The version that `ref` names now."""
+
+    version: int
+    """Its number."""
 
 # Embedded chats work only while the template is `published`.
 ChatStatus = Union[Literal["draft", "published", "disabled"], str]
@@ -9656,6 +9712,26 @@ class ChatTemplatesResource(Resource):
         Errors: scope_required; and those that every call can have.
         """
         return cast("ChatRegistry", self._caller.send("chatTemplates.getRegistry", "GET", path("/api/chat-templates/registry"), options=options))
+
+    def get_runtime(
+        self,
+        template_id: str,
+        *,
+        variables: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> ChatRuntime:
+        """Get what runs a chat.
+
+        Returns the effective instructions, with the prompt's variables filled in, and what else a
+        program needs to run the chat. Requires the editor role on the chat template, since it shows the
+        instructions. An API key with only the scope `chats:runtime` can read this and verify embed
+        sessions: it can list nothing and change nothing. The `ETag` changes with anything in the
+        response, such as a new active version of the prompt.
+
+        Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
+        invalid_variables, render_too_large, scope_required; and those that every call can have.
+        """
+        return cast("ChatRuntime", self._caller.send("chatTemplates.getRuntime", "GET", path("/api/chat-templates/{}/runtime", template_id), query={"variables": variables}, options=options))
 
     def list(
         self,

@@ -18,6 +18,7 @@ export type Code =
   | 'body_too_large'
   | 'card_declined'
   | 'chat_member_not_found'
+  | 'chat_prompt_gone'
   | 'chat_template_forbidden'
   | 'chat_template_not_found'
   | 'connection_forbidden'
@@ -709,6 +710,47 @@ export type ChatReplyKind = 'http' | 'openai_compatible' | 'none' | (string & {}
 
 /** A role on a chat template. Each role includes the permissions of the roles before it. */
 export type ChatRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
+
+/**  */
+export type ChatRuntime = {
+  /**  */
+  chat_template_id: string
+  /**  */
+  name: string
+  /**  */
+  status: ChatStatus
+  /**
+   * The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if
+   * there are none.
+   */
+  instructions: string
+  /** Required variables without a value. Their tags are in `instructions` as written. */
+  missing_variables: string[]
+  /** The version of the prompt that holds the instructions. `null` if they are the chat template's own. */
+  prompt: ChatRuntimePrompt | null
+  /**  */
+  agents: ChatItem[]
+  /**  */
+  tools: ChatItem[]
+  /**  */
+  capabilities: string[]
+  /**  */
+  model_config: PromptModelConfig
+  /** Of the chat template. */
+  revision: number
+}
+
+/**  */
+export type ChatRuntimePrompt = {
+  /**  */
+  prompt_template_id: string
+  /** As the chat template has it, such as `active`. */
+  ref: string
+  /** The version that `ref` names now. */
+  version_id: string
+  /** Its number. */
+  version: number
+}
 
 /** Embedded chats work only while the template is `published`. */
 export type ChatStatus = 'draft' | 'published' | 'disabled' | (string & {})
@@ -7491,6 +7533,24 @@ export class ChatTemplatesResource extends Resource {
    */
   getRegistry(options?: Options): Promise<ChatRegistry> {
     return this.caller.send({ name: 'chatTemplates.getRegistry', method: 'GET', path: path`/api/chat-templates/registry` }, options)
+  }
+
+  /**
+   * Get what runs a chat.
+   *
+   * Returns the effective instructions, with the prompt's variables filled in, and what else a program needs to
+   * run the chat. Requires the editor role on the chat template, since it shows the instructions. An API key
+   * with only the scope `chats:runtime` can read this and verify embed sessions: it can list nothing and change
+   * nothing. The `ETag` changes with anything in the response, such as a new active version of the prompt.
+   *
+   * Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
+   * invalid_variables, render_too_large, scope_required; and those that every call can have.
+   */
+  getRuntime(templateId: string, query?: {
+      /** Values of variables of the prompt, as a JSON object. Those that are left out have the values in `reply`. */
+      variables?: string
+    }, options?: Options): Promise<ChatRuntime> {
+    return this.caller.send({ name: 'chatTemplates.getRuntime', method: 'GET', path: path`/api/chat-templates/${templateId}/runtime`, query }, options)
   }
 
   /**
