@@ -214,7 +214,8 @@ func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Preview.Rows) != 1 || *s.Preview.Rows[0][0] != "3" || *s.Preview.Rows[0][1] != "cached" {
+	if len(s.Preview.Rows) != 2 || *s.Preview.Rows[0][0] != "3" || *s.Preview.Rows[0][1] != "cached" ||
+		*s.Preview.Rows[1][0] != "#not calculated" || *s.Preview.Rows[1][1] != "#not calculated" {
 		t.Errorf("rows = %v", s.Preview.Rows)
 	}
 	select {

@@ -2,6 +2,8 @@
 package upstream
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -27,10 +29,29 @@ func Unreachable(err error) error {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return source.ErrSheetNotFound.Because("The host of this location does not exist.")
 	}
+	if detail := certificate(err); detail != "" {
+		return source.ErrSheetFailed.Because(detail)
+	}
 	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) {
 		return source.ErrSheetTimeout
 	}
 	return source.ErrSheetFailed
+}
+
+// certificate says what is wrong with the certificate of a host, "" if nothing is.
+func certificate(err error) string {
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
+	_, otherName := errors.AsType[x509.HostnameError](err)
+	_, refused := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case invalid.Cert != nil && invalid.Reason == x509.Expired:
+		return "The certificate of the sheet's host has expired or is not yet valid."
+	case otherName:
+		return "The certificate of the sheet's host is for another host name."
+	case refused:
+		return "The certificate of the sheet's host is not signed by a trusted authority."
+	}
+	return ""
 }
 
 // Refusal says what a status means that is not 200; nil for that.

@@ -1,7 +1,9 @@
 package xlsx
 
 import (
+	"cmp"
 	"encoding/xml"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +31,9 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 	if err != nil {
 		return nil, extent{}, err
 	}
+	slices.SortStableFunc(cells, func(a, b cell) int { // the file may have them in any order, and format needs this one
+		return cmp.Or(a.row-b.row, a.col-b.col)
+	})
 	rows := make([][]*string, n)
 	put := func(c cell, shown string) {
 		for len(rows[c.row]) <= c.col {
@@ -102,8 +107,12 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 			}
 			c := cell{row: row - skip - 1, col: col - 1, kind: zipfile.Attribute(e, "t"),
 				style: zipfile.Attribute(e, "s")}
-			if c.value, err = value(in); err != nil {
+			pending := false
+			if c.value, pending, err = value(in, c.kind == "str"); err != nil {
 				return nil, extent{}, zipfile.Broken(err)
+			}
+			if pending {
+				c.kind, c.value = "e", notCalculated
 			}
 			if c.value != "" {
 				cells = append(cells, c)
@@ -113,30 +122,36 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 	}
 }
 
-// value reads the rest of a cell: what was computed last, or the text within. Formulas are passed
-// over.
-func value(in *xml.Decoder) (string, error) {
+// notCalculated is shown for a formula that was written without its result, as libraries do that do not calculate.
+const notCalculated = "#not calculated"
+
+// value reads the rest of a cell: what was computed last, or the text within, and whether the cell has a formula
+// without a result. The result of a text formula can be empty.
+func value(in *xml.Decoder, isText bool) (shown string, pending bool, err error) {
 	var text strings.Builder
+	formula, result := false, false
 	for {
 		token, err := in.Token()
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		switch t := token.(type) {
 		case xml.EndElement:
 			if t.Name.Local == "c" {
-				return text.String(), nil
+				return text.String(), formula && text.Len() == 0 && !(isText && result), nil
 			}
 		case xml.StartElement:
 			switch t.Name.Local {
 			case "v", "t":
+				result = true
 				if err := chars(in, &text); err != nil {
-					return "", err
+					return "", false, err
 				}
 			case "is", "r": // rich text is in parts
 			default: // formulas, how East Asian text is spoken
+				formula = formula || t.Name.Local == "f"
 				if err := in.Skip(); err != nil {
-					return "", err
+					return "", false, err
 				}
 			}
 		}

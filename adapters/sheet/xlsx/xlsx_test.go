@@ -71,7 +71,8 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 			t.Errorf("column %s: %v, want %q", h.Column, got, want)
 		}
 	}
-	if row := s.Preview.Rows[1]; *row[0] != "two runs" || row[1] != nil || *row[2] != "merged" || row[3] != nil {
+	if row := s.Preview.Rows[1]; *row[0] != "two runs" || *row[1] != "#not calculated" ||
+		*row[2] != "merged" || row[3] != nil {
 		t.Errorf("row 3: %v", row)
 	}
 }
