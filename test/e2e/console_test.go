@@ -146,6 +146,27 @@ func TestTheConsole(t *testing.T) {
 			"variables.1.name": "salute"})
 	})
 	disturbed(t, s, chromium)
+	t.Run("the first steps lead to the demo's things, and are dismissed for good", func(t *testing.T) {
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
+		reads(ctx, t, "First steps")
+		reads(ctx, t, "Embed Customer support")
+		presses(ctx, t, "Do not show again")
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
+		reads(ctx, t, "support/answer-ticket")
+		if strings.Contains(drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('main').innerText`)),
+			"First steps") {
+			t.Error("the first steps are shown again")
+		}
+	})
+	t.Run("an empty workspace says what to do first", func(t *testing.T) {
+		slug := owner.create(t, "/api/workspaces", object{"name": "Brand new"}).at("slug")
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+slug+"/prompts"))
+		for _, says := range []string{"There are no prompts yet.", "Write a prompt", "Map a sheet or a table",
+			"Make a chat", "Give your application a key"} {
+			reads(ctx, t, says)
+		}
+		keep(ctx, t, "console-empty")
+	})
 	t.Run("an operator disables and enables a person", func(t *testing.T) {
 		eve, boss := s.user(t, "member"), s.user(t, "owner", "--operator")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))

@@ -25,7 +25,7 @@ func (at screen) name() string {
 }
 
 var screens = []screen{
-	{"prompts", "support/answer-ticket"}, {"chats", "Your role"}, {"sources", "Map a sheet or table"},
+	{"prompts", "First steps"}, {"chats", "Your role"}, {"sources", "Map a sheet or table"},
 	{"sources/new", "Look at the sheet"}, {"connections", "Connect a warehouse"},
 	{"connections/new/postgres", "step by step"}, {"presence", "Say that you are here"}, {"billing", "Plans"},
 	{"settings/members", "Invite"}, {"settings/groups", "New group"}, {"settings/keys", "New API key"},

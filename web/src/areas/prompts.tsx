@@ -9,6 +9,7 @@ import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } fro
 import { Form, InlineSelect, Input, Select, TextArea } from '../ui/form'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { Start } from './start'
 
 export function Prompts() {
   const workspace = useWorkspace()
@@ -34,6 +35,7 @@ export function Prompts() {
         />
         {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}>New prompt</Button>}
       </Heading>
+      <Start />
       <Problem error={list.error} />
       {list.isPending && <Loading />}
       {list.isSuccess && list.items.length === 0 && (
