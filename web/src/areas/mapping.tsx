@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { AtriumError, type SourceLocation, type SourcePair, type TablePreview, type WarehouseTableList } from '@atrium-hq/client'
+import { AtriumError, type Charset, type Delimiter, type SourceLocation, type SourcePair, type TablePreview, type WarehouseTableList } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
 import { Button, Card, Copy, Heading, Loading, Problem } from '../ui/basics'
@@ -28,19 +28,33 @@ export function useSheet(location: SourceLocation | undefined, type: string) {
   return useQuery({
     queryKey: ['sheet', workspace, location, type], enabled: !!location && type !== '', staleTime: 30_000,
     refetchOnWindowFocus: false,
-    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string }> => {
+    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string; charset?: string | null; delimiter?: string | null }> => {
       const at = location!
       if (at.url) {
         return atrium.dataSources.previewSheet({
           url: at.url, type, sample_rows: 8, ...(at.tab && { tab: at.tab }), ...(at.header_row && { header_row: at.header_row }),
+          ...(at.charset && { charset: at.charset }), ...(at.delimiter && { delimiter: at.delimiter }),
         }, { workspace })
       }
       return asSheet(await atrium.dataSources.previewWarehouse({
-        connection_id: at.connection_id!, schema: at.schema!, table: at.table!, type, sample_rows: 8,
+        connection_id: at.connection_id!, schema: at.schema!, table: at.table!, type, sample_rows: 5,
       }, { workspace }) as TablePreview)
     },
   })
 }
+
+const encodings = ([
+  ['utf-8', 'UTF-8'], ['utf-16le', 'UTF-16 LE'], ['utf-16be', 'UTF-16 BE'], ['windows-1252', 'Western Europe (Windows)'],
+  ['macintosh', 'Western Europe (Mac)'], ['windows-1250', 'Central Europe (Windows)'], ['iso-8859-2', 'Central Europe (ISO)'],
+  ['windows-1257', 'Baltic'], ['windows-1254', 'Turkish'], ['windows-1251', 'Cyrillic (Windows)'], ['koi8-r', 'Cyrillic (KOI8-R)'],
+  ['koi8-u', 'Cyrillic (KOI8-U)'], ['iso-8859-5', 'Cyrillic (ISO)'], ['ibm866', 'Cyrillic (DOS)'], ['x-mac-cyrillic', 'Cyrillic (Mac)'],
+  ['windows-1253', 'Greek'], ['windows-1255', 'Hebrew'], ['windows-1256', 'Arabic'], ['windows-874', 'Thai'],
+  ['windows-1258', 'Vietnamese'], ['shift_jis', 'Japanese (Shift_JIS)'], ['euc-jp', 'Japanese (EUC-JP)'],
+  ['iso-2022-jp', 'Japanese (ISO-2022-JP)'], ['gb18030', 'Chinese, simplified'], ['big5', 'Chinese, traditional'], ['euc-kr', 'Korean'],
+] satisfies [Charset, string][]).map(([value, label]) => ({ value, label }))
+
+const delimiters = ([['comma', 'Comma'], ['semicolon', 'Semicolon'], ['tab', 'Tab'], ['pipe', 'Vertical bar']] satisfies [Delimiter, string][])
+  .map(([value, label]) => ({ value, label }))
 
 export function NewSource() {
   const workspace = useWorkspace()
@@ -108,6 +122,18 @@ export function NewSource() {
               </div>
             )}
           </div>
+          {sheet.data.charset && (
+            <div className="mb-4 grid max-w-lg grid-cols-2 gap-4">
+              <Select
+                label="Encoding" hint="Choose another one if letters look wrong." value={sheet.data.charset}
+                onChange={(e) => look({ ...location, charset: e.target.value as Charset })} choices={encodings}
+              />
+              <Select
+                label="Delimiter" value={sheet.data.delimiter ?? ''}
+                onChange={(e) => look({ ...location, delimiter: e.target.value as Delimiter })} choices={delimiters}
+              />
+            </div>
+          )}
           <Mapper
             key={type + JSON.stringify(location)} fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs}
             onHeaderRow={(row) => look({ ...location, header_row: row })}
