@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/application/webhooks"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -34,6 +35,8 @@ type Services struct {
 	Payments     *payments.Service
 	Presences    *presences.Service
 	Seats        *presences.Seats
+	Webhooks     *webhooks.Service
+	Deliverer    *webhooks.Deliverer
 }
 
 // External has what use cases need besides stores. Functions of an org return its current settings.
@@ -55,6 +58,8 @@ type External struct {
 	ConnectionOffers connections.Offers
 	ProbeLimits      connection.ProbeLimits
 	Repliers         chats.Repliers
+	Webhooks         ports.WebhookSender
+	WebhookQueue     ports.WebhookQueue
 
 	Sheets       ports.Sheets
 	SourceOffers sources.Offers
@@ -75,6 +80,10 @@ func NewBind(pool ports.Stores, e External) Bind {
 	quotas := payments.NewService(pool, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas).Quotas
 	seats := presences.NewSeats(pool.StreamSeats, quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
+	egress := func(org identity.OrgID) identity.Egress { return e.ConnectionOffers(org).Egress }
+	hookKeys := webhooks.NewKeys(e.Credentials)
+	deliverer := webhooks.NewDeliverer(e.WebhookQueue, pool.Events, pool.Workspaces, hookKeys, e.Webhooks, egress,
+		e.Mails.Mailer)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
 		pay := payments.NewService(s, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas)
@@ -112,6 +121,8 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Payments:  pay,
 			Presences: presence,
 			Seats:     seats,
+			Webhooks:  webhooks.NewService(s.Webhooks, s.Events, hookKeys, e.Webhooks, egress),
+			Deliverer: deliverer,
 		}
 	}
 }

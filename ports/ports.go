@@ -45,6 +45,7 @@ type Stores struct {
 	Invitations Invitations
 	Keys        Keys
 	Events      Events
+	Webhooks    Webhooks
 	Connections Connections
 	Sources     Sources
 	Jobs        Jobs

@@ -1,4 +1,5 @@
-// Package replier asks the endpoints of organisations to answer the visitors of chats.
+// Package replier sends signed requests to the endpoints of organisations: the messages of visitors, which they answer,
+// and webhooks.
 package replier
 
 import (

@@ -3,13 +3,10 @@ package replier
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -112,13 +109,7 @@ func (e *Endpoint) request(to ports.Target, m message) func(context.Context) (*h
 		if err != nil {
 			return nil, connection.AuthFailed
 		}
-		at := strconv.FormatInt(time.Now().Unix(), 10)
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(m.ID + "." + at + "."))
-		mac.Write(body)
-		r.Header.Set("Webhook-Id", m.ID)
-		r.Header.Set("Webhook-Timestamp", at)
-		r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+		sign(r.Header, m.ID, time.Now(), body, key)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "text/event-stream, application/json")
 		r.Header.Set("User-Agent", "Atrium")

@@ -104,7 +104,7 @@ func New(c Config, d Deps) (*API, error) {
 		{"/api/presence", a.presenceOperations()},
 		{"/api/", slices.Concat(
 			a.accountOperations(), a.workspaceOperations(), a.peopleOperations(), a.sessionOperations(),
-			a.passkeyOperations(), a.groupOperations(),
+			a.passkeyOperations(), a.groupOperations(), a.endpointOperations(),
 			[]operation{{http.MethodPost, visitPaths + "sessions/verify", query(a.verifyEmbedSession)}},
 		)},
 	})

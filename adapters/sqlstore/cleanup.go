@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 // Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, ended marks
@@ -36,6 +37,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		{"invitation_mails", "scope", "last_at < ?", now.Add(-mailsKept), 1000},
 		{"usage_reports", "workspace_id, report_key", "created_at < ?", now.Add(-billing.UsageKeyLasts), 1000},
 		{"feature_usage", "workspace_id, period_start, feature", "updated_at < ?", now.Add(-featureUsageKept), 1000},
+		{"webhook_deliveries", "id", "created_at < ?", now.Add(-webhook.KeptFor), 1000},
 		{"event_marks", "mark", "until < ?", now, 1000},
 		{"prompt_templates", "id", "deleted_at > 0 AND deleted_at < ?", now.Add(-access.RestoreWithin), 100},
 		{"chat_templates", "id", "deleted_at > 0 AND deleted_at < ?", now.Add(-access.RestoreWithin), 100},

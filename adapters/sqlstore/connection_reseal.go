@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 // FingerprintKey returns the sealed fingerprint key, after storing fresh if there is none yet. The
@@ -70,8 +71,11 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 		if err := db.list(ctx, &rows, `
 			SELECT t.id, t.org_id, t.workspace_id, t.kind, t.credential_revision, k.sealed, k.revision AS sealed_for
 			FROM connection_credentials k JOIN connections t ON t.id = k.connection_id
-			WHERE k.connection_id > ? ORDER BY k.connection_id LIMIT 100`, after); err != nil || len(rows) == 0 {
+			WHERE k.connection_id > ? ORDER BY k.connection_id LIMIT 100`, after); err != nil {
 			return err
+		}
+		if len(rows) == 0 {
+			return db.resealWebhooks(ctx, rewrap, progress, &done)
 		}
 		for i := range rows {
 			after = rows[i].ID
@@ -106,4 +110,37 @@ func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byt
 		done.Changed += int(n)
 	}
 	return nil
+}
+
+// resealWebhooks does what Reseal does with the headers of webhooks.
+func (db *DB) resealWebhooks(ctx context.Context, rewrap func([]byte) ([]byte, error), progress func(Resealed),
+	done *Resealed) error {
+	for after := webhook.ID(""); ; {
+		var rows []struct {
+			ID     webhook.ID `db:"id"`
+			Sealed []byte     `db:"sealed"`
+		}
+		if err := db.list(ctx, &rows, `SELECT id, sealed FROM webhooks WHERE sealed IS NOT NULL AND id > ? ORDER BY id
+			LIMIT 100`, after); err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, row := range rows {
+			after = row.ID
+			done.Credentials++
+			fresh, err := rewrap(row.Sealed)
+			if err != nil {
+				done.Unopened++
+				continue
+			}
+			if bytes.Equal(fresh, row.Sealed) {
+				continue
+			}
+			n, err := db.exec(ctx, `UPDATE webhooks SET sealed = ? WHERE id = ? AND sealed = ?`, fresh, row.ID, row.Sealed)
+			if err != nil {
+				return err
+			}
+			done.Changed += int(n)
+		}
+		progress(*done)
+	}
 }

@@ -53,6 +53,7 @@ func TestContract(t *testing.T) {
 			t.Run("People", func(t *testing.T) { contract.People(t, open) })
 			t.Run("PeopleWalk", func(t *testing.T) { contract.PeopleWalk(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
+			t.Run("Webhooks", func(t *testing.T) { contract.Webhooks(t, open) })
 			t.Run("Notes", func(t *testing.T) { contract.Notes(t, open) })
 			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })
 			t.Run("Sessions", func(t *testing.T) { contract.Sessions(t, open) })
@@ -111,6 +112,9 @@ func adapter(t *testing.T, url string) contract.Adapter {
 		Second: func() ports.Stores { return open(t, url, sealer).Stores() },
 		Notes:  func() ports.Notes { return sqlstore.NewNotes(open(t, url, sealer)) },
 		Queue:  func() ports.JobQueue { return sqlstore.NewJobQueue(open(t, url, sealer)) },
+		WebhookQueue: func() ports.WebhookQueue {
+			return sqlstore.NewWebhookQueue(open(t, url, sealer))
+		},
 	}
 	a.Orgs[0], a.Orgs[1] = ids["one"], ids["two"]
 	return a

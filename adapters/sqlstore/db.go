@@ -76,7 +76,7 @@ func (db *DB) Stores() ports.Stores {
 		Embeds: &Embeds{db}, Replies: &EmbedReplies{db},
 		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},
 		Workspaces: &Workspaces{db}, Invitations: &Invitations{db},
-		Keys: &Keys{db}, Events: &Events{db},
+		Keys: &Keys{db}, Events: &Events{db}, Webhooks: &Webhooks{db},
 		Connections: &Connections{db}, Sources: &Sources{db}, Jobs: &Jobs{db}, Payments: &Payments{db},
 		Inbox: &Inbox{db}, Presences: &Presences{db}, Tickets: &Tickets{db}, Sessions: &Sessions{db},
 		Passkeys: &Passkeys{db}, DirectoryUsers: &DirectoryUsers{db}, DirectoryGroups: &DirectoryGroups{db},

@@ -171,7 +171,10 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 		if err := tx.saveLinks(ctx, links); err != nil {
 			return err
 		}
-		return tx.saveChain(ctx, d, c)
+		if err := tx.saveChain(ctx, d, c); err != nil {
+			return err
+		}
+		return tx.wakeWebhooks(ctx, key.Workspace, now)
 	})
 	return linked, err
 }

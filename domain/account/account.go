@@ -263,6 +263,7 @@ func Permissions(by identity.Actor) []string {
 		{"workspace.update", identity.Admin, "workspace:write"},
 		{"workspace.delete", identity.Owner, "workspace:write"},
 		{"events.read", identity.Admin, "events:read"},
+		{"webhooks.manage", identity.Admin, "webhooks:write"},
 	}
 	out := []string{} // encodes as an empty list, not as null
 	for _, p := range all {

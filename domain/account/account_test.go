@@ -167,7 +167,7 @@ func TestPermissions(t *testing.T) {
 	admin := []string{"prompt_templates.read", "prompt_templates.create", "chat_templates.read",
 		"chat_templates.create", "connections.read", "connections.create", "connections.manage", "sources.read",
 		"sources.create", "sources.manage", "payments.read", "payments.manage", "presence.read", "presence.report",
-		"api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
+		"api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read", "webhooks.manage"}
 	for role, want := range map[identity.Role][]string{
 		identity.NoRole: nil,
 		identity.Viewer: viewer,

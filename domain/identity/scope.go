@@ -38,6 +38,7 @@ var allScopes = []Scope{
 	"presence:read", "presence:write",
 	"prompts:read", "prompts:render", "prompts:write",
 	"sources:read", "sources:write",
+	"webhooks:read", "webhooks:write",
 	"workspace:read", "workspace:write",
 }
 

@@ -31,6 +31,9 @@ type Adapter struct {
 
 	// Queue opens the queue of the same data, each time as another process.
 	Queue func() ports.JobQueue
+
+	// WebhookQueue opens the queue of the same data, each time as another process.
+	WebhookQueue func() ports.WebhookQueue
 }
 
 // Opener opens an adapter that ends with the test.

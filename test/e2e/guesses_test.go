@@ -56,7 +56,11 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 		ann.do(t, "POST", confirm(challenged.at("id")), object{"client_secret": challenged.at("client_secret"),
 			"card": testCard("4000002500003155")}).is(t, 200)
 		embed := ann.embeds(t, nil)
-		var one string
+		var one, hook string
+		hookBody := func(token string) object {
+			return object{"url": "https://hooks.example.com", "events": []string{"*"},
+				"headers": object{"Authorization": token}}
+		}
 		calls := map[string]func(){
 			"createConnection": func() {
 				one = send(ann, guess{connections, warehouse.connection(password), password, 201}).at("id")
@@ -71,6 +75,17 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 				}
 				send(ann, guess{connections + "/" + one + "/verify", object{"credential": warehouse.credential(second)},
 					second, 200})
+			},
+			"createWebhook": func() {
+				hook = send(ann, guess{webhooks, hookBody(password), password, 201}).at("id")
+			},
+			"updateWebhook": func() {
+				for hook == "" { // made by createWebhook
+					hook = send(ann, guess{webhooks, hookBody(password), password, 201}).at("id")
+				}
+				body := object{"headers": object{"Authorization": second}}
+				ann.do(t, "PATCH", webhooks+"/"+hook, body).is(t, 200)
+				tried = append(tried, guess{webhooks + "/" + hook, body, second, 200})
 			},
 			"acceptInvitation": func() {
 				send(signed, guess{"/api/invitations/accept", object{"token": "hand-made-token"},

@@ -94,7 +94,7 @@ type call struct {
 var names = regexp.MustCompile(`^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*(\.[a-z][a-z0-9]*([A-Z][a-z0-9]*)*)+$`)
 
 // taken are names that the clients use themselves.
-var taken = []string{"prompts", "webhooks", "close", "request", "constructor"}
+var taken = []string{"prompts", "close", "request", "constructor"}
 
 func load(text []byte) (*document, error) {
 	d := &document{requests: map[string]bool{}}

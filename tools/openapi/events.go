@@ -39,6 +39,7 @@ var subjectIDs = map[string]string{ //nolint:gosec // none of these ids is a sec
 	"subscription":     "sub_1Q2w3E4r5T6y7U8i",
 	"usage_report":     "use_Q2w3E4r5T6y7U8",
 	"user":             "usr_01jb4rqnx1e5btz2s1v2j9k3mn",
+	"webhook":          "whk_01jb4rqnx1f4d6h8k0m2p4r6t8",
 	"workspace":        "wsp_01jb4rqnx1fnrsd6zzyk1p1m0q",
 }
 

@@ -87,6 +87,8 @@ func NewExternal(
 			ConnectionOffers: o.connectionOffer,
 			ProbeLimits:      c.Connections.ProbeLimits,
 			Repliers:         t.repliers,
+			Webhooks:         replier.NewWebhooks(webhookGuard),
+			WebhookQueue:     sqlstore.NewWebhookQueue(db),
 
 			Sheets:       t.sheets,
 			SourceOffers: o.sourceOffer,

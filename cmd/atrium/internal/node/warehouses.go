@@ -53,3 +53,13 @@ func replyGuard(to ports.Target, end time.Time, bytes int64) replier.Network {
 	to.Limits.Bytes = bytes
 	return guard(to, end)
 }
+
+// webhookGuard limits a webhook to the egress of its org, and to the ports that reply endpoints can have.
+func webhookGuard(to ports.Target, end time.Time, bytes int64) replier.Network {
+	port := func(uint16) bool { return false }
+	if d, ok := connection.Describe(connection.ReplyEndpoint); ok {
+		port = d.AllowsPort
+	}
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end,
+		Bytes: bytes})
+}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -79,7 +80,17 @@ func jobTable(s application.Services) worker.Table {
 func (n *Node) Jobs(ctx context.Context) {
 	go sweep(ctx, n.Core, n.Log)
 	go resealAtStart(ctx, n.Core, n.Log)
+	var delivering sync.WaitGroup
+	defer delivering.Wait()
+	delivering.Go(func() { n.deliverWebhooks(ctx) })
 	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
 	worker.New(config, sqlstore.NewJobQueue(n.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
 		n.Config.Server.ShutdownTimeout)
+}
+
+// deliverWebhooks delivers events to webhooks until ctx ends.
+func (n *Node) deliverWebhooks(ctx context.Context) {
+	n.Services.Deliverer.Run(ctx, func(err error) {
+		n.Log.Warn("webhooks were not delivered, or a notice was not mailed; retrying", "error", err)
+	})
 }

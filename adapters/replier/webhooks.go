@@ -1,0 +1,136 @@
+package replier
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Webhooks sends the events of a workspace to its endpoints.
+type Webhooks struct{ guard Guard }
+
+var _ ports.WebhookSender = (*Webhooks)(nil)
+
+// NewWebhooks returns a Webhooks.
+func NewWebhooks(g Guard) *Webhooks { return &Webhooks{guard: g} }
+
+const (
+	webhookTotal   = 15 * time.Second
+	webhookConnect = 5 * time.Second
+	webhookBytes   = 256 << 10 // read on the wire, TLS included
+)
+
+// payload is the body of a webhook, WebhookPayload of the contract.
+type payload struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Data      struct {
+		ID        string         `json:"id"`
+		Seq       int64          `json:"seq"`
+		Workspace string         `json:"workspace_id"`
+		Subject   payloadSubject `json:"subject"`
+		Actor     *string        `json:"actor"`
+		Change    map[string]any `json:"change"`
+	} `json:"data"`
+}
+
+type payloadSubject struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+}
+
+func payloadOf(e event.Event) ([]byte, error) {
+	p := payload{Type: e.Type, Timestamp: e.At.UTC().Format("2006-01-02T15:04:05.000Z")}
+	p.Data.ID, p.Data.Seq, p.Data.Workspace = e.ID, e.Seq, string(e.Workspace)
+	p.Data.Subject = payloadSubject{ID: e.Subject, Type: event.SubjectType(e.Type)}
+	p.Data.Actor = orNil(string(e.Actor))
+	if p.Data.Change = e.Data; e.Data == nil {
+		p.Data.Change = map[string]any{}
+	}
+	return json.Marshal(p)
+}
+
+// sign adds the headers of the Standard Webhooks specification, with one signature for each key.
+func sign(h http.Header, id string, at time.Time, body []byte, keys ...[]byte) {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + stamp + "."))
+		mac.Write(body)
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	h.Set("Webhook-Id", id)
+	h.Set("Webhook-Timestamp", stamp)
+	h.Set("Webhook-Signature", strings.Join(signatures, " "))
+}
+
+// Send implements ports.WebhookSender.
+func (w *Webhooks) Send(ctx context.Context, to ports.WebhookTarget, d *webhook.Delivery,
+	now time.Time) webhook.Outcome {
+	begun := time.Now()
+	out := w.send(ctx, to, d, now, begun.Add(webhookTotal))
+	out.Took = time.Since(begun)
+	return out
+}
+
+func (w *Webhooks) send(ctx context.Context, to ports.WebhookTarget, d *webhook.Delivery,
+	now, end time.Time) webhook.Outcome {
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	body, err := payloadOf(d.Event)
+	if err != nil {
+		return webhook.Outcome{Failure: "internal"}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	if err != nil {
+		return webhook.Outcome{Failure: "internal"}
+	}
+	for name, value := range to.Headers {
+		r.Header.Set(name, value)
+	}
+	sign(r.Header, d.Event.ID, now, body, to.Keys...)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "Atrium-Webhooks")
+	limits := ports.Limits{Connect: webhookConnect, Total: webhookTotal, Bytes: webhookBytes}
+	client, err := w.guard.client(ports.Target{Egress: to.Egress, Limits: limits}, end, webhookBytes)
+	if err != nil {
+		return webhook.Outcome{Failure: "internal"}
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return webhook.Outcome{Failure: string(codeOf(err))}
+	}
+	defer func() { _ = response.Body.Close() }() // it was read from
+	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer))
+	return webhook.Outcome{Status: response.StatusCode, Answer: storable(answer),
+		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now)}
+}
+
+// storable returns an answer as UTF-8 that PostgreSQL can store.
+func storable(answer []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(answer), "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// retryAfter reads the header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3); 0 if neither.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 20); err == nil {
+		return time.Duration(seconds) * time.Second //nolint:gosec // 20 bits
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}

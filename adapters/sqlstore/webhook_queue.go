@@ -1,0 +1,168 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// WebhookQueue hands webhook endpoints to nodes.
+type WebhookQueue struct{ db *DB }
+
+var _ ports.WebhookQueue = (*WebhookQueue)(nil)
+
+// NewWebhookQueue returns the queue of a pool.
+func NewWebhookQueue(db *DB) *WebhookQueue { return &WebhookQueue{db} }
+
+// Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed.
+func (s *WebhookQueue) Take(ctx context.Context, now, until time.Time, n int,
+	without []identity.OrgID) (taken []webhook.Endpoint, err error) {
+	where := newConditions(`t.enabled AND t.due_at <= ? AND t.leased_until < ?`, micros(now), micros(now))
+	if len(without) > 0 {
+		args := make([]any, len(without))
+		for i, org := range without {
+			args[i] = org
+		}
+		where.when(true, `t.org_id NOT IN (?`+strings.Repeat(`, ?`, len(without)-1)+`)`, args...)
+	}
+	var rows []webhookRow
+	if err := s.db.list(ctx, &rows, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+where.sql()+
+		` ORDER BY t.due_at LIMIT ?`, where.args(n)...); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		leased, err := s.db.exec(ctx, `UPDATE webhooks SET leased_until = ?, due_at = ? WHERE id = ? AND enabled
+			AND due_at <= ? AND leased_until < ?`, micros(until), micros(until), row.ID, micros(now), micros(now))
+		if err != nil {
+			return taken, err
+		}
+		if leased == 0 {
+			continue // another node was faster
+		}
+		// Read again: another node may have moved its place before it released the endpoint.
+		e, err := s.db.webhook(ctx, `t.id = ?`, row.ID)
+		if errors.Is(err, webhook.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return taken, err
+		}
+		taken = append(taken, *e)
+	}
+	return taken, nil
+}
+
+// Queue implements ports.WebhookQueue.
+func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		moved, err := tx.exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?`, place, e.ID, e.Place)
+		if err != nil || moved == 0 { // enabled again meanwhile, which has set the place
+			return err
+		}
+		for i := range all {
+			if err := tx.run(ctx, insertDelivery(e.ID, &all[i], ` DO NOTHING`)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Pending implements ports.WebhookQueue.
+func (s *WebhookQueue) Pending(ctx context.Context, of webhook.ID) (n int, err error) {
+	_, err = s.db.get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'`, of)
+	return n, err
+}
+
+// isFirst is the condition that a pending delivery has none before it about the same subject.
+const isFirst = `NOT EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = t.webhook_id
+	AND o.subject = t.subject AND o.state = 'pending' AND o.seq < t.seq)`
+
+// Next implements ports.WebhookQueue.
+func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
+	var rows []struct {
+		deliveryRow
+		Org       identity.OrgID       `db:"org_id"`
+		Workspace identity.WorkspaceID `db:"workspace_id"`
+		Actor     identity.UserID      `db:"actor_id"`
+		Data      []byte               `db:"data"`
+		At        int64                `db:"event_at"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT `+deliveryColumns+`, e.org_id, e.workspace_id, e.actor_id, e.data,
+			e.created_at AS event_at
+		FROM webhook_deliveries t JOIN events e ON e.id = t.event_id
+		WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at <= ? AND `+isFirst+` ORDER BY t.seq LIMIT ?`,
+		of, micros(now), n); err != nil {
+		return nil, err
+	}
+	found := make([]webhook.Delivery, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		found[i] = r.delivery()
+		events, err := eventsOf([]eventRow{{ID: r.deliveryRow.Event, Org: r.Org, Workspace: r.Workspace, Type: r.Type,
+			Actor: r.Actor, Subject: r.Subject, Data: r.Data, At: r.At, Seq: r.Seq}})
+		if err != nil {
+			return nil, err
+		}
+		found[i].Event = events[0]
+	}
+	return found, nil
+}
+
+// Settle implements ports.WebhookQueue.
+func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery,
+	change func(*webhook.Endpoint)) (e *webhook.Endpoint, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.dialect.Lock, of, by.Org); err != nil {
+			return err
+		}
+		for i := range attempted {
+			if err := tx.saveDelivery(ctx, &attempted[i]); err != nil {
+				return err
+			}
+		}
+		change(e)
+		return tx.saveWebhook(ctx, e)
+	})
+	return e, err
+}
+
+// Release implements ports.WebhookQueue. An event that was linked meanwhile has made the endpoint due earlier.
+func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		var row struct {
+			Due   int64 `db:"due_at"`
+			Lease int64 `db:"leased_until"`
+		}
+		if _, err := tx.get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?`+tx.dialect.Lock,
+			of); err != nil {
+			return err
+		}
+		next := micros(due)
+		if due.IsZero() {
+			next = never
+			if _, err := tx.get(ctx, &next, `SELECT COALESCE(MIN(t.due_at), ?) FROM webhook_deliveries t
+				WHERE t.webhook_id = ? AND t.state = 'pending' AND `+isFirst, int64(never), of); err != nil {
+				return err
+			}
+		}
+		if row.Due < row.Lease { // made due while it was leased
+			next = min(next, row.Due)
+		}
+		_, err := tx.exec(ctx, `UPDATE webhooks SET leased_until = 0, due_at = ? WHERE id = ?`, next, of)
+		return err
+	})
+}
+
+// wakeWebhooks makes the endpoints of a workspace due that can get its new events. Those that fail are tried when it is
+// their time.
+func (db *DB) wakeWebhooks(ctx context.Context, ws identity.WorkspaceID, now time.Time) error {
+	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled AND due_at > ?
+		AND failures < ?`, micros(now), ws, micros(now), webhook.SoloFailures)
+	return err
+}

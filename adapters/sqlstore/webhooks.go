@@ -1,0 +1,332 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Webhooks stores webhook endpoints and lists their deliveries.
+type Webhooks struct{ db *DB }
+
+var _ ports.Webhooks = (*Webhooks)(nil)
+
+// never is the due_at of an endpoint that has nothing to deliver.
+const never = math.MaxInt64
+
+const webhookColumns = `t.id, t.org_id, t.workspace_id, t.url, t.description, t.events, t.headers, t.sealed, t.enabled,
+	t.reason, t.failures, t.failing_since, t.told, t.succeeded_at, t.secret, t.previous_until, t.place, t.created_by,
+	t.revision, t.created_at, t.updated_at`
+
+type webhookRow struct {
+	ID            webhook.ID           `db:"id"`
+	Org           identity.OrgID       `db:"org_id"`
+	Workspace     identity.WorkspaceID `db:"workspace_id"`
+	URL           string               `db:"url"`
+	Description   string               `db:"description"`
+	Events        string               `db:"events"`
+	Headers       string               `db:"headers"`
+	Sealed        []byte               `db:"sealed"`
+	Enabled       bool                 `db:"enabled"`
+	Reason        webhook.Reason       `db:"reason"`
+	Failures      int                  `db:"failures"`
+	FailingSince  int64                `db:"failing_since"`
+	Told          bool                 `db:"told"`
+	SucceededAt   int64                `db:"succeeded_at"`
+	Secret        int                  `db:"secret"`
+	PreviousUntil int64                `db:"previous_until"`
+	Place         int64                `db:"place"`
+	CreatedBy     identity.UserID      `db:"created_by"`
+	Revision      int64                `db:"revision"`
+	CreatedAt     int64                `db:"created_at"`
+	UpdatedAt     int64                `db:"updated_at"`
+}
+
+func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
+	e := &webhook.Endpoint{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, URL: r.URL, Description: r.Description, Sealed: r.Sealed,
+		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: fromMicros(r.FailingSince),
+		Told: r.Told, SucceededAt: fromMicros(r.SucceededAt), Secret: r.Secret,
+		PreviousUntil: fromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Revision: r.Revision,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+	}
+	if err := json.Unmarshal([]byte(r.Events), &e.Events); err != nil {
+		return nil, err
+	}
+	return e, json.Unmarshal([]byte(r.Headers), &e.Headers)
+}
+
+func endpointsOf(rows []webhookRow) ([]webhook.Endpoint, error) {
+	found := make([]webhook.Endpoint, len(rows))
+	for i := range rows {
+		e, err := rows[i].endpoint()
+		if err != nil {
+			return nil, err
+		}
+		found[i] = *e
+	}
+	return found, nil
+}
+
+// webhookArgs returns the values of the columns that change, in the order of saveWebhook.
+func webhookArgs(e *webhook.Endpoint) ([]any, error) {
+	events, err := json.Marshal(e.Events)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := json.Marshal(append([]string{}, e.Headers...))
+	if err != nil {
+		return nil, err
+	}
+	return []any{e.URL, e.Description, string(events), string(headers), e.Sealed, e.Enabled, e.Reason, e.Failures,
+		micros(e.FailingSince), e.Told, micros(e.SucceededAt), e.Secret, micros(e.PreviousUntil), e.Place, e.Revision,
+		micros(e.UpdatedAt)}, nil
+}
+
+// List implements ports.Webhooks.
+func (s *Webhooks) List(ctx context.Context, ws identity.WorkspaceID) ([]webhook.Endpoint, error) {
+	var rows []webhookRow
+	if err := s.db.list(ctx, &rows, `SELECT `+webhookColumns+` FROM webhooks t WHERE t.workspace_id = ?
+		ORDER BY t.id DESC LIMIT ?`, ws, webhook.MaxEndpoints); err != nil {
+		return nil, err
+	}
+	return endpointsOf(rows)
+}
+
+// Get implements ports.Webhooks.
+func (s *Webhooks) Get(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) (*webhook.Endpoint, error) {
+	return s.db.webhook(ctx, `t.id = ? AND t.workspace_id = ?`, id, ws)
+}
+
+func (db *DB) webhook(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
+	var row webhookRow
+	found, err := db.get(ctx, &row, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+condition, args...)
+	if err == nil && !found {
+		err = webhook.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return row.endpoint()
+}
+
+// lastPlace returns the last place that an event of a workspace has.
+func (db *DB) lastPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (int64, error) {
+	_, last, err := (&Events{db}).ends(ctx, org, ws)
+	return last, err
+}
+
+// Add implements ports.Webhooks.
+func (s *Webhooks) Add(
+	ctx context.Context, by identity.Actor, change func(count int, place int64) (*webhook.Endpoint, error),
+) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.lockedWorkspace(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		var count int
+		if _, err := tx.get(ctx, &count, `SELECT COUNT(*) FROM webhooks WHERE workspace_id = ?`,
+			by.Workspace); err != nil {
+			return err
+		}
+		place, err := tx.lastPlace(ctx, by.Org, by.Workspace)
+		if err != nil {
+			return err
+		}
+		e, err := change(count, place)
+		if err != nil {
+			return err
+		}
+		args, err := webhookArgs(e)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `INSERT INTO webhooks (url, description, events, headers, sealed, enabled, reason,
+			failures, failing_since, told, succeeded_at, secret, previous_until, place, revision, updated_at, id, org_id,
+			workspace_id, due_at, leased_until, created_by, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			append(args, e.ID, e.Org, e.Workspace, int64(never), e.CreatedBy, micros(e.CreatedAt))...); err != nil {
+			return err
+		}
+		return tx.record(ctx, e.Recorded())
+	})
+}
+
+// Update implements ports.Webhooks.
+func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
+	change func(e *webhook.Endpoint, place int64) error) (e *webhook.Endpoint, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		if e, err = tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.dialect.Lock, id, by.Workspace); err != nil {
+			return err
+		}
+		place, err := tx.lastPlace(ctx, by.Org, by.Workspace)
+		if err != nil {
+			return err
+		}
+		wasEnabled := e.Enabled
+		if err := change(e, place); err != nil {
+			return err
+		}
+		if e.Deleted {
+			if _, err := tx.exec(ctx, `DELETE FROM webhooks WHERE id = ?`, e.ID); err != nil {
+				return err
+			}
+			return tx.record(ctx, e.Recorded())
+		}
+		if e.Enabled && !wasEnabled { // what was pending when it was disabled goes on
+			if err := tx.makeDue(ctx, e.ID, e.UpdatedAt); err != nil {
+				return err
+			}
+		}
+		return tx.saveWebhook(ctx, e)
+	})
+	return e, err
+}
+
+func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
+	args, err := webhookArgs(e)
+	if err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `UPDATE webhooks SET url = ?, description = ?, events = ?, headers = ?, sealed = ?,
+		enabled = ?, reason = ?, failures = ?, failing_since = ?, told = ?, succeeded_at = ?, secret = ?,
+		previous_until = ?, place = ?, revision = ?, updated_at = ? WHERE id = ?`, append(args, e.ID)...); err != nil {
+		return err
+	}
+	return db.record(ctx, e.Recorded())
+}
+
+// makeDue lets a node look at an endpoint at a time, if not earlier.
+func (db *DB) makeDue(ctx context.Context, id webhook.ID, at time.Time) error {
+	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND due_at > ?`, micros(at), id, micros(at))
+	return err
+}
+
+const deliveryColumns = `t.id, t.webhook_id, t.event_id, t.seq, t.type, t.subject, t.state, t.attempts, t.due_at,
+	t.status, t.failure, t.answer, t.took, t.created_at, t.attempted_at`
+
+type deliveryRow struct {
+	ID          webhook.DeliveryID `db:"id"`
+	Endpoint    webhook.ID         `db:"webhook_id"`
+	Event       string             `db:"event_id"`
+	Seq         int64              `db:"seq"`
+	Type        string             `db:"type"`
+	Subject     string             `db:"subject"`
+	State       webhook.State      `db:"state"`
+	Attempts    int                `db:"attempts"`
+	Due         int64              `db:"due_at"`
+	Status      int                `db:"status"`
+	Failure     string             `db:"failure"`
+	Answer      string             `db:"answer"`
+	Took        int64              `db:"took"`
+	CreatedAt   int64              `db:"created_at"`
+	AttemptedAt int64              `db:"attempted_at"`
+}
+
+func (r *deliveryRow) delivery() webhook.Delivery {
+	d := webhook.Delivery{
+		ID: r.ID, Endpoint: r.Endpoint, State: r.State, Attempts: r.Attempts, Due: fromMicros(r.Due),
+		Last: webhook.Outcome{Status: r.Status, Failure: r.Failure, Answer: r.Answer,
+			Took: time.Duration(r.Took) * time.Microsecond},
+		CreatedAt: fromMicros(r.CreatedAt), AttemptedAt: fromMicros(r.AttemptedAt),
+	}
+	d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject = r.Event, r.Seq, r.Type, r.Subject
+	return d
+}
+
+// ofWorkspace is the condition that a delivery is of a webhook of a workspace.
+const ofWorkspace = `EXISTS (SELECT 1 FROM webhooks w WHERE w.id = t.webhook_id AND w.workspace_id = ?)`
+
+// Deliveries implements ports.Webhooks.
+func (s *Webhooks) Deliveries(
+	ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter, q page.Query,
+) (webhook.DeliveryPage, error) {
+	// Deliveries are at most those of 30 days of one endpoint: filters need no index.
+	where := newConditions(`t.webhook_id = ? AND `+ofWorkspace, of, ws)
+	where.within(`t.id`, q.After, "")
+	where.when(f.State != "", `t.state = ?`, f.State)
+	where.when(f.Type != "", `t.type = ?`, f.Type)
+	var rows []deliveryRow
+	if err := s.db.list(ctx, &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries t WHERE `+where.sql()+
+		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return webhook.DeliveryPage{}, err
+	}
+	found := make([]webhook.Delivery, len(rows))
+	for i := range rows {
+		found[i] = rows[i].delivery()
+	}
+	return page.Cut(found, q.Limit, func(d webhook.Delivery) string { return string(d.ID) }), nil
+}
+
+// Retry implements ports.Webhooks.
+func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID,
+	change func(*webhook.Delivery) error) (*webhook.Delivery, error) {
+	var d webhook.Delivery
+	err := s.db.inTx(ctx, func(tx *DB) error {
+		var row deliveryRow
+		found, err := tx.get(ctx, &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries t
+			WHERE t.id = ? AND t.webhook_id = ? AND `+ofWorkspace+tx.dialect.Lock, id, of, ws)
+		if err == nil && !found {
+			err = webhook.ErrDeliveryNotFound
+		}
+		if err != nil {
+			return err
+		}
+		d = row.delivery()
+		if err := change(&d); err != nil {
+			return err
+		}
+		if err := tx.saveDelivery(ctx, &d); err != nil {
+			return err
+		}
+		return tx.makeDue(ctx, of, d.Due)
+	})
+	return &d, err
+}
+
+func (db *DB) saveDelivery(ctx context.Context, d *webhook.Delivery) error {
+	_, err := db.exec(ctx, `UPDATE webhook_deliveries SET state = ?, attempts = ?, due_at = ?, status = ?, failure = ?,
+		answer = ?, took = ?, attempted_at = ? WHERE id = ?`, d.State, d.Attempts, micros(d.Due), d.Last.Status,
+		d.Last.Failure, d.Last.Answer, d.Last.Took.Microseconds(), micros(d.AttemptedAt), d.ID)
+	return err
+}
+
+// Replay implements ports.Webhooks.
+func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, all []webhook.Delivery,
+	onlyFailed bool, now time.Time) (queued int, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		queued = 0
+		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.dialect.Lock, of, ws); err != nil {
+			return err
+		}
+		for i := range all {
+			w := insertDelivery(of, &all[i], ` DO UPDATE SET state = 'pending', attempts = 0, due_at = excluded.due_at
+				WHERE webhook_deliveries.state <> 'pending'`)
+			if onlyFailed {
+				w = write{`UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?
+					WHERE webhook_id = ? AND event_id = ? AND state = 'failed'`, []any{micros(now), of, all[i].Event.ID}}
+			}
+			n, err := tx.exec(ctx, w.query, w.args...)
+			if err != nil {
+				return err
+			}
+			queued += int(n)
+		}
+		return tx.makeDue(ctx, of, now)
+	})
+	return queued, err
+}
+
+func insertDelivery(of webhook.ID, d *webhook.Delivery, conflict string) write {
+	return write{`INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts, due_at,
+		status, failure, answer, took, created_at, attempted_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 0, '', '', 0, ?, 0) ON CONFLICT (webhook_id, event_id)` + conflict,
+		[]any{d.ID, of, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, micros(d.Due),
+			micros(d.CreatedAt)}}
+}

@@ -1,0 +1,205 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	atOnce       = 5   // deliveries to one endpoint
+	endpoints    = 200 // that a node works on at the same time
+	endpointsOrg = 50  // of one org
+	pendingMost  = 1000
+	readAtOnce   = 100 // events of one endpoint
+
+	pollEvery = time.Second
+	turn      = 20 * time.Second // after which an endpoint gives way to others
+	leaseFor  = time.Minute      // more than a turn and one delivery
+)
+
+// Deliverer delivers events to endpoints. Each endpoint is worked on by itself, so that one which is slow delays no
+// other, and by one node at a time.
+type Deliverer struct {
+	queue  ports.WebhookQueue
+	events ports.Events
+	keys   Keys
+	send   ports.WebhookSender
+	egress EgressOf
+	wake   chan struct{}
+
+	workspaces ports.Workspaces
+	mailer     ports.Mailer
+
+	mu      sync.Mutex
+	working map[identity.OrgID]int // endpoints
+	total   int
+}
+
+// NewDeliverer returns the Deliverer of a node. It mails the creators of endpoints that fail.
+func NewDeliverer(q ports.WebhookQueue, e ports.Events, w ports.Workspaces, k Keys, send ports.WebhookSender,
+	egress EgressOf, mailer ports.Mailer) *Deliverer {
+	return &Deliverer{queue: q, events: e, workspaces: w, keys: k, send: send, egress: egress, mailer: mailer,
+		wake: make(chan struct{}, 1), working: map[identity.OrgID]int{}}
+}
+
+// Wake says that there can be something to deliver. It does not block.
+func (d *Deliverer) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers until ctx ends. Deliveries under way then end first. report gets errors of the store.
+func (d *Deliverer) Run(ctx context.Context, report func(error)) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for tick := time.NewTicker(pollEvery); ; {
+		now := time.Now()
+		taken, err := d.queue.Take(ctx, now, now.Add(leaseFor), endpoints-d.busy(), d.full())
+		if err != nil && ctx.Err() == nil {
+			report(err)
+		}
+		for i := range taken {
+			e := &taken[i]
+			d.count(e.Org, 1)
+			running.Go(func() {
+				defer d.Wake() // there may be more
+				defer d.count(e.Org, -1)
+				if err := d.Work(ctx, e); err != nil && ctx.Err() == nil {
+					report(err)
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		case <-d.wake:
+		}
+	}
+}
+
+func (d *Deliverer) busy() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.total
+}
+
+// full returns the orgs that have their share of the node.
+func (d *Deliverer) full() (orgs []identity.OrgID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for org, n := range d.working {
+		if n >= endpointsOrg {
+			orgs = append(orgs, org)
+		}
+	}
+	return orgs
+}
+
+func (d *Deliverer) count(org identity.OrgID, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.total += n
+	if d.working[org] += n; d.working[org] == 0 {
+		delete(d.working, org)
+	}
+}
+
+// Work delivers what an endpoint is due, for at most a turn, and ends its lease.
+func (d *Deliverer) Work(ctx context.Context, e *webhook.Endpoint) (err error) {
+	ctx = context.WithoutCancel(ctx) // a delivery that has begun is settled
+	var next time.Time
+	defer func() { err = errors.Join(err, d.queue.Release(ctx, e.ID, next)) }()
+	for begun := time.Now(); time.Since(begun) < turn; {
+		more, err := d.plan(ctx, e)
+		if err != nil {
+			return err
+		}
+		n := atOnce
+		if e.IsTriedAlone() {
+			n = 1
+		}
+		due, err := d.queue.Next(ctx, e.ID, time.Now(), n)
+		if err != nil {
+			return err
+		}
+		if len(due) == 0 && !more {
+			return nil
+		}
+		if len(due) == 0 {
+			continue
+		}
+		if e, err = d.attempt(ctx, e, due); err != nil || !e.Enabled {
+			return err
+		}
+		if e.IsTriedAlone() {
+			next = due[0].Due // not before: the others would most likely fail too
+			return nil
+		}
+	}
+	next = time.Now()
+	return nil
+}
+
+// plan makes deliveries of new events, unless many are pending. more is true if there were further events.
+func (d *Deliverer) plan(ctx context.Context, e *webhook.Endpoint) (more bool, err error) {
+	pending, err := d.queue.Pending(ctx, e.ID)
+	if err != nil || pending >= pendingMost {
+		return false, err
+	}
+	feed, err := d.events.Feed(ctx, e.Org, e.Workspace, event.FeedQuery{After: e.Place, Limit: readAtOnce})
+	if err != nil || feed.Last <= e.Place {
+		return false, err
+	}
+	var all []webhook.Delivery
+	for _, item := range feed.Items {
+		if e.Gets(item.Type) {
+			all = append(all, e.NewDelivery(item, time.Now()))
+		}
+	}
+	if err := d.queue.Queue(ctx, e, all, feed.Last); err != nil {
+		return false, err
+	}
+	e.Place = feed.Last
+	return feed.More, nil
+}
+
+// attempt sends deliveries, and saves how that ended.
+func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webhook.Delivery) (*webhook.Endpoint,
+	error) {
+	to, err := d.keys.target(e, d.egress, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]webhook.Outcome, len(due))
+	var sending sync.WaitGroup
+	for i := range due {
+		sending.Go(func() { outcomes[i] = d.send.Send(ctx, to, &due[i], time.Now()) })
+	}
+	sending.Wait()
+	now := time.Now().UTC()
+	for i := range due {
+		due[i].Ended(outcomes[i], now, rand.Float64()) //nolint:gosec // jitter
+	}
+	by := identity.System(e.Org, e.Workspace, "webhooks", now)
+	var told bool
+	saved, err := d.queue.Settle(ctx, by, e.ID, due, func(e *webhook.Endpoint) {
+		e.Observe(by, outcomes)
+		told = len(e.Recorded()) > 0
+	})
+	if err == nil && told {
+		err = d.mail(ctx, saved)
+	}
+	return saved, err
+}

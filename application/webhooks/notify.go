@@ -1,0 +1,46 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// mail tells the admin who created an endpoint that it is failing or was disabled, if they still are an admin.
+func (d *Deliverer) mail(ctx context.Context, e *webhook.Endpoint) error {
+	text := ""
+	switch {
+	case e.Reason == webhook.Gone:
+		text = "It was disabled, because it answered with the status 410."
+	case e.Reason == webhook.Expired:
+		text = "It was disabled, because no delivery has succeeded for five days."
+	case e.Status() == webhook.Failing:
+		text = "No delivery has succeeded for an hour. After five days it will be disabled."
+	default:
+		return nil // it has recovered
+	}
+	m, err := d.workspaces.Member(ctx, e.Org, e.Workspace, e.CreatedBy)
+	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role < identity.Admin || m.Email == "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w, err := d.workspaces.Find(ctx, e.Org, string(e.Workspace))
+	if err != nil {
+		return err
+	}
+	host := ""
+	if u, err := url.Parse(e.URL); err == nil {
+		host = u.Host
+	}
+	// The path is left out, since it can hold a secret, and so is the description, which someone else can have written.
+	return d.mailer.Send(ctx, ports.Mail{To: m.Email, Subject: "A webhook is failing",
+		Text: "Workspace: " + w.Slug + "\nWebhook: " + string(e.ID) + " to " + host + "\n\n" + text +
+			" Events that it missed can be replayed.\n"})
+}

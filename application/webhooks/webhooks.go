@@ -1,0 +1,232 @@
+// Package webhooks holds the use cases of webhooks: members of a workspace manage the endpoints, and nodes deliver
+// events to them.
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// EgressOf returns the networks beyond the public ones that an org lets its workspaces reach.
+type EgressOf func(identity.OrgID) identity.Egress
+
+// Service holds the use cases of the people who manage webhooks.
+type Service struct {
+	webhooks ports.Webhooks
+	events   ports.Events
+	keys     Keys
+	send     ports.WebhookSender
+	egress   EgressOf
+}
+
+// NewService returns the use cases on these stores.
+func NewService(w ports.Webhooks, e ports.Events, k Keys, send ports.WebhookSender, egress EgressOf) *Service {
+	return &Service{webhooks: w, events: e, keys: k, send: send, egress: egress}
+}
+
+// Keys seals the headers of endpoints, and derives their signing keys: no secret is stored.
+type Keys struct{ sealer ports.CredentialSealer }
+
+// NewKeys returns the Keys of a deployment.
+func NewKeys(s ports.CredentialSealer) Keys { return Keys{s} }
+
+// signing returns the signing key with a number. It is the same on every node, and after a rotation of the keyring.
+func (k Keys) signing(of webhook.ID, number int) []byte {
+	key := k.sealer.Digest("webhook secret", []byte(of), []byte(strconv.Itoa(number)))
+	return key[:]
+}
+
+func associated(org identity.OrgID, ws identity.WorkspaceID) []byte {
+	return []byte("webhook headers\x00" + string(org) + "\x00" + string(ws))
+}
+
+// seal returns the names of headers, sorted, and the sealed values; nothing without headers.
+func (k Keys) seal(by identity.Actor, headers map[string]string) (names []string, sealed []byte, err error) {
+	if len(headers) == 0 {
+		return nil, nil, nil
+	}
+	plain, err := json.Marshal(headers)
+	if err != nil {
+		return nil, nil, err
+	}
+	sealed, err = k.sealer.Seal(plain, associated(by.Org, by.Workspace))
+	return slices.Sorted(maps.Keys(headers)), sealed, err
+}
+
+// target returns where the deliveries of an endpoint go at a time.
+func (k Keys) target(e *webhook.Endpoint, egress EgressOf, now time.Time) (ports.WebhookTarget, error) {
+	to := ports.WebhookTarget{URL: e.URL, Egress: egress(e.Org)}
+	for _, number := range e.Secrets(now) {
+		to.Keys = append(to.Keys, k.signing(e.ID, number))
+	}
+	if e.Sealed == nil {
+		return to, nil
+	}
+	plain, err := k.sealer.Open(e.Sealed, associated(e.Org, e.Workspace))
+	if err != nil {
+		return to, err
+	}
+	return to, json.Unmarshal(plain, &to.Headers)
+}
+
+// List returns the endpoints of by's workspace, newest first. Requires the admin role, as do all methods of Service.
+func (s *Service) List(ctx context.Context, by identity.Actor) ([]webhook.Endpoint, error) {
+	if err := webhook.MayManage(by); err != nil {
+		return nil, err
+	}
+	return s.webhooks.List(ctx, by.Workspace)
+}
+
+// Get returns one endpoint.
+func (s *Service) Get(ctx context.Context, by identity.Actor, of webhook.ID) (*webhook.Endpoint, error) {
+	if err := webhook.MayManage(by); err != nil {
+		return nil, err
+	}
+	return s.webhooks.Get(ctx, by.Workspace, of)
+}
+
+// Create creates an endpoint, and returns its signing key, which is shown only once.
+func (s *Service) Create(ctx context.Context, by identity.Actor, d webhook.Draft,
+	headers map[string]string) (e *webhook.Endpoint, key []byte, err error) {
+	if err := webhook.CheckHeaders(headers); err != nil {
+		return nil, nil, err
+	}
+	if d.Headers, d.Sealed, err = s.keys.seal(by, headers); err != nil {
+		return nil, nil, err
+	}
+	err = s.webhooks.Add(ctx, by, func(count int, place int64) (*webhook.Endpoint, error) {
+		e, err = webhook.New(by, count, place, d)
+		return e, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, s.keys.signing(e.ID, e.Secret), nil
+}
+
+// Change changes an endpoint. headers replaces all of its headers; nil keeps them.
+func (s *Service) Change(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match, c webhook.Changes,
+	headers map[string]string) (*webhook.Endpoint, error) {
+	if err := webhook.CheckHeaders(headers); err != nil {
+		return nil, err
+	}
+	if headers != nil {
+		names, sealed, err := s.keys.seal(by, headers)
+		if err != nil {
+			return nil, err
+		}
+		c.Headers, c.Sealed = &names, sealed
+	}
+	return s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, place int64) error {
+		return e.Change(by, at, place, c)
+	})
+}
+
+// Delete ends an endpoint, and its deliveries.
+func (s *Service) Delete(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match) error {
+	_, err := s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error { return e.Delete(by, at) })
+	return err
+}
+
+// Rotate gives an endpoint another signing key, which is shown only once. The one before signs too for grace.
+func (s *Service) Rotate(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match,
+	grace time.Duration) (e *webhook.Endpoint, key []byte, err error) {
+	e, err = s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error {
+		return e.Rotate(by, at, grace)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, s.keys.signing(e.ID, e.Secret), nil
+}
+
+// Test sends an event with given data to an endpoint, even if it is disabled, and returns the outcome. The event is not
+// recorded, and has no place in the feed.
+func (s *Service) Test(ctx context.Context, by identity.Actor, of webhook.ID, kind, subject string,
+	data map[string]any) (webhook.Outcome, error) {
+	e, err := s.Get(ctx, by, of)
+	if err != nil {
+		return webhook.Outcome{}, err
+	}
+	to, err := s.keys.target(e, s.egress, by.At)
+	if err != nil {
+		return webhook.Outcome{}, err
+	}
+	d := e.NewDelivery(event.Event{ID: id.New(event.Prefix), Org: by.Org, Workspace: by.Workspace, Type: kind,
+		Actor: by.User, Subject: subject, Data: data, At: by.At}, by.At)
+	return s.send.Send(ctx, to, &d, by.At), nil
+}
+
+// Deliveries lists the deliveries of an endpoint, newest first.
+func (s *Service) Deliveries(ctx context.Context, by identity.Actor, of webhook.ID, f webhook.DeliveryFilter,
+	q page.Query) (webhook.DeliveryPage, error) {
+	if _, err := s.Get(ctx, by, of); err != nil {
+		return webhook.DeliveryPage{}, err
+	}
+	return s.webhooks.Deliveries(ctx, by.Workspace, of, f, q)
+}
+
+// Retry makes a delivery due at once, as if it had never been tried.
+func (s *Service) Retry(ctx context.Context, by identity.Actor, of webhook.ID,
+	delivery webhook.DeliveryID) (*webhook.Delivery, error) {
+	if err := s.enabled(ctx, by, of); err != nil {
+		return nil, err
+	}
+	return s.webhooks.Retry(ctx, by.Workspace, of, delivery, func(d *webhook.Delivery) error {
+		d.Again(by.At)
+		return nil
+	})
+}
+
+// enabled returns an error unless an endpoint is enabled.
+func (s *Service) enabled(ctx context.Context, by identity.Actor, of webhook.ID) error {
+	e, err := s.Get(ctx, by, of)
+	if err == nil && !e.Enabled {
+		err = webhook.ErrDisabled
+	}
+	return err
+}
+
+// maxReplayed is how many events one Replay examines.
+const maxReplayed = 1000
+
+// Replay delivers the events from one Seq to another again, at most 1,000 of them. A zero to is the newest event. With
+// onlyFailed, only deliveries that have failed are repeated. It returns how many are queued, and the Seq with which to
+// go on; 0 at the end.
+func (s *Service) Replay(ctx context.Context, by identity.Actor, of webhook.ID, from, to int64,
+	onlyFailed bool) (queued int, next int64, err error) {
+	if err := s.enabled(ctx, by, of); err != nil {
+		return 0, 0, err
+	}
+	e, err := s.webhooks.Get(ctx, by.Workspace, of)
+	if err != nil {
+		return 0, 0, err
+	}
+	feed, err := s.events.Feed(ctx, by.Org, by.Workspace, event.FeedQuery{After: from - 1, Limit: maxReplayed})
+	if err != nil {
+		return 0, 0, err
+	}
+	var all []webhook.Delivery
+	for _, item := range feed.Items {
+		if e.Gets(item.Type) && (to == 0 || item.Seq <= to) {
+			all = append(all, e.NewDelivery(item, by.At))
+		}
+	}
+	if feed.More && (to == 0 || feed.Last < to) {
+		next = feed.Last + 1
+	}
+	queued, err = s.webhooks.Replay(ctx, by.Workspace, of, all, onlyFailed, by.At)
+	return queued, next, err
+}

@@ -1,0 +1,352 @@
+// Package webhook holds the endpoints to which the events of a workspace are sent, and their deliveries.
+package webhook
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// Prefix begins an endpoint's identifier.
+const Prefix = "whk"
+
+const (
+	// MaxEndpoints is how many endpoints a workspace can have.
+	MaxEndpoints = 20
+	// MaxGrace is how long a replaced secret can sign beside the new one.
+	MaxGrace = 24 * time.Hour
+
+	// failingAfter is how long an endpoint fails before an event says so.
+	failingAfter = time.Hour
+	// disabledAfter is how long an endpoint fails before it is disabled.
+	disabledAfter = 5 * 24 * time.Hour
+	// SoloFailures is how many deliveries fail in a row before an endpoint gets one at a time.
+	SoloFailures = 5
+)
+
+// Errors about webhooks.
+var (
+	ErrNotFound = &fault.Error{Kind: fault.NotFound, Code: "webhook_not_found",
+		Detail: "The workspace has no such webhook."}
+	ErrDeliveryNotFound = &fault.Error{Kind: fault.NotFound, Code: "webhook_delivery_not_found",
+		Detail: "The webhook has no such delivery. Deliveries are kept for 30 days."}
+	ErrTooMany = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+		Detail: "The workspace already has 20 webhooks. Delete one first."}
+	ErrDisabled = &fault.Error{Kind: fault.Conflict, Code: "webhook_disabled",
+		Detail: "The webhook is disabled. Enable it first."}
+)
+
+// ID identifies an endpoint.
+type ID string
+
+// Status is how deliveries to an endpoint go.
+type Status string
+
+// The statuses.
+const (
+	Active   Status = "active"
+	Failing  Status = "failing" // the last delivery failed
+	Disabled Status = "disabled"
+)
+
+// Reason is why Atrium disabled an endpoint.
+type Reason string
+
+// The reasons.
+const (
+	Gone    Reason = "gone"    // it answered 410
+	Expired Reason = "failing" // no delivery has succeeded for five days
+)
+
+// Endpoint is a URL that gets the events of a workspace.
+type Endpoint struct {
+	event.Log
+	ID          ID
+	Org         identity.OrgID
+	Workspace   identity.WorkspaceID
+	URL         string   // https; http only for networks that the org allows
+	Description string   // to 200 characters
+	Events      []string // patterns: a type of event, a noun and .*, or *
+	Headers     []string // names of the additional headers, sorted
+	Sealed      []byte   // their values; nil without any
+	Enabled     bool
+	Reason      Reason // why Atrium disabled it; empty if a user did, or it is enabled
+
+	Failures     int       // deliveries that failed since the last one that succeeded
+	FailingSince time.Time // the first of them; zero without failures
+	Told         bool      // that it is failing
+	SucceededAt  time.Time // zero: never
+
+	Secret        int       // the number of its secret, from 1
+	PreviousUntil time.Time // until when the secret before signs too
+
+	Place     int64 // the Seq of the last event for which deliveries exist
+	CreatedBy identity.UserID
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Deleted   bool // it is removed when it is saved
+}
+
+// Draft is the caller's request for an endpoint.
+type Draft struct {
+	URL         string
+	Description string
+	Events      []string
+	Headers     []string // names
+	Sealed      []byte
+	Disabled    bool
+}
+
+// Changes are new values for some fields; nil keeps the old one.
+type Changes struct {
+	URL         *string
+	Description *string
+	Events      *[]string
+	Headers     *[]string // names, with Sealed
+	Sealed      []byte
+	Enabled     *bool
+}
+
+// New returns an endpoint of by's workspace, which has count others. It gets the events after place. Requires the
+// admin role.
+func New(by identity.Actor, count int, place int64, d Draft) (*Endpoint, error) {
+	if err := MayManage(by); err != nil {
+		return nil, err
+	}
+	e := &Endpoint{
+		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, URL: d.URL,
+		Description: naming.Normal(d.Description), Events: patterns(d.Events), Headers: d.Headers, Sealed: d.Sealed,
+		Enabled: !d.Disabled, Secret: 1, Place: place, CreatedBy: by.User, Revision: 1,
+		CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	if count >= MaxEndpoints {
+		return nil, ErrTooMany
+	}
+	e.Record(by, "webhook.created", string(e.ID), map[string]any{"host": e.host(), "events": e.Events})
+	return e, nil
+}
+
+// MayManage returns identity.ErrForbidden if by may not manage the webhooks of their workspace, which needs the admin
+// role.
+func MayManage(by identity.Actor) error {
+	if by.Role < identity.Admin {
+		return identity.Needs(identity.Admin)
+	}
+	return nil
+}
+
+// Change applies changes to e. An endpoint that is enabled gets the events after place. Requires the admin role.
+func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c Changes) error {
+	if err := MayManage(by); err != nil {
+		return err
+	}
+	if err := at.Check(e.Revision); err != nil {
+		return err
+	}
+	changed := map[string]any{}
+	if c.URL != nil && *c.URL != e.URL {
+		before := e.host()
+		e.URL = *c.URL
+		changed["host"] = event.Change{From: before, To: e.host()}
+	}
+	c.Description = naming.Changed(e.Description, c.Description)
+	event.SetQuietly(&e.Description, c.Description, "description", changed)
+	if c.Events != nil {
+		if now := patterns(*c.Events); !slices.Equal(now, e.Events) {
+			changed["events"] = event.Change{From: e.Events, To: now}
+			e.Events = now
+		}
+	}
+	if c.Headers != nil {
+		e.Headers, e.Sealed = *c.Headers, c.Sealed
+		changed["headers"] = true
+	}
+	if c.Enabled != nil && *c.Enabled != e.Enabled {
+		changed["enabled"] = event.Change{From: e.Enabled, To: *c.Enabled}
+		e.Enabled = *c.Enabled
+		e.forgive()
+		if e.Enabled {
+			e.Place = place
+		}
+	}
+	if err := e.check(); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		e.touch(by)
+		e.Record(by, "webhook.updated", string(e.ID), changed)
+	}
+	return nil
+}
+
+// Delete ends e, and its deliveries. Requires the admin role.
+func (e *Endpoint) Delete(by identity.Actor, at revision.Match) error {
+	if err := MayManage(by); err != nil {
+		return err
+	}
+	if err := at.Check(e.Revision); err != nil {
+		return err
+	}
+	e.Deleted = true
+	e.Record(by, "webhook.deleted", string(e.ID), map[string]any{"host": e.host()})
+	return nil
+}
+
+// Rotate gives e another secret. The one before signs too for grace, at most MaxGrace. Requires the admin role.
+func (e *Endpoint) Rotate(by identity.Actor, at revision.Match, grace time.Duration) error {
+	if err := MayManage(by); err != nil {
+		return err
+	}
+	if err := at.Check(e.Revision); err != nil {
+		return err
+	}
+	e.Secret++
+	e.PreviousUntil = by.At.Add(min(max(grace, 0), MaxGrace))
+	e.touch(by)
+	e.Record(by, "webhook.rotated", string(e.ID), map[string]any{"grace_seconds": int(grace.Seconds())})
+	return nil
+}
+
+// Secrets returns the numbers of the secrets that sign at a time, the current one first.
+func (e *Endpoint) Secrets(now time.Time) []int {
+	if e.Secret > 1 && now.Before(e.PreviousUntil) {
+		return []int{e.Secret, e.Secret - 1}
+	}
+	return []int{e.Secret}
+}
+
+// Status returns how deliveries to e go.
+func (e *Endpoint) Status() Status {
+	switch {
+	case !e.Enabled:
+		return Disabled
+	case e.Failures > 0:
+		return Failing
+	}
+	return Active
+}
+
+// IsTriedAlone reports whether e gets one delivery at a time, because the last ones failed.
+func (e *Endpoint) IsTriedAlone() bool { return e.Failures >= SoloFailures }
+
+// Gets reports whether e gets events of a type.
+func (e *Endpoint) Gets(kind string) bool {
+	return slices.ContainsFunc(e.Events, func(p string) bool {
+		noun, isNoun := strings.CutSuffix(p, ".*")
+		return p == "*" || p == kind || isNoun && strings.HasPrefix(kind, noun+".")
+	})
+}
+
+// Observe notes the outcomes of deliveries to e at a time, in their order, unless e was disabled meanwhile.
+func (e *Endpoint) Observe(by identity.Actor, outcomes []Outcome) {
+	if !e.Enabled {
+		return
+	}
+	for _, o := range outcomes {
+		if o.Delivered() {
+			if e.Told {
+				e.Record(by, "webhook.recovered", string(e.ID), map[string]any{"host": e.host()})
+			}
+			e.forgive()
+			e.SucceededAt = by.At
+			continue
+		}
+		if e.Failures++; e.FailingSince.IsZero() {
+			e.FailingSince = by.At
+		}
+		if o.Status == gone {
+			e.disable(by, Gone)
+			return
+		}
+	}
+	switch since := by.At.Sub(e.FailingSince); {
+	case e.Failures == 0:
+	case since >= disabledAfter:
+		e.disable(by, Expired)
+	case since >= failingAfter && !e.Told:
+		e.Told = true
+		e.Record(by, "webhook.failing", string(e.ID), map[string]any{"host": e.host(), "since": e.FailingSince})
+	}
+}
+
+func (e *Endpoint) disable(by identity.Actor, why Reason) {
+	e.Enabled, e.Reason = false, why
+	e.touch(by)
+	e.Record(by, "webhook.disabled", string(e.ID), map[string]any{"host": e.host(), "reason": string(why)})
+}
+
+// forgive ends a series of failures.
+func (e *Endpoint) forgive() {
+	e.Failures, e.FailingSince, e.Told, e.Reason = 0, time.Time{}, false, ""
+}
+
+func (e *Endpoint) touch(by identity.Actor) {
+	e.Revision++
+	e.UpdatedAt = by.At
+}
+
+// host returns the part of the URL that events and mails name: paths of webhooks often hold a secret.
+func (e *Endpoint) host() string {
+	if u, err := url.Parse(e.URL); err == nil {
+		return u.Host
+	}
+	return ""
+}
+
+var pattern = regexp.MustCompile(`^(\*|[a-z_]{1,60}\.(\*|[a-z_]{1,60}))$`)
+
+// check returns what is wrong with e.
+func (e *Endpoint) check() error {
+	var wrong fault.Fields
+	u, err := url.Parse(e.URL)
+	switch {
+	case err != nil, u.Host == "" || u.Hostname() == "", u.Scheme != "https" && u.Scheme != "http", len(e.URL) > 1000:
+		wrong.Add("/url", "invalid_format", "Must be a URL with https, of at most 1,000 bytes.")
+	case u.User != nil:
+		wrong.Add("/url", "not_allowed_value", "Must not have a user or a password: use headers.")
+	case u.Fragment != "":
+		wrong.Add("/url", "not_allowed_value", "Must not have a fragment.")
+	}
+	if utf8.RuneCountInString(e.Description) > 200 {
+		wrong.Add("/description", "too_long", "Must have at most 200 characters.")
+	}
+	if naming.Deceptive(e.Description) {
+		wrong.Add("/description", "invalid_characters", naming.Refusal)
+	}
+	if len(e.Events) == 0 || len(e.Events) > 50 {
+		wrong.Add("/events", "wrong_length", "Must have 1 to 50 patterns.")
+	}
+	for _, p := range e.Events {
+		if !pattern.MatchString(p) || !knownPattern(p) {
+			wrong.Add("/events", "not_allowed_value", "Must be types of events, such as prompt_template.activated, "+
+				"all types of a noun, such as prompt_template.*, or *.")
+			break
+		}
+	}
+	return wrong.Err()
+}
+
+// knownPattern reports whether a pattern matches a type of the catalogue.
+func knownPattern(p string) bool {
+	e := Endpoint{Events: []string{p}}
+	return slices.ContainsFunc(event.Types(), e.Gets)
+}
+
+func patterns(all []string) []string {
+	sorted := slices.Sorted(slices.Values(all))
+	return slices.Compact(sorted)
+}

@@ -1,0 +1,87 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/webhook"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// Webhooks stores the webhook endpoints of workspaces, and lists their deliveries.
+type Webhooks interface {
+	// List returns all endpoints of a workspace, newest first.
+	List(ctx context.Context, ws identity.WorkspaceID) ([]webhook.Endpoint, error)
+
+	// Get returns an endpoint of a workspace, or webhook.ErrNotFound.
+	Get(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) (*webhook.Endpoint, error)
+
+	// Add saves the endpoint that change makes in by's workspace. change gets the number of its endpoints, and the Seq
+	// of the last event. No two endpoints are added to a workspace at the same time.
+	Add(ctx context.Context, by identity.Actor,
+		change func(count int, place int64) (*webhook.Endpoint, error)) error
+
+	// Update saves what change does to an endpoint of by's workspace, together with its events. change gets the Seq of
+	// the last event. webhook.ErrNotFound if there is no such endpoint.
+	Update(ctx context.Context, by identity.Actor, id webhook.ID,
+		change func(e *webhook.Endpoint, place int64) error) (*webhook.Endpoint, error)
+
+	// Deliveries lists the deliveries of an endpoint of a workspace, newest first. Their events have no Data.
+	Deliveries(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter,
+		q page.Query) (webhook.DeliveryPage, error)
+
+	// Retry saves what change does to a delivery of an endpoint, and makes the endpoint due. webhook.ErrDeliveryNotFound
+	// if there is no such delivery.
+	Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID,
+		change func(*webhook.Delivery) error) (*webhook.Delivery, error)
+
+	// Replay queues deliveries, and makes the endpoint due. A delivery of the same event becomes pending again, unless
+	// it is pending; if onlyFailed, only one that has failed does.
+	Replay(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, all []webhook.Delivery, onlyFailed bool,
+		now time.Time) (queued int, err error)
+}
+
+// WebhookQueue hands endpoints that have something to deliver to the nodes. It serves every org.
+type WebhookQueue interface {
+	// Take leases up to n endpoints that are due at now until a later time, those first that have been due longest. No
+	// other node gets them until then. It leaves out the endpoints of some orgs.
+	Take(ctx context.Context, now, until time.Time, n int, without []identity.OrgID) ([]webhook.Endpoint, error)
+
+	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is not that of
+	// e any more.
+	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
+
+	// Pending counts the pending deliveries of an endpoint.
+	Pending(ctx context.Context, of webhook.ID) (int, error)
+
+	// Next returns up to n pending deliveries that are due at now, in the order of their events. It leaves out each
+	// whose subject has an earlier pending delivery.
+	Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error)
+
+	// Settle saves attempted deliveries of an endpoint, and what change does to the endpoint. It returns the endpoint
+	// as it is then, or webhook.ErrNotFound.
+	Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery,
+		change func(*webhook.Endpoint)) (*webhook.Endpoint, error)
+
+	// Release ends a lease. The endpoint is due again at a time or, if that is zero, when its first pending delivery
+	// is.
+	Release(ctx context.Context, of webhook.ID, due time.Time) error
+}
+
+// WebhookTarget is where a webhook is sent, and with what.
+type WebhookTarget struct {
+	URL     string
+	Egress  identity.Egress
+	Headers map[string]string
+	Keys    [][]byte // that sign, the current one first
+}
+
+// WebhookSender sends webhooks.
+type WebhookSender interface {
+	// Send sends one event as the Standard Webhooks specification describes, and returns within 20 seconds. It follows
+	// no redirect, and reads only the beginning of the answer. The outcome contains no part of a key or a header.
+	Send(ctx context.Context, to WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome
+}
