@@ -33,8 +33,8 @@ type Webhooks interface {
 	Deliveries(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter,
 		q page.Query) (webhook.DeliveryPage, error)
 
-	// Retry saves what change does to a delivery of an endpoint, and makes the endpoint due. webhook.ErrDeliveryNotFound
-	// if there is no such delivery.
+	// Retry saves what change does to a delivery of an endpoint, and makes the endpoint due.
+	// webhook.ErrDeliveryNotFound if there is no such delivery.
 	Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID,
 		change func(*webhook.Delivery) error) (*webhook.Delivery, error)
 
@@ -50,8 +50,8 @@ type WebhookQueue interface {
 	// other node gets them until then. It leaves out the endpoints of some orgs.
 	Take(ctx context.Context, now, until time.Time, n int, without []identity.OrgID) ([]webhook.Endpoint, error)
 
-	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is not that of
-	// e any more.
+	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is not that
+	// of e any more.
 	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
 
 	// Pending counts the pending deliveries of an endpoint.

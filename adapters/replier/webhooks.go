@@ -127,7 +127,7 @@ func storable(answer []byte) string {
 // retryAfter reads the header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3); 0 if neither.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 20); err == nil {
-		return time.Duration(seconds) * time.Second //nolint:gosec // 20 bits
+		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return max(0, at.Sub(now))

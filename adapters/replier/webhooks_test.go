@@ -92,7 +92,8 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 	if a, b := text(t, got), text(t, want); a != b {
 		t.Errorf("%s instead of %s", a, b)
 	}
-	if header.Get("X-Room") != "7" || header.Get("Webhook-Id") != "evt_1" || header.Get("Webhook-Timestamp") != "1773500966" ||
+	if header.Get("X-Room") != "7" || header.Get("Webhook-Id") != "evt_1" ||
+		header.Get("Webhook-Timestamp") != "1773500966" ||
 		strings.Count(header.Get("Webhook-Signature"), "v1,") != 2 {
 		t.Errorf("the headers are %v", header)
 	}

@@ -121,7 +121,8 @@ func (a *API) replayWebhook(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusAccepted, body: openapi.WebhookReplayed{Queued: queued, Next: openapi.OrNull(next)}}, nil
+	out := openapi.WebhookReplayed{Queued: queued, Next: openapi.OrNull(next)}
+	return reply{status: http.StatusAccepted, body: out}, nil
 }
 
 func (a *API) listWebhookDeliveries(r *request) (reply, error) {

@@ -148,8 +148,8 @@ func (s *Webhooks) Add(
 			return err
 		}
 		if _, err := tx.exec(ctx, `INSERT INTO webhooks (url, description, events, headers, sealed, enabled, reason,
-			failures, failing_since, told, succeeded_at, secret, previous_until, place, revision, updated_at, id, org_id,
-			workspace_id, due_at, leased_until, created_by, created_at)
+			failures, failing_since, told, succeeded_at, secret, previous_until, place, revision, updated_at, id,
+			org_id, workspace_id, due_at, leased_until, created_by, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
 			append(args, e.ID, e.Org, e.Workspace, int64(never), e.CreatedBy, micros(e.CreatedAt))...); err != nil {
 			return err

@@ -21,8 +21,8 @@ import (
 
 var (
 	now   = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	admin = identity.Actor{Org: "org_a", Workspace: "wsp_a", User: "usr_a", Role: identity.Admin, Ceiling: identity.Admin,
-		At: now}
+	admin = identity.Actor{Org: "org_a", Workspace: "wsp_a", User: "usr_a", Role: identity.Admin,
+		Ceiling: identity.Admin, At: now}
 )
 
 // stage is the use cases on mocked ports.
@@ -80,7 +80,8 @@ func TestASecretIsDerivedAndHeadersAreSealed(t *testing.T) {
 		return err
 	})
 	s.sealer.EXPECT().Seal([]byte(`{"B":"2","a":"1"}`), gomock.Any()).Return([]byte("sealed"), nil)
-	e, key, err := s.service.Create(t.Context(), admin, webhook.Draft{URL: "https://example.com", Events: []string{"*"}},
+	d := webhook.Draft{URL: "https://example.com", Events: []string{"*"}}
+	e, key, err := s.service.Create(t.Context(), admin, d,
 		map[string]string{"a": "1", "B": "2"})
 	if err != nil || e.Place != 7 || string(e.Sealed) != "sealed" || len(e.Headers) != 2 ||
 		!bytes.HasPrefix(key, []byte(string(e.ID)+"1")) {
@@ -196,7 +197,8 @@ func (s *stage) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due t
 			Return(webhook.Outcome{Status: statuses[i]})
 	}
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(len(pending), nil).AnyTimes()
-	s.events.EXPECT().Feed(gomock.Any(), e.Org, e.Workspace, gomock.Any()).Return(event.Feed{Last: e.Place}, nil).AnyTimes()
+	s.events.EXPECT().Feed(gomock.Any(), e.Org, e.Workspace, gomock.Any()).
+		Return(event.Feed{Last: e.Place}, nil).AnyTimes()
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context,
 		_ webhook.ID, _ time.Time, n int) ([]webhook.Delivery, error) {
 		next := pending[:min(n, len(pending))]
@@ -243,7 +245,8 @@ func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 		s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(pending, nil)
 		if want > 0 {
 			s.events.EXPECT().Feed(gomock.Any(), e.Org, e.Workspace, event.FeedQuery{After: 3, Limit: 100}).Return(
-				event.Feed{Last: 5, Items: []event.Event{{Type: "member.added", Seq: 4}, {Type: "group.created", Seq: 5}}}, nil)
+				event.Feed{Last: 5, Items: []event.Event{{Type: "member.added", Seq: 4},
+					{Type: "group.created", Seq: 5}}}, nil)
 			s.queue.EXPECT().Queue(gomock.Any(), e, gomock.Len(want), int64(5)).Return(nil)
 		}
 		s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return(nil, nil)

@@ -16,8 +16,8 @@ import (
 
 var (
 	now   = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	admin = identity.Actor{Org: "org_a", Workspace: "wsp_a", User: "usr_a", Role: identity.Admin, Ceiling: identity.Admin,
-		At: now}
+	admin = identity.Actor{Org: "org_a", Workspace: "wsp_a", User: "usr_a", Role: identity.Admin,
+		Ceiling: identity.Admin, At: now}
 )
 
 func draft(change func(*webhook.Draft)) webhook.Draft {

@@ -49,7 +49,8 @@ func endpointsKept(t *testing.T, a Adapter) {
 	for name, call := range map[string]func() error{
 		"get": func() error { _, err := a.Webhooks.Get(ctx, stranger.Workspace.ID, first.ID); return err },
 		"update": func() error {
-			_, err := a.Webhooks.Update(ctx, stranger.Admin, first.ID, func(*webhook.Endpoint, int64) error { return nil })
+			_, err := a.Webhooks.Update(ctx, stranger.Admin, first.ID,
+				func(*webhook.Endpoint, int64) error { return nil })
 			return err
 		},
 		"replay": func() error {
@@ -184,7 +185,8 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	}
 	t.Run("of another workspace", func(t *testing.T) {
 		stranger := fixture.NewTeam(t, a.Stores, a.Orgs[1])
-		found, err := a.Webhooks.Deliveries(ctx, stranger.Workspace.ID, e.ID, webhook.DeliveryFilter{}, page.Query{Limit: 5})
+		found, err := a.Webhooks.Deliveries(ctx, stranger.Workspace.ID, e.ID, webhook.DeliveryFilter{},
+			page.Query{Limit: 5})
 		must(t, err)
 		_, missing := a.Webhooks.Retry(ctx, stranger.Workspace.ID, e.ID, all[0].ID,
 			func(*webhook.Delivery) error { return nil })

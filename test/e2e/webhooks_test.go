@@ -124,8 +124,8 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 				t.Error("another secret is accepted")
 			}
 			a := &answer{text: string(got.body)}
-			a.has(t, map[string]string{"type": "prompt_template.created", "data.subject.id": strings.TrimPrefix(template, templates+"/"),
-				"data.subject.type": "prompt_template", "data.change.name": "hooks/one"})
+			a.has(t, map[string]string{"type": "prompt_template.created",
+				"data.subject.id": strings.TrimPrefix(template, templates+"/"), "data.subject.type": "prompt_template", "data.change.name": "hooks/one"})
 			settled(t)
 			owner.get(t, path).has(t, map[string]string{"status": "active", "header_names.0": "Authorization"})
 			owner.get(t, path+"/deliveries?type=prompt_template.created").has(t, map[string]string{
@@ -143,7 +143,9 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 			for _, text := range []string{"a", "b", "c"} {
 				owner.version(t, template, text)
 			}
-			awaits(t, "three events", s, func() bool { return len(slices.Compact(to.ids("prompt_version.created"))) == 3 })
+			awaits(t, "three events", s, func() bool {
+				return len(slices.Compact(to.ids("prompt_version.created"))) == 3
+			})
 			ids := to.ids("prompt_version.created")
 			if len(ids) != 4 || ids[0] != ids[1] || !slices.IsSorted(ids) {
 				t.Errorf("they arrived as %q", ids)
