@@ -203,7 +203,10 @@ const (
 	CodeVersionActive              Code = "version_active"               // Version active
 	CodeVersionFrozen              Code = "version_frozen"               // Version frozen
 	CodeVisitorSignatureInvalid    Code = "visitor_signature_invalid"    // Invalid signature of a visitor
+	CodeWebhookDeliveryNotFound    Code = "webhook_delivery_not_found"   // Delivery not found
+	CodeWebhookDisabled            Code = "webhook_disabled"             // Webhook disabled
 	CodeWebhookMalformed           Code = "webhook_malformed"            // Malformed event
+	CodeWebhookNotFound            Code = "webhook_not_found"            // Webhook not found
 	CodeWebhookSignatureInvalid    Code = "webhook_signature_invalid"    // Invalid signature
 	CodeWorkflowLimitReached       Code = "workflow_limit_reached"       // Too many workflows
 	CodeWorkflowNotAttached        Code = "workflow_not_attached"        // Workflow not attached
@@ -354,6 +357,8 @@ const (
 	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
 	APIKeyScopeSourcesRead      APIKeyScope = "sources:read"
 	APIKeyScopeSourcesWrite     APIKeyScope = "sources:write"
+	APIKeyScopeWebhooksRead     APIKeyScope = "webhooks:read"
+	APIKeyScopeWebhooksWrite    APIKeyScope = "webhooks:write"
 	APIKeyScopeWorkspaceRead    APIKeyScope = "workspace:read"
 	APIKeyScopeWorkspaceWrite   APIKeyScope = "workspace:write"
 )
@@ -4026,6 +4031,118 @@ type WarehouseTableList struct {
 	NextCursor *string          `json:"next_cursor"`
 }
 
+// Webhook is a type of the API. A URL that gets the events of a workspace.
+type Webhook struct {
+	ID  string `json:"id"`
+	URL string `json:"url"`
+	// Empty if there is none.
+	Description string `json:"description"`
+	// Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`.
+	Events []string `json:"events"`
+	// The names of the additional headers. Their values are never returned.
+	HeaderNames []string      `json:"header_names"`
+	Enabled     bool          `json:"enabled"`
+	Status      WebhookStatus `json:"status"`
+	// Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success. null if it
+	// is enabled, or was disabled by hand.
+	DisabledReason *string `json:"disabled_reason"`
+	// How many attempts have failed since the last success.
+	ConsecutiveFailures int        `json:"consecutive_failures"`
+	FailingSince        *time.Time `json:"failing_since"`
+	LastSuccessAt       *time.Time `json:"last_success_at"`
+	// Id of the user who created it.
+	CreatedBy *string   `json:"created_by"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// WebhookAttempt is a type of the API. How an attempt to deliver an event ended.
+type WebhookAttempt struct {
+	// Whether the URL answered with a status of 2xx.
+	Delivered bool `json:"delivered"`
+	// The status of the response. null if there was none.
+	Status *int `json:"status"`
+	// Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`,
+	// `tls_untrusted` or `network_not_allowed`.
+	Failure *string `json:"failure"`
+	// The first 512 bytes of the response.
+	Answer     string `json:"answer"`
+	DurationMs int64  `json:"duration_ms"`
+}
+
+// WebhookCreate is a type of the API.
+type WebhookCreate struct {
+	// With https, and without a user or a fragment. Ports below 1024 other than 443 are refused.
+	URL         string   `json:"url"`
+	Description *string  `json:"description,omitzero"`
+	Events      []string `json:"events"`
+	// Up to 10 additional headers with texts as values. They are sealed, and never returned.
+	Headers map[string]string `json:"headers,omitzero"`
+	Enabled *bool             `json:"enabled,omitzero"`
+}
+
+// WebhookCreated is a type of the API. A webhook with its secret. The secret is returned only once and cannot be
+// read again.
+type WebhookCreated struct {
+	Webhook
+	// The signing secret: `whsec_` and 32 bytes in base64.
+	Secret string `json:"secret"`
+}
+
+// WebhookCreatedData is a type of the API. The data of webhook.created: A webhook was created.
+type WebhookCreatedData struct {
+	Host   string   `json:"host"`
+	Events []string `json:"events"`
+}
+
+// WebhookDeletedData is a type of the API. The data of webhook.deleted: A webhook was deleted.
+type WebhookDeletedData struct {
+	Host string `json:"host"`
+}
+
+// WebhookDelivery is a type of the API. An event that a webhook gets.
+type WebhookDelivery struct {
+	ID        string `json:"id"`
+	WebhookID string `json:"webhook_id"`
+	// Sent as `webhook-id`.
+	EventID   string               `json:"event_id"`
+	Seq       int64                `json:"seq"`
+	Type      string               `json:"type"`
+	SubjectID string               `json:"subject_id"`
+	State     WebhookDeliveryState `json:"state"`
+	Attempts  int                  `json:"attempts"`
+	// null unless it is pending.
+	NextAttemptAt *time.Time `json:"next_attempt_at"`
+	LastAttemptAt *time.Time `json:"last_attempt_at"`
+	// null before the first attempt.
+	LastAttempt *WebhookAttempt `json:"last_attempt"`
+	CreatedAt   time.Time       `json:"created_at"`
+}
+
+// WebhookDeliveryList is a type of the API.
+type WebhookDeliveryList struct {
+	Data       []WebhookDelivery `json:"data"`
+	NextCursor *string           `json:"next_cursor"`
+}
+
+// WebhookDeliveryState is a type of the API. `failed` after the last attempt.
+type WebhookDeliveryState string
+
+// The values of WebhookDeliveryState that this version of the client knows.
+const (
+	WebhookDeliveryStatePending   WebhookDeliveryState = "pending"
+	WebhookDeliveryStateDelivered WebhookDeliveryState = "delivered"
+	WebhookDeliveryStateFailed    WebhookDeliveryState = "failed"
+)
+
+// WebhookDisabledData is a type of the API. The data of webhook.disabled: Atrium disabled a webhook, because it
+// answered 410 (gone), or because no delivery succeeded for five days (failing).
+type WebhookDisabledData struct {
+	Host   string `json:"host"`
+	Reason string `json:"reason"`
+}
+
 // WebhookEvent is a type of the API. An event as webhooks have it.
 type WebhookEvent struct {
 	// The id of the event, the same in each delivery.
@@ -4038,6 +4155,30 @@ type WebhookEvent struct {
 	Actor *string `json:"actor"`
 	// What changed. The members depend on `type`.
 	Change map[string]any `json:"change"`
+}
+
+// WebhookFailingData is a type of the API. The data of webhook.failing: No delivery to a webhook has succeeded
+// for an hour.
+type WebhookFailingData struct {
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// WebhookList is a type of the API.
+type WebhookList struct {
+	Data []Webhook `json:"data"`
+	// Always `null`.
+	NextCursor *string `json:"next_cursor"`
+}
+
+// WebhookPatch is a type of the API.
+type WebhookPatch struct {
+	URL         *string  `json:"url,omitzero"`
+	Description *string  `json:"description,omitzero"`
+	Events      []string `json:"events,omitzero"`
+	// Replaces all additional headers.
+	Headers map[string]string `json:"headers,omitzero"`
+	Enabled *bool             `json:"enabled,omitzero"`
 }
 
 // WebhookPayload is a type of the API. The body of a webhook. It says what happened, and has no copy of the
@@ -4055,12 +4196,71 @@ type WebhookReceipt struct {
 	Received bool `json:"received"`
 }
 
+// WebhookRecoveredData is a type of the API. The data of webhook.recovered: A delivery to a webhook that was
+// failing succeeded.
+type WebhookRecoveredData struct {
+	Host string `json:"host"`
+}
+
+// WebhookReplay is a type of the API.
+type WebhookReplay struct {
+	// The `seq` of the first event.
+	From int64 `json:"from"`
+	// The `seq` of the last event. All later ones if omitted.
+	To *int64 `json:"to,omitzero"`
+	// Only deliveries that have failed.
+	OnlyFailed *bool `json:"only_failed,omitzero"`
+}
+
+// WebhookReplayed is a type of the API.
+type WebhookReplayed struct {
+	// Deliveries that are pending because of this call.
+	Queued int `json:"queued"`
+	// The `from` of the next call. null if all events were examined.
+	Next *int64 `json:"next"`
+}
+
+// WebhookRotate is a type of the API.
+type WebhookRotate struct {
+	GraceSeconds *int `json:"grace_seconds,omitzero"`
+}
+
+// WebhookRotatedData is a type of the API. The data of webhook.rotated: A webhook got another secret.
+type WebhookRotatedData struct {
+	GraceSeconds int64 `json:"grace_seconds"`
+}
+
+// WebhookStatus is a type of the API. How deliveries go: `failing` if the last one failed.
+type WebhookStatus string
+
+// The values of WebhookStatus that this version of the client knows.
+const (
+	WebhookStatusActive   WebhookStatus = "active"
+	WebhookStatusFailing  WebhookStatus = "failing"
+	WebhookStatusDisabled WebhookStatus = "disabled"
+)
+
 // WebhookSubject is a type of the API. The resource that changed.
 type WebhookSubject struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
 	// The revision of the resource when the webhook was sent, where it has one.
 	Revision *int64 `json:"revision,omitzero"`
+}
+
+// WebhookTest is a type of the API.
+type WebhookTest struct {
+	// The type of event whose example is sent.
+	Type string `json:"type"`
+}
+
+// WebhookUpdatedData is a type of the API. The data of webhook.updated: A webhook was changed.
+type WebhookUpdatedData struct {
+	Host        *ChangedText  `json:"host,omitzero"`
+	Events      *ChangedNames `json:"events,omitzero"`
+	Enabled     *ChangedFlag  `json:"enabled,omitzero"`
+	Description *Changed      `json:"description,omitzero"`
+	Headers     *Changed      `json:"headers,omitzero"`
 }
 
 // Workspace is a type of the API.
@@ -4253,6 +4453,13 @@ const (
 	EventTypeUserSignedIn                      = "user.signed_in"
 	EventTypeUserUnlinked                      = "user.unlinked"
 	EventTypeUserUpdated                       = "user.updated"
+	EventTypeWebhookCreated                    = "webhook.created"
+	EventTypeWebhookDeleted                    = "webhook.deleted"
+	EventTypeWebhookDisabled                   = "webhook.disabled"
+	EventTypeWebhookFailing                    = "webhook.failing"
+	EventTypeWebhookRecovered                  = "webhook.recovered"
+	EventTypeWebhookRotated                    = "webhook.rotated"
+	EventTypeWebhookUpdated                    = "webhook.updated"
 	EventTypeWorkspaceCreated                  = "workspace.created"
 	EventTypeWorkspaceDeleted                  = "workspace.deleted"
 	EventTypeWorkspaceRestored                 = "workspace.restored"
@@ -4477,6 +4684,20 @@ func (e *Event) Typed() (any, error) {
 		data = new(UserUnlinkedData)
 	case EventTypeUserUpdated:
 		data = new(UserUpdatedData)
+	case EventTypeWebhookCreated:
+		data = new(WebhookCreatedData)
+	case EventTypeWebhookDeleted:
+		data = new(WebhookDeletedData)
+	case EventTypeWebhookDisabled:
+		data = new(WebhookDisabledData)
+	case EventTypeWebhookFailing:
+		data = new(WebhookFailingData)
+	case EventTypeWebhookRecovered:
+		data = new(WebhookRecoveredData)
+	case EventTypeWebhookRotated:
+		data = new(WebhookRotatedData)
+	case EventTypeWebhookUpdated:
+		data = new(WebhookUpdatedData)
 	case EventTypeWorkspaceCreated:
 		data = new(WorkspaceCreatedData)
 	case EventTypeWorkspaceDeleted:
@@ -4514,6 +4735,7 @@ type API struct {
 	Presence        *PresenceService
 	PromptTemplates *PromptTemplatesService
 	System          *SystemService
+	Webhooks        *WebhooksService
 	Workspaces      *WorkspacesService
 }
 
@@ -4534,6 +4756,7 @@ func newAPI(c *Client) API {
 		Presence:        newPresenceService(c),
 		PromptTemplates: newPromptTemplatesService(c),
 		System:          newSystemService(c),
+		Webhooks:        newWebhooksService(c),
 		Workspaces:      newWorkspacesService(c),
 	}
 }
@@ -4977,6 +5200,27 @@ type SystemService struct {
 
 func newSystemService(c *Client) *SystemService {
 	return &SystemService{client: c}
+}
+
+// WebhooksService has the calls of webhooks.
+type WebhooksService struct {
+	client     *Client
+	Deliveries *WebhooksDeliveriesService
+}
+
+func newWebhooksService(c *Client) *WebhooksService {
+	return &WebhooksService{client: c,
+		Deliveries: newWebhooksDeliveriesService(c),
+	}
+}
+
+// WebhooksDeliveriesService has the calls of webhooks.deliveries.
+type WebhooksDeliveriesService struct {
+	client *Client
+}
+
+func newWebhooksDeliveriesService(c *Client) *WebhooksDeliveriesService {
+	return &WebhooksDeliveriesService{client: c}
 }
 
 // WorkspacesService has the calls of workspaces.
@@ -7083,6 +7327,125 @@ func (s *SystemService) GetReadiness(ctx context.Context, opts ...Option) (*Heal
 	return send[Health](ctx, s.client, &call{name: "system.getReadiness", method: "GET", path: []string{"/api/health/ready"}}, opts)
 }
 
+// Create: Create a webhook.
+//
+// Requires the admin role. The URL gets the events that are recorded from now on, by POST: `WebhookPayload`. The
+// body is signed as [Standard Webhooks](https://www.standardwebhooks.com) describes, with the `secret` that is
+// returned only once.
+//
+// Any status of 2xx within 15 seconds confirms a delivery. Redirects are not followed. Events about the same
+// subject arrive in their order, each at least once and always with the same `webhook-id`. A delivery that fails
+// is repeated up to nine times within 75 hours; `Retry-After` is respected. Later events about the same subject
+// wait until then. A webhook whose URL returns 410, or for which no delivery has succeeded for five days, is
+// disabled. A workspace can have at most 20 webhooks.
+//
+// `http` and private addresses are possible only if the operator allows the network.
+//
+// Errors: invalid_fields, quota_exceeded, scope_required; and those that every call can have.
+func (s *WebhooksService) Create(ctx context.Context, body WebhookCreate, opts ...Option) (*WebhookCreated, error) {
+	return send[WebhookCreated](ctx, s.client, &call{name: "webhooks.create", method: "POST", path: []string{"/api/webhooks"}, body: body, keyed: true}, opts)
+}
+
+// Delete: Delete a webhook.
+//
+// Requires the admin role. Its deliveries are deleted too.
+//
+// Errors: revision_mismatch, scope_required, webhook_not_found; and those that every call can have.
+func (s *WebhooksService) Delete(ctx context.Context, webhookID string, opts ...Option) error {
+	return sendOnly(ctx, s.client, &call{name: "webhooks.delete", method: "DELETE", path: []string{"/api/webhooks/", webhookID}}, opts)
+}
+
+// Get: Get a webhook.
+//
+// Requires the admin role.
+//
+// Errors: scope_required, webhook_not_found; and those that every call can have.
+func (s *WebhooksService) Get(ctx context.Context, webhookID string, opts ...Option) (*Webhook, error) {
+	return send[Webhook](ctx, s.client, &call{name: "webhooks.get", method: "GET", path: []string{"/api/webhooks/", webhookID}}, opts)
+}
+
+// List: List webhooks.
+//
+// Requires the admin role. Returns all webhooks of the workspace in one response, newest first.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *WebhooksService) List(ctx context.Context, query WebhooksListQuery, opts ...Option) iter.Seq2[Webhook, error] {
+	return list[Webhook](ctx, s.client, &call{name: "webhooks.list", method: "GET", path: []string{"/api/webhooks"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *WebhooksService) ListPage(ctx context.Context, query WebhooksListQuery, opts ...Option) (*WebhookList, error) {
+	return send[WebhookList](ctx, s.client, &call{name: "webhooks.list", method: "GET", path: []string{"/api/webhooks"}, query: query.values()}, opts)
+}
+
+// Replay: Replay events.
+//
+// Requires the admin role. Sends events of the feed again, those that were delivered before included. One call
+// examines at most 1,000 events; `next` is the `from` of the next call.
+//
+// Errors: invalid_fields, scope_required, webhook_disabled, webhook_not_found; and those that every call can
+// have.
+func (s *WebhooksService) Replay(ctx context.Context, webhookID string, body WebhookReplay, opts ...Option) (*WebhookReplayed, error) {
+	return send[WebhookReplayed](ctx, s.client, &call{name: "webhooks.replay", method: "POST", path: []string{"/api/webhooks/", webhookID, "/replay"}, body: body, repeatable: true}, opts)
+}
+
+// Rotate: Rotate the secret of a webhook.
+//
+// Requires the admin role. Returns the new secret, only once. For another `grace_seconds` webhooks have two
+// signatures, of the new and of the previous secret, so that you can change your program.
+//
+// Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that every call can
+// have.
+func (s *WebhooksService) Rotate(ctx context.Context, webhookID string, body WebhookRotate, opts ...Option) (*WebhookCreated, error) {
+	return send[WebhookCreated](ctx, s.client, &call{name: "webhooks.rotate", method: "POST", path: []string{"/api/webhooks/", webhookID, "/rotate"}, body: body, keyed: true}, opts)
+}
+
+// Test: Test a webhook.
+//
+// Requires the admin role. Sends the example of a type of event at once, even if the webhook is disabled, and
+// returns how that ended. The event is not recorded: its `seq` is 0, and its id is new.
+//
+// Errors: invalid_fields, scope_required, webhook_not_found; and those that every call can have.
+func (s *WebhooksService) Test(ctx context.Context, webhookID string, body WebhookTest, opts ...Option) (*WebhookAttempt, error) {
+	return send[WebhookAttempt](ctx, s.client, &call{name: "webhooks.test", method: "POST", path: []string{"/api/webhooks/", webhookID, "/test"}, body: body, repeatable: true}, opts)
+}
+
+// Update: Update a webhook.
+//
+// Requires the admin role. A webhook that is enabled again gets the events from then on; those that it missed
+// can be replayed. `headers` replaces all additional headers.
+//
+// Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that every call can
+// have.
+func (s *WebhooksService) Update(ctx context.Context, webhookID string, body WebhookPatch, opts ...Option) (*Webhook, error) {
+	return send[Webhook](ctx, s.client, &call{name: "webhooks.update", method: "PATCH", path: []string{"/api/webhooks/", webhookID}, body: body, merge: true}, opts)
+}
+
+// List: List deliveries.
+//
+// Requires the admin role. Returns the deliveries of the last 30 days, newest first, with how the last attempt
+// ended.
+//
+// Errors: scope_required, webhook_not_found; and those that every call can have.
+func (s *WebhooksDeliveriesService) List(ctx context.Context, webhookID string, query WebhooksDeliveriesListQuery, opts ...Option) iter.Seq2[WebhookDelivery, error] {
+	return list[WebhookDelivery](ctx, s.client, &call{name: "webhooks.deliveries.list", method: "GET", path: []string{"/api/webhooks/", webhookID, "/deliveries"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *WebhooksDeliveriesService) ListPage(ctx context.Context, webhookID string, query WebhooksDeliveriesListQuery, opts ...Option) (*WebhookDeliveryList, error) {
+	return send[WebhookDeliveryList](ctx, s.client, &call{name: "webhooks.deliveries.list", method: "GET", path: []string{"/api/webhooks/", webhookID, "/deliveries"}, query: query.values()}, opts)
+}
+
+// Retry: Repeat a delivery.
+//
+// Requires the admin role. The event is sent again soon, with the same `webhook-id`.
+//
+// Errors: scope_required, webhook_delivery_not_found, webhook_disabled, webhook_not_found; and those that every
+// call can have.
+func (s *WebhooksDeliveriesService) Retry(ctx context.Context, webhookID string, deliveryID string, opts ...Option) (*WebhookDelivery, error) {
+	return send[WebhookDelivery](ctx, s.client, &call{name: "webhooks.deliveries.retry", method: "POST", path: []string{"/api/webhooks/", webhookID, "/deliveries/", deliveryID, "/retry"}, repeatable: true}, opts)
+}
+
 // Create: Create a workspace.
 //
 // Requires a signed-in user, or a personal API key with the owner role in its own workspace. The key gets no
@@ -7946,6 +8309,42 @@ type SystemServiceGetContractResult struct {
 	Openapi string         `json:"openapi"`
 	Info    map[string]any `json:"info"`
 	Paths   map[string]any `json:"paths"`
+}
+
+// WebhooksListQuery is the query of WebhooksService.List. The zero value of a field is not sent.
+type WebhooksListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q WebhooksListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// WebhooksDeliveriesListQuery is the query of WebhooksDeliveriesService.List. The zero value of a field is not sent.
+type WebhooksDeliveriesListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Return only deliveries with this state.
+	State WebhookDeliveryState
+	// Return only deliveries of events of this type.
+	Type string
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q WebhooksDeliveriesListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "state", q.State)
+	addValue(v, "type", q.Type)
+	addValue(v, "cursor", q.Cursor)
+	return v
 }
 
 // WorkspacesListQuery is the query of WorkspacesService.List. The zero value of a field is not sent.

@@ -42,6 +42,8 @@ const (
 	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
 	APIKeyScopeSourcesRead      APIKeyScope = "sources:read"
 	APIKeyScopeSourcesWrite     APIKeyScope = "sources:write"
+	APIKeyScopeWebhooksRead     APIKeyScope = "webhooks:read"
+	APIKeyScopeWebhooksWrite    APIKeyScope = "webhooks:write"
 	APIKeyScopeWorkspaceRead    APIKeyScope = "workspace:read"
 	APIKeyScopeWorkspaceWrite   APIKeyScope = "workspace:write"
 )
@@ -556,9 +558,23 @@ const (
 	WarehouseTableKindView             WarehouseTableKind = "view"
 )
 
+// Defines values for WebhookDeliveryState.
+const (
+	WebhookDeliveryStateDelivered WebhookDeliveryState = "delivered"
+	WebhookDeliveryStateFailed    WebhookDeliveryState = "failed"
+	WebhookDeliveryStatePending   WebhookDeliveryState = "pending"
+)
+
 // Defines values for WebhookReceiptReceived.
 const (
 	WebhookReceiptReceivedTrue WebhookReceiptReceived = true
+)
+
+// Defines values for WebhookStatus.
+const (
+	WebhookStatusActive   WebhookStatus = "active"
+	WebhookStatusDisabled WebhookStatus = "disabled"
+	WebhookStatusFailing  WebhookStatus = "failing"
 )
 
 // Defines values for WorkspaceRole.
@@ -3992,6 +4008,141 @@ type WarehouseTableList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
+// Webhook A URL that gets the events of a workspace.
+type Webhook struct {
+	// ConsecutiveFailures How many attempts have failed since the last success.
+	ConsecutiveFailures int  `json:"consecutive_failures"`
+	CreatedAt           Time `json:"created_at"`
+
+	// CreatedBy Id of the user who created it.
+	CreatedBy nullable.Nullable[string] `json:"created_by"`
+
+	// Description Empty if there is none.
+	Description string `json:"description"`
+
+	// DisabledReason Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success. null if it is enabled, or was disabled by hand.
+	DisabledReason nullable.Nullable[string] `json:"disabled_reason"`
+	Enabled        bool                      `json:"enabled"`
+
+	// Events Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`.
+	Events       []string                `json:"events"`
+	FailingSince nullable.Nullable[Time] `json:"failing_since"`
+
+	// HeaderNames The names of the additional headers. Their values are never returned.
+	HeaderNames []string `json:"header_names"`
+
+	// ID Examples: whk_01jb4rqnx1f4d6h8k0m2p4r6t8
+	ID            string                  `json:"id"`
+	LastSuccessAt nullable.Nullable[Time] `json:"last_success_at"`
+	Revision      int64                   `json:"revision"`
+
+	// Status How deliveries go: `failing` if the last one failed.
+	Status    WebhookStatus `json:"status"`
+	UpdatedAt Time          `json:"updated_at"`
+	URL       string        `json:"url"`
+}
+
+// WebhookAttempt How an attempt to deliver an event ended.
+type WebhookAttempt struct {
+	// Answer The first 512 bytes of the response.
+	Answer string `json:"answer"`
+
+	// Delivered Whether the URL answered with a status of 2xx.
+	Delivered  bool  `json:"delivered"`
+	DurationMs int64 `json:"duration_ms"`
+
+	// Failure Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`, `tls_untrusted` or `network_not_allowed`.
+	Failure nullable.Nullable[string] `json:"failure"`
+
+	// Status The status of the response. null if there was none.
+	Status nullable.Nullable[int] `json:"status"`
+}
+
+// WebhookCreate defines model for WebhookCreate.
+type WebhookCreate struct {
+	Description string   `json:"description,omitempty,omitzero"`
+	Enabled     *bool    `json:"enabled,omitempty"`
+	Events      []string `json:"events"`
+
+	// Headers Up to 10 additional headers with texts as values. They are sealed, and never returned.
+	Headers map[string]string `json:"headers,omitempty,omitzero"`
+
+	// URL With https, and without a user or a fragment. Ports below 1024 other than 443 are refused.
+	URL string `json:"url"`
+}
+
+// WebhookCreated A webhook with its secret. The secret is returned only once and cannot be read again.
+type WebhookCreated struct {
+	// ConsecutiveFailures How many attempts have failed since the last success.
+	ConsecutiveFailures int  `json:"consecutive_failures"`
+	CreatedAt           Time `json:"created_at"`
+
+	// CreatedBy Id of the user who created it.
+	CreatedBy nullable.Nullable[string] `json:"created_by"`
+
+	// Description Empty if there is none.
+	Description string `json:"description"`
+
+	// DisabledReason Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success. null if it is enabled, or was disabled by hand.
+	DisabledReason nullable.Nullable[string] `json:"disabled_reason"`
+	Enabled        bool                      `json:"enabled"`
+
+	// Events Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`.
+	Events       []string                `json:"events"`
+	FailingSince nullable.Nullable[Time] `json:"failing_since"`
+
+	// HeaderNames The names of the additional headers. Their values are never returned.
+	HeaderNames []string `json:"header_names"`
+
+	// ID Examples: whk_01jb4rqnx1f4d6h8k0m2p4r6t8
+	ID            string                  `json:"id"`
+	LastSuccessAt nullable.Nullable[Time] `json:"last_success_at"`
+	Revision      int64                   `json:"revision"`
+
+	// Secret The signing secret: `whsec_` and 32 bytes in base64.
+	Secret string `json:"secret"`
+
+	// Status How deliveries go: `failing` if the last one failed.
+	Status    WebhookStatus `json:"status"`
+	UpdatedAt Time          `json:"updated_at"`
+	URL       string        `json:"url"`
+}
+
+// WebhookDelivery An event that a webhook gets.
+type WebhookDelivery struct {
+	Attempts  int  `json:"attempts"`
+	CreatedAt Time `json:"created_at"`
+
+	// EventID Sent as `webhook-id`.
+	EventID string `json:"event_id"`
+
+	// ID Examples: whd_01jb4rqnx1f4d6h8k0m2p4r6t8
+	ID string `json:"id"`
+
+	// LastAttempt null before the first attempt.
+	LastAttempt   nullable.Nullable[WebhookAttempt] `json:"last_attempt"`
+	LastAttemptAt nullable.Nullable[Time]           `json:"last_attempt_at"`
+
+	// NextAttemptAt null unless it is pending.
+	NextAttemptAt nullable.Nullable[Time] `json:"next_attempt_at"`
+	Seq           int64                   `json:"seq"`
+
+	// State `failed` after the last attempt.
+	State     WebhookDeliveryState `json:"state"`
+	SubjectID string               `json:"subject_id"`
+	Type      string               `json:"type"`
+	WebhookID string               `json:"webhook_id"`
+}
+
+// WebhookDeliveryList defines model for WebhookDeliveryList.
+type WebhookDeliveryList struct {
+	Data       []WebhookDelivery         `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// WebhookDeliveryState `failed` after the last attempt.
+type WebhookDeliveryState string
+
 // WebhookEvent An event as webhooks have it.
 type WebhookEvent struct {
 	// Actor Id of the user who made the change. null if Atrium made it.
@@ -4011,6 +4162,25 @@ type WebhookEvent struct {
 	// Subject The resource that changed.
 	Subject     WebhookSubject `json:"subject"`
 	WorkspaceID string         `json:"workspace_id"`
+}
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Data []Webhook `json:"data"`
+
+	// NextCursor Always `null`.
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// WebhookPatch defines model for WebhookPatch.
+type WebhookPatch struct {
+	Description *string   `json:"description,omitempty"`
+	Enabled     *bool     `json:"enabled,omitempty"`
+	Events      *[]string `json:"events,omitempty"`
+
+	// Headers Replaces all additional headers.
+	Headers map[string]string `json:"headers,omitempty,omitzero"`
+	URL     *string           `json:"url,omitempty"`
 }
 
 // WebhookPayload The body of a webhook. It says what happened, and has no copy of the resource.
@@ -4035,6 +4205,35 @@ type WebhookReceipt struct {
 // WebhookReceiptReceived defines model for WebhookReceipt.Received.
 type WebhookReceiptReceived bool
 
+// WebhookReplay defines model for WebhookReplay.
+type WebhookReplay struct {
+	// From The `seq` of the first event.
+	From int64 `json:"from"`
+
+	// OnlyFailed Only deliveries that have failed.
+	OnlyFailed bool `json:"only_failed,omitempty,omitzero"`
+
+	// To The `seq` of the last event. All later ones if omitted.
+	To int64 `json:"to,omitempty,omitzero"`
+}
+
+// WebhookReplayed defines model for WebhookReplayed.
+type WebhookReplayed struct {
+	// Next The `from` of the next call. null if all events were examined.
+	Next nullable.Nullable[int64] `json:"next"`
+
+	// Queued Deliveries that are pending because of this call.
+	Queued int `json:"queued"`
+}
+
+// WebhookRotate defines model for WebhookRotate.
+type WebhookRotate struct {
+	GraceSeconds int `json:"grace_seconds,omitempty,omitzero"`
+}
+
+// WebhookStatus How deliveries go: `failing` if the last one failed.
+type WebhookStatus string
+
 // WebhookSubject The resource that changed.
 type WebhookSubject struct {
 	ID string `json:"id"`
@@ -4043,6 +4242,12 @@ type WebhookSubject struct {
 	Revision nullable.Nullable[int64] `json:"revision,omitempty,omitzero"`
 
 	// Type Examples: prompt_template
+	Type string `json:"type"`
+}
+
+// WebhookTest defines model for WebhookTest.
+type WebhookTest struct {
+	// Type The type of event whose example is sent.
 	Type string `json:"type"`
 }
 

@@ -198,7 +198,10 @@ Code = Union[
         "version_active",
         "version_frozen",
         "visitor_signature_invalid",
+        "webhook_delivery_not_found",
+        "webhook_disabled",
         "webhook_malformed",
+        "webhook_not_found",
         "webhook_signature_invalid",
         "workflow_limit_reached",
         "workflow_not_attached",
@@ -377,7 +380,7 @@ class APIKeyRotatedData(TypedDict):
 # An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
 # includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
 # `payments:report`. `x-scope` of an operation names the scope that it requires.
-APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "workspace:read", "workspace:write"], str]
+APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "webhooks:read", "webhooks:write", "workspace:read", "workspace:write"], str]
 
 # 
 APIKeyStatus = Union[Literal["active", "expired", "revoked"], str]
@@ -5654,6 +5657,179 @@ class WarehouseTableList(TypedDict):
     """"""
 
 
+class Webhook(TypedDict):
+    """A URL that gets the events of a workspace."""
+
+    id: str
+    """"""
+
+    url: str
+    """"""
+
+    description: str
+    """Empty if there is none."""
+
+    events: List[str]
+    """Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`."""
+
+    header_names: List[str]
+    """The names of the additional headers. Their values are never returned."""
+
+    enabled: bool
+    """"""
+
+    status: WebhookStatus
+    """"""
+
+    disabled_reason: Optional[str]
+    """Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success.
+    null if it is enabled, or was disabled by hand.
+    """
+
+    consecutive_failures: int
+    """How many attempts have failed since the last success."""
+
+    failing_since: Optional[str]
+    """"""
+
+    last_success_at: Optional[str]
+    """"""
+
+    created_by: Optional[str]
+    """Id of the user who created it."""
+
+    revision: int
+    """"""
+
+    created_at: str
+    """"""
+
+    updated_at: str
+    """"""
+
+
+class WebhookAttempt(TypedDict):
+    """How an attempt to deliver an event ended."""
+
+    delivered: bool
+    """Whether the URL answered with a status of 2xx."""
+
+    status: Optional[int]
+    """The status of the response. null if there was none."""
+
+    failure: Optional[str]
+    """Why there was no response, as for connections: such as `dns_failed`, `port_closed`,
+    `connect_timeout`, `tls_untrusted` or `network_not_allowed`.
+    """
+
+    answer: str
+    """The first 512 bytes of the response."""
+
+    duration_ms: int
+    """"""
+
+
+class WebhookCreate(TypedDict):
+    """A type of the API."""
+
+    url: str
+    """With https, and without a user or a fragment. Ports below 1024 other than 443 are refused."""
+
+    description: NotRequired[str]
+    """"""
+
+    events: List[str]
+    """"""
+
+    headers: NotRequired[Dict[str, str]]
+    """Up to 10 additional headers with texts as values. They are sealed, and never returned."""
+
+    enabled: NotRequired[bool]
+    """"""
+
+
+class WebhookCreatedData(TypedDict):
+    """The data of webhook.created: A webhook was created."""
+
+    host: str
+    """"""
+
+    events: List[str]
+    """"""
+
+
+class WebhookDeletedData(TypedDict):
+    """The data of webhook.deleted: A webhook was deleted."""
+
+    host: str
+    """"""
+
+
+class WebhookDelivery(TypedDict):
+    """An event that a webhook gets."""
+
+    id: str
+    """"""
+
+    webhook_id: str
+    """"""
+
+    event_id: str
+    """Sent as `webhook-id`."""
+
+    seq: int
+    """"""
+
+    type: str
+    """"""
+
+    subject_id: str
+    """"""
+
+    state: WebhookDeliveryState
+    """"""
+
+    attempts: int
+    """"""
+
+    next_attempt_at: Optional[str]
+    """null unless it is pending."""
+
+    last_attempt_at: Optional[str]
+    """"""
+
+    last_attempt: Optional[WebhookAttempt]
+    """null before the first attempt."""
+
+    created_at: str
+    """"""
+
+
+class WebhookDeliveryList(TypedDict):
+    """A type of the API."""
+
+    data: List[WebhookDelivery]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+# `failed` after the last attempt.
+WebhookDeliveryState = Union[Literal["pending", "delivered", "failed"], str]
+
+
+class WebhookDisabledData(TypedDict):
+    """The data of webhook.disabled: Atrium disabled a webhook, because it answered 410 (gone), or because
+    no delivery succeeded for five days (failing).
+    """
+
+    host: str
+    """"""
+
+    reason: str
+    """"""
+
+
 class WebhookEvent(TypedDict):
     """An event as webhooks have it."""
 
@@ -5676,6 +5852,45 @@ class WebhookEvent(TypedDict):
     """What changed. The members depend on `type`."""
 
 
+class WebhookFailingData(TypedDict):
+    """The data of webhook.failing: No delivery to a webhook has succeeded for an hour."""
+
+    host: str
+    """"""
+
+    since: str
+    """"""
+
+
+class WebhookList(TypedDict):
+    """A type of the API."""
+
+    data: List[Webhook]
+    """"""
+
+    next_cursor: Optional[str]
+    """Always `null`."""
+
+
+class WebhookPatch(TypedDict):
+    """A type of the API."""
+
+    url: NotRequired[str]
+    """"""
+
+    description: NotRequired[str]
+    """"""
+
+    events: NotRequired[List[str]]
+    """"""
+
+    headers: NotRequired[Dict[str, str]]
+    """Replaces all additional headers."""
+
+    enabled: NotRequired[bool]
+    """"""
+
+
 class WebhookPayload(TypedDict):
     """The body of a webhook. It says what happened, and has no copy of the resource."""
 
@@ -5696,6 +5911,43 @@ class WebhookReceipt(TypedDict):
     """"""
 
 
+class WebhookRecoveredData(TypedDict):
+    """The data of webhook.recovered: A delivery to a webhook that was failing succeeded."""
+
+    host: str
+    """"""
+
+
+WebhookReplay = TypedDict("WebhookReplay", {"from": int, "to": NotRequired[int], "only_failed": NotRequired[bool], })
+
+
+class WebhookReplayed(TypedDict):
+    """A type of the API."""
+
+    queued: int
+    """Deliveries that are pending because of this call."""
+
+    next: Optional[int]
+    """The `from` of the next call. null if all events were examined."""
+
+
+class WebhookRotate(TypedDict):
+    """A type of the API."""
+
+    grace_seconds: NotRequired[int]
+    """"""
+
+
+class WebhookRotatedData(TypedDict):
+    """The data of webhook.rotated: A webhook got another secret."""
+
+    grace_seconds: int
+    """"""
+
+# How deliveries go: `failing` if the last one failed.
+WebhookStatus = Union[Literal["active", "failing", "disabled"], str]
+
+
 class WebhookSubject(TypedDict):
     """The resource that changed."""
 
@@ -5707,6 +5959,32 @@ class WebhookSubject(TypedDict):
 
     revision: NotRequired[Optional[int]]
     """The revision of the resource when the webhook was sent, where it has one."""
+
+
+class WebhookTest(TypedDict):
+    """A type of the API."""
+
+    type: str
+    """The type of event whose example is sent."""
+
+
+class WebhookUpdatedData(TypedDict):
+    """The data of webhook.updated: A webhook was changed."""
+
+    host: NotRequired[ChangedText]
+    """"""
+
+    events: NotRequired[ChangedNames]
+    """"""
+
+    enabled: NotRequired[ChangedFlag]
+    """"""
+
+    description: NotRequired[Changed]
+    """"""
+
+    headers: NotRequired[Changed]
+    """"""
 
 
 class Workspace(TypedDict):
@@ -5875,6 +6153,13 @@ class PromptVersion(PromptVersionSummary):
 
     tools: List[Dict[str, Any]]
     """"""
+
+
+class WebhookCreated(Webhook):
+    """A webhook with its secret. The secret is returned only once and cannot be read again."""
+
+    secret: str
+    """The signing secret: `whsec_` and 32 bytes in base64."""
 
 
 class _EventBase(TypedDict):
@@ -6652,6 +6937,55 @@ class UserUpdatedEvent(_EventBase):
     data: UserUpdatedData
 
 
+class WebhookCreatedEvent(_EventBase):
+    """An event of the type webhook.created."""
+
+    type: Literal["webhook.created"]
+    data: WebhookCreatedData
+
+
+class WebhookDeletedEvent(_EventBase):
+    """An event of the type webhook.deleted."""
+
+    type: Literal["webhook.deleted"]
+    data: WebhookDeletedData
+
+
+class WebhookDisabledEvent(_EventBase):
+    """An event of the type webhook.disabled."""
+
+    type: Literal["webhook.disabled"]
+    data: WebhookDisabledData
+
+
+class WebhookFailingEvent(_EventBase):
+    """An event of the type webhook.failing."""
+
+    type: Literal["webhook.failing"]
+    data: WebhookFailingData
+
+
+class WebhookRecoveredEvent(_EventBase):
+    """An event of the type webhook.recovered."""
+
+    type: Literal["webhook.recovered"]
+    data: WebhookRecoveredData
+
+
+class WebhookRotatedEvent(_EventBase):
+    """An event of the type webhook.rotated."""
+
+    type: Literal["webhook.rotated"]
+    data: WebhookRotatedData
+
+
+class WebhookUpdatedEvent(_EventBase):
+    """An event of the type webhook.updated."""
+
+    type: Literal["webhook.updated"]
+    data: WebhookUpdatedData
+
+
 class WorkspaceCreatedEvent(_EventBase):
     """An event of the type workspace.created."""
 
@@ -6796,6 +7130,13 @@ KnownEvent = Union[
     UserSignedInEvent,
     UserUnlinkedEvent,
     UserUpdatedEvent,
+    WebhookCreatedEvent,
+    WebhookDeletedEvent,
+    WebhookDisabledEvent,
+    WebhookFailingEvent,
+    WebhookRecoveredEvent,
+    WebhookRotatedEvent,
+    WebhookUpdatedEvent,
     WorkspaceCreatedEvent,
     WorkspaceDeletedEvent,
     WorkspaceRestoredEvent,
@@ -7059,6 +7400,181 @@ class WorkspacesResource(Resource):
         can have.
         """
         return cast("Workspace", self._caller.send("workspaces.update", "PATCH", path("/api/workspaces/{}", workspace_id), body=body, merge=True, options=options))
+
+
+class WebhooksDeliveriesResource(Resource):
+    """The calls of webhooks.deliveries."""
+
+    def list(
+        self,
+        webhook_id: str,
+        *,
+        limit: Optional[int] = None,
+        state: Optional[WebhookDeliveryState] = None,
+        type: Optional[str] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[WebhookDelivery, WebhookDeliveryList]:
+        """List deliveries.
+
+        Requires the admin role. Returns the deliveries of the last 30 days, newest first, with how the
+        last attempt ended.
+
+        Errors: scope_required, webhook_not_found; and those that every call can have.
+        """
+        return cast("Pages[WebhookDelivery, WebhookDeliveryList]", self._caller.pages("webhooks.deliveries.list", "GET", path("/api/webhooks/{}/deliveries", webhook_id), query={"limit": limit, "state": state, "type": type, "cursor": cursor}, options=options))
+
+    def retry(
+        self,
+        webhook_id: str,
+        delivery_id: str,
+        **options: Unpack[Options],
+    ) -> WebhookDelivery:
+        """Repeat a delivery.
+
+        Requires the admin role. The event is sent again soon, with the same `webhook-id`.
+
+        Errors: scope_required, webhook_delivery_not_found, webhook_disabled, webhook_not_found; and
+        those that every call can have.
+        """
+        return cast("WebhookDelivery", self._caller.send("webhooks.deliveries.retry", "POST", path("/api/webhooks/{}/deliveries/{}/retry", webhook_id, delivery_id), repeatable=True, options=options))
+
+
+class WebhooksResource(Resource):
+    """The calls of webhooks."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self.deliveries = WebhooksDeliveriesResource(caller)
+
+    def create(
+        self,
+        body: WebhookCreate,
+        **options: Unpack[Options],
+    ) -> WebhookCreated:
+        """Create a webhook.
+
+        Requires the admin role. The URL gets the events that are recorded from now on, by POST:
+        `WebhookPayload`. The body is signed as [Standard Webhooks](https://www.standardwebhooks.com)
+        describes, with the `secret` that is returned only once.
+
+        Any status of 2xx within 15 seconds confirms a delivery. Redirects are not followed. Events about
+        the same subject arrive in their order, each at least once and always with the same `webhook-id`.
+        A delivery that fails is repeated up to nine times within 75 hours; `Retry-After` is respected.
+        Later events about the same subject wait until then. A webhook whose URL returns 410, or for
+        which no delivery has succeeded for five days, is disabled. A workspace can have at most 20
+        webhooks.
+
+        `http` and private addresses are possible only if the operator allows the network.
+
+        Errors: invalid_fields, quota_exceeded, scope_required; and those that every call can have.
+        """
+        return cast("WebhookCreated", self._caller.send("webhooks.create", "POST", path("/api/webhooks"), body=body, keyed=True, options=options))
+
+    def delete(
+        self,
+        webhook_id: str,
+        **options: Unpack[Options],
+    ) -> None:
+        """Delete a webhook.
+
+        Requires the admin role. Its deliveries are deleted too.
+
+        Errors: revision_mismatch, scope_required, webhook_not_found; and those that every call can have.
+        """
+        self._caller.send("webhooks.delete", "DELETE", path("/api/webhooks/{}", webhook_id), options=options)
+
+    def get(
+        self,
+        webhook_id: str,
+        **options: Unpack[Options],
+    ) -> Webhook:
+        """Get a webhook.
+
+        Requires the admin role.
+
+        Errors: scope_required, webhook_not_found; and those that every call can have.
+        """
+        return cast("Webhook", self._caller.send("webhooks.get", "GET", path("/api/webhooks/{}", webhook_id), options=options))
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[Webhook, WebhookList]:
+        """List webhooks.
+
+        Requires the admin role. Returns all webhooks of the workspace in one response, newest first.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("Pages[Webhook, WebhookList]", self._caller.pages("webhooks.list", "GET", path("/api/webhooks"), query={"limit": limit, "cursor": cursor}, options=options))
+
+    def replay(
+        self,
+        webhook_id: str,
+        body: WebhookReplay,
+        **options: Unpack[Options],
+    ) -> WebhookReplayed:
+        """Replay events.
+
+        Requires the admin role. Sends events of the feed again, those that were delivered before
+        included. One call examines at most 1,000 events; `next` is the `from` of the next call.
+
+        Errors: invalid_fields, scope_required, webhook_disabled, webhook_not_found; and those that every
+        call can have.
+        """
+        return cast("WebhookReplayed", self._caller.send("webhooks.replay", "POST", path("/api/webhooks/{}/replay", webhook_id), body=body, repeatable=True, options=options))
+
+    def rotate(
+        self,
+        webhook_id: str,
+        body: WebhookRotate,
+        **options: Unpack[Options],
+    ) -> WebhookCreated:
+        """Rotate the secret of a webhook.
+
+        Requires the admin role. Returns the new secret, only once. For another `grace_seconds` webhooks
+        have two signatures, of the new and of the previous secret, so that you can change your program.
+
+        Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that
+        every call can have.
+        """
+        return cast("WebhookCreated", self._caller.send("webhooks.rotate", "POST", path("/api/webhooks/{}/rotate", webhook_id), body=body, keyed=True, options=options))
+
+    def test(
+        self,
+        webhook_id: str,
+        body: WebhookTest,
+        **options: Unpack[Options],
+    ) -> WebhookAttempt:
+        """Test a webhook.
+
+        Requires the admin role. Sends the example of a type of event at once, even if the webhook is
+        disabled, and returns how that ended. The event is not recorded: its `seq` is 0, and its id is
+        new.
+
+        Errors: invalid_fields, scope_required, webhook_not_found; and those that every call can have.
+        """
+        return cast("WebhookAttempt", self._caller.send("webhooks.test", "POST", path("/api/webhooks/{}/test", webhook_id), body=body, repeatable=True, options=options))
+
+    def update(
+        self,
+        webhook_id: str,
+        body: WebhookPatch,
+        **options: Unpack[Options],
+    ) -> Webhook:
+        """Update a webhook.
+
+        Requires the admin role. A webhook that is enabled again gets the events from then on; those that
+        it missed can be replayed. `headers` replaces all additional headers.
+
+        Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that
+        every call can have.
+        """
+        return cast("Webhook", self._caller.send("webhooks.update", "PATCH", path("/api/webhooks/{}", webhook_id), body=body, merge=True, options=options))
 
 
 class SystemResource(Resource):
@@ -10079,6 +10595,7 @@ class Resources:
         self.presence = PresenceResource(caller)
         self.prompt_templates = PromptTemplatesResource(caller)
         self.system = SystemResource(caller)
+        self.webhooks = WebhooksResource(caller)
         self.workspaces = WorkspacesResource(caller)
 
 class SystemGetContractResult(TypedDict):

@@ -192,7 +192,10 @@ export type Code =
   | 'version_active'
   | 'version_frozen'
   | 'visitor_signature_invalid'
+  | 'webhook_delivery_not_found'
+  | 'webhook_disabled'
   | 'webhook_malformed'
+  | 'webhook_not_found'
   | 'webhook_signature_invalid'
   | 'workflow_limit_reached'
   | 'workflow_not_attached'
@@ -342,7 +345,7 @@ export type APIKeyRotatedData = {
  * includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
  * `payments:report`. `x-scope` of an operation names the scope that it requires.
  */
-export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'workspace:read' | 'workspace:write' | (string & {})
+export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'webhooks:read' | 'webhooks:write' | 'workspace:read' | 'workspace:write' | (string & {})
 
 /**  */
 export type APIKeyStatus = 'active' | 'expired' | 'revoked' | (string & {})
@@ -4535,6 +4538,144 @@ export type WarehouseTableList = {
   next_cursor: string | null
 }
 
+/** A URL that gets the events of a workspace. */
+export type Webhook = {
+  /**  */
+  id: string
+  /**  */
+  url: string
+  /** Empty if there is none. */
+  description: string
+  /** Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`. */
+  events: string[]
+  /** The names of the additional headers. Their values are never returned. */
+  header_names: string[]
+  /**  */
+  enabled: boolean
+  /**  */
+  status: WebhookStatus
+  /**
+   * Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success. null if it
+   * is enabled, or was disabled by hand.
+   */
+  disabled_reason: string | null
+  /** How many attempts have failed since the last success. */
+  consecutive_failures: number
+  /**  */
+  failing_since: string | null
+  /**  */
+  last_success_at: string | null
+  /** Id of the user who created it. */
+  created_by: string | null
+  /**  */
+  revision: number
+  /**  */
+  created_at: string
+  /**  */
+  updated_at: string
+}
+
+/** How an attempt to deliver an event ended. */
+export type WebhookAttempt = {
+  /** Whether the URL answered with a status of 2xx. */
+  delivered: boolean
+  /** The status of the response. null if there was none. */
+  status: number | null
+  /**
+   * Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`,
+   * `tls_untrusted` or `network_not_allowed`.
+   */
+  failure: string | null
+  /** The first 512 bytes of the response. */
+  answer: string
+  /**  */
+  duration_ms: number
+}
+
+/**  */
+export type WebhookCreate = {
+  /** With https, and without a user or a fragment. Ports below 1024 other than 443 are refused. */
+  url: string
+  /**  */
+  description?: string
+  /**  */
+  events: string[]
+  /** Up to 10 additional headers with texts as values. They are sealed, and never returned. */
+  headers?: Record<string, string>
+  /**  */
+  enabled?: boolean
+}
+
+/** A webhook with its secret. The secret is returned only once and cannot be read again. */
+export type WebhookCreated = Webhook & {
+  /** The signing secret: `whsec_` and 32 bytes in base64. */
+  secret: string
+}
+
+/** The data of webhook.created: A webhook was created. */
+export type WebhookCreatedData = {
+  /**  */
+  host: string
+  /**  */
+  events: string[]
+}
+
+/** The data of webhook.deleted: A webhook was deleted. */
+export type WebhookDeletedData = {
+  /**  */
+  host: string
+}
+
+/** An event that a webhook gets. */
+export type WebhookDelivery = {
+  /**  */
+  id: string
+  /**  */
+  webhook_id: string
+  /** Sent as `webhook-id`. */
+  event_id: string
+  /**  */
+  seq: number
+  /**  */
+  type: string
+  /**  */
+  subject_id: string
+  /**  */
+  state: WebhookDeliveryState
+  /**  */
+  attempts: number
+  /** null unless it is pending. */
+  next_attempt_at: string | null
+  /**  */
+  last_attempt_at: string | null
+  /** null before the first attempt. */
+  last_attempt: WebhookAttempt | null
+  /**  */
+  created_at: string
+}
+
+/**  */
+export type WebhookDeliveryList = {
+  /**  */
+  data: WebhookDelivery[]
+  /**  */
+  next_cursor: string | null
+}
+
+/** `failed` after the last attempt. */
+export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed' | (string & {})
+
+/**
+ * The data of webhook.disabled: Atrium disabled a webhook, because it answered 410 (gone), or because no
+ * delivery succeeded for five days (failing).
+ */
+export type WebhookDisabledData = {
+  /**  */
+  host: string
+  /**  */
+  reason: string
+}
+
 /** An event as webhooks have it. */
 export type WebhookEvent = {
   /** The id of the event, the same in each delivery. */
@@ -4549,6 +4690,36 @@ export type WebhookEvent = {
   actor: string | null
   /** What changed. The members depend on `type`. */
   change: Record<string, unknown>
+}
+
+/** The data of webhook.failing: No delivery to a webhook has succeeded for an hour. */
+export type WebhookFailingData = {
+  /**  */
+  host: string
+  /**  */
+  since: string
+}
+
+/**  */
+export type WebhookList = {
+  /**  */
+  data: Webhook[]
+  /** Always `null`. */
+  next_cursor: string | null
+}
+
+/**  */
+export type WebhookPatch = {
+  /**  */
+  url?: string
+  /**  */
+  description?: string
+  /**  */
+  events?: string[]
+  /** Replaces all additional headers. */
+  headers?: Record<string, string>
+  /**  */
+  enabled?: boolean
 }
 
 /** The body of a webhook. It says what happened, and has no copy of the resource. */
@@ -4567,6 +4738,45 @@ export type WebhookReceipt = {
   received: true
 }
 
+/** The data of webhook.recovered: A delivery to a webhook that was failing succeeded. */
+export type WebhookRecoveredData = {
+  /**  */
+  host: string
+}
+
+/**  */
+export type WebhookReplay = {
+  /** The `seq` of the first event. */
+  from: number
+  /** The `seq` of the last event. All later ones if omitted. */
+  to?: number
+  /** Only deliveries that have failed. */
+  only_failed?: boolean
+}
+
+/**  */
+export type WebhookReplayed = {
+  /** Deliveries that are pending because of this call. */
+  queued: number
+  /** The `from` of the next call. null if all events were examined. */
+  next: number | null
+}
+
+/**  */
+export type WebhookRotate = {
+  /**  */
+  grace_seconds?: number
+}
+
+/** The data of webhook.rotated: A webhook got another secret. */
+export type WebhookRotatedData = {
+  /**  */
+  grace_seconds: number
+}
+
+/** How deliveries go: `failing` if the last one failed. */
+export type WebhookStatus = 'active' | 'failing' | 'disabled' | (string & {})
+
 /** The resource that changed. */
 export type WebhookSubject = {
   /**  */
@@ -4575,6 +4785,26 @@ export type WebhookSubject = {
   type: string
   /** The revision of the resource when the webhook was sent, where it has one. */
   revision?: number | null
+}
+
+/**  */
+export type WebhookTest = {
+  /** The type of event whose example is sent. */
+  type: string
+}
+
+/** The data of webhook.updated: A webhook was changed. */
+export type WebhookUpdatedData = {
+  /**  */
+  host?: ChangedText
+  /**  */
+  events?: ChangedNames
+  /**  */
+  enabled?: ChangedFlag
+  /**  */
+  description?: Changed
+  /**  */
+  headers?: Changed
 }
 
 /**  */
@@ -4775,6 +5005,13 @@ export type EventData = {
   'user.signed_in': UserSignedInData
   'user.unlinked': UserUnlinkedData
   'user.updated': UserUpdatedData
+  'webhook.created': WebhookCreatedData
+  'webhook.deleted': WebhookDeletedData
+  'webhook.disabled': WebhookDisabledData
+  'webhook.failing': WebhookFailingData
+  'webhook.recovered': WebhookRecoveredData
+  'webhook.rotated': WebhookRotatedData
+  'webhook.updated': WebhookUpdatedData
   'workspace.created': WorkspaceCreatedData
   'workspace.deleted': WorkspaceDeletedData
   'workspace.restored': WorkspaceRestoredData
@@ -5020,6 +5257,163 @@ export class WorkspacesResource extends Resource {
    */
   update(workspaceId: string, body: WorkspacePatch, options?: Options): Promise<Workspace> {
     return this.caller.send({ name: 'workspaces.update', method: 'PATCH', path: path`/api/workspaces/${workspaceId}`, body, merge: true }, options)
+  }
+}
+
+/** The calls of webhooks.deliveries. */
+export class WebhooksDeliveriesResource extends Resource {
+
+  /**
+   * List deliveries.
+   *
+   * Requires the admin role. Returns the deliveries of the last 30 days, newest first, with how the last attempt
+   * ended.
+   *
+   * Errors: scope_required, webhook_not_found; and those that every call can have.
+   */
+  list(webhookId: string, query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** Return only deliveries with this state. */
+      state?: WebhookDeliveryState
+      /** Return only deliveries of events of this type. */
+      type?: string
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<WebhookDelivery, WebhookDeliveryList> {
+    return this.caller.list({ name: 'webhooks.deliveries.list', method: 'GET', path: path`/api/webhooks/${webhookId}/deliveries`, query }, options)
+  }
+
+  /**
+   * Repeat a delivery.
+   *
+   * Requires the admin role. The event is sent again soon, with the same `webhook-id`.
+   *
+   * Errors: scope_required, webhook_delivery_not_found, webhook_disabled, webhook_not_found; and those that
+   * every call can have.
+   */
+  retry(webhookId: string, deliveryId: string, options?: Options): Promise<WebhookDelivery> {
+    return this.caller.send({ name: 'webhooks.deliveries.retry', method: 'POST', path: path`/api/webhooks/${webhookId}/deliveries/${deliveryId}/retry`, repeatable: true }, options)
+  }
+}
+
+/** The calls of webhooks. */
+export class WebhooksResource extends Resource {
+  readonly deliveries: WebhooksDeliveriesResource
+
+  constructor(caller: Caller) {
+    super(caller)
+    this.deliveries = new WebhooksDeliveriesResource(caller)
+  }
+
+  /**
+   * Create a webhook.
+   *
+   * Requires the admin role. The URL gets the events that are recorded from now on, by POST: `WebhookPayload`.
+   * The body is signed as [Standard Webhooks](https://www.standardwebhooks.com) describes, with the `secret`
+   * that is returned only once.
+   *
+   * Any status of 2xx within 15 seconds confirms a delivery. Redirects are not followed. Events about the same
+   * subject arrive in their order, each at least once and always with the same `webhook-id`. A delivery that
+   * fails is repeated up to nine times within 75 hours; `Retry-After` is respected. Later events about the same
+   * subject wait until then. A webhook whose URL returns 410, or for which no delivery has succeeded for five
+   * days, is disabled. A workspace can have at most 20 webhooks.
+   *
+   * `http` and private addresses are possible only if the operator allows the network.
+   *
+   * Errors: invalid_fields, quota_exceeded, scope_required; and those that every call can have.
+   */
+  create(body: WebhookCreate, options?: Options): Promise<WebhookCreated> {
+    return this.caller.send({ name: 'webhooks.create', method: 'POST', path: path`/api/webhooks`, body, keyed: true }, options)
+  }
+
+  /**
+   * Delete a webhook.
+   *
+   * Requires the admin role. Its deliveries are deleted too.
+   *
+   * Errors: revision_mismatch, scope_required, webhook_not_found; and those that every call can have.
+   */
+  delete(webhookId: string, options?: Options): Promise<void> {
+    return this.caller.send({ name: 'webhooks.delete', method: 'DELETE', path: path`/api/webhooks/${webhookId}` }, options)
+  }
+
+  /**
+   * Get a webhook.
+   *
+   * Requires the admin role.
+   *
+   * Errors: scope_required, webhook_not_found; and those that every call can have.
+   */
+  get(webhookId: string, options?: Options): Promise<Webhook> {
+    return this.caller.send({ name: 'webhooks.get', method: 'GET', path: path`/api/webhooks/${webhookId}` }, options)
+  }
+
+  /**
+   * List webhooks.
+   *
+   * Requires the admin role. Returns all webhooks of the workspace in one response, newest first.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  list(query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<Webhook, WebhookList> {
+    return this.caller.list({ name: 'webhooks.list', method: 'GET', path: path`/api/webhooks`, query }, options)
+  }
+
+  /**
+   * Replay events.
+   *
+   * Requires the admin role. Sends events of the feed again, those that were delivered before included. One call
+   * examines at most 1,000 events; `next` is the `from` of the next call.
+   *
+   * Errors: invalid_fields, scope_required, webhook_disabled, webhook_not_found; and those that every call can
+   * have.
+   */
+  replay(webhookId: string, body: WebhookReplay, options?: Options): Promise<WebhookReplayed> {
+    return this.caller.send({ name: 'webhooks.replay', method: 'POST', path: path`/api/webhooks/${webhookId}/replay`, body, repeatable: true }, options)
+  }
+
+  /**
+   * Rotate the secret of a webhook.
+   *
+   * Requires the admin role. Returns the new secret, only once. For another `grace_seconds` webhooks have two
+   * signatures, of the new and of the previous secret, so that you can change your program.
+   *
+   * Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that every call can
+   * have.
+   */
+  rotate(webhookId: string, body: WebhookRotate, options?: Options): Promise<WebhookCreated> {
+    return this.caller.send({ name: 'webhooks.rotate', method: 'POST', path: path`/api/webhooks/${webhookId}/rotate`, body, keyed: true }, options)
+  }
+
+  /**
+   * Test a webhook.
+   *
+   * Requires the admin role. Sends the example of a type of event at once, even if the webhook is disabled, and
+   * returns how that ended. The event is not recorded: its `seq` is 0, and its id is new.
+   *
+   * Errors: invalid_fields, scope_required, webhook_not_found; and those that every call can have.
+   */
+  test(webhookId: string, body: WebhookTest, options?: Options): Promise<WebhookAttempt> {
+    return this.caller.send({ name: 'webhooks.test', method: 'POST', path: path`/api/webhooks/${webhookId}/test`, body, repeatable: true }, options)
+  }
+
+  /**
+   * Update a webhook.
+   *
+   * Requires the admin role. A webhook that is enabled again gets the events from then on; those that it missed
+   * can be replayed. `headers` replaces all additional headers.
+   *
+   * Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that every call can
+   * have.
+   */
+  update(webhookId: string, body: WebhookPatch, options?: Options): Promise<Webhook> {
+    return this.caller.send({ name: 'webhooks.update', method: 'PATCH', path: path`/api/webhooks/${webhookId}`, body, merge: true }, options)
   }
 }
 
@@ -7866,6 +8260,7 @@ export class Resources {
   readonly presence: PresenceResource
   readonly promptTemplates: PromptTemplatesResource
   readonly system: SystemResource
+  readonly webhooks: WebhooksResource
   readonly workspaces: WorkspacesResource
 
   constructor(caller: Caller) {
@@ -7884,6 +8279,7 @@ export class Resources {
     this.presence = new PresenceResource(caller)
     this.promptTemplates = new PromptTemplatesResource(caller)
     this.system = new SystemResource(caller)
+    this.webhooks = new WebhooksResource(caller)
     this.workspaces = new WorkspacesResource(caller)
   }
 }
