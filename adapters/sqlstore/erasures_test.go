@@ -53,6 +53,7 @@ var keptOfPeople = map[string]string{
 	"stream_tickets.subject":     "in erased",
 	"stream_resumptions.subject": "in erased",
 	"jobs.subject":               "an id",
+	"webhook_deliveries.subject": "an id",
 	"scim_users.user_id":         "in erased",
 	"scim_users.subject":         "in erased",
 	"scim_users.user_name":       "in erased",

@@ -135,12 +135,12 @@ func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now
 	return c, nil
 }
 
-func (db *DB) saveChain(ctx context.Context, d event.Digest, c *event.Chain) error {
+// saveChain returns the write that saves a chain.
+func saveChain(d event.Digest, c *event.Chain) write {
 	c.Seal(d)
-	_, err := db.exec(ctx, `UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ?
+	return write{`UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ?
 		WHERE workspace_id = ? AND org_id = ?`,
-		c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org)
-	return err
+		[]any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
 }
 
 func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
@@ -171,10 +171,7 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 		if err := tx.saveLinks(ctx, links); err != nil {
 			return err
 		}
-		if err := tx.saveChain(ctx, d, c); err != nil {
-			return err
-		}
-		return tx.wakeWebhooks(ctx, key.Workspace, now)
+		return tx.run(ctx, saveChain(d, c), wakeWebhooks(key.Workspace, now))
 	})
 	return linked, err
 }
@@ -265,7 +262,7 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 			AND chain_seq <= ?`, key.Workspace, key.Org, last); err != nil {
 			return err
 		}
-		return tx.saveChain(ctx, d, c)
+		return tx.run(ctx, saveChain(d, c))
 	})
 	return removed, err
 }

@@ -159,10 +159,9 @@ func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time
 	})
 }
 
-// wakeWebhooks makes the endpoints of a workspace due that can get its new events. Those that fail are tried when it is
-// their time.
-func (db *DB) wakeWebhooks(ctx context.Context, ws identity.WorkspaceID, now time.Time) error {
-	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled AND due_at > ?
-		AND failures < ?`, micros(now), ws, micros(now), webhook.SoloFailures)
-	return err
+// wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Those that
+// fail are tried when it is their time.
+func wakeWebhooks(ws identity.WorkspaceID, now time.Time) write {
+	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled AND due_at > ? AND failures < ?`,
+		[]any{micros(now), ws, micros(now), webhook.SoloFailures}}
 }

@@ -21,8 +21,8 @@ var sampleReplies = []struct{ word, text string }{
 		"or a model of yours answers here when the chat template's `reply` names it."},
 }
 
-// answer responds to a visitor's message, as docs/replies.md describes. It does not check the signature, since its answers
-// are public.
+// answer responds to a visitor's message, as docs/replies.md describes. It does not check the signature, since its
+// answers are public.
 func answer(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Type     string `json:"type"`
