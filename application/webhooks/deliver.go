@@ -116,12 +116,17 @@ func (d *Deliverer) count(org identity.OrgID, n int) {
 	}
 }
 
-// Work delivers what an endpoint is due, for at most a turn, and ends its lease.
-func (d *Deliverer) Work(ctx context.Context, e *webhook.Endpoint) (err error) {
-	ctx = context.WithoutCancel(ctx) // a delivery that has begun is settled
+// Work delivers what an endpoint is due, for at most a turn or until stop ends, and ends its lease.
+func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) {
+	ctx, id := context.WithoutCancel(stop), e.ID // a delivery that has begun is settled
 	var next time.Time
-	defer func() { err = errors.Join(err, d.queue.Release(ctx, e.ID, next)) }()
-	for begun := time.Now(); time.Since(begun) < turn; {
+	defer func() {
+		if errors.Is(err, webhook.ErrNotFound) {
+			err = nil // it was deleted meanwhile
+		}
+		err = errors.Join(err, d.queue.Release(ctx, id, next))
+	}()
+	for begun := time.Now(); time.Since(begun) < turn && stop.Err() == nil; {
 		more, err := d.plan(ctx, e)
 		if err != nil {
 			return err

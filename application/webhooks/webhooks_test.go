@@ -273,3 +273,27 @@ func TestTheAdminWhoMadeAnEndpointIsToldThatItWasDisabled(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+func TestAStopBeginsNoDelivery(t *testing.T) {
+	s, e := newStage(t), endpoint()
+	s.queue.EXPECT().Release(gomock.Any(), e.ID, gomock.Not(time.Time{})).Return(nil) // due at once for another node
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.deliver.Work(ctx, e); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnEndpointThatIsDeletedAmidADeliveryIsNoError(t *testing.T) {
+	s, e := newStage(t), endpoint()
+	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil)
+	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), gomock.Any()).Return([]webhook.Delivery{
+		e.NewDelivery(event.Event{Type: "member.added"}, now)}, nil)
+	s.sender.EXPECT().Send(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(webhook.Outcome{Status: 204})
+	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e.ID, gomock.Any(), gomock.Any()).
+		Return(nil, webhook.ErrNotFound)
+	s.queue.EXPECT().Release(gomock.Any(), e.ID, gomock.Any()).Return(nil)
+	if err := s.deliver.Work(t.Context(), e); err != nil {
+		t.Error(err)
+	}
+}
