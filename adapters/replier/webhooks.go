@@ -30,6 +30,7 @@ const (
 	webhookTotal   = 15 * time.Second
 	webhookConnect = 5 * time.Second
 	webhookBytes   = 256 << 10 // read on the wire, TLS included
+	maxHeader      = 2000      // bytes of the value of an additional header
 )
 
 // payload is the body of a webhook, WebhookPayload of the contract.
@@ -114,14 +115,27 @@ func (w *Webhooks) send(ctx context.Context, to ports.WebhookTarget, d *webhook.
 		return webhook.Outcome{Failure: string(codeOf(err))}
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
-	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer))
-	return webhook.Outcome{Status: response.StatusCode, Answer: storable(answer),
+	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer+maxHeader))
+	return webhook.Outcome{Status: response.StatusCode, Answer: storable(redacted(string(answer), to.Headers)),
 		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now)}
 }
 
+// redacted returns the beginning of an answer without the values of headers, which a receiver may echo.
+func redacted(answer string, headers map[string]string) string {
+	for _, value := range headers {
+		_, credential, _ := strings.Cut(value, " ") // without the scheme
+		for _, secret := range []string{value, credential} {
+			if len(secret) >= 4 {
+				answer = strings.ReplaceAll(answer, secret, "[redacted]")
+			}
+		}
+	}
+	return answer[:min(len(answer), webhook.MaxAnswer)]
+}
+
 // storable returns an answer as UTF-8 that PostgreSQL can store.
-func storable(answer []byte) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(string(answer), "\uFFFD"), "\x00", "\uFFFD")
+func storable(answer string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(answer, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // retryAfter reads the header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3); 0 if neither.

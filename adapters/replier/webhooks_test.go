@@ -35,6 +35,9 @@ func TestAnOutcomeTellsHowTheReceiverAnswered(t *testing.T) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(307)
 		}, webhook.Outcome{Status: 307}},
+		"an echo of a header": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, strings.Repeat("x", 500)+r.Header.Get("Authorization")+" s3cret!")
+		}, webhook.Outcome{Status: 200, Answer: strings.Repeat("x", 500) + "[redacted] [redacted]"[:12]}},
 		"a wait in seconds": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "120")
 			w.WriteHeader(429)
@@ -54,7 +57,7 @@ func TestAnOutcomeTellsHowTheReceiverAnswered(t *testing.T) {
 			receiver := httptest.NewServer(tt.handle)
 			defer receiver.Close()
 			to := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("k")},
-				Egress: identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+				Headers: map[string]string{"Authorization": "Bearer s3cret!"}, Egress: identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 			got := replier.NewWebhooks(guard).Send(t.Context(), to, &webhook.Delivery{}, now)
 			if got.Took <= 0 {
 				t.Error("it took no time")

@@ -147,7 +147,7 @@ func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time
 		if due.IsZero() {
 			next = never
 			if _, err := tx.get(ctx, &next, `SELECT COALESCE(MIN(t.due_at), ?) FROM webhook_deliveries t
-				WHERE t.webhook_id = ? AND t.state = 'pending' AND `+isFirst, int64(never), of); err != nil {
+				JOIN events e ON e.id = t.event_id WHERE t.webhook_id = ? AND t.state = 'pending' AND `+isFirst, int64(never), of); err != nil {
 				return err
 			}
 		}
@@ -160,8 +160,8 @@ func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time
 }
 
 // wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Those that
-// fail are tried when it is their time.
+// fail are tried when it is their time, if they have one.
 func wakeWebhooks(ws identity.WorkspaceID, now time.Time) write {
-	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled AND due_at > ? AND failures < ?`,
-		[]any{micros(now), ws, micros(now), webhook.SoloFailures}}
+	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled AND due_at > ?
+		AND (failures < ? OR due_at = ?)`, []any{micros(now), ws, micros(now), webhook.SoloFailures, int64(never)}}
 }

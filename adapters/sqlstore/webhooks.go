@@ -306,11 +306,12 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webho
 			return err
 		}
 		for i := range all {
-			w := insertDelivery(of, &all[i], ` DO UPDATE SET state = 'pending', attempts = 0, due_at = excluded.due_at
-				WHERE webhook_deliveries.state <> 'pending'`)
+			w := insertDelivery(of, &all[i], ` DO UPDATE SET state = 'pending', attempts = 0, due_at = excluded.due_at,
+				created_at = excluded.created_at WHERE webhook_deliveries.state <> 'pending'`)
 			if onlyFailed {
-				w = write{`UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?
-					WHERE webhook_id = ? AND event_id = ? AND state = 'failed'`, []any{micros(now), of, all[i].Event.ID}}
+				w = write{`UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?,
+					created_at = ? WHERE webhook_id = ? AND event_id = ? AND state = 'failed'`,
+					[]any{micros(now), micros(now), of, all[i].Event.ID}}
 			}
 			n, err := tx.exec(ctx, w.query, w.args...)
 			if err != nil {

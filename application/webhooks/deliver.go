@@ -17,6 +17,7 @@ const (
 	atOnce       = 5   // deliveries to one endpoint
 	endpoints    = 200 // that a node works on at the same time
 	endpointsOrg = 50  // of one org
+	takenAtOnce  = 10  // from the queue
 	pendingMost  = 1000
 	readAtOnce   = 100 // events of one endpoint
 
@@ -64,7 +65,8 @@ func (d *Deliverer) Run(ctx context.Context, report func(error)) {
 	defer running.Wait()
 	for tick := time.NewTicker(pollEvery); ; {
 		now := time.Now()
-		taken, err := d.queue.Take(ctx, now, now.Add(leaseFor), endpoints-d.busy(), d.full())
+		n := min(takenAtOnce, endpoints-d.busy())
+		taken, err := d.queue.Take(ctx, now, now.Add(leaseFor), n, d.full())
 		if err != nil && ctx.Err() == nil {
 			report(err)
 		}
@@ -78,6 +80,9 @@ func (d *Deliverer) Run(ctx context.Context, report func(error)) {
 					report(err)
 				}
 			})
+		}
+		if len(taken) == takenAtOnce {
+			d.Wake() // there may be more
 		}
 		select {
 		case <-ctx.Done():
@@ -95,12 +100,12 @@ func (d *Deliverer) busy() int {
 	return d.total
 }
 
-// full returns the orgs that have their share of the node.
+// full returns the orgs that could get more than their share of the node by another take.
 func (d *Deliverer) full() (orgs []identity.OrgID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for org, n := range d.working {
-		if n >= endpointsOrg {
+		if n+takenAtOnce > endpointsOrg {
 			orgs = append(orgs, org)
 		}
 	}

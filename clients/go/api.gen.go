@@ -4257,6 +4257,7 @@ type WebhookTest struct {
 // WebhookUpdatedData is a type of the API. The data of webhook.updated: A webhook was changed.
 type WebhookUpdatedData struct {
 	Host        *ChangedText  `json:"host,omitzero"`
+	Path        *Changed      `json:"path,omitzero"`
 	Events      *ChangedNames `json:"events,omitzero"`
 	Enabled     *ChangedFlag  `json:"enabled,omitzero"`
 	Description *Changed      `json:"description,omitzero"`
@@ -7413,7 +7414,8 @@ func (s *WebhooksService) Test(ctx context.Context, webhookID string, body Webho
 // Update: Update a webhook.
 //
 // Requires the admin role. A webhook that is enabled again gets the events from then on; those that it missed
-// can be replayed. `headers` replaces all additional headers.
+// can be replayed. `headers` replaces all additional headers, and must be given again with a URL that has
+// another host.
 //
 // Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that every call can
 // have.

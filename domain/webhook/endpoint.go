@@ -161,7 +161,15 @@ func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c C
 	if c.URL != nil && *c.URL != e.URL {
 		before := e.host()
 		e.URL = *c.URL
-		changed["host"] = event.Change{From: before, To: e.host()}
+		if e.host() != before {
+			changed["host"] = event.Change{From: before, To: e.host()}
+		} else {
+			changed["path"] = true
+		}
+		if e.host() != before && len(e.Headers) > 0 && c.Headers == nil {
+			return fault.InField("/headers", "required",
+				"Must be given again, since the URL has another host that must not get them unasked.")
+		}
 	}
 	c.Description = naming.Changed(e.Description, c.Description)
 	event.SetQuietly(&e.Description, c.Description, "description", changed)
@@ -214,8 +222,9 @@ func (e *Endpoint) Rotate(by identity.Actor, at revision.Match, grace time.Durat
 	if err := at.Check(e.Revision); err != nil {
 		return err
 	}
+	grace = min(max(grace, 0), MaxGrace)
 	e.Secret++
-	e.PreviousUntil = by.At.Add(min(max(grace, 0), MaxGrace))
+	e.PreviousUntil = by.At.Add(grace)
 	e.touch(by)
 	e.Record(by, "webhook.rotated", string(e.ID), map[string]any{"grace_seconds": int(grace.Seconds())})
 	return nil

@@ -223,3 +223,26 @@ func TestHeadersThatAtriumSetsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAnotherHostDoesNotGetTheHeadersUnasked(t *testing.T) {
+	made := func() *webhook.Endpoint {
+		e, err := webhook.New(admin, 0, 0, draft(func(d *webhook.Draft) { d.Headers, d.Sealed = []string{"X-A"}, []byte("s") }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for name, tt := range map[string]struct {
+		change webhook.Changes
+		ok     bool
+	}{
+		"the same host":            {webhook.Changes{URL: new("https://app.example.com/other")}, true},
+		"another host":             {webhook.Changes{URL: new("https://evil.example.com/hook")}, false},
+		"another port":             {webhook.Changes{URL: new("https://app.example.com:8443/hook")}, false},
+		"another host, new values": {webhook.Changes{URL: new("https://new.example.com/"), Headers: &[]string{}}, true},
+	} {
+		if err := made().Change(admin, nil, 0, tt.change); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -5974,6 +5974,9 @@ class WebhookUpdatedData(TypedDict):
     host: NotRequired[ChangedText]
     """"""
 
+    path: NotRequired[Changed]
+    """"""
+
     events: NotRequired[ChangedNames]
     """"""
 
@@ -7569,7 +7572,8 @@ class WebhooksResource(Resource):
         """Update a webhook.
 
         Requires the admin role. A webhook that is enabled again gets the events from then on; those that
-        it missed can be replayed. `headers` replaces all additional headers.
+        it missed can be replayed. `headers` replaces all additional headers, and must be given again
+        with a URL that has another host.
 
         Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that
         every call can have.

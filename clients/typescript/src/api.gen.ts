@@ -4798,6 +4798,8 @@ export type WebhookUpdatedData = {
   /**  */
   host?: ChangedText
   /**  */
+  path?: Changed
+  /**  */
   events?: ChangedNames
   /**  */
   enabled?: ChangedFlag
@@ -5407,7 +5409,8 @@ export class WebhooksResource extends Resource {
    * Update a webhook.
    *
    * Requires the admin role. A webhook that is enabled again gets the events from then on; those that it missed
-   * can be replayed. `headers` replaces all additional headers.
+   * can be replayed. `headers` replaces all additional headers, and must be given again with a URL that has
+   * another host.
    *
    * Errors: invalid_fields, revision_mismatch, scope_required, webhook_not_found; and those that every call can
    * have.
