@@ -57,7 +57,8 @@ func TestAnOutcomeTellsHowTheReceiverAnswered(t *testing.T) {
 			receiver := httptest.NewServer(tt.handle)
 			defer receiver.Close()
 			to := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("k")},
-				Headers: map[string]string{"Authorization": "Bearer s3cret!"}, Egress: identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+				Headers: map[string]string{"Authorization": "Bearer s3cret!"},
+				Egress:  identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 			got := replier.NewWebhooks(guard).Send(t.Context(), to, &webhook.Delivery{}, now)
 			if got.Took <= 0 {
 				t.Error("it took no time")

@@ -226,7 +226,9 @@ func TestHeadersThatAtriumSetsAreRefused(t *testing.T) {
 
 func TestAnotherHostDoesNotGetTheHeadersUnasked(t *testing.T) {
 	made := func() *webhook.Endpoint {
-		e, err := webhook.New(admin, 0, 0, draft(func(d *webhook.Draft) { d.Headers, d.Sealed = []string{"X-A"}, []byte("s") }))
+		e, err := webhook.New(admin, 0, 0, draft(func(d *webhook.Draft) {
+			d.Headers, d.Sealed = []string{"X-A"}, []byte("s")
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
