@@ -52,6 +52,10 @@ type JobQueue interface {
 	// returns the job again, with its failures, even if they exhaust it.
 	Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error)
 
+	// Renew extends the lease of the attempt for which j was taken until a time. ErrJobLost if the lease has passed
+	// and another worker has taken the job, or if the attempt was settled.
+	Renew(ctx context.Context, j job.Job, until time.Time) error
+
 	// Settle ends the attempt for which j was taken. Call it once for each attempt. ErrJobLost if the
 	// lease has passed and another worker has taken the job. If o asks for another attempt while a job
 	// of the same kind and subject is queued, the queued job replaces it, as in Jobs.Enqueue: j has

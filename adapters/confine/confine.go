@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -272,6 +273,20 @@ func (c *child) end() {
 	_ = c.wait()
 }
 
+// stopTime is how long a child may take to end by itself when its context has ended: to end its statement at a server.
+const stopTime = 600 * time.Millisecond
+
+// stop tells the child to end, and kills it after stopTime.
+func (c *child) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waited {
+		return
+	}
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+	time.AfterFunc(stopTime, c.kill)
+}
+
 // wait waits until the child is gone, kills what it may have left, and closes our ends of its pipes.
 func (c *child) wait() error {
 	awaitEnd(c.cmd.Process)
@@ -284,7 +299,7 @@ func (c *child) wait() error {
 
 // do sends the child its request and returns what it answers. Then the child is gone.
 func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, error) {
-	defer context.AfterFunc(ctx, c.kill)()
+	defer context.AfterFunc(ctx, c.stop)()
 	if _, err := c.in.Write(text); err != nil {
 		c.end()
 		if ctx.Err() != nil {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/atrium-hq/atrium/ports"
@@ -62,6 +64,8 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if !ok {
 		return exitFailed
 	}
+	asked, unasked := signal.NotifyContext(context.Background(), syscall.SIGTERM) // before the filter refuses it
+	defer unasked()
 	var needs ports.JobNeeds
 	if job.Needs != nil {
 		needs = job.Needs(o.Input)
@@ -73,7 +77,7 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	// limit there is little to gain from it.
 	debug.SetMemoryLimit(o.Limits.Memory * 3 / 4)
 	debug.SetGCPercent(gcPercent)
-	ctx, cancel := context.WithTimeout(context.Background(), o.Within)
+	ctx, cancel := context.WithTimeout(asked, o.Within)
 	defer cancel()
 	if o.Stream {
 		if stream(ctx, job, o.Input, out) != nil {

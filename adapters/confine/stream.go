@@ -58,7 +58,7 @@ func (r *Runner) Stream(
 func (c *child) stream(
 	ctx context.Context, text []byte, limits Limits, each func(json.RawMessage) error,
 ) error {
-	defer context.AfterFunc(ctx, c.kill)()
+	defer context.AfterFunc(ctx, c.stop)()
 	if _, err := c.in.Write(text); err != nil {
 		c.end()
 		if ctx.Err() != nil {
@@ -67,7 +67,12 @@ func (c *child) stream(
 		return errGone
 	}
 	_ = c.in.Close()
-	begun, handled, err := parts(c.out, each)
+	begun, handled, err := parts(c.out, func(part json.RawMessage) error {
+		if ctx.Err() != nil {
+			return nil // the child is told to stop, and may be writing
+		}
+		return each(part)
+	})
 	if err != nil {
 		c.kill()
 	}

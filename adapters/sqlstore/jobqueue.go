@@ -44,6 +44,16 @@ func (r *jobRow) job() job.Job {
 	}
 }
 
+// Renew implements ports.JobQueue.
+func (q *JobQueue) Renew(ctx context.Context, j job.Job, until time.Time) error {
+	n, err := q.db.exec(ctx, `UPDATE jobs SET due_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
+		micros(until), j.ID, job.Running, j.Attempt)
+	if err == nil && n == 0 {
+		return ports.ErrJobLost
+	}
+	return err
+}
+
 // Settle implements ports.JobQueue.
 func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	return q.db.inTx(ctx, func(tx *DB) error {

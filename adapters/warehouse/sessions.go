@@ -3,10 +3,14 @@ package warehouse
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 )
+
+// CancelTimeout is how long a call that was called off takes at most to end its statement at the server.
+const CancelTimeout = 450 * time.Millisecond
 
 // Session is one call's own connection to a tenant's server, which has passed the step database.
 type Session interface {

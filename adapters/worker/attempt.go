@@ -55,6 +55,9 @@ func code(err error) string {
 	if errors.Is(err, errOverran) {
 		return job.Overran
 	}
+	if errors.Is(err, errLost) {
+		return job.Lost
+	}
 	if _, ok := errors.AsType[*panicked](err); ok {
 		return job.Panicked
 	}

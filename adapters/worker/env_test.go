@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -38,7 +39,10 @@ type env struct {
 	reg  *prometheus.Registry
 	do   func(ctx context.Context, by identity.Actor, subject string) error
 	away func() error // what the queue answers instead of jobs, if it is not nil
-	fail func() error // what it answers instead of taking note of an outcome
+
+	lease time.Duration // of job.Policy
+	renew func() error  // what the queue answers to an extension of a lease
+	fail  func() error  // what it answers instead of taking note of an outcome
 
 	mu      sync.Mutex
 	queued  []job.Job
@@ -77,10 +81,12 @@ func (s *env) start(subjects ...string) {
 		s.queued = append(s.queued, j)
 	}
 	q := mocks.NewMockJobQueue(gomock.NewController(s.t))
-	q.EXPECT().Take(gomock.Any(), gomock.Any(), map[job.Kind]time.Duration{kind: limit + grace},
+	q.EXPECT().Take(gomock.Any(), gomock.Any(), map[job.Kind]time.Duration{kind: cmp.Or(s.lease, limit+grace)},
 		gomock.Any()).AnyTimes().DoAndReturn(s.take)
+	q.EXPECT().Renew(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(context.Context, job.Job, time.Time) error { return s.renew() })
 	q.EXPECT().Settle(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.settle)
-	table := worker.Table{kind: {Policy: job.Policy{Limit: limit, Attempts: 3},
+	table := worker.Table{kind: {Policy: job.Policy{Limit: limit, Attempts: 3, Lease: s.lease},
 		Do: func(ctx context.Context, by identity.Actor, subject string) error { return s.do(ctx, by, subject) }}}
 	w := worker.New(worker.Config{Slots: 2, Poll: poll, Grace: grace}, q, table, s.reg,
 		slog.New(slog.NewTextHandler(s.log, nil)))

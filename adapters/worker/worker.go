@@ -2,6 +2,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -47,7 +48,7 @@ type Worker struct {
 	Config
 	queue    ports.JobQueue
 	table    Table
-	leases   map[job.Kind]time.Duration
+	leases   map[job.Kind]time.Duration // of a job that is taken
 	urgent   map[job.Kind]time.Duration // those of leases that are
 	log      *slog.Logger
 	measured *measures
@@ -65,7 +66,7 @@ func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registe
 		measured: newMeasures(metrics),
 	}
 	for kind, work := range table {
-		w.leases[kind] = work.Limit + c.Grace
+		w.leases[kind] = cmp.Or(work.Lease, work.Limit+c.Grace)
 		if kind.Urgent() {
 			w.urgent[kind] = w.leases[kind]
 		}
@@ -171,10 +172,12 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 	defer w.measured.running.WithLabelValues(string(j.Kind)).Dec()
 	work := w.table[j.Kind]
 	r := report{job: j, lag: taken.Sub(j.Due)}
+	attempted, end := context.WithCancelCause(ctx)
+	stop := w.renewing(ctx, work, j, taken, end)
 	if work.Exhausted(j) {
 		r.outcome = j.Abandonment(time.Now())
 	} else {
-		r.err = attempt(ctx, work, j, taken)
+		r.err = attempt(attempted, work, j, taken)
 		r.took = time.Since(taken)
 		switch {
 		case r.err == nil:
@@ -189,7 +192,9 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 			r.outcome = work.Failure(j, code(r.err), time.Now(), rand.Float64()) //nolint:gosec // jitter needs no secrecy
 		}
 	}
-	r.unsettled = w.settle(ctx, j, r.outcome, taken.Add(w.leases[j.Kind]))
+	r.unsettled = w.settle(ctx, j, r.outcome, taken.Add(work.Limit+w.Grace))
+	stop()
+	end(nil)
 	w.report(r)
 }
 

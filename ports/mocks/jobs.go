@@ -105,6 +105,20 @@ func (m *MockJobQueue) EXPECT() *MockJobQueueMockRecorder {
 	return m.recorder
 }
 
+// Renew mocks base method.
+func (m *MockJobQueue) Renew(ctx context.Context, j job.Job, until time.Time) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Renew", ctx, j, until)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Renew indicates an expected call of Renew.
+func (mr *MockJobQueueMockRecorder) Renew(ctx, j, until interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Renew", reflect.TypeOf((*MockJobQueue)(nil).Renew), ctx, j, until)
+}
+
 // Settle mocks base method.
 func (m *MockJobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	m.ctrl.T.Helper()

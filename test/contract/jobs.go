@@ -244,6 +244,18 @@ func JobQueue(t *testing.T, open Opener) {
 			b.settle(t, again[0], again[0].Success(fixture.At))
 			same(t, "left", b.subjects(t, 24*time.Hour), nobody)
 		})
+	t.Run("a lease that is extended keeps a job from others, until it is lost or settled", func(t *testing.T) {
+		b := newBacklog(t, a)
+		b.add(t, "a", 0)
+		dead := b.take(t, 0, 10)[0]
+		must(t, b.queue.Renew(t.Context(), dead, fixture.At.Add(3*lease)))
+		same(t, "under the longer lease", b.subjects(t, 3*lease-time.Microsecond), nobody)
+		again := b.take(t, 3*lease, 10)[0]
+		wantErr(t, b.queue.Renew(t.Context(), dead, fixture.At.Add(9*lease)), ports.ErrJobLost)
+		b.settle(t, again, again.Success(fixture.At))
+		wantErr(t, b.queue.Renew(t.Context(), again, fixture.At.Add(9*lease)), ports.ErrJobLost)
+		same(t, "left", b.subjects(t, 24*time.Hour), nobody)
+	})
 	t.Run("a job whose lease has expired can be settled until another worker takes it", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)

@@ -50,6 +50,11 @@ type WarehouseHarness struct {
 
 	// Sessions counts the server's sessions of Reader's user; nil if the server has no sessions.
 	Sessions func(*testing.T) int
+
+	// Slow is a view that takes 30 seconds or longer; zero if the server ends its statement with the connection.
+	Slow connection.TableRef
+	// SlowRuns reports whether the server works on a statement about Slow.
+	SlowRuns func(*testing.T) bool
 }
 
 // UnknownRows in a harness matches any estimate of the statistics.
@@ -87,6 +92,7 @@ func Warehouse(t *testing.T, harness WarehouseHarness) {
 		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, harness, f) })
 	}
 	t.Run("a context that has ended ends the call", func(t *testing.T) { warehouseEnds(t, harness) })
+	t.Run("a context that ends ends the statement at the server", func(t *testing.T) { warehouseCancels(t, harness) })
 }
 
 func warehouseProbe(t *testing.T, harness WarehouseHarness) {

@@ -65,6 +65,15 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 				"scripted server stages it",
 			connection.Internal: "it means a bug of ours; a scripted server sends an unknown error",
 		},
+		Slow: ref("slow"),
+		SlowRuns: func(t *testing.T) bool {
+			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'
+				AND positionUTF8(query, 'slow') > 0`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text != "0"
+		},
 		Sessions: func(t *testing.T) int {
 			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
 			if err != nil {

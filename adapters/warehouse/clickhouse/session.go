@@ -2,9 +2,11 @@ package clickhouse
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +23,7 @@ import (
 // session is one connection, whose requests are all the same user's.
 type session struct {
 	ctx      context.Context
+	network  warehouse.Network
 	to       ports.Target
 	web      *warehouse.Web
 	settings url.Values // of each statement
@@ -47,7 +50,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	if err != nil {
 		return nil, unlessCanceled(ctx, err)
 	}
-	s := &session{ctx: ctx, to: to, web: web}
+	s := &session{ctx: ctx, network: n, to: to, web: web}
 	if err := s.begin(starting, trace); err != nil {
 		if config == nil && web.Silent() && errors.Is(err, connection.PortClosed) && speaksTLS(starting, n, to) {
 			err = connection.TLSRequired
@@ -136,7 +139,11 @@ const grace = 500 * time.Millisecond
 func (s *session) query(sql string) ([][]*string, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
 	defer cancel()
-	rows, err := s.ask(ctx, sql)
+	id := rand.Text()
+	rows, err := s.askAs(ctx, sql, url.Values{"query_id": {id}})
+	if errors.Is(s.ctx.Err(), context.Canceled) {
+		s.end(id)
+	}
 	switch {
 	case errors.Is(err, connection.DatabaseDeniedOrMissing): // that of a view's tables
 		err = connection.PermissionDenied
@@ -146,9 +153,37 @@ func (s *session) query(sql string) ([][]*string, error) {
 	return rows, unlessCanceled(s.ctx, err)
 }
 
+// end has the server end a statement, which would otherwise go on until its time-out: another with the same identifier
+// replaces it. A user who may choose no settings cannot ask for that.
+func (s *session) end(id string) {
+	if s.settings == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), warehouse.CancelTimeout)
+	defer cancel()
+	config, err := warehouse.TLSConfig(s.to.Credential)
+	if err != nil {
+		return
+	}
+	c := s.to.Credential
+	web, err := warehouse.OpenWeb(ctx, s.network, c.Text(connection.FieldHost), c.Port(), config, nil)
+	if err != nil {
+		return
+	}
+	defer web.Close()
+	other := *s
+	other.web = web
+	_, _ = other.askAs(ctx, `SELECT '1'`, url.Values{"query_id": {id}, "replace_running_query": {"1"}})
+}
+
 // ask sends one statement and returns its rows; nil for NULL. All its columns must be texts.
 func (s *session) ask(ctx context.Context, sql string) ([][]*string, error) {
-	request, err := s.request(ctx, sql)
+	return s.askAs(ctx, sql, nil)
+}
+
+// askAs is ask with more parameters of the request.
+func (s *session) askAs(ctx context.Context, sql string, more url.Values) ([][]*string, error) {
+	request, err := s.request(ctx, sql, more)
 	if err != nil {
 		return nil, connection.Internal
 	}
@@ -169,7 +204,7 @@ func (s *session) ask(ctx context.Context, sql string) ([][]*string, error) {
 }
 
 // request has the statement in its body, since addresses are short and find their way into logs.
-func (s *session) request(ctx context.Context, sql string) (*http.Request, error) {
+func (s *session) request(ctx context.Context, sql string, more url.Values) (*http.Request, error) {
 	c := s.to.Credential
 	values := url.Values{
 		"database":          {c.Text(connection.FieldDatabase)},
@@ -179,6 +214,7 @@ func (s *session) request(ctx context.Context, sql string) (*http.Request, error
 	for name, v := range s.settings {
 		values[name] = slices.Clone(v)
 	}
+	maps.Copy(values, more)
 	host := net.JoinHostPort(strings.TrimSuffix(c.Text(connection.FieldHost), "."), strconv.Itoa(int(c.Port())))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/?"+values.Encode(),
 		strings.NewReader(sql))

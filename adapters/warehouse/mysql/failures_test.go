@@ -19,9 +19,12 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 			Target: func(t *testing.T) ports.Target {
 				return shared(t).target(t, map[string]any{"port": small(t).port})
 			}},
-		{Name: "a user who must use TLS and is refused with the usual error", Code: connection.AuthFailed,
+		{Name: "a user who must use TLS and is refused with the usual error", Code: connection.TLSRequired,
 			Step:   connection.Authenticate,
 			Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
+		{Name: "a wrong password of a user who must use TLS", Code: connection.AuthFailed,
+			Step:   connection.Authenticate,
+			Target: as(map[string]any{"username": "only_tls", "tls": "disable", "password": "another"})},
 		{Name: "a user who is locked out", Code: connection.AuthRejected, Step: connection.Authenticate,
 			Target: as(map[string]any{"username": "locked"})},
 		{Name: "a user who can sign in only through a socket", Code: connection.AuthRejected,

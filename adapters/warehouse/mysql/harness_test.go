@@ -70,10 +70,16 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 			connection.PoolingUnsupported: "only PostgreSQL's poolers have modes",
 			connection.ServerStarting: "MariaDB does not listen before it is ready and after it is told to stop; " +
 				"a scripted server stages it",
-			connection.TLSRequired: "MariaDB refuses who must use TLS like any other; a scripted server " +
-				"stages it as MySQL does",
 			connection.UnsupportedVersion: "MariaDB 10.11 speaks the protocol that all do; a scripted server stages it",
 			connection.Internal:           "it means a bug of ours",
+		},
+		Slow: ref("slow"),
+		SlowRuns: func(t *testing.T) (runs bool) {
+			if err := shared(t).admin.QueryRow(`SELECT count(*) > 0 FROM information_schema.PROCESSLIST
+				WHERE USER = 'reader' AND INFO LIKE '%FROM ` + "`shop`.`slow`" + `%'`).Scan(&runs); err != nil {
+				t.Fatal(err)
+			}
+			return runs
 		},
 		Sessions: func(t *testing.T) int {
 			var n int

@@ -66,6 +66,7 @@ func (s *session) each(sql string, args []string, width int, do func([]*string) 
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
 	var handled error
+	s.running = sql
 	err := recoverPanics(func() error {
 		rows, err := s.conn.QueryContext(s.ctx, sql, values)
 		if err != nil {
@@ -95,5 +96,5 @@ func (s *session) each(sql string, args []string, width int, do func([]*string) 
 	if handled != nil {
 		return handled
 	}
-	return s.classify(err)
+	return s.ended(err)
 }

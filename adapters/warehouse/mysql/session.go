@@ -21,10 +21,13 @@ import (
 // session is one connection, within a transaction that cannot write.
 type session struct {
 	ctx      context.Context
+	network  warehouse.Network
+	to       ports.Target
 	conn     conn
 	wire     *wire
 	version  string // in the server's own words
 	database string // as the server spells it
+	running  string // the statement that the server works on; "" if none
 }
 
 // conn is what the driver's connections can do.
@@ -46,9 +49,13 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: ctx}
+	s := &session{ctx: ctx, network: n, to: to}
 	if err := s.start(starting, recorder, encryption, to, trace); err != nil {
 		_ = recorder.Close()
+		if errors.Is(err, connection.AuthFailed) && encryption == nil && s.wire.flags&capTLS != 0 &&
+			wantsTLS(starting, n, to) {
+			err = connection.TLSRequired
+		}
 		return nil, unlessCanceled(ctx, err)
 	}
 	if err := s.prepare(to.Limits.Statement); err != nil {
@@ -180,10 +187,12 @@ func (s *session) isMariaDB() bool { return strings.Contains(s.version, "MariaDB
 
 // run sends a statement that returns no rows.
 func (s *session) run(sql string) error {
-	return s.classify(recoverPanics(func() error {
+	s.running = sql
+	err := recoverPanics(func() error {
 		_, err := s.conn.ExecContext(s.ctx, sql, nil)
 		return err
-	}))
+	})
+	return s.ended(err)
 }
 
 // query runs one statement and returns its rows as text; nil for NULL.
@@ -192,6 +201,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 	for i, a := range args {
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
+	s.running = sql
 	err = recoverPanics(func() error {
 		rows, err := s.conn.QueryContext(s.ctx, sql, values)
 		if err != nil {
@@ -213,7 +223,15 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 			all = append(all, texts)
 		}
 	})
-	return all, s.classify(err)
+	return all, s.ended(err)
+}
+
+// ended returns what the error of a statement means, which may be nil.
+func (s *session) ended(err error) error {
+	if err == nil {
+		s.running = ""
+	}
+	return s.classify(err)
 }
 
 // text returns a value of the driver as text. Our statements select only texts and integers.
@@ -245,8 +263,12 @@ func recoverPanics(fn func() error) (err error) {
 	return fn()
 }
 
-// Close ends the session without waiting for a server that may not answer.
+// Close ends the session without waiting for a server that may not answer. If its call was called off, the server ends
+// the statement.
 func (s *session) Close() {
+	if s.running != "" && errors.Is(s.ctx.Err(), context.Canceled) {
+		s.kill()
+	}
 	_ = s.wire.SetDeadline(time.Now().Add(200 * time.Millisecond))
 	_ = s.conn.Close() // it is over either way
 	_ = s.wire.Close()

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
@@ -29,6 +30,8 @@ type wire struct {
 	*warehouse.Recorder
 	greeting []byte // the first packet, for the driver to read again
 	flags    uint32 // of the server's capabilities
+	thread   uint32 // by which the server knows the connection
+	seed     []byte // of the answer that proves a password
 	guard    *guard // nil on connections to be encrypted
 }
 
@@ -113,6 +116,8 @@ func (w *wire) parse(body []byte) error {
 	if len(rest) < whole {
 		return connection.UnsupportedVersion // older than MySQL 4.1, or none
 	}
+	w.thread = binary.LittleEndian.Uint32(rest)
+	w.seed = slices.Concat(rest[4:12], rest[31:43])
 	w.flags = uint32(binary.LittleEndian.Uint16(rest[13:])) | uint32(binary.LittleEndian.Uint16(rest[18:]))<<16
 	if needed := uint32(capProtocol41 | capSecureAuth | capPluginAuth); w.flags&needed != needed {
 		return connection.UnsupportedVersion

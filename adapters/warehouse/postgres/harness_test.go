@@ -198,6 +198,14 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 				"stages it",
 			connection.Internal: "it means a bug of ours",
 		},
+		Slow: ref("slow"),
+		SlowRuns: func(t *testing.T) (runs bool) {
+			if err := shared(t).admin.QueryRow(`SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'reader'
+				AND state = 'active' AND query LIKE '%slow%'`).Scan(&runs); err != nil {
+				t.Fatal(err)
+			}
+			return runs
+		},
 		Sessions: func(t *testing.T) int {
 			var n int
 			if err := shared(t).admin.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader'`).Scan(

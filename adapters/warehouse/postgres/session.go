@@ -37,7 +37,11 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		return nil, err
 	}
 	words := &reader{}
-	conn, err := connect(starting, wire, words, to)
+	conn, err := connect(starting, wire, words, to, func(cancelling context.Context) (net.Conn, error) {
+		cancelling, end := context.WithTimeout(cancelling, warehouse.CancelTimeout)
+		defer end()
+		return dial(cancelling, n, to, warehouse.NewTrace())
+	})
 	words.begun = true
 	if err != nil {
 		_ = wire.Close() // pgx has done so, if it came so far
@@ -124,20 +128,21 @@ func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (
 	}
 }
 
-// connect starts a session on a connection that is open. Each field is set here, for ParseConfig
-// fills them from the environment and from files in the home directory.
-func connect(ctx context.Context, wire net.Conn, words *reader, to ports.Target) (*pgconn.PgConn, error) {
+// connect starts a session on a connection that is open. pgx dials again to cancel a statement. Each field is set
+// here, for ParseConfig fills them from the environment and from files in the home directory.
+func connect(
+	ctx context.Context, wire net.Conn, words *reader, to ports.Target, again func(context.Context) (net.Conn, error),
+) (*pgconn.PgConn, error) {
 	config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none sslmode=disable")
 	if err != nil {
 		return nil, connection.Internal // without err, which may quote the environment
 	}
 	_, secured := wire.(*tls.Conn)
 	configure(config, to, secured)
-	// Once: a second call would be for a request to cancel, and the statement timeout does as much.
 	once := wire
-	config.DialFunc = func(context.Context, string, string) (net.Conn, error) {
-		if once == nil {
-			return nil, net.ErrClosed
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if once == nil { // pgx closes a session amid a statement, and asks the server to cancel that
+			return again(ctx)
 		}
 		c := once
 		once = nil
@@ -288,14 +293,19 @@ func (s *session) query(sql string) ([][][]byte, error) {
 }
 
 // Close ends the session without waiting for a server that may not answer: the connection's end
-// ends the transaction too. pgx would take 15 s to say goodbye where a call was cut short.
+// ends the transaction too. pgx would take 15 s to say goodbye where a call was cut short. It then first asks the
+// server to cancel the statement, since a server notices the end of a connection only when it sends something.
 func (s *session) Close() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 200*time.Millisecond)
+	limit := 200 * time.Millisecond
+	if errors.Is(s.ctx.Err(), context.Canceled) {
+		limit = warehouse.CancelTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), limit)
 	defer cancel()
 	_ = s.conn.Close(ctx) // it is over either way
-	_ = s.wire.Close()
 	select {
 	case <-s.conn.CleanupDone():
 	case <-ctx.Done():
 	}
+	_ = s.wire.Close()
 }

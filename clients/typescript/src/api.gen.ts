@@ -7651,8 +7651,8 @@ export class ConnectionsResource extends Resource {
    *
    * In one transaction, the server erases the credential, pauses the data sources that read through the
    * connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
-   * credential after the response. Reads that are in progress are cancelled within two seconds, and their
-   * results are discarded.
+   * credential after the response. Reads that are in progress are cancelled within two seconds, also at the
+   * server where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
    *
    * To use the connection again, verify it with a new credential. Revoking a revoked connection changes nothing.
    *

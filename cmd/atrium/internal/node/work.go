@@ -16,6 +16,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
+// readLease is the lease of jobs that read what people wait for. If a node dies, another takes them within this time
+// and one poll of the queue.
+const readLease = 12 * time.Second
+
 // jobTable maps each kind of job to its use case.
 func jobTable(s application.Services) worker.Table {
 	return worker.Table{
@@ -26,13 +30,13 @@ func jobTable(s application.Services) worker.Table {
 			},
 		},
 		connection.CheckJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8, Lease: readLease},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Connections.Check(ctx, by, connection.ID(subject))
 			},
 		},
 		source.RefreshJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8, Lease: readLease},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Sources.Refresh(ctx, by, source.ID(subject))
 			},

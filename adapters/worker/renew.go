@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// errLost ends an attempt whose lease could not be extended in time: another worker has the job, or may take it.
+var errLost = errors.New("the lease of the job has passed")
+
+// renewals is how many times a lease is extended within its length, so that one of them may fail.
+const renewals = 4
+
+// renewing extends the lease of a job that was taken at a time, until the caller calls stop. It calls lost if the job
+// is no longer this worker's. It does nothing for kinds without job.Policy.Lease.
+func (w *Worker) renewing(
+	ctx context.Context, work Work, j job.Job, taken time.Time, lost context.CancelCauseFunc,
+) (stop func()) {
+	if work.Lease == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(work.Lease / renewals)
+		defer tick.Stop()
+		until := taken.Add(work.Lease)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			next := time.Now().Add(work.Lease)
+			try, end := context.WithTimeout(ctx, work.Lease/renewals)
+			err := w.queue.Renew(try, j, next)
+			end()
+			switch {
+			case err == nil:
+				until = next
+			case errors.Is(err, ports.ErrJobLost), !time.Now().Before(until):
+				lost(errLost)
+				return
+			}
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}

@@ -1,0 +1,59 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestALeaseIsExtendedWhileItsJobRuns(t *testing.T) {
+	withEnv(t, func(s *env) {
+		s.lease = 4 * time.Second
+		renewed := 0
+		s.renew = func() error {
+			if renewed++; renewed == 3 {
+				return errors.New("the queue does not answer") // once
+			}
+			return nil
+		}
+		s.do = func(context.Context, identity.Actor, string) error {
+			time.Sleep(7500 * time.Millisecond)
+			return nil
+		}
+		s.start("a")
+		s.wait(time.Minute)
+		s.want("a", job.Succeeded, "", 7500*time.Millisecond)
+		if renewed != 7 {
+			t.Errorf("the lease was extended %d times", renewed)
+		}
+	})
+}
+
+func TestAnAttemptEndsWhenItsLeaseIsLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err error
+		at  time.Duration
+	}{
+		"to another worker":                         {ports.ErrJobLost, time.Second},
+		"because the queue does not answer so long": {errBoom, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withEnv(t, func(s *env) {
+				s.lease = 4 * time.Second
+				s.renew = func() error { return tt.err }
+				s.do = func(ctx context.Context, _ identity.Actor, _ string) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				s.start("a")
+				s.wait(time.Minute)
+				s.want("a", job.Queued, job.Lost, tt.at)
+			})
+		})
+	}
+}
