@@ -118,6 +118,7 @@ var unscoped = map[string]string{
 	"WebhookQueue.Release":                "as WebhookQueue.Take",
 	"WebhookSender.Send":                  "ports.WebhookTarget has the egress of one org",
 	"JobQueue.Settle":                     "as JobQueue.Take",
+	"JobQueue.Renew":                      "as JobQueue.Take",
 	"Mailer.Send":                         "a mail goes to a person, and is read by nobody else",
 	"Verifier.Verify":                     "the issuers that it is given are those of one org",
 	"Warehouse.Probe":                     "reaches what is outside of Atrium, with the credential that it is given",
