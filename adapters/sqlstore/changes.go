@@ -60,7 +60,8 @@ func (t *transaction) endChanges() {
 	t.changing = nil
 }
 
-// changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it.
+// changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it; what
+// the gateway of payments says and reports of usage need not.
 func (db *DB) changing(ws identity.WorkspaceID) {
 	if db.tx != nil && ws != "" {
 		db.tx.begin(db.changes.of(ws))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -38,6 +39,25 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			{"a share", func() error {
 				fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 				return nil
+			}},
+			{"what the gateway of payments says", func() error {
+				c, err := billing.NewCustomer(team.Owner, billing.Sandbox, "sandbox", "key", billing.Details{Name: "Ann"})
+				if err == nil {
+					_, err = s.Payments.Reserve(t.Context(), by, c)
+				}
+				if err == nil {
+					_, err = s.Payments.Update(t.Context(), by, "sandbox", func(*billing.Customer) error { return nil })
+				}
+				return err
+			}},
+			{"a report of usage", func() error {
+				_, _, err := s.Meters.Add(t.Context(), by, billing.UsageReport{Feature: "messages", Quantity: 1,
+					Period: billing.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}})
+				return err
+			}},
+			{"the clock of a sandbox", func() error {
+				return sqlstore.NewSandboxAccounts(db).Write(t.Context(), by.Org, "sandbox",
+					func([]byte) ([]byte, error) { return []byte("{}"), nil })
 			}},
 			{"a statement without an event", func() error {
 				return sqlstore.Exec(t.Context(), db, `DELETE FROM prompt_shares WHERE template_id = ?`, made.ID)

@@ -19,6 +19,7 @@ func (s *Meters) Add(
 	ctx context.Context, by identity.Actor, r billing.UsageReport,
 ) (sum int64, repeated bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
+		tx.changing(by.Workspace)
 		if repeated, err = tx.reported(ctx, by, r); err != nil {
 			return err
 		}

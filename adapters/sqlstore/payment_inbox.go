@@ -166,6 +166,7 @@ func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id stri
 		if err != nil {
 			return err
 		}
+		tx.changingAll() // the clock of the book can move, for any workspace
 		switch {
 		case changed != nil:
 			_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`,

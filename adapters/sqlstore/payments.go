@@ -159,6 +159,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 }
 
 func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
+	db.changing(c.Workspace)
 	pending, err := encodeOptional(c.Pending)
 	if err != nil {
 		return err
