@@ -46,7 +46,25 @@ export const calls = {
 
 export const base = new URL('..', document.baseURI)
 
-export const atrium = new Atrium({ baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 })
+const kept = new Map<string, { tag: string; body: string }>()
+
+/** Asks again for what it has read only whether it changed (If-None-Match): the 50 latest resources that have an ETag. */
+const again: typeof fetch = async (url, init) => {
+  if (init?.method !== 'GET') return fetch(url, init)
+  const key = String(url) + ' ' + new Headers(init.headers).get('Workspace-Id')
+  const before = kept.get(key)
+  const response = await fetch(url, before ? { ...init, headers: { ...init.headers, 'If-None-Match': before.tag } } : init)
+  if (before && response.status === 304) return new Response(before.body, { headers: response.headers })
+  const tag = response.headers.get('ETag')
+  kept.delete(key)
+  if (!tag || response.status !== 200) return response
+  const body = await response.text()
+  kept.set(key, { tag, body })
+  if (kept.size > 50) kept.delete([...kept.keys()][0]!)
+  return new Response(body, { headers: response.headers })
+}
+
+export const atrium = new Atrium({ fetch: again, baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 })
 
 export const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 5000, refetchOnWindowFocus: true } },

@@ -8,6 +8,7 @@ import { Button } from '../ui/basics'
 import { InlineSelect } from '../ui/form'
 import { Dialog } from '../ui/overlays'
 import { Calls } from './calls'
+import { useLive } from './live'
 import { Palette } from './palette'
 import { firstPage, useMe, useWorkspace } from './workspace'
 
@@ -27,6 +28,7 @@ export function Shell() {
   const workspace = useWorkspace()
   const path = useLocation().pathname
   const me = useMe()
+  useLive()
   const ended = useSyncExternalStore(calls.subscribe, calls.ended)
   return (
     <div className="min-h-screen md:grid md:grid-cols-[14rem_minmax(0,1fr)]">

@@ -1,7 +1,7 @@
 import { AtriumError, type ChatTemplate, type RegistryItem } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
@@ -41,7 +41,7 @@ export function Chat() {
       <Tabs
         value={tab} onChange={setTab}
         tabs={[
-          { id: 'configure', label: 'Configure', body: <Configure key={c.revision} chat={c} mayEdit={mayEdit} /> },
+          { id: 'configure', label: 'Configure', body: <Configure latest={c} mayEdit={mayEdit} /> },
           { id: 'embed', label: 'Embed', body: <Embed id={id} mayEdit={mayEdit} /> },
           { id: 'members', label: 'Members', body: <ChatMembers id={id} /> },
         ]}
@@ -50,7 +50,36 @@ export function Chat() {
   )
 }
 
-function Configure({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) {
+/** Edits what a chat is. What somebody else changes meanwhile never replaces what is typed. */
+function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: boolean }) {
+  const [chat, setChat] = useState(latest)
+  const [typed, setTyped] = useState(false)
+  const newer = latest.revision > chat.revision
+  const begin = () => { setChat(latest); setTyped(false) }
+  useEffect(() => {
+    if (!typed && newer) setChat(latest)
+  }, [typed, newer, latest])
+  return (
+    <>
+      {typed && newer && (
+        <p role="status" className="mt-0 text-warn">
+          Somebody else has changed this meanwhile. <Button tone="quiet" onClick={begin}>Show theirs, and discard mine</Button>
+        </p>
+      )}
+      <Edit
+        key={chat.revision} chat={chat} mayEdit={mayEdit} onType={() => setTyped(true)}
+        onSaved={(saved) => { setChat(saved); setTyped(false) }}
+      />
+    </>
+  )
+}
+
+function Edit({ chat, mayEdit, onType, onSaved }: {
+  chat: ChatTemplate
+  mayEdit: boolean
+  onType: () => void
+  onSaved: (chat: ChatTemplate) => void
+}) {
   const workspace = useWorkspace()
   const registry = useQuery({ queryKey: ['registry', workspace], queryFn: () => atrium.chatTemplates.getRegistry({ workspace }) })
   const [picked, setPicked] = useState({
@@ -66,18 +95,21 @@ function Configure({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) 
         agents: kept(chat.agents, picked.agents), tools: kept(chat.tools, picked.tools), capabilities: picked.capabilities,
       }, { workspace, ifMatch: chat })
     },
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['chat', chat.id] }),
+    onSuccess: async (saved) => {
+      onSaved(saved)
+      await queries.invalidateQueries({ queryKey: ['chat', chat.id] })
+    },
   })
   const wrong = fieldErrors(save.error)
   const picker = (name: keyof typeof picked, title: string) => (
     <Picker
       title={title} items={registry.data?.[name] ?? []} picked={picked[name]} disabled={!mayEdit}
-      onChange={(ids) => setPicked({ ...picked, [name]: ids })}
+      onChange={(ids) => { onType(); setPicked({ ...picked, [name]: ids }) }}
     />
   )
   return (
     <Form saves send={t.save} busy={save.isPending || !mayEdit} onSend={(v) => save.mutate(v)}>
-      <fieldset disabled={!mayEdit} className="m-0 grid gap-x-6 border-0 p-0 lg:grid-cols-2">
+      <fieldset disabled={!mayEdit} onInput={onType} className="m-0 grid gap-x-6 border-0 p-0 lg:grid-cols-2">
         <div>
           <Input name="name" label="Name" required maxLength={120} defaultValue={chat.name} error={wrong.name} />
           <Input name="description" label="Description" maxLength={500} defaultValue={chat.description} error={wrong.description} />

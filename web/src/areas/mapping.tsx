@@ -16,6 +16,11 @@ export function useTypes() {
   })
 }
 
+/** The header row as a member of a body. 0, which means that there is no header, is one too. */
+export function headerOf(of: { header_row?: number | null } | undefined) {
+  return typeof of?.header_row === 'number' ? { header_row: of.header_row } : {}
+}
+
 /** A table of a warehouse in the form of a sheet. */
 const asSheet = (p: TablePreview): Sheet => ({
   headers: p.columns.map((c) => ({ name: c.name, column: null, inferred_type: c.inferred_type })), rows: p.rows, leading_rows: [],
@@ -32,7 +37,7 @@ export function useSheet(location: SourceLocation | undefined, type: string) {
       const at = location!
       if (at.url) {
         return atrium.dataSources.previewSheet({
-          url: at.url, type, sample_rows: 8, ...(at.tab && { tab: at.tab }), ...(at.header_row && { header_row: at.header_row }),
+          url: at.url, type, sample_rows: 8, ...(at.tab && { tab: at.tab }), ...headerOf(at),
           ...(at.charset && { charset: at.charset }), ...(at.delimiter && { delimiter: at.delimiter }),
         }, { workspace })
       }
@@ -72,7 +77,7 @@ export function NewSource() {
   const attach = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.dataSources.attach({
       type, ...(v.name && { name: v.name }), mapping,
-      location: { ...location, ...(sheet.data?.tab && { tab: sheet.data.tab }), ...(sheet.data?.header_row && { header_row: sheet.data.header_row }) },
+      location: { ...location, ...(sheet.data?.tab && { tab: sheet.data.tab }), ...headerOf(sheet.data) },
     }, { workspace }),
     onSuccess: async (made) => {
       await queries.invalidateQueries({ queryKey: ['sources'] })
@@ -136,7 +141,10 @@ export function NewSource() {
           )}
           <Mapper
             key={type + JSON.stringify(location)} fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs}
-            onHeaderRow={(row) => look({ ...location, header_row: row })}
+            onHeaderRow={(row) => {
+              const { header_row: _, ...rest } = location!
+              look(row === undefined ? rest : { ...rest, header_row: row })
+            }}
           />
           <div className="mt-6 max-w-lg">
             <Form send="Save the source" busy={attach.isPending || missing.length > 0} onSend={(v) => attach.mutate(v)}>

@@ -62,7 +62,14 @@ export function Prompt() {
   const draftKey = `atrium_draft_${id}_${version.data?.id ?? 'none'}`
   const [draft, setDraft] = useState<string>()
   useEffect(() => setDraft(localStorage.getItem(draftKey) ?? undefined), [draftKey])
+  // Whoever edits or activates a version keeps it on the screen, also when somebody saves a later one.
+  const pin = () => {
+    if (!version.data || ref !== 'latest') return
+    queries.setQueryData(['version', id, 'v' + version.data.number], version.data)
+    setRef('v' + version.data.number)
+  }
   const type = (value: string) => {
+    pin()
     const next = value === stored ? undefined : value
     setDraft(next)
     if (next === undefined) localStorage.removeItem(draftKey)
@@ -110,11 +117,11 @@ export function Prompt() {
         )}
         <Button onClick={() => setMore('duplicate')}>Duplicate…</Button>
         {prompt.data.my_role === 'owner' && <Button onClick={() => setMore('delete')}>Delete…</Button>}
-        {mayActivate && <Button disabled={!version.data} onClick={() => setLabelling(true)}>Labels…</Button>}
+        {mayActivate && <Button disabled={!version.data} onClick={() => { pin(); setLabelling(true) }}>Labels…</Button>}
         {mayActivate && (
           <Button
-            tone="act" disabled={!version.data || version.data.is_active || draft !== undefined}
-            onClick={() => setActivating(true)}
+            tone="act" disabled={!version.data || version.data.is_active || draft !== undefined || (!!prompt.data.active_version && !active.data)}
+            onClick={() => { pin(); setActivating(true) }}
           >
             Activate…
           </Button>
@@ -172,7 +179,7 @@ export function Prompt() {
       )}
       {activating && version.data && (
         <Activate
-          version={version.data} active={active.data} expected={prompt.data.active_version?.id ?? null}
+          version={version.data} active={prompt.data.active_version ? active.data : undefined}
           onClose={() => setActivating(false)}
         />
       )}
@@ -180,15 +187,15 @@ export function Prompt() {
   )
 }
 
-function Activate({ version, active, expected, onClose }: {
+function Activate({ version, active: now, onClose }: {
   version: PromptVersion
   active: PromptVersion | undefined
-  expected: string | null
   onClose: () => void
 }) {
   const workspace = useWorkspace()
+  const [seen] = useState(now)
   const activate = useMutation({
-    mutationFn: (reason: string) => atrium.promptTemplates.versions.activate(
+    mutationFn: ({ reason, expected }: { reason: string; expected: string | null }) => atrium.promptTemplates.versions.activate(
       version.prompt_template_id, version.id,
       { ...(reason && { reason }), expected_active_version_id: expected }, { workspace },
     ),
@@ -196,9 +203,10 @@ function Activate({ version, active, expected, onClose }: {
       onClose()
       await queries.invalidateQueries()
     },
-    // Another version has become active meanwhile: the dialog compares with that one, and asks again.
+    // Another version has become active meanwhile: the dialog compares with that one only now, and asks again.
     onError: () => queries.invalidateQueries(),
   })
+  const active = activate.isError ? now : seen
   const names = (v: PromptVersion | undefined) => new Set(v?.variables.map((x) => x.name))
   const before = names(active), after = names(version)
   const added = [...after].filter((n) => !before.has(n)), gone = [...before].filter((n) => !after.has(n))
@@ -214,7 +222,7 @@ function Activate({ version, active, expected, onClose }: {
           <Diff before={activeConfig} after={config} labels={['Active', `v${version.number}`]} />
         </>
       )}
-      <Form send="Activate" busy={activate.isPending} onSend={(v) => activate.mutate(v.reason ?? '')}>
+      <Form send="Activate" busy={activate.isPending} onSend={(v) => activate.mutate({ reason: v.reason ?? '', expected: active?.id ?? null })}>
         <Input name="reason" label="Why" maxLength={500} hint="Everybody who can see the prompt sees this in its history." />
         <Problem error={activate.error} />
       </Form>

@@ -10,7 +10,7 @@ import { Mapper } from '../ui/mapper'
 import { Confirm, Tabs } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
-import { useSheet, useTypes } from './mapping'
+import { headerOf, useSheet, useTypes } from './mapping'
 import { Rows } from './source-rows'
 import { place, sourceTone } from './sources'
 
@@ -85,11 +85,13 @@ function Mapping({ source }: { source: Data }) {
   const may = usePermission()
   const types = useTypes()
   const sheet = useSheet(source.location, source.type)
-  const [pairs, setPairs] = useState<SourcePair[]>()
+  const [edited, setEdited] = useState<{ pairs: SourcePair[]; from: Data }>() // the source when the editing began
+  const pairs = edited?.pairs
+  const setPairs = (next: SourcePair[] | undefined) => setEdited(next && { pairs: next, from: edited?.from ?? source })
   const save = useMutation({
     mutationFn: () => atrium.dataSources.map(source.id, {
-      mapping: pairs ?? source.mapping, ...(sheet.data?.header_row && { header_row: sheet.data.header_row }),
-    }, { workspace, ifMatch: source }),
+      mapping: pairs ?? source.mapping, ...headerOf(sheet.data),
+    }, { workspace, ifMatch: edited?.from ?? source }),
     onSuccess: async () => {
       setPairs(undefined)
       await queries.invalidateQueries({ queryKey: ['source', source.id] })

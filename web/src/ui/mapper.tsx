@@ -24,7 +24,8 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
   sheet: Sheet
   pairs: SourcePair[]
   onChange: (pairs: SourcePair[]) => void
-  onHeaderRow?: (row: number) => void
+  /** Takes a row as the header; 0: there is none; nothing: whichever row looks like one. */
+  onHeaderRow?: (row?: number) => void
 }) {
   const [chosen, setChosen] = useState(fields.find((f) => !pairs.some((p) => p.field === f.key))?.key)
   const list = useRef<HTMLUListElement>(null)
@@ -85,6 +86,12 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
         <h2 className="mt-0 mb-2 text-base font-semibold">
           2. Click its column{active && <span className="font-normal text-soft"> for {active.title}</span>}
         </h2>
+        {onHeaderRow && sheet.header_row !== null && (
+          <label className="mb-2 flex items-center gap-2 text-soft">
+            <input type="checkbox" checked={sheet.header_row === 0} onChange={(e) => onHeaderRow(e.target.checked ? 0 : undefined)} />
+            The sheet has no header: its first row is data
+          </label>
+        )}
         <section aria-label="Sheet" tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
           <table className="border-collapse text-left">
             <thead>

@@ -1,0 +1,90 @@
+import { useEffect } from 'react'
+import { atrium, queries } from '../api'
+import { usePermission, useWorkspace } from './workspace'
+
+/** What the screens show, as the first part of their keys, by the first word of the events that change it. */
+const concerned: Record<string, string[]> = {
+  prompt: ['prompts', 'prompt', 'versions', 'version', 'activations', 'shares', 'start'],
+  chat: ['chats', 'chat', 'chat members', 'start'],
+  embed: ['embed', 'chat', 'start'],
+  source: ['sources', 'source', 'jobs', 'start'],
+  connection: ['connections'],
+  api: ['keys', 'start'],
+  group: ['groups', 'group', 'me'],
+  member: ['members', 'members list', 'me'],
+  invitation: ['invitations'],
+  user: ['people', 'members', 'members list'],
+  workspace: ['workspace', 'workspaces', 'me'],
+  session: ['sessions'],
+  passkey: ['passkeys'],
+  webhook: ['webhooks', 'webhook', 'deliveries'],
+  ...Object.fromEntries(['subscription', 'invoice', 'payment', 'payments', 'trial', 'card']
+    .map((word) => [word, ['plans', 'subscription', 'methods', 'invoices', 'me']])),
+}
+
+/** Reads again what events are about. Reading must not itself be an event that leads to reading. */
+class Refresher {
+  private types = new Set<string>()
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private last = 0
+
+  /** Takes the type of an event, or '' if any may have been missed. At most one round a second follows. */
+  add(type: string) {
+    this.types.add(type)
+    this.timer ??= setTimeout(() => this.run(), Math.max(150, this.last + 1000 - Date.now()))
+  }
+
+  stop() {
+    clearTimeout(this.timer)
+  }
+
+  private run() {
+    this.timer = undefined
+    this.last = Date.now()
+    const all = this.types.has('')
+    const keys = new Set(['events'])
+    for (const type of this.types) {
+      if (/\.(previewed|read)$|^payment_mirror/.test(type)) continue
+      for (const key of concerned[type.split(/[._]/)[0] ?? ''] ?? []) keys.add(key)
+    }
+    this.types.clear()
+    void queries.invalidateQueries({
+      predicate: ({ queryKey: [first] }) => (all ? Object.values(concerned).flat() : [...keys]).includes(String(first)),
+      refetchType: document.hidden ? 'none' : 'active', // a hidden tab reads again when it gets the focus
+    })
+  }
+}
+
+/**
+ * Follows the events of the workspace, and reads again what they change on the screen. All tabs of a browser share one
+ * stream for each workspace: browsers open few connections to a server. Who may not follow events reads again when a
+ * tab gets the focus.
+ */
+export function useLive() {
+  const workspace = useWorkspace()
+  const may = usePermission()('events.read')
+  useEffect(() => {
+    if (!may) return
+    const stop = new AbortController(), refresher = new Refresher()
+    const name = `atrium-events-${new URL(document.baseURI).pathname}-${workspace}`
+    const others = new BroadcastChannel(name)
+    others.onmessage = (e: MessageEvent<unknown>) => refresher.add(String(e.data))
+    const tell = (type: string) => {
+      refresher.add(type)
+      others.postMessage(type)
+    }
+    const follow = async () => {
+      for await (const { name: kind, data } of atrium.events.stream({}, { workspace, signal: stop.signal })) {
+        tell(kind === 'reset' ? '' : (data?.type ?? ''))
+      }
+    }
+    // Locks are there on https and on this machine only. Elsewhere each tab has a stream of its own.
+    const run = navigator.locks ? navigator.locks.request(name, { signal: stop.signal }, follow) : follow()
+    run.catch(() => {}) // refused: the tab reads again when it gets the focus
+    return () => {
+      stop.abort()
+      refresher.stop()
+      others.close()
+    }
+  }, [workspace, may])
+}
