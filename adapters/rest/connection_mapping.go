@@ -30,6 +30,7 @@ func toConnection(c *connection.Connection, sources []source.Source) openapi.Con
 		Warnings:            toCodes(connection.Report{Checks: c.Checks}.Warnings()),
 		ConsecutiveFailures: c.Failures,
 		LastVerifiedAt:      orNullTime(c.LastVerifiedAt),
+		NextVerifyAt:        nextVerify(c),
 		Sources:             []openapi.ConnectionSource{},
 		CreatedBy:           openapi.OrNull(string(c.CreatedBy)),
 		RevokedAt:           orNullTime(c.RevokedAt),
@@ -46,6 +47,14 @@ func toConnection(c *connection.Connection, sources []source.Source) openapi.Con
 		out.Failure = nullable.NewNullableWithValue(toFailure(f))
 	}
 	return out
+}
+
+// nextVerify returns when c is verified next; null if it is revoked.
+func nextVerify(c *connection.Connection) nullable.Nullable[openapi.Time] {
+	if c.Status == connection.Revoked {
+		return orNullTime(time.Time{})
+	}
+	return orNullTime(c.NextCheckAt)
 }
 
 func toConnectionSource(s *source.Source) openapi.ConnectionSource {

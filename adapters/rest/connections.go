@@ -15,7 +15,9 @@ func (a *API) connectionOperations() []operation {
 		{http.MethodGet, "/api/connections", query(a.listConnections)},
 		{http.MethodPost, "/api/connections", dryRunnable{a.createConnection, a.testConnection}},
 		{http.MethodGet, one, query(a.getConnection)},
+		{http.MethodPatch, one, command(a.updateConnection)},
 		{http.MethodDelete, one, command(a.revokeConnection)},
+		{http.MethodPost, one + "/erase", command(a.eraseConnection)},
 		{http.MethodPost, one + "/verify", outbound(a.verifyConnection)},
 	}
 }
@@ -117,6 +119,18 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 		PausedSources: mapSlice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs,
 	}).withRevision(out.Connection.Revision), nil
+}
+
+func (a *API) updateConnection(r *request) (reply, error) {
+	in, err := decode[openapi.ConnectionPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	return r.connection(r.Connections.Rename(r.Context(), r.by, connectionID(r), r.match, in.Name))
+}
+
+func (a *API) eraseConnection(r *request) (reply, error) {
+	return r.connection(r.Connections.Erase(r.Context(), r.by, connectionID(r)))
 }
 
 // connection returns a connection with the sources that read through it.

@@ -22,6 +22,7 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodGet, "/api/datasources/sheet-preview", query(a.previewSheet)},
 		{http.MethodGet, "/api/datasources/warehouse-preview", query(a.previewWarehouse)},
 		{http.MethodGet, one, query(a.getSource)},
+		{http.MethodPatch, one, command(a.updateSource)},
 		{http.MethodDelete, one, command(a.detachSource)},
 		{http.MethodPut, one, outbound(a.mapSource)},
 		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
@@ -38,6 +39,18 @@ func (a *API) listSources(r *request) (reply, error) {
 	return listing(r, toSource, func(q page.Query) (page.Of[sources.Seen], error) {
 		return r.Sources.List(r.Context(), r.by, q)
 	})
+}
+
+func (a *API) updateSource(r *request) (reply, error) {
+	in, err := decode[openapi.SourcePatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := r.Sources.Rename(r.Context(), r.by, sourceID(r), r.match, in.Name)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toSource(&s)).withRevision(s.Revision), nil
 }
 
 func (a *API) listSourceTypes(r *request) (reply, error) {

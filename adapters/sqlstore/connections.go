@@ -20,7 +20,9 @@ var _ ports.Connections = (*Connections)(nil)
 const connectionColumns = `t.id, t.org_id, t.workspace_id, t.kind, t.name, t.status, t.config, t.secrets, t.fingerprint,
 	t.secret_updated_at, t.credential_revision,
 	t.server_product, t.server_version, t.server_can_write, t.checks, t.failed, t.failed_at, t.failures,
-	t.last_verified_at, t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at`
+	t.last_verified_at, t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at,
+	COALESCE((SELECT j.due_at FROM jobs j WHERE j.workspace_id = t.workspace_id AND j.subject = t.id
+	AND j.kind = 'connection.check' AND j.state = 'queued' AND j.ended_at = 0), 0) AS next_check_at`
 
 type connectionRow struct {
 	ID                 connection.ID        `db:"id"`
@@ -47,6 +49,7 @@ type connectionRow struct {
 	Revision           int64                `db:"revision"`
 	CreatedAt          int64                `db:"created_at"`
 	UpdatedAt          int64                `db:"updated_at"`
+	NextCheckAt        int64                `db:"next_check_at"`
 }
 
 // checkRow is a connection.Check as it is kept.
@@ -68,7 +71,7 @@ func (r *connectionRow) connection() (*connection.Connection, error) {
 		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures,
 		LastVerifiedAt: fromMicros(r.LastVerifiedAt),
 		CreatedBy:      r.CreatedBy, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), NextCheckAt: fromMicros(r.NextCheckAt),
 	}
 	config := json.NewDecoder(bytes.NewReader(r.Config))
 	config.UseNumber() // as connection.ParseCredential reads it

@@ -183,7 +183,11 @@ func (s *Service) sealed(
 
 // checkLater queues the next check of a connection.
 func checkLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *connection.Connection) error {
-	return jobs.Enqueue(ctx, job.New(by, connection.CheckJob, string(c.ID), c.NextCheck(by.At, rand.Float64()))) //nolint:gosec // jitter needs no secrecy
+	due := c.NextCheck(by.At, rand.Float64()) //nolint:gosec // jitter needs no secrecy
+	if c.NextCheckAt.IsZero() || due.Before(c.NextCheckAt) {
+		c.NextCheckAt = due // as the queue keeps it
+	}
+	return jobs.Enqueue(ctx, job.New(by, connection.CheckJob, string(c.ID), due))
 }
 
 // bothInvalid combines two errors with all their fields.

@@ -64,6 +64,22 @@ func (s *Service) Revoke(
 	return out, nil
 }
 
+// Rename gives a connection another name. Requires the admin role, unless by created it.
+func (s *Service) Rename(
+	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match, name string,
+) (*connection.Connection, error) {
+	return s.connections.Update(ctx, by.Workspace, id,
+		func(c *connection.Connection, _ int) error { return c.Rename(by, at, name) })
+}
+
+// Erase removes what a revoked connection still says about its server.
+func (s *Service) Erase(
+	ctx context.Context, by identity.Actor, id connection.ID,
+) (*connection.Connection, error) {
+	return s.connections.Update(ctx, by.Workspace, id,
+		func(c *connection.Connection, _ int) error { return c.Erase(by) })
+}
+
 // reconnect ends the pauses that a connection's revocation started.
 func reconnect(ctx context.Context, tx ports.Stores, by identity.Actor, id connection.ID, elsewhere bool) error {
 	var resumed []job.Job

@@ -282,6 +282,17 @@ func (s *Service) Map(
 	return out, rows, nil
 }
 
+// Rename gives a source another name. Requires the admin role, unless by owns it.
+func (s *Service) Rename(
+	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, name string,
+) (Seen, error) {
+	src, err := s.sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Rename(by, at, name) })
+	if err != nil {
+		return Seen{}, err
+	}
+	return s.seen(src), nil
+}
+
 // DetachSource removes a source and cancels its queued jobs in the same transaction. Requires the owner
 // of the source or of the workspace. A running job is interrupted within half a second, and stores
 // nothing.

@@ -35,6 +35,7 @@ const (
 	CodeConnectionForbidden        Code = "connection_forbidden"         // Not allowed on this connection
 	CodeConnectionLimitReached     Code = "connection_limit_reached"     // Too many connections
 	CodeConnectionNotFound         Code = "connection_not_found"         // Connection not found
+	CodeConnectionNotRevoked       Code = "connection_not_revoked"       // Connection not revoked
 	CodeConnectionRevoked          Code = "connection_revoked"           // Connection revoked
 	CodeCopyTooLarge               Code = "copy_too_large"               // Copy too large
 	CodeCredentialChanged          Code = "credential_changed"           // Credential changed
@@ -997,6 +998,8 @@ type Connection struct {
 	ConsecutiveFailures int `json:"consecutive_failures"`
 	// When a probe last succeeded.
 	LastVerifiedAt *time.Time `json:"last_verified_at"`
+	// When the server verifies the connection again by itself. `null` if it is revoked.
+	NextVerifyAt *time.Time `json:"next_verify_at"`
 	// The data sources that read through the connection.
 	Sources []ConnectionSource `json:"sources"`
 	// Id of the user who created the connection. `null` if Atrium created it.
@@ -1010,7 +1013,8 @@ type Connection struct {
 // ConnectionCreate is a type of the API.
 type ConnectionCreate struct {
 	Kind string `json:"kind"`
-	// Default: a name made from the kind and the target of the connection.
+	// At most 120 characters, without control characters. Default: a name made from the kind and the target of the
+	// connection.
 	Name *string `json:"name,omitzero"`
 	// The credential. Must match the kind's `credential_schema`.
 	Credential map[string]any `json:"credential"`
@@ -1028,6 +1032,12 @@ type ConnectionCredentialReplacedData struct {
 	Secrets     []string     `json:"secrets"`
 	Fingerprint ChangedText  `json:"fingerprint"`
 	Status      *ChangedText `json:"status,omitzero"`
+}
+
+// ConnectionErasedData is a type of the API. The data of connection.erased: The host and user of a revoked
+// connection were erased.
+type ConnectionErasedData struct {
+	Kind string `json:"kind"`
 }
 
 // ConnectionFailingData is a type of the API. The data of connection.failing: A connection began to fail.
@@ -1077,6 +1087,11 @@ type ConnectionList struct {
 	Kinds      []ConnectionKind `json:"kinds"`
 }
 
+// ConnectionPatch is a type of the API.
+type ConnectionPatch struct {
+	Name string `json:"name"`
+}
+
 // ConnectionPreviewedData is a type of the API. The data of connection.previewed: Rows of a table were shown to
 // a user.
 type ConnectionPreviewedData struct {
@@ -1089,6 +1104,11 @@ type ConnectionPreviewedData struct {
 // ConnectionRecoveredData is a type of the API. The data of connection.recovered: A failing connection works
 // again.
 type ConnectionRecoveredData map[string]any
+
+// ConnectionRenamedData is a type of the API. The data of connection.renamed: A connection was renamed.
+type ConnectionRenamedData struct {
+	Name ChangedText `json:"name"`
+}
 
 // ConnectionRevocation is a type of the API.
 type ConnectionRevocation struct {
@@ -3538,6 +3558,11 @@ type SourcePair struct {
 	Column string `json:"column"`
 }
 
+// SourcePatch is a type of the API.
+type SourcePatch struct {
+	Name string `json:"name"`
+}
+
 // SourcePauseReason is a type of the API. `connection_revoked`: the connection is revoked. Verify it with a new
 // credential. `connection_changed`: the connection now leads to another server or database. The owner must map
 // the data source again. `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
@@ -3570,6 +3595,11 @@ type SourceReadData struct {
 
 // SourceRecoveredData is a type of the API. The data of source.recovered: A failing data source works again.
 type SourceRecoveredData map[string]any
+
+// SourceRenamedData is a type of the API. The data of source.renamed: A data source was renamed.
+type SourceRenamedData struct {
+	Name ChangedText `json:"name"`
+}
 
 // SourceResumedData is a type of the API. The data of source.resumed: The refreshes of a data source were
 // resumed.
@@ -4370,9 +4400,11 @@ const (
 	EventTypeChatWorkflowDetached              = "chat_workflow.detached"
 	EventTypeConnectionCreated                 = "connection.created"
 	EventTypeConnectionCredentialReplaced      = "connection.credential_replaced"
+	EventTypeConnectionErased                  = "connection.erased"
 	EventTypeConnectionFailing                 = "connection.failing"
 	EventTypeConnectionPreviewed               = "connection.previewed"
 	EventTypeConnectionRecovered               = "connection.recovered"
+	EventTypeConnectionRenamed                 = "connection.renamed"
 	EventTypeConnectionRevoked                 = "connection.revoked"
 	EventTypeConnectionVerified                = "connection.verified"
 	EventTypeEmbedTokenCreated                 = "embed_token.created"
@@ -4433,6 +4465,7 @@ const (
 	EventTypeSourcePreviewed                   = "source.previewed"
 	EventTypeSourceRead                        = "source.read"
 	EventTypeSourceRecovered                   = "source.recovered"
+	EventTypeSourceRenamed                     = "source.renamed"
 	EventTypeSourceResumed                     = "source.resumed"
 	EventTypeSubscriptionCancellationRequested = "subscription.cancellation_requested"
 	EventTypeSubscriptionChangeRequested       = "subscription.change_requested"
@@ -4517,12 +4550,16 @@ func (e *Event) Typed() (any, error) {
 		data = new(ConnectionCreatedData)
 	case EventTypeConnectionCredentialReplaced:
 		data = new(ConnectionCredentialReplacedData)
+	case EventTypeConnectionErased:
+		data = new(ConnectionErasedData)
 	case EventTypeConnectionFailing:
 		data = new(ConnectionFailingData)
 	case EventTypeConnectionPreviewed:
 		data = new(ConnectionPreviewedData)
 	case EventTypeConnectionRecovered:
 		data = new(ConnectionRecoveredData)
+	case EventTypeConnectionRenamed:
+		data = new(ConnectionRenamedData)
 	case EventTypeConnectionRevoked:
 		data = new(ConnectionRevokedData)
 	case EventTypeConnectionVerified:
@@ -4643,6 +4680,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(SourceReadData)
 	case EventTypeSourceRecovered:
 		data = new(SourceRecoveredData)
+	case EventTypeSourceRenamed:
+		data = new(SourceRenamedData)
 	case EventTypeSourceResumed:
 		data = new(SourceResumedData)
 	case EventTypeSubscriptionCancellationRequested:
@@ -5706,6 +5745,20 @@ func (s *ConnectionsService) Create(ctx context.Context, body ConnectionCreate, 
 	return send[ConnectionsServiceCreateResult](ctx, s.client, &call{name: "connections.create", method: "POST", path: []string{"/api/connections"}, body: body, keyed: true, query: query.values()}, opts)
 }
 
+// Erase: Erase a revoked connection.
+//
+// Requires the admin role in the workspace, unless the caller created the connection.
+//
+// Removes what a revoked connection still says about its server: the host, the database, the user, the name and
+// the results of probes. The connection stays in the list as "Erased", with its id and its times. Events keep
+// the name that the connection had at the time. Erasing an erased connection changes nothing.
+//
+// Errors: connection_forbidden, connection_not_found, connection_not_revoked, scope_required; and those that
+// every call can have.
+func (s *ConnectionsService) Erase(ctx context.Context, connectionID string, opts ...Option) (*Connection, error) {
+	return send[Connection](ctx, s.client, &call{name: "connections.erase", method: "POST", path: []string{"/api/connections/", connectionID, "/erase"}, keyed: true}, opts)
+}
+
 // Get: Get a connection.
 //
 // Requires the viewer role in the workspace.
@@ -5745,6 +5798,16 @@ func (s *ConnectionsService) ListPage(ctx context.Context, query ConnectionsList
 // call can have.
 func (s *ConnectionsService) Revoke(ctx context.Context, connectionID string, opts ...Option) (*ConnectionRevocation, error) {
 	return send[ConnectionRevocation](ctx, s.client, &call{name: "connections.revoke", method: "DELETE", path: []string{"/api/connections/", connectionID}}, opts)
+}
+
+// Update: Rename a connection.
+//
+// Requires the admin role in the workspace, unless the caller created the connection.
+//
+// Errors: connection_forbidden, connection_not_found, invalid_fields, revision_mismatch, scope_required; and
+// those that every call can have.
+func (s *ConnectionsService) Update(ctx context.Context, connectionID string, body ConnectionPatch, opts ...Option) (*Connection, error) {
+	return send[Connection](ctx, s.client, &call{name: "connections.update", method: "PATCH", path: []string{"/api/connections/", connectionID}, body: body, merge: true}, opts)
 }
 
 // Verify: Verify a connection.
@@ -5921,6 +5984,16 @@ func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query Da
 // RowsPage returns one page of Rows: set Cursor for those after the first.
 func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) (*SourceRows, error) {
 	return send[SourceRows](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
+}
+
+// Update: Rename a data source.
+//
+// Requires the admin role in the workspace, unless the caller owns the data source.
+//
+// Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found; and those that
+// every call can have.
+func (s *DataSourcesService) Update(ctx context.Context, sourceID string, body SourcePatch, opts ...Option) (*Source, error) {
+	return send[Source](ctx, s.client, &call{name: "dataSources.update", method: "PATCH", path: []string{"/api/datasources/", sourceID}, body: body, merge: true}, opts)
 }
 
 // List: List the jobs of a data source.

@@ -69,6 +69,9 @@ type Connection struct {
 	Failures       int       // consecutive failures
 	LastVerifiedAt time.Time // when a probe last passed
 
+	// NextCheckAt is when the next background check is due; zero if none is queued. Stores read it from the queue.
+	NextCheckAt time.Time
+
 	CreatedBy identity.UserID
 	RevokedAt time.Time // zero: live
 	Revision  int64     // counts changes by people and probes, but not a probe with an unchanged result
@@ -84,11 +87,13 @@ type Draft struct {
 }
 
 // Check returns everything that is wrong with the fields of d except the credential.
-func (d Draft) Check() error {
-	switch n := utf8.RuneCountInString(naming.Normal(d.Name)); {
+func (d Draft) Check() error { return checkName(d.Name) }
+
+func checkName(name string) error {
+	switch n := utf8.RuneCountInString(naming.Normal(name)); {
 	case n > 120:
 		return fault.InField("/name", "too_long", "Must have at most 120 characters.")
-	case !utf8.ValidString(d.Name), naming.Deceptive(d.Name):
+	case !utf8.ValidString(name), naming.Deceptive(name):
 		return fault.InField("/name", "invalid_characters", naming.Refusal)
 	}
 	return nil

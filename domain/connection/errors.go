@@ -33,6 +33,11 @@ var (
 		Code:   "connection_revoked",
 		Detail: "The connection was revoked and its credential erased. Verify it with a new credential.",
 	}
+	ErrNotRevoked = &fault.Error{
+		Kind:   fault.Conflict,
+		Code:   "connection_not_revoked",
+		Detail: "Only a revoked connection can be erased. Revoke it first.",
+	}
 	ErrCredentialChanged = &fault.Error{
 		Kind:   fault.Conflict,
 		Code:   "credential_changed",

@@ -115,15 +115,19 @@ type Draft struct {
 	Mapping  []Pair // nil: the source starts as Unmapped
 }
 
+func checkName(wrong *fault.Fields, name string) {
+	switch n := utf8.RuneCountInString(naming.Normal(name)); {
+	case n > maxName:
+		wrong.Add("/name", "too_long", "Must have at most 120 characters.")
+	case !utf8.ValidString(name), naming.Deceptive(name):
+		wrong.Add("/name", "invalid_characters", naming.Refusal)
+	}
+}
+
 // Check returns all errors in d as a source of type t, except in its mapping.
 func (d Draft) Check(t Type) error {
 	var wrong fault.Fields
-	switch n := utf8.RuneCountInString(naming.Normal(d.Name)); {
-	case n > maxName:
-		wrong.Add("/name", "too_long", "Must have at most 120 characters.")
-	case !utf8.ValidString(d.Name), naming.Deceptive(d.Name):
-		wrong.Add("/name", "invalid_characters", naming.Refusal)
-	}
+	checkName(&wrong, d.Name)
 	table := d.Location.Connection != "" || d.Location.Table != (connection.TableRef{})
 	switch {
 	case table && d.Location.Sheet != (SheetLocation{}):

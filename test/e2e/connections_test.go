@@ -178,6 +178,25 @@ func TestConnections(t *testing.T) {
 				t.Errorf("the same secret has another fingerprint: %s, then %s", fingerprint, back)
 			}
 		})
+		t.Run("a connection is renamed, and says when it is verified next", func(t *testing.T) {
+			peer.do(t, "PATCH", one, object{"name": "The shop"}).problem(t, 403, "connection_forbidden")
+			renamed := ann.do(t, "PATCH", one, object{"name": "The shop"}).is(t, 200).has(t,
+				map[string]string{"name": "The shop"})
+			if next := renamed.at("next_verify_at"); next <= renamed.at("last_verified_at") || next == "null" {
+				t.Errorf("next_verify_at = %s", next)
+			}
+			ann.get(t, one).has(t, map[string]string{"next_verify_at": renamed.at("next_verify_at")})
+			ann.do(t, "POST", one+"/erase", nil).problem(t, 409, "connection_not_revoked")
+		})
+		t.Run("all fields that are wrong are named at once", func(t *testing.T) {
+			a := ann.do(t, "POST", connections, object{"kind": "postgres", "name": strings.Repeat("x", 121),
+				"credential": object{"database": "d", "username": "u", "port": "x"}}).problem(t, 422, "invalid_fields")
+			for _, field := range []string{"/name", "/credential/host", "/credential/port"} {
+				if !strings.Contains(a.text, `"`+field+`"`) {
+					t.Errorf("%s is not named: %s", field, a)
+				}
+			}
+		})
 		t.Run("a workspace with a live connection cannot be deleted", func(t *testing.T) {
 			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil).problem(t, 409, "workspace_in_use")
 			owner.get(t, "/api/workspaces/"+owner.workspace)
@@ -194,13 +213,15 @@ func TestConnections(t *testing.T) {
 			ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200).has(t,
 				map[string]string{"status": "active", "revoked_at": "null"})
 			admin.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"cancelled_jobs": "1"})
+			ann.do(t, "POST", one+"/erase", nil).is(t, 200).has(t, map[string]string{"name": "Erased", "config": "{}",
+				"checks": "[]", "next_verify_at": "null", "status": "revoked"})
 		})
 		t.Run("the audit trail records every change without secrets", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
 			slices.Reverse(types)
 			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing",
-				"verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced",
-				"revoked"} {
+				"verified", "recovered", "credential_replaced", "credential_replaced", "renamed", "revoked",
+				"credential_replaced", "revoked", "erased"} {
 				if i >= len(types) || types[i] != "connection."+want {
 					t.Fatalf("events = %v, want connection.%s in place %d", types, want, i)
 				}

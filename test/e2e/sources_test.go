@@ -205,6 +205,10 @@ func TestSources(t *testing.T) {
 			ann.do(t, "PUT", one, mapping).is(t, 200).has(t, map[string]string{"source.status": "active"})
 			refreshed(t, ann, id).has(t, map[string]string{"status": "active"}) // before its server ends with this test
 		})
+		t.Run("the owner renames a source", func(t *testing.T) {
+			peer.do(t, "PATCH", one, object{"name": "Newsletter"}).problem(t, 403, "source_forbidden")
+			ann.do(t, "PATCH", one, object{"name": "Newsletter"}).is(t, 200).has(t, map[string]string{"name": "Newsletter"})
+		})
 		t.Run("the owner detaches a source, and its jobs are gone", func(t *testing.T) {
 			admin.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")
 			peer.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")
@@ -225,7 +229,7 @@ func TestSources(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+id).each(t, "type")
 			slices.Reverse(types)
 			want := "attached mapped drifted drifted drifted paused mapped failing recovered paused resumed paused " +
-				"paused mapped detached"
+				"paused mapped renamed detached"
 			if got := strings.ReplaceAll(strings.Join(types, " "), "source.", ""); got != want {
 				t.Errorf("events = %s\nwant %s", got, want)
 			}

@@ -1228,8 +1228,11 @@ type Connection struct {
 	// LastVerifiedAt When a probe last succeeded.
 	LastVerifiedAt nullable.Nullable[Time] `json:"last_verified_at"`
 	Name           string                  `json:"name"`
-	Revision       int64                   `json:"revision"`
-	RevokedAt      nullable.Nullable[Time] `json:"revoked_at"`
+
+	// NextVerifyAt When the server verifies the connection again by itself. `null` if it is revoked.
+	NextVerifyAt nullable.Nullable[Time] `json:"next_verify_at"`
+	Revision     int64                   `json:"revision"`
+	RevokedAt    nullable.Nullable[Time] `json:"revoked_at"`
 
 	// Secret Information about the secrets. The secrets themselves are never returned.
 	Secret ConnectionSecret `json:"secret"`
@@ -1254,7 +1257,7 @@ type ConnectionCreate struct {
 	Credential json.RawMessage `json:"credential"`
 	Kind       string          `json:"kind"`
 
-	// Name Default: a name made from the kind and the target of the connection.
+	// Name At most 120 characters, without control characters. Default: a name made from the kind and the target of the connection.
 	Name string `json:"name,omitempty,omitzero"`
 }
 
@@ -1302,6 +1305,11 @@ type ConnectionList struct {
 
 	// NextCursor Always `null`.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ConnectionPatch defines model for ConnectionPatch.
+type ConnectionPatch struct {
+	Name string `json:"name"`
 }
 
 // ConnectionRevocation defines model for ConnectionRevocation.
@@ -3662,6 +3670,11 @@ type SourcePair struct {
 
 	// Field Key of a field of the data source type.
 	Field string `json:"field"`
+}
+
+// SourcePatch defines model for SourcePatch.
+type SourcePatch struct {
+	Name string `json:"name"`
 }
 
 // SourcePauseReason `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the connection now leads to another server or database. The owner must map the data source again. `breaking_drift`: mapped columns are gone or have changed. Map the data source again.

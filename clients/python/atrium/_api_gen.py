@@ -30,6 +30,7 @@ Code = Union[
         "connection_forbidden",
         "connection_limit_reached",
         "connection_not_found",
+        "connection_not_revoked",
         "connection_revoked",
         "copy_too_large",
         "credential_changed",
@@ -1215,6 +1216,9 @@ class Connection(TypedDict):
     last_verified_at: Optional[str]
     """When a probe last succeeded."""
 
+    next_verify_at: Optional[str]
+    """When the server verifies the connection again by itself. `null` if it is revoked."""
+
     sources: List[ConnectionSource]
     """The data sources that read through the connection."""
 
@@ -1241,7 +1245,9 @@ class ConnectionCreate(TypedDict):
     """"""
 
     name: NotRequired[str]
-    """Default: a name made from the kind and the target of the connection."""
+    """At most 120 characters, without control characters. Default: a name made from the kind and the target
+    of the connection.
+    """
 
     credential: Dict[str, Any]
     """The credential. Must match the kind's `credential_schema`."""
@@ -1267,6 +1273,13 @@ class ConnectionCredentialReplacedData(TypedDict):
     """"""
 
     status: NotRequired[ChangedText]
+    """"""
+
+
+class ConnectionErasedData(TypedDict):
+    """The data of connection.erased: The host and user of a revoked connection were erased."""
+
+    kind: str
     """"""
 
 
@@ -1350,6 +1363,13 @@ class ConnectionList(TypedDict):
     """"""
 
 
+class ConnectionPatch(TypedDict):
+    """A type of the API."""
+
+    name: str
+    """"""
+
+
 class ConnectionPreviewedData(TypedDict):
     """The data of connection.previewed: Rows of a table were shown to a user."""
 
@@ -1364,6 +1384,13 @@ class ConnectionPreviewedData(TypedDict):
 
 # The data of connection.recovered: A failing connection works again.
 ConnectionRecoveredData = Dict[str, Any]
+
+
+class ConnectionRenamedData(TypedDict):
+    """The data of connection.renamed: A connection was renamed."""
+
+    name: ChangedText
+    """"""
 
 
 class ConnectionRevocation(TypedDict):
@@ -4888,6 +4915,13 @@ class SourcePair(TypedDict):
     column: str
     """Name of the column that holds the field."""
 
+
+class SourcePatch(TypedDict):
+    """A type of the API."""
+
+    name: str
+    """"""
+
 # `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the
 # connection now leads to another server or database. The owner must map the data source again.
 # `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
@@ -4922,6 +4956,13 @@ class SourceReadData(TypedDict):
 
 # The data of source.recovered: A failing data source works again.
 SourceRecoveredData = Dict[str, Any]
+
+
+class SourceRenamedData(TypedDict):
+    """The data of source.renamed: A data source was renamed."""
+
+    name: ChangedText
+    """"""
 
 # The data of source.resumed: The refreshes of a data source were resumed.
 SourceResumedData = Dict[str, Any]
@@ -6352,6 +6393,13 @@ class ConnectionCredentialReplacedEvent(_EventBase):
     data: ConnectionCredentialReplacedData
 
 
+class ConnectionErasedEvent(_EventBase):
+    """An event of the type connection.erased."""
+
+    type: Literal["connection.erased"]
+    data: ConnectionErasedData
+
+
 class ConnectionFailingEvent(_EventBase):
     """An event of the type connection.failing."""
 
@@ -6371,6 +6419,13 @@ class ConnectionRecoveredEvent(_EventBase):
 
     type: Literal["connection.recovered"]
     data: ConnectionRecoveredData
+
+
+class ConnectionRenamedEvent(_EventBase):
+    """An event of the type connection.renamed."""
+
+    type: Literal["connection.renamed"]
+    data: ConnectionRenamedData
 
 
 class ConnectionRevokedEvent(_EventBase):
@@ -6793,6 +6848,13 @@ class SourceRecoveredEvent(_EventBase):
     data: SourceRecoveredData
 
 
+class SourceRenamedEvent(_EventBase):
+    """An event of the type source.renamed."""
+
+    type: Literal["source.renamed"]
+    data: SourceRenamedData
+
+
 class SourceResumedEvent(_EventBase):
     """An event of the type source.resumed."""
 
@@ -7049,9 +7111,11 @@ KnownEvent = Union[
     ChatWorkflowDetachedEvent,
     ConnectionCreatedEvent,
     ConnectionCredentialReplacedEvent,
+    ConnectionErasedEvent,
     ConnectionFailingEvent,
     ConnectionPreviewedEvent,
     ConnectionRecoveredEvent,
+    ConnectionRenamedEvent,
     ConnectionRevokedEvent,
     ConnectionVerifiedEvent,
     EmbedTokenCreatedEvent,
@@ -7112,6 +7176,7 @@ KnownEvent = Union[
     SourcePreviewedEvent,
     SourceReadEvent,
     SourceRecoveredEvent,
+    SourceRenamedEvent,
     SourceResumedEvent,
     SubscriptionCancellationRequestedEvent,
     SubscriptionChangeRequestedEvent,
@@ -9843,6 +9908,21 @@ class DataSourcesResource(Resource):
         """
         return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
+    def update(
+        self,
+        source_id: str,
+        body: SourcePatch,
+        **options: Unpack[Options],
+    ) -> Source:
+        """Rename a data source.
+
+        Requires the admin role in the workspace, unless the caller owns the data source.
+
+        Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found;
+        and those that every call can have.
+        """
+        return cast("Source", self._caller.send("dataSources.update", "PATCH", path("/api/datasources/{}", source_id), body=body, merge=True, options=options))
+
 
 class ConnectionsResource(Resource):
     """The calls of connections."""
@@ -9866,6 +9946,25 @@ class ConnectionsResource(Resource):
         too_many_reads; and those that every call can have.
         """
         return cast("Union[ProbeReport, Connection]", self._caller.send("connections.create", "POST", path("/api/connections"), body=body, query={"dry_run": dry_run}, keyed=True, options=options))
+
+    def erase(
+        self,
+        connection_id: str,
+        **options: Unpack[Options],
+    ) -> Connection:
+        """Erase a revoked connection.
+
+        Requires the admin role in the workspace, unless the caller created the connection.
+
+        Removes what a revoked connection still says about its server: the host, the database, the user,
+        the name and the results of probes. The connection stays in the list as "Erased", with its id and
+        its times. Events keep the name that the connection had at the time. Erasing an erased connection
+        changes nothing.
+
+        Errors: connection_forbidden, connection_not_found, connection_not_revoked, scope_required; and
+        those that every call can have.
+        """
+        return cast("Connection", self._caller.send("connections.erase", "POST", path("/api/connections/{}/erase", connection_id), keyed=True, options=options))
 
     def get(
         self,
@@ -9919,6 +10018,21 @@ class ConnectionsResource(Resource):
         that every call can have.
         """
         return cast("ConnectionRevocation", self._caller.send("connections.revoke", "DELETE", path("/api/connections/{}", connection_id), options=options))
+
+    def update(
+        self,
+        connection_id: str,
+        body: ConnectionPatch,
+        **options: Unpack[Options],
+    ) -> Connection:
+        """Rename a connection.
+
+        Requires the admin role in the workspace, unless the caller created the connection.
+
+        Errors: connection_forbidden, connection_not_found, invalid_fields, revision_mismatch,
+        scope_required; and those that every call can have.
+        """
+        return cast("Connection", self._caller.send("connections.update", "PATCH", path("/api/connections/{}", connection_id), body=body, merge=True, options=options))
 
     def verify(
         self,

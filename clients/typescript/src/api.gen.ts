@@ -24,6 +24,7 @@ export type Code =
   | 'connection_forbidden'
   | 'connection_limit_reached'
   | 'connection_not_found'
+  | 'connection_not_revoked'
   | 'connection_revoked'
   | 'copy_too_large'
   | 'credential_changed'
@@ -1034,6 +1035,8 @@ export type Connection = {
   consecutive_failures: number
   /** When a probe last succeeded. */
   last_verified_at: string | null
+  /** When the server verifies the connection again by itself. `null` if it is revoked. */
+  next_verify_at: string | null
   /** The data sources that read through the connection. */
   sources: ConnectionSource[]
   /** Id of the user who created the connection. `null` if Atrium created it. */
@@ -1052,7 +1055,10 @@ export type Connection = {
 export type ConnectionCreate = {
   /**  */
   kind: string
-  /** Default: a name made from the kind and the target of the connection. */
+  /**
+   * At most 120 characters, without control characters. Default: a name made from the kind and the target of the
+   * connection.
+   */
   name?: string
   /** The credential. Must match the kind's `credential_schema`. */
   credential: Record<string, unknown>
@@ -1074,6 +1080,12 @@ export type ConnectionCredentialReplacedData = {
   fingerprint: ChangedText
   /**  */
   status?: ChangedText
+}
+
+/** The data of connection.erased: The host and user of a revoked connection were erased. */
+export type ConnectionErasedData = {
+  /**  */
+  kind: string
 }
 
 /** The data of connection.failing: A connection began to fail. */
@@ -1140,6 +1152,12 @@ export type ConnectionList = {
   kinds: ConnectionKind[]
 }
 
+/**  */
+export type ConnectionPatch = {
+  /**  */
+  name: string
+}
+
 /** The data of connection.previewed: Rows of a table were shown to a user. */
 export type ConnectionPreviewedData = {
   /**  */
@@ -1152,6 +1170,12 @@ export type ConnectionPreviewedData = {
 
 /** The data of connection.recovered: A failing connection works again. */
 export type ConnectionRecoveredData = Record<string, unknown>
+
+/** The data of connection.renamed: A connection was renamed. */
+export type ConnectionRenamedData = {
+  /**  */
+  name: ChangedText
+}
 
 /**  */
 export type ConnectionRevocation = {
@@ -3941,6 +3965,12 @@ export type SourcePair = {
   column: string
 }
 
+/**  */
+export type SourcePatch = {
+  /**  */
+  name: string
+}
+
 /**
  * `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the
  * connection now leads to another server or database. The owner must map the data source again.
@@ -3972,6 +4002,12 @@ export type SourceReadData = {
 
 /** The data of source.recovered: A failing data source works again. */
 export type SourceRecoveredData = Record<string, unknown>
+
+/** The data of source.renamed: A data source was renamed. */
+export type SourceRenamedData = {
+  /**  */
+  name: ChangedText
+}
 
 /** The data of source.resumed: The refreshes of a data source were resumed. */
 export type SourceResumedData = Record<string, unknown>
@@ -4923,9 +4959,11 @@ export type EventData = {
   'chat_workflow.detached': ChatWorkflowDetachedData
   'connection.created': ConnectionCreatedData
   'connection.credential_replaced': ConnectionCredentialReplacedData
+  'connection.erased': ConnectionErasedData
   'connection.failing': ConnectionFailingData
   'connection.previewed': ConnectionPreviewedData
   'connection.recovered': ConnectionRecoveredData
+  'connection.renamed': ConnectionRenamedData
   'connection.revoked': ConnectionRevokedData
   'connection.verified': ConnectionVerifiedData
   'embed_token.created': EmbedTokenCreatedData
@@ -4986,6 +5024,7 @@ export type EventData = {
   'source.previewed': SourcePreviewedData
   'source.read': SourceReadData
   'source.recovered': SourceRecoveredData
+  'source.renamed': SourceRenamedData
   'source.resumed': SourceResumedData
   'subscription.cancellation_requested': SubscriptionCancellationRequestedData
   'subscription.change_requested': SubscriptionChangeRequestedData
@@ -7592,6 +7631,18 @@ export class DataSourcesResource extends Resource {
     }, options?: Options): Page<Record<string, unknown>, SourceRows> {
     return this.caller.list({ name: 'dataSources.rows', method: 'GET', path: path`/api/datasources/${sourceId}/rows`, query }, options)
   }
+
+  /**
+   * Rename a data source.
+   *
+   * Requires the admin role in the workspace, unless the caller owns the data source.
+   *
+   * Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found; and those
+   * that every call can have.
+   */
+  update(sourceId: string, body: SourcePatch, options?: Options): Promise<Source> {
+    return this.caller.send({ name: 'dataSources.update', method: 'PATCH', path: path`/api/datasources/${sourceId}`, body, merge: true }, options)
+  }
 }
 
 /** The calls of connections. */
@@ -7614,6 +7665,22 @@ export class ConnectionsResource extends Resource {
       dry_run?: boolean
     }, options?: Options): Promise<ProbeReport | Connection> {
     return this.caller.send({ name: 'connections.create', method: 'POST', path: path`/api/connections`, body, query, keyed: true }, options)
+  }
+
+  /**
+   * Erase a revoked connection.
+   *
+   * Requires the admin role in the workspace, unless the caller created the connection.
+   *
+   * Removes what a revoked connection still says about its server: the host, the database, the user, the name
+   * and the results of probes. The connection stays in the list as "Erased", with its id and its times. Events
+   * keep the name that the connection had at the time. Erasing an erased connection changes nothing.
+   *
+   * Errors: connection_forbidden, connection_not_found, connection_not_revoked, scope_required; and those that
+   * every call can have.
+   */
+  erase(connectionId: string, options?: Options): Promise<Connection> {
+    return this.caller.send({ name: 'connections.erase', method: 'POST', path: path`/api/connections/${connectionId}/erase`, keyed: true }, options)
   }
 
   /**
@@ -7661,6 +7728,18 @@ export class ConnectionsResource extends Resource {
    */
   revoke(connectionId: string, options?: Options): Promise<ConnectionRevocation> {
     return this.caller.send({ name: 'connections.revoke', method: 'DELETE', path: path`/api/connections/${connectionId}` }, options)
+  }
+
+  /**
+   * Rename a connection.
+   *
+   * Requires the admin role in the workspace, unless the caller created the connection.
+   *
+   * Errors: connection_forbidden, connection_not_found, invalid_fields, revision_mismatch, scope_required; and
+   * those that every call can have.
+   */
+  update(connectionId: string, body: ConnectionPatch, options?: Options): Promise<Connection> {
+    return this.caller.send({ name: 'connections.update', method: 'PATCH', path: path`/api/connections/${connectionId}`, body, merge: true }, options)
   }
 
   /**

@@ -1,0 +1,68 @@
+package connection_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestAConnectionIsRenamedByWhoManagesIt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by       identity.Actor
+		to       string
+		wrong    error
+		recorded string
+	}{
+		"its creator":                   {maker, "The shop", nil, "renamed"},
+		"an admin":                      {admin, "The shop", nil, "renamed"},
+		"the name that it has":          {admin, "PostgreSQL db.example.com shop", nil, ""},
+		"another member":                {peer, "The shop", connection.ErrForbidden, ""},
+		"an empty name":                 {admin, " ", fault.ErrInvalid, ""},
+		"a name that is too long":       {admin, strings.Repeat("x", 121), fault.ErrInvalid, ""},
+		"a name with a line feed":       {admin, "a\nb", fault.ErrInvalid, ""},
+		"a name that changes direction": {admin, "a\u202eb", fault.ErrInvalid, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := made(t)
+			c.Name = "PostgreSQL db.example.com shop"
+			if err := c.Rename(tt.by, revision.Match{1}, tt.to); !errors.Is(err, tt.wrong) {
+				t.Fatalf("error = %v, want %v", err, tt.wrong)
+			}
+			if got := recorded(c); got != tt.recorded || tt.recorded != "" && (c.Name != "The shop" || c.Revision != 2) {
+				t.Errorf("recorded %q, name %q, revision %d", got, c.Name, c.Revision)
+			}
+		})
+	}
+}
+
+func TestOnlyARevokedConnectionIsErased(t *testing.T) {
+	c := made(t)
+	if err := c.Erase(admin); !errors.Is(err, connection.ErrNotRevoked) || len(c.Config) == 0 {
+		t.Fatalf("a live one: %v", err)
+	}
+	if err := c.Revoke(maker, revision.Match{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Erase(peer); !errors.Is(err, connection.ErrForbidden) {
+		t.Errorf("another member: %v", err)
+	}
+	for range 2 { // the second time changes nothing
+		if err := c.Erase(maker); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(c.Config) != 0 || c.Name != "Erased" || c.Checks != nil || c.Server != (connection.Server{}) || c.Revision != 3 {
+		t.Errorf("left: %+v", c)
+	}
+	if got := recorded(c); got != "revoked erased" {
+		t.Errorf("recorded %q", got)
+	}
+	if c.LeadsTo(credential(t, "")) {
+		t.Error("an erased connection is taken to lead to the same server as another")
+	}
+}

@@ -1,0 +1,15 @@
+package e2e
+
+import "testing"
+
+func init() {
+	examples["updateConnection"] = example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.connection}, body: object{"name": "The shop"}}
+	}}
+	examples["eraseConnection"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+		id := h.connect(t, h.owner)
+		h.owner.do(t, "DELETE", connections+"/"+id, nil, onRed).is(t, 200)
+		return target{ids: []string{id}}
+	}}
+	examples["updateSource"] = ofSource(object{"name": "Newsletter"})
+}
