@@ -33,7 +33,8 @@ func TestAConnectionIsRenamedByWhoManagesIt(t *testing.T) {
 			if err := c.Rename(tt.by, revision.Match{1}, tt.to); !errors.Is(err, tt.wrong) {
 				t.Fatalf("error = %v, want %v", err, tt.wrong)
 			}
-			if got := recorded(c); got != tt.recorded || tt.recorded != "" && (c.Name != "The shop" || c.Revision != 2) {
+			got := recorded(c)
+			if got != tt.recorded || tt.recorded != "" && (c.Name != "The shop" || c.Revision != 2) {
 				t.Errorf("recorded %q, name %q, revision %d", got, c.Name, c.Revision)
 			}
 		})
@@ -56,7 +57,8 @@ func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(c.Config) != 0 || c.Name != "Erased" || c.Checks != nil || c.Server != (connection.Server{}) || c.Revision != 3 {
+	if len(c.Config) != 0 || c.Name != "Erased" || c.Checks != nil || c.Server != (connection.Server{}) ||
+		c.Revision != 3 {
 		t.Errorf("left: %+v", c)
 	}
 	if got := recorded(c); got != "revoked erased" {

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/atrium-hq/atrium/adapters/sheet/xlsx/numfmt"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -26,14 +29,28 @@ const (
 )
 
 // format shows numbers, dates and booleans as Excel does in English: by the number formats of the
-// workbook's styles. What excelize cannot format is shown as it is stored.
-func (b *workbook) format(cells []cell, put func(cell, string)) error {
-	if len(cells) == 0 {
+// workbook's styles. excelize formats what numfmt does not know. What it cannot format is shown as it is stored.
+func (b *workbook) format(all []cell, put func(cell, string)) error {
+	if len(all) == 0 {
 		return nil
 	}
 	styles, err := b.stylesXML()
 	if err != nil {
 		return err
+	}
+	codes := codesOf(styles)
+	var cells []cell
+	for _, c := range all {
+		shown, ok := b.show(c, codes)
+		if !ok {
+			cells = append(cells, c)
+			continue
+		}
+		b.store(c, shown)
+		put(c, shown)
+	}
+	if len(cells) == 0 {
+		return nil
 	}
 	document, err := b.extract(cells, styles)
 	if err != nil {
@@ -59,6 +76,58 @@ func (b *workbook) format(cells []cell, put func(cell, string)) error {
 	}
 	return nil
 }
+
+// codesOf returns the format code of each style of cells; "" for one that is not known. It returns what could be read
+// of broken styles.
+func codesOf(styles []byte) []string {
+	var sheet struct {
+		NumFmts struct {
+			NumFmt []struct {
+				ID   int    `xml:"numFmtId,attr"`
+				Code string `xml:"formatCode,attr"`
+			} `xml:"numFmt"`
+		} `xml:"numFmts"`
+		CellXfs struct {
+			Xf []struct {
+				NumFmt int `xml:"numFmtId,attr"`
+			} `xml:"xf"`
+		} `xml:"cellXfs"`
+	}
+	_ = xml.Unmarshal(styles, &sheet)
+	own := map[int]string{}
+	for _, f := range sheet.NumFmts.NumFmt {
+		own[f.ID] = f.Code
+	}
+	codes := make([]string, len(sheet.CellXfs.Xf))
+	for i, xf := range sheet.CellXfs.Xf {
+		if codes[i] = own[xf.NumFmt]; codes[i] == "" {
+			codes[i] = numfmt.Builtin(xf.NumFmt)
+		}
+	}
+	return codes
+}
+
+// show shows a number by the code of its style; false if excelize must.
+func (b *workbook) show(c cell, codes []string) (string, bool) {
+	style := 0
+	if c.style != "" {
+		var err error
+		if style, err = strconv.Atoi(c.style); err != nil {
+			return "", false
+		}
+	}
+	if c.kind != "" && c.kind != "n" || style < 0 || style >= len(codes) || codes[style] == "" {
+		return "", false
+	}
+	v, err := strconv.ParseFloat(c.value, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return "", false
+	}
+	shown, ok := numfmt.Show(codes[style], v, b.from1904())
+	return strings.TrimSpace(shown), ok // the spaces only align numbers
+}
+
+func (b *workbook) from1904() bool { return b.dates == "1" || b.dates == "true" }
 
 func reference(c cell) string { return column.Letters(c.col) + strconv.Itoa(c.row+1) }
 
@@ -98,7 +167,7 @@ func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
 	}{
 		{"[Content_Types].xml", []byte(contentTypes)},
 		{"_rels/.rels", []byte(rootParts)},
-		{"xl/workbook.xml", fmt.Appendf(nil, book, b.dates == "1" || b.dates == "true")},
+		{"xl/workbook.xml", fmt.Appendf(nil, book, b.from1904())},
 		{"xl/_rels/workbook.xml.rels", []byte(bookParts)},
 		{"xl/styles.xml", styles},
 		{"xl/worksheets/sheet1.xml", sheetXML(cells)},

@@ -3,6 +3,7 @@ package xlsx
 import (
 	"cmp"
 	"encoding/xml"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 				shared[i] = append(shared[i], c)
 			}
 		case "inlineStr", "str", "e":
-			put(c, c.value)
+			put(c, unescape(c.value))
 		default:
 			styled = append(styled, c)
 		}
@@ -178,6 +179,23 @@ func chars(in *xml.Decoder, text *strings.Builder) error {
 	}
 }
 
+// escaped is a character that XML cannot hold, as ECMA-376 part 1, 22.9.2.19 has it, such as _x000D_.
+var escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+
+func unescape(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
+	}
+	text = escaped.ReplaceAllStringFunc(text, func(code string) string {
+		n, err := strconv.ParseUint(code[2:6], 16, 16)
+		if err != nil {
+			return code
+		}
+		return string(rune(n))
+	})
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
 // sharedTexts puts the texts of the cells that wanted names by their number.
 func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) error {
 	if len(wanted) == 0 || !b.pack.Has(b.texts) {
@@ -219,7 +237,7 @@ func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) er
 			text.T += run.T
 		}
 		for _, c := range cells {
-			put(c, text.T)
+			put(c, unescape(text.T))
 		}
 		delete(wanted, i-1)
 	}

@@ -78,7 +78,7 @@ func (b *workbook) store(c cell, shown string) {
 	}
 	value := column.Stored(c.value)
 	if t := column.Infer([]*string{&shown}); t == column.Date || t == column.DateTime {
-		at, err := excelize.ExcelDateToTime(serial, b.dates == "1" || b.dates == "true")
+		at, err := excelize.ExcelDateToTime(serial, b.from1904())
 		if err != nil {
 			return
 		}

@@ -31,7 +31,7 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 	}{
 		{1234.5, &excelize.Style{NumFmt: 4}, "1,234.50"},
 		{0.125, &excelize.Style{NumFmt: 10}, "12.50%"},
-		{at, &excelize.Style{NumFmt: 14}, "01-31-26"},
+		{at, &excelize.Style{CustomNumFmt: new("dd.mm.yyyy")}, "31.01.2026"},
 		{at, &excelize.Style{CustomNumFmt: new("yyyy-mm-dd hh:mm")}, "2026-01-31 15:04"},
 		{2.5, &excelize.Style{CustomNumFmt: &custom}, "2.50 kg"},
 		{true, nil, "TRUE"},

@@ -1,0 +1,113 @@
+package numfmt
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// fraction shows a number as a fraction, with its whole part before it if the section has a place for that.
+func (s *section) fraction(l layout, v float64, negative bool) (string, bool) {
+	top := l.slash
+	for top > 0 && isDigit(s.tokens[top-1]) {
+		top--
+	}
+	end, fixed := l.slash+1, ""
+	for end < len(s.tokens) && (isDigit(s.tokens[end]) || isNumeral(s.tokens[end])) {
+		fixed += s.tokens[end].text
+		end++
+	}
+	places := end - l.slash - 1
+	if top == l.slash || places == 0 || places > 4 {
+		return "", false
+	}
+	first := top // of the whole part
+	for i := range top {
+		if isDigit(s.tokens[i]) {
+			first = i
+			break
+		}
+	}
+	whole, part := 0.0, v
+	if first < top {
+		whole, part = math.Modf(v)
+	}
+	bottom, known := strconv.Atoi(fixed)
+	var n, d int
+	if known == nil && bottom > 0 && strings.IndexFunc(fixed, func(r rune) bool { return r != '0' }) >= 0 {
+		n, d = int(math.Round(part*float64(bottom))), bottom
+	} else {
+		n, d = nearest(part, int(math.Pow(10, float64(places)))-1)
+		known = strconv.ErrSyntax
+	}
+	if first < top && n == d {
+		whole, n = whole+1, 0
+		if known != nil {
+			d = 1
+		}
+	}
+	var out strings.Builder
+	if negative {
+		out.WriteByte('-')
+	}
+	for i := 0; i < len(s.tokens); i++ {
+		t := s.tokens[i]
+		switch {
+		case i == first && first < top:
+			digits := ""
+			if whole > 0 {
+				digits = strconv.FormatFloat(whole, 'f', 0, 64)
+			}
+			j := i
+			for j < top && isDigit(s.tokens[j]) {
+				j++
+			}
+			if digits == "" {
+				for ; i < j; i++ {
+					digits += pad(s.tokens[i].text)
+				}
+				if n == 0 && digits == "" {
+					digits = "0"
+				}
+			}
+			out.WriteString(digits)
+			i = j - 1
+		case i == top:
+			out.WriteString(shownFraction(s.tokens[top:l.slash], n, d, first < top, end-l.slash-1, known == nil))
+			i = end - 1
+		case t.literal:
+			out.WriteString(t.text)
+		}
+	}
+	return out.String(), true
+}
+
+func isNumeral(t token) bool { return len(t.text) == 1 && t.text >= "0" && t.text <= "9" }
+
+// shownFraction shows the fraction itself: as spaces if it is 0 and a whole part is shown.
+func shownFraction(top []token, n, d int, hasWhole bool, places int, fixed bool) string {
+	above, below := strconv.Itoa(n), strconv.Itoa(d)
+	if hasWhole && n == 0 {
+		width := len(top) + 1 + places
+		if fixed {
+			width = len(top) + 1 + len(below)
+		}
+		return strings.Repeat(" ", width)
+	}
+	for i := len(top) - len(above) - 1; i >= 0; i-- {
+		above = pad(top[i].text) + above
+	}
+	return above + "/" + below + strings.Repeat(" ", max(0, places-len(below)))
+}
+
+// nearest returns the fraction closest to v with a denominator of at most most.
+func nearest(v float64, most int) (n, d int) {
+	best := math.Inf(1)
+	for try := 1; try <= most; try++ {
+		above := math.Round(v * float64(try))
+		if off := math.Abs(v - above/float64(try)); off < best-1e-12 {
+			best, n, d = off, int(above), try
+		}
+	}
+	return n, d
+}

@@ -1,0 +1,247 @@
+package numfmt
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Show returns a number as a format code shows it, in English. date1904 says that days are counted from 1904. It
+// returns false for what it does not know: General, names and digits of other languages, and days that are none.
+func Show(code string, v float64, date1904 bool) (string, bool) {
+	s, v, ok := choose(split(code), v)
+	locale := strings.ToLower(s.locale)
+	switch {
+	case !ok:
+		return strings.Repeat("#", 8), true
+	case strings.HasPrefix(locale, "dbnum"), strings.HasPrefix(locale, "natnum"):
+		return "", false
+	case s.isDate():
+		if s.isForeign() {
+			return "", false
+		}
+		return s.date(v, date1904)
+	}
+	for _, t := range s.tokens {
+		if !t.literal && (t.text == "General" || t.text == "@") {
+			if len(s.tokens) == 1 {
+				return "", false
+			}
+			return s.join(strconv.FormatFloat(v, 'G', 10, 64)), true
+		}
+	}
+	return s.number(v)
+}
+
+// join returns the literals of a section, with a text in the place of General.
+func (s *section) join(text string) string {
+	var out strings.Builder
+	for _, t := range s.tokens {
+		switch {
+		case t.literal:
+			out.WriteString(t.text)
+		case t.text == "General" || t.text == "@":
+			out.WriteString(text)
+		}
+	}
+	return out.String()
+}
+
+// layout is where the digits of a section are.
+type layout struct {
+	whole, decimals   []int // positions of placeholders before and after the point
+	point             int   // -1: none
+	exponent          int   // as point
+	slash             int   // as point
+	grouped           bool
+	percents, scaling int // how many percent signs, and how many commas that divide by 1,000
+}
+
+func isDigit(t token) bool { return !t.literal && isOneOf(t.text, "0#?") }
+
+func isOneOf(text, characters string) bool { return len(text) == 1 && strings.ContainsAny(text, characters) }
+
+func (s *section) layout() layout {
+	l := layout{point: -1, exponent: -1, slash: -1}
+	commas := 0 // since the last placeholder of the whole part
+	for i, t := range s.tokens {
+		switch {
+		case t.literal:
+		case isDigit(t) && l.exponent >= 0, isDigit(t) && l.slash >= 0:
+		case isDigit(t) && l.point >= 0:
+			l.decimals = append(l.decimals, i)
+		case isDigit(t):
+			l.whole = append(l.whole, i)
+			l.grouped, commas = l.grouped || commas > 0, 0
+		case t.text == "," && len(l.whole) > 0 && l.point < 0:
+			commas++
+		case t.text == "," && len(l.decimals) > 0:
+			commas++
+		case t.text == "." && l.point < 0:
+			l.point = i
+			l.scaling, commas = l.scaling+commas, 0
+		case t.text == "%":
+			l.percents++
+		case strings.HasPrefix(t.text, "E") && len(t.text) == 2:
+			l.exponent = i
+		case t.text == "/":
+			l.slash = i
+		}
+	}
+	l.scaling += commas
+	return l
+}
+
+// number shows a number by a section that is none of a date.
+func (s *section) number(v float64) (string, bool) {
+	l := s.layout()
+	v *= math.Pow(100, float64(l.percents))
+	v /= math.Pow(1000, float64(l.scaling))
+	negative := v < 0
+	v = math.Abs(v)
+	var shown string
+	switch {
+	case l.slash >= 0:
+		return s.fraction(l, v, negative)
+	case l.exponent >= 0:
+		shown = s.scientific(l, v)
+	default:
+		whole, decimals := decimal(v, len(l.decimals))
+		shown = s.fill(l, whole, decimals, "")
+	}
+	if negative && strings.ContainsAny(s.digits(l, shown), "123456789") {
+		shown = "-" + shown
+	}
+	return shown, true
+}
+
+// digits returns what is shown for a number without the literals around it.
+func (s *section) digits(l layout, shown string) string {
+	for _, t := range s.tokens {
+		if t.literal {
+			shown = strings.Replace(shown, t.text, "", 1)
+		}
+	}
+	return shown
+}
+
+// decimal returns the digits of a number that is not negative, rounded half up to n decimals after 15 digits. A whole
+// part of 0 has no digits.
+func decimal(v float64, n int) (whole, decimals string) {
+	text := strconv.FormatFloat(v, 'e', 14, 64)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	digits := strings.Replace(mantissa, ".", "", 1)
+	e, _ := strconv.Atoi(exponent)
+	if e < 0 {
+		digits, e = strings.Repeat("0", -e)+digits, 0
+	}
+	if missing := e + 1 + n + 1 - len(digits); missing > 0 {
+		digits += strings.Repeat("0", missing)
+	}
+	kept := []byte(digits[:e+1+n])
+	if digits[e+1+n] >= '5' {
+		i := len(kept) - 1
+		for ; i >= 0 && kept[i] == '9'; i-- {
+			kept[i] = '0'
+		}
+		if i >= 0 {
+			kept[i]++
+		} else {
+			kept, e = append([]byte{'1'}, kept...), e+1
+		}
+	}
+	return strings.TrimLeft(string(kept[:e+1]), "0"), string(kept[e+1:])
+}
+
+// pad is what a placeholder shows that has no digit.
+func pad(placeholder string) string {
+	switch placeholder {
+	case "0":
+		return "0"
+	case "?":
+		return " "
+	}
+	return ""
+}
+
+// fill shows digits in a section's places. exponent is what is shown for an exponent.
+func (s *section) fill(l layout, whole, decimals, exponent string) string {
+	shown := make([]string, len(s.tokens))
+	for i, t := range s.tokens {
+		if t.literal {
+			shown[i] = t.text
+		} else if t.text == "%" || t.text == "." && i == l.point {
+			shown[i] = t.text
+		}
+	}
+	place := 0 // from the right
+	grouped := func(digit string) string {
+		if place++; l.grouped && place > 1 && place%3 == 1 && digit != " " {
+			return digit + ","
+		}
+		return digit
+	}
+	for i := len(l.whole) - 1; i >= 0; i-- {
+		at := l.whole[i]
+		digit := pad(s.tokens[at].text)
+		if len(whole) > 0 {
+			digit, whole = whole[len(whole)-1:], whole[:len(whole)-1]
+		}
+		if digit != "" {
+			shown[at] = grouped(digit)
+		}
+		for i == 0 && len(whole) > 0 { // more digits than places
+			shown[at] = grouped(whole[len(whole)-1:]) + shown[at]
+			whole = whole[:len(whole)-1]
+		}
+	}
+	if len(l.whole) == 0 && whole != "" && l.point >= 0 {
+		shown[l.point] = whole + shown[l.point]
+	}
+	trailing := true
+	for i := len(l.decimals) - 1; i >= 0; i-- {
+		at := l.decimals[i]
+		digit := decimals[i : i+1]
+		if trailing = trailing && digit == "0"; trailing {
+			digit = pad(s.tokens[at].text)
+		}
+		shown[at] = digit
+	}
+	if l.exponent >= 0 {
+		shown[l.exponent] = exponent
+	}
+	return strings.Join(shown, "")
+}
+
+// scientific shows a number with an exponent, a multiple of the number of whole places.
+func (s *section) scientific(l layout, v float64) string {
+	step := max(len(l.whole), 1)
+	e := 0
+	if v > 0 {
+		e = int(math.Floor(math.Log10(v)))
+	}
+	scaled := func() (string, string) {
+		down := int(math.Floor(float64(e)/float64(step))) * step
+		return decimal(v/math.Pow(10, float64(down)), len(l.decimals))
+	}
+	whole, decimals := scaled()
+	if len(whole) > step { // it was rounded up
+		e++
+		whole, decimals = scaled()
+	}
+	e = int(math.Floor(float64(e)/float64(step))) * step
+	sign := ""
+	if e < 0 {
+		sign = "-"
+	} else if s.tokens[l.exponent].text == "E+" {
+		sign = "+"
+	}
+	width := 0
+	for i := l.exponent + 1; i < len(s.tokens) && isDigit(s.tokens[i]); i++ {
+		if s.tokens[i].text == "0" {
+			width++
+		}
+	}
+	digits := strconv.Itoa(max(e, -e))
+	return s.fill(l, whole, decimals, "E"+sign+strings.Repeat("0", max(0, width-len(digits)))+digits)
+}
