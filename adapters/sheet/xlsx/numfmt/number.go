@@ -59,7 +59,9 @@ type layout struct {
 
 func isDigit(t token) bool { return !t.literal && isOneOf(t.text, "0#?") }
 
-func isOneOf(text, characters string) bool { return len(text) == 1 && strings.ContainsAny(text, characters) }
+func isOneOf(text, characters string) bool {
+	return len(text) == 1 && strings.ContainsAny(text, characters)
+}
 
 func (s *section) layout() layout {
 	l := layout{point: -1, exponent: -1, slash: -1}
