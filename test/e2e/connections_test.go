@@ -179,9 +179,9 @@ func TestConnections(t *testing.T) {
 			}
 		})
 		t.Run("a connection is renamed, and says when it is verified next", func(t *testing.T) {
-			peer.do(t, "PATCH", one, object{"name": "The shop"}).problem(t, 403, "connection_forbidden")
-			renamed := ann.do(t, "PATCH", one, object{"name": "The shop"}).is(t, 200).has(t,
-				map[string]string{"name": "The shop"})
+			peer.do(t, "PATCH", one, object{"name": "The shop in Lyon"}).problem(t, 403, "connection_forbidden")
+			renamed := ann.do(t, "PATCH", one, object{"name": "The shop in Lyon"}).is(t, 200).has(t,
+				map[string]string{"name": "The shop in Lyon"})
 			if next := renamed.at("next_verify_at"); next <= renamed.at("last_verified_at") || next == "null" {
 				t.Errorf("next_verify_at = %s", next)
 			}

@@ -4,7 +4,7 @@ import "testing"
 
 func init() {
 	examples["updateConnection"] = example{make: func(_ *testing.T, h *house, _ *standing) target {
-		return target{ids: []string{h.connection}, body: object{"name": "The shop"}}
+		return target{ids: []string{h.connection}, body: object{"name": "The shop in Lyon"}}
 	}}
 	examples["eraseConnection"] = example{make: func(t *testing.T, h *house, _ *standing) target {
 		id := h.connect(t, h.owner)
