@@ -241,6 +241,10 @@ type Events interface {
 	// already read. A part can hold fewer events than its limit, or none, and still have More.
 	Feed(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery) (event.Feed, error)
 
+	// Verify checks at most so many links of the chain of org's workspace, those with a higher Seq than after, in one
+	// snapshot. Once no link is left, it also checks the events that are not linked yet.
+	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, most int) (event.Part, error)
+
 	// Follow returns a channel that receives when events of a workspace that were stored through this process may have
 	// got their Seq, until stop is called. While anybody follows, that takes less than 250 ms. The events of other
 	// processes are not told: they appear in Feed within about a second.

@@ -20,6 +20,7 @@ func (a *API) accountOperations() []operation {
 		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(a.revokeKey)},
 		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(a.rotateKey)},
 		{http.MethodGet, "/api/events", query(a.listEvents)},
+		{http.MethodGet, "/api/events/verification", query(a.verifyEvents)},
 		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
 		{http.MethodGet, eventsPath, streaming(a.streamEvents)},
 	}

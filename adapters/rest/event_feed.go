@@ -32,6 +32,34 @@ func (a *API) listEvents(r *request) (reply, error) {
 	}), err
 }
 
+func (a *API) verifyEvents(r *request) (reply, error) {
+	var after int64
+	if text := r.query.Get("after"); text != "" {
+		after, _ = strconv.ParseInt(text, 10, 64) // the contract has let only integers through
+	}
+	part, err := r.Accounts.VerifyEvents(r.Context(), r.by, after)
+	if err != nil {
+		return reply{}, err
+	}
+	out := openapi.EventVerification{
+		Verified: part.Verified,
+		Redacted: part.Redacted,
+		Waiting:  part.Waiting,
+		Unsigned: part.Unsigned,
+		Broken:   part.Broken,
+		Breaks: mapSlice(part.Breaks, func(b *event.Break) openapi.EventBreak {
+			return openapi.EventBreak{EventID: openapi.OrNull(b.Event), Seq: b.Seq, Reason: b.Reason}
+		}),
+		LastSeq:   part.Seq,
+		LastHash:  openapi.OrNull(part.Hash),
+		NextAfter: nullable.NewNullNullable[int64](),
+	}
+	if part.Next > 0 {
+		out.NextAfter.Set(part.Next)
+	}
+	return ok(out), nil
+}
+
 func (a *API) listEventTypes(*request) (reply, error) {
 	return ok(openapi.EventTypeList{Data: a.Contract.EventTypes()}), nil
 }

@@ -100,7 +100,33 @@ func verified(t *testing.T, db *sqlstore.DB, ws identity.WorkspaceID) (out event
 		func(r event.Report) error { out = r; found++; return nil }); err != nil || found != 1 {
 		t.Fatalf("%d chains were verified: %v", found, err)
 	}
+	if parts := verifiedInParts(t, db, out.Org, ws); parts.Verified != out.Verified ||
+		parts.Waiting != out.Waiting || parts.Unsigned != out.Unsigned || (parts.Broken == 0) != (out.Broken == 0) {
+		t.Errorf("in parts: %+v\nat once: %+v", parts, out)
+	}
 	return out
+}
+
+// verifiedInParts adds up what is found in parts of two links.
+func verifiedInParts(t *testing.T, db *sqlstore.DB, org identity.OrgID, ws identity.WorkspaceID) (sum event.Report) {
+	t.Helper()
+	for after := int64(0); ; {
+		part, err := db.Stores().Events.Verify(t.Context(), org, ws, after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Verified += part.Verified
+		sum.Waiting += part.Waiting
+		sum.Unsigned += part.Unsigned
+		sum.Broken += part.Broken
+		if part.Next == 0 {
+			return sum
+		}
+		if part.Next <= after || part.Verified > 2 {
+			t.Fatalf("after %d: %+v", after, part)
+		}
+		after = part.Next
+	}
 }
 
 func holds(t *testing.T, r event.Report, linked, waiting, unsigned int) {

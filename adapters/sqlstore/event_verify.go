@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
@@ -49,34 +50,76 @@ func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report 
 	return nil
 }
 
+// Verify implements ports.Events.
+func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64,
+	most int) (part event.Part, err error) {
+	d := s.db.digester()
+	if d == nil {
+		return part, ErrNotSigning
+	}
+	err = s.db.snapshot(ctx, func(snapshot *DB) error {
+		part, err = snapshot.verifyPart(ctx, d, chainKey{Org: org, Workspace: ws}, after, most)
+		return err
+	})
+	return part, err
+}
+
 // verifyChain checks one chain, in one snapshot of the database.
 func (db *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
+	var whole event.Part
+	err := db.snapshot(ctx, func(snapshot *DB) (err error) {
+		whole, err = snapshot.verifyPart(ctx, d, key, 0, math.MaxInt)
+		return err
+	})
+	return whole.Report, err
+}
+
+// verifyPart checks at most so many links after a place; after the last link also the events that are not linked.
+func (db *DB) verifyPart(
+	ctx context.Context, d event.Digest, key chainKey, after int64, most int,
+) (event.Part, error) {
+	began, err := db.storedChain(ctx, chainKey{})
+	if err != nil {
+		return event.Part{}, err
+	}
+	c, err := db.storedChain(ctx, key)
+	if err != nil {
+		return event.Part{}, err
+	}
+	v := event.NewVerifier(d, key.Org, key.Workspace, c, began)
+	if after > 0 {
+		var hash []byte
+		if _, err := db.get(ctx, &hash, `SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ?
+			AND chain_seq = ?`, key.Workspace, key.Org, after); err != nil {
+			return event.Part{}, err
+		}
+		v.Resume(after, hash)
+	}
+	more, err := db.eachLink(ctx, key, `chain_seq > 0`, after+1, most, v.Linked)
+	if err != nil {
+		return event.Part{}, err
+	}
+	if more {
+		return v.Part(), nil
+	}
+	if _, err := db.eachLink(ctx, key, `chain_seq <= 0`, math.MinInt64, math.MaxInt, v.Unlinked); err != nil {
+		return event.Part{}, err
+	}
+	return event.Part{Report: v.Report()}, nil
+}
+
+// snapshot calls f with a database that shows one moment.
+func (db *DB) snapshot(ctx context.Context, f func(*DB) error) error {
 	options := &sql.TxOptions{ReadOnly: true}
 	if db.dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway
 		options.Isolation = sql.LevelRepeatableRead
 	}
 	tx, err := db.reader.BeginTxx(ctx, options)
 	if err != nil {
-		return event.Report{}, db.wrapErr(ctx, err)
+		return db.wrapErr(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	snapshot := &DB{shared: db.shared, tx: &transaction{Tx: tx}}
-	began, err := snapshot.storedChain(ctx, chainKey{})
-	if err != nil {
-		return event.Report{}, err
-	}
-	c, err := snapshot.storedChain(ctx, key)
-	if err != nil {
-		return event.Report{}, err
-	}
-	v := event.NewVerifier(d, key.Org, key.Workspace, c, began)
-	if err := snapshot.eachLink(ctx, key, `chain_seq > 0`, v.Linked); err != nil {
-		return event.Report{}, err
-	}
-	if err := snapshot.eachLink(ctx, key, `chain_seq <= 0`, v.Unlinked); err != nil {
-		return event.Report{}, err
-	}
-	return v.Report(), nil
+	return f(&DB{shared: db.shared, tx: &transaction{Tx: tx}})
 }
 
 // storedChain reads a chain; nil if there is none.
@@ -90,11 +133,13 @@ func (db *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, erro
 	return row.chain(), nil
 }
 
-// eachLink calls f for the events of a workspace that fit where, in the order of the chain.
-func (db *DB) eachLink(ctx context.Context, key chainKey, where string, f func(*event.Link)) error {
+// eachLink calls f for the events of a workspace that fit where, in the order of the chain: about as many as most, from
+// place seq on. It reports whether there are more.
+func (db *DB) eachLink(
+	ctx context.Context, key chainKey, where string, seq int64, most int, f func(*event.Link),
+) (more bool, err error) {
 	const atOnce = 1000
-	seq, id := int64(-1<<63), ""
-	for {
+	for id, known := "", 0; ; {
 		var rows []struct {
 			eventRow
 			Signature []byte `db:"signature"`
@@ -108,10 +153,13 @@ func (db *DB) eachLink(ctx context.Context, key chainKey, where string, f func(*
 			FROM events WHERE workspace_id = ? AND org_id = ?
 			AND `+where+` AND (chain_seq > ? OR chain_seq = ? AND id > ?)
 			ORDER BY chain_seq, id LIMIT ?`, key.Workspace, key.Org, seq, seq, id, atOnce); err != nil {
-			return err
+			return false, err
 		}
 		for i := range rows {
 			r := &rows[i]
+			if known++; known > most && r.Seq != seq { // two events in one place are in one part
+				return true, nil
+			}
 			f(&event.Link{
 				Event: r.event(), Encoded: r.Data, Signature: r.Signature, Redaction: r.Redaction, Seq: r.Seq,
 				Hash: r.Hash,
@@ -119,7 +167,7 @@ func (db *DB) eachLink(ctx context.Context, key chainKey, where string, f func(*
 			seq, id = r.Seq, r.ID
 		}
 		if len(rows) < atOnce {
-			return nil
+			return false, nil
 		}
 	}
 }

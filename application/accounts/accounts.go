@@ -183,6 +183,17 @@ func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.Feed
 	return s.events.Feed(ctx, by.Org, by.Workspace, q)
 }
 
+// eventsVerified is how many events one call verifies, so that it takes less than about a second.
+const eventsVerified = 10_000
+
+// VerifyEvents verifies the next part of the workspace's chain of events, those with a higher Seq than after.
+func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, after int64) (event.Part, error) {
+	if err := event.MayRead(by); err != nil {
+		return event.Part{}, err
+	}
+	return s.events.Verify(ctx, by.Org, by.Workspace, after, eventsVerified)
+}
+
 // FollowEvents returns a channel that receives when there may be new events in the feed, until stop is called.
 func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop func(), err error) {
 	if err := event.MayRead(by); err != nil {

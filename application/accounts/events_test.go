@@ -28,11 +28,21 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("EventFeed = %+v, %v", got, err)
 		}
 	})
+	t.Run("an admin verifies a bounded part of the chain", func(t *testing.T) {
+		s := newEnv(t)
+		want := event.Part{Report: event.Report{Verified: 2}, Next: 5}
+		s.events.EXPECT().Verify(s.ctx, admin.Org, identity.WorkspaceID("acme"), int64(3), 10_000).Return(want, nil)
+		if got, err := s.VerifyEvents(s.ctx, admin, 3); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("VerifyEvents = %+v, %v", got, err)
+		}
+	})
 	t.Run("a member's question reaches no list", func(t *testing.T) {
 		s := newEnv(t)
 		_, err := s.Events(s.ctx, member, f, q)
 		wantErr(t, err, identity.ErrForbidden)
 		_, err = s.EventFeed(s.ctx, member, event.FeedQuery{Limit: 5})
+		wantErr(t, err, identity.ErrForbidden)
+		_, err = s.VerifyEvents(s.ctx, member, 0)
 		wantErr(t, err, identity.ErrForbidden)
 		_, _, err = s.FollowEvents(member)
 		wantErr(t, err, identity.ErrForbidden)

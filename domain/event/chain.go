@@ -138,6 +138,23 @@ func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, began
 	return v
 }
 
+// Part is the result of verifying a part of a chain.
+type Part struct {
+	Report
+	Next int64 // the Seq after which the next part begins; 0: the chain ends with this part
+}
+
+// Resume continues after a link that was checked before. hash is its hash as stored; empty if it is gone.
+func (v *Verifier) Resume(seq int64, hash []byte) {
+	if v.chain == nil || seq <= v.seq {
+		return // retention has removed it since, with all that came before it
+	}
+	v.seq, v.hash, v.gap = seq, hash, len(hash) == 0
+}
+
+// Part returns the result of a part after which others follow.
+func (v *Verifier) Part() Part { return Part{Report: v.report, Next: v.seq} }
+
 // Linked checks the next link, in the order of Seq.
 func (v *Verifier) Linked(l *Link) {
 	switch {

@@ -144,6 +144,9 @@ func TestTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
 			`[...document.querySelectorAll('[role=option]')].find((o) => o.innerText === 'Audit trail').click()`))
 		reads(ctx, t, "source.mapped")
+		presses(ctx, t, "Verify the trail")
+		reads(ctx, t, "events are as they were written")
+		keep(ctx, t, "console-audit")
 	})
 	t.Run("each page shows the calls that it made", func(t *testing.T) {
 		presses(ctx, t, "API")

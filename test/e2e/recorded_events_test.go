@@ -36,4 +36,5 @@ func (d *deployment) checkEvents(t *testing.T) {
 func init() {
 	examples["listEventTypes"] = plainly(nil)
 	examples["streamEvents"] = plainly(nil)
+	examples["verifyEvents"] = plainly(nil)
 }

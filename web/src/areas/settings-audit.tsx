@@ -1,7 +1,8 @@
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium } from '../api'
 import { useList, useNames, useWorkspace } from '../app/workspace'
-import { Empty, Loading, Problem, When } from '../ui/basics'
+import { Button, Copy, Empty, Loading, Problem, When } from '../ui/basics'
 import { Input } from '../ui/form'
 import { More, Table } from '../ui/table'
 
@@ -16,6 +17,7 @@ export function Audit() {
   )
   return (
     <>
+      <Verification workspace={workspace} />
       <div className="flex flex-wrap gap-3">
         {input('type', 'Type', 'prompt_template.activated')}
         {input('subject', 'About', 'id of the resource')}
@@ -46,5 +48,47 @@ export function Audit() {
       )}
       <More list={list} />
     </>
+  )
+}
+
+/** verifyAll verifies the whole trail, part by part, and tells how far it is. */
+async function verifyAll(workspace: string, tell: (verified: number) => void) {
+  const sum = { verified: 0, broken: 0, breaks: [] as { seq: number; event_id: string | null; reason: string }[] }
+  for (let after = 0; ;) {
+    const part = await atrium.events.verify({ after }, { workspace })
+    sum.verified += part.verified
+    sum.broken += part.broken
+    sum.breaks.push(...part.breaks)
+    tell(sum.verified)
+    if (part.next_after === null) return { ...sum, last_seq: part.last_seq, last_hash: part.last_hash }
+    after = part.next_after
+  }
+}
+
+function Verification({ workspace }: { workspace: string }) {
+  const [verified, setVerified] = useState(0)
+  const verify = useMutation({ mutationFn: () => verifyAll(workspace, setVerified) })
+  const found = verify.data
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-3" role="status">
+      <Button disabled={verify.isPending} onClick={() => verify.mutate()}>
+        {verify.isPending ? `Verifying… ${verified.toLocaleString()}` : 'Verify the trail'}
+      </Button>
+      {found && found.broken === 0 && (
+        <span className="text-sm text-ok">
+          {found.verified.toLocaleString()} events are as they were written; the last is number {found.last_seq.toLocaleString()}.
+          {found.last_hash && <> Its hash: <code className="text-xs break-all">{found.last_hash.slice(0, 16)}…</code> <Copy text={found.last_hash} /></>}
+        </span>
+      )}
+      {found && found.broken > 0 && (
+        <div className="w-full text-sm text-bad">
+          <p className="m-0">The trail does not verify in {found.broken.toLocaleString()} places:</p>
+          <ul className="m-0 mt-1 list-disc pl-5">
+            {found.breaks.map((b, i) => <li key={i}>at {b.seq} {b.event_id && <code className="text-xs break-all">{b.event_id}</code>}: {b.reason}</li>)}
+          </ul>
+        </div>
+      )}
+      <Problem error={verify.error} />
+    </div>
   )
 }
