@@ -1544,6 +1544,16 @@ type Event struct {
 	Seq *int64 `json:"seq"`
 }
 
+// EventBreak is a type of the API. A place where the chain does not verify.
+type EventBreak struct {
+	// The event. null if events are missing or the chain itself was changed.
+	EventID *string `json:"event_id"`
+	// Its place in the chain. 0 if it has none.
+	Seq int64 `json:"seq"`
+	// What does not verify.
+	Reason string `json:"reason"`
+}
+
 // EventList is a type of the API.
 type EventList struct {
 	Data       []Event `json:"data"`
@@ -1579,6 +1589,28 @@ type EventType struct {
 // EventTypeList is a type of the API.
 type EventTypeList struct {
 	Data []EventType `json:"data"`
+}
+
+// EventVerification is a type of the API. The result of verifying a part of the audit trail.
+type EventVerification struct {
+	// Events in this part that are as they were written and in their place.
+	Verified int `json:"verified"`
+	// Events of this part from which personal data was removed when a person was erased. They verify too.
+	Redacted int `json:"redacted"`
+	// Events that are signed and not linked yet. Counted in the last part.
+	Waiting int `json:"waiting"`
+	// Events from before events were signed. Counted in the last part.
+	Unsigned int `json:"unsigned"`
+	// The number of places where the chain does not verify.
+	Broken int `json:"broken"`
+	// The first of these places.
+	Breaks []EventBreak `json:"breaks"`
+	// The `seq` of the last event of the whole chain.
+	LastSeq int64 `json:"last_seq"`
+	// The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet.
+	LastHash *string `json:"last_hash"`
+	// The `after` of the next call. null if this was the last part.
+	NextAfter *int64 `json:"next_after"`
 }
 
 // FailureCategory is a type of the API. Who can resolve the failure. `config`: the people who manage the
@@ -6132,6 +6164,21 @@ func (s *EventsService) Stream(ctx context.Context, query EventsStreamQuery, opt
 	return stream[Event](ctx, s.client, &call{name: "events.stream", method: "GET", path: []string{"/api/events/stream"}, query: query.values()}, opts)
 }
 
+// Verify: Verify the audit trail.
+//
+// Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or inserted:
+// each event is signed with a key of the server when it is stored, and linked within about a second to the event
+// before it. One call checks at most 10,000 events; continue with `after={next_after}` until `next_after` is
+// null.
+//
+// Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that somebody
+// restored an older copy of the database. Operators can verify all workspaces with `atrium events verify`.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *EventsService) Verify(ctx context.Context, query EventsVerifyQuery, opts ...Option) (*EventVerification, error) {
+	return send[EventVerification](ctx, s.client, &call{name: "events.verify", method: "GET", path: []string{"/api/events/verification"}, query: query.values()}, opts)
+}
+
 // List: List event types.
 //
 // Requires any credential. Returns the types of events, by name: what they are about, the schema of `data`, an
@@ -8013,6 +8060,18 @@ func (q EventsStreamQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "after", q.After)
 	addValue(v, "types", q.Types)
+	return v
+}
+
+// EventsVerifyQuery is the query of EventsService.Verify. The zero value of a field is not sent.
+type EventsVerifyQuery struct {
+	// Check only events with a higher `seq`.
+	After *int
+}
+
+func (q EventsVerifyQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "after", q.After)
 	return v
 }
 

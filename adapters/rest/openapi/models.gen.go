@@ -1770,6 +1770,18 @@ type Event struct {
 	Type string `json:"type"`
 }
 
+// EventBreak A place where the chain does not verify.
+type EventBreak struct {
+	// EventID The event. null if events are missing or the chain itself was changed.
+	EventID nullable.Nullable[string] `json:"event_id"`
+
+	// Reason What does not verify.
+	Reason string `json:"reason"`
+
+	// Seq Its place in the chain. 0 if it has none.
+	Seq int64 `json:"seq"`
+}
+
 // EventList defines model for EventList.
 type EventList struct {
 	Data []Event `json:"data"`
@@ -1822,6 +1834,36 @@ type EventType struct {
 // EventTypeList defines model for EventTypeList.
 type EventTypeList struct {
 	Data []EventType `json:"data"`
+}
+
+// EventVerification The result of verifying a part of the audit trail.
+type EventVerification struct {
+	// Breaks The first of these places.
+	Breaks []EventBreak `json:"breaks"`
+
+	// Broken The number of places where the chain does not verify.
+	Broken int `json:"broken"`
+
+	// LastHash The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet.
+	LastHash nullable.Nullable[string] `json:"last_hash"`
+
+	// LastSeq The `seq` of the last event of the whole chain.
+	LastSeq int64 `json:"last_seq"`
+
+	// NextAfter The `after` of the next call. null if this was the last part.
+	NextAfter nullable.Nullable[int64] `json:"next_after"`
+
+	// Redacted Events of this part from which personal data was removed when a person was erased. They verify too.
+	Redacted int `json:"redacted"`
+
+	// Unsigned Events from before events were signed. Counted in the last part.
+	Unsigned int `json:"unsigned"`
+
+	// Verified Events in this part that are as they were written and in their place.
+	Verified int `json:"verified"`
+
+	// Waiting Events that are signed and not linked yet. Counted in the last part.
+	Waiting int `json:"waiting"`
 }
 
 // FailureCategory Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the administrator of the Atrium server.

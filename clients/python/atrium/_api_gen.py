@@ -2005,6 +2005,19 @@ class Event(TypedDict):
     """
 
 
+class EventBreak(TypedDict):
+    """A place where the chain does not verify."""
+
+    event_id: Optional[str]
+    """The event. null if events are missing or the chain itself was changed."""
+
+    seq: int
+    """Its place in the chain. 0 if it has none."""
+
+    reason: str
+    """What does not verify."""
+
+
 class EventList(TypedDict):
     """A type of the API."""
 
@@ -2058,6 +2071,37 @@ class EventTypeList(TypedDict):
 
     data: List[EventType]
     """"""
+
+
+class EventVerification(TypedDict):
+    """The result of verifying a part of the audit trail."""
+
+    verified: int
+    """Events in this part that are as they were written and in their place."""
+
+    redacted: int
+    """Events of this part from which personal data was removed when a person was erased. They verify too."""
+
+    waiting: int
+    """Events that are signed and not linked yet. Counted in the last part."""
+
+    unsigned: int
+    """Events from before events were signed. Counted in the last part."""
+
+    broken: int
+    """The number of places where the chain does not verify."""
+
+    breaks: List[EventBreak]
+    """The first of these places."""
+
+    last_seq: int
+    """The `seq` of the last event of the whole chain."""
+
+    last_hash: Optional[str]
+    """The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet."""
+
+    next_after: Optional[int]
+    """The `after` of the next call. null if this was the last part."""
 
 # Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it
 # may resolve without action; retry later. `system`: the administrator of the Atrium server.
@@ -9570,6 +9614,27 @@ class EventsResource(Resource):
         every call can have.
         """
         return cast("Iterator[ServerEvent[Event]]", self._caller.stream("events.stream", "GET", path("/api/events/stream"), query={"after": after, "types": types}, options=options))
+
+    def verify(
+        self,
+        *,
+        after: Optional[int] = None,
+        **options: Unpack[Options],
+    ) -> EventVerification:
+        """Verify the audit trail.
+
+        Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or
+        inserted: each event is signed with a key of the server when it is stored, and linked within
+        about a second to the event before it. One call checks at most 10,000 events; continue with
+        `after={next_after}` until `next_after` is null.
+
+        Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that
+        somebody restored an older copy of the database. Operators can verify all workspaces with `atrium
+        events verify`.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("EventVerification", self._caller.send("events.verify", "GET", path("/api/events/verification"), query={"after": after}, options=options))
 
 
 class EmbedResource(Resource):

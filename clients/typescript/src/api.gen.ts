@@ -1655,6 +1655,16 @@ export type Event = {
   seq: number | null
 }
 
+/** A place where the chain does not verify. */
+export type EventBreak = {
+  /** The event. null if events are missing or the chain itself was changed. */
+  event_id: string | null
+  /** Its place in the chain. 0 if it has none. */
+  seq: number
+  /** What does not verify. */
+  reason: string
+}
+
 /**  */
 export type EventList = {
   /**  */
@@ -1695,6 +1705,28 @@ export type EventType = {
 export type EventTypeList = {
   /**  */
   data: EventType[]
+}
+
+/** The result of verifying a part of the audit trail. */
+export type EventVerification = {
+  /** Events in this part that are as they were written and in their place. */
+  verified: number
+  /** Events of this part from which personal data was removed when a person was erased. They verify too. */
+  redacted: number
+  /** Events that are signed and not linked yet. Counted in the last part. */
+  waiting: number
+  /** Events from before events were signed. Counted in the last part. */
+  unsigned: number
+  /** The number of places where the chain does not verify. */
+  broken: number
+  /** The first of these places. */
+  breaks: EventBreak[]
+  /** The `seq` of the last event of the whole chain. */
+  last_seq: number
+  /** The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet. */
+  last_hash: string | null
+  /** The `after` of the next call. null if this was the last part. */
+  next_after: number | null
 }
 
 /**
@@ -7284,6 +7316,26 @@ export class EventsResource extends Resource {
       types?: string
     }, options?: Options): AsyncIterableIterator<ServerEvent<Event>> {
     return this.caller.stream({ name: 'events.stream', method: 'GET', path: path`/api/events/stream`, query }, options)
+  }
+
+  /**
+   * Verify the audit trail.
+   *
+   * Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or inserted:
+   * each event is signed with a key of the server when it is stored, and linked within about a second to the
+   * event before it. One call checks at most 10,000 events; continue with `after={next_after}` until
+   * `next_after` is null.
+   *
+   * Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that somebody
+   * restored an older copy of the database. Operators can verify all workspaces with `atrium events verify`.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  verify(query?: {
+      /** Check only events with a higher `seq`. */
+      after?: number
+    }, options?: Options): Promise<EventVerification> {
+    return this.caller.send({ name: 'events.verify', method: 'GET', path: path`/api/events/verification`, query }, options)
   }
 }
 
