@@ -131,11 +131,12 @@ func (c *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(page)) //nolint:gosec // see above
 }
 
-// policy lets the page run its own scripts only, and no text become one. The nonce is for the styles of its editor.
+// policy lets the page run its own scripts only, and no text become one. The nonce is for the styles of its editor, the
+// frame for the preview of an embedded chat.
 func policy(nonce string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; " +
-		"font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; " +
-		"require-trusted-types-for 'script'; trusted-types 'none'"
+		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'self'; " +
+		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
 func serve(w http.ResponseWriter, r *http.Request, f *file) {

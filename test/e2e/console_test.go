@@ -217,6 +217,14 @@ func TestTheConsole(t *testing.T) {
 			boss.get(t, "/api/people/"+eve.id).has(t, map[string]string{"status": step.status})
 		}
 	})
+	t.Run("what was done can be undone", func(t *testing.T) { undone(ctx, t, s, owner) })
+	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
+	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })
+	t.Run("no screen asks for what a role is refused", func(t *testing.T) {
+		for _, role := range []string{"viewer", "member", "admin"} {
+			permitted(t, s, owner, role)
+		}
+	})
 	t.Run("who may only view is offered nothing else", func(t *testing.T) {
 		viewer := s.user(t, "viewer")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, viewer.email))

@@ -10,6 +10,7 @@ import { Dialog } from '../ui/overlays'
 import { Calls } from './calls'
 import { useLive } from './live'
 import { Palette } from './palette'
+import { Toasts } from './toast'
 import { firstPage, useMe, useWorkspace } from './workspace'
 
 export const areas = [
@@ -67,6 +68,7 @@ export function Shell() {
         <Outlet />
         <Calls />
       </main>
+      <Toasts />
       <Dialog open={ended} onClose={() => {}} title={t.ended}>
         <p>{t.endedAbout}</p>
         <div className="flex flex-wrap gap-2">

@@ -64,7 +64,7 @@ export function Billing() {
         {plans.data?.map((plan) => <PlanCard key={plan.id} plan={plan} manages={manages} subscribed={!!s} onDone={refresh} />)}
       </ul>
       <Methods manages={manages} />
-      <Invoices />
+      {manages && <Invoices />}
     </>
   )
 }

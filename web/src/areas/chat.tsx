@@ -5,10 +5,11 @@ import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
-import { Button, Card, Copy, fieldErrors, Heading, Loading, Pill, Problem, Secret, When } from '../ui/basics'
+import { Button, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
-import { Confirm, Tabs } from '../ui/overlays'
+import { Tabs } from '../ui/overlays'
 import { Table } from '../ui/table'
+import { Embed } from './chat-embed'
 
 export function Chat() {
   const workspace = useWorkspace()
@@ -21,7 +22,7 @@ export function Chat() {
   })
   if (!chat.data) return chat.error ? <Problem error={chat.error} /> : <Loading />
   const c = chat.data
-  const mayEdit = c.my_role !== 'viewer'
+  const mayEdit = c.my_role !== 'viewer', manages = ['manager', 'owner'].includes(c.my_role)
   return (
     <>
       <Heading title={c.name}>
@@ -42,7 +43,7 @@ export function Chat() {
         value={tab} onChange={setTab}
         tabs={[
           { id: 'configure', label: 'Configure', body: <Configure latest={c} mayEdit={mayEdit} /> },
-          { id: 'embed', label: 'Embed', body: <Embed id={id} mayEdit={mayEdit} /> },
+          ...(manages ? [{ id: 'embed', label: 'Embed', body: <Embed chat={c} /> }] : []),
           { id: 'members', label: 'Members', body: <ChatMembers id={id} /> },
         ]}
       />
@@ -167,63 +168,6 @@ function Picker({ title, items, picked, onChange, disabled }: {
         </label>
       ))}
     </fieldset>
-  )
-}
-
-function Embed({ id, mayEdit }: { id: string; mayEdit: boolean }) {
-  const workspace = useWorkspace()
-  const list = useList(['embed', id], (cursor) => atrium.chatTemplates.embedTokens.list(id, { limit: 50, ...(cursor && { cursor }) }, { workspace }))
-  const refresh = () => queries.invalidateQueries({ queryKey: ['embed', id] })
-  const create = useMutation({
-    mutationFn: (v: Record<string, string>) => atrium.chatTemplates.embedTokens.create(id, {
-      name: v.name ?? '', allowed_origins: (v.origins ?? '').split(/\s+/).filter(Boolean),
-    }, { workspace }),
-    onSuccess: refresh,
-  })
-  const wrong = fieldErrors(create.error)
-  const script = new URL('../embed.js', document.baseURI).href
-  const snippet = create.data && `<script src="${script}" data-token="${create.data.token}" async></script>`
-  return (
-    <>
-      <Problem error={list.error} />
-      {list.items.length > 0 && (
-        <Table
-          label="Embed tokens" items={list.items} id={(x) => x.id}
-          columns={[
-            { title: 'Name', cell: (x) => <>{x.name} <code className="text-xs text-soft">{x.hint}</code></> },
-            { title: 'Origins', cell: (x) => x.allowed_origins.join(', ') },
-            { title: 'Status', narrow: true, cell: (x) => <Pill tone={x.status === 'active' ? 'ok' : 'plain'}>{x.status}</Pill> },
-            { title: 'Used', narrow: true, cell: (x) => <><When at={x.last_used_at} /> {x.last_used_origin}</> },
-            {
-              title: t.actions, narrow: true,
-              cell: (x) => mayEdit && (
-                <Confirm
-                  label="Delete" title={`Delete ${x.name}`} act="Delete" body="Sites that use it no longer show the chat, at once."
-                  run={() => atrium.chatTemplates.embedTokens.delete(id, x.id, { workspace }).then(refresh)}
-                />
-              ),
-            },
-          ]}
-        />
-      )}
-      {snippet && (
-        <Card title="Put this into your site" actions={<Copy text={snippet} />}>
-          <Secret value={create.data.token} hint="The token is shown only now. It is public, and works from its origins only." />
-          <pre tabIndex={0} className="mb-0 overflow-x-auto text-xs">{snippet}</pre>
-        </Card>
-      )}
-      {mayEdit && (
-        <div className="mt-4 max-w-lg">
-          <Card title="New embed token">
-            <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-              <Input name="name" label="Name" required maxLength={120} error={wrong.name} />
-              <TextArea name="origins" label="Sites that may show the chat" required rows={3} placeholder="https://www.example.com" hint="One origin in each line." error={wrong.allowed_origins} />
-              <Problem error={create.error} />
-            </Form>
-          </Card>
-        </div>
-      )}
-    </>
   )
 }
 

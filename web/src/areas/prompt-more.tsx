@@ -2,6 +2,7 @@ import { AtriumError, type PromptTemplate } from '@atrium-hq/client'
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { atrium, queries } from '../api'
+import { toast } from '../app/toast'
 import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
@@ -42,6 +43,10 @@ export function Delete({ prompt, onClose }: { prompt: PromptTemplate; onClose: (
   const remove = useMutation({
     mutationFn: (force: boolean) => atrium.promptTemplates.delete(prompt.id, { ...(force && { force }) }, { workspace }),
     onSuccess: async () => {
+      toast(`${prompt.name} is deleted.`, async () => {
+        await atrium.promptTemplates.restore(prompt.id, { workspace })
+        await queries.invalidateQueries({ queryKey: ['prompts'] })
+      })
       await queries.invalidateQueries({ queryKey: ['prompts'] })
       void navigate({ to: `/w/${workspace}/prompts` as string })
     },

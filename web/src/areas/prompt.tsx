@@ -2,6 +2,7 @@ import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersion
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
+import { toast } from '../app/toast'
 import { useList, useParam, useWorkspace } from '../app/workspace'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
@@ -169,7 +170,9 @@ export function Prompt() {
             body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={['Active', draft === undefined ? ref : 'Your draft']} />,
           },
           { id: 'history', label: 'History', body: <Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /> },
-          { id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> },
+          ...(['manager', 'owner'].includes(prompt.data.my_role)
+            ? [{ id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> }]
+            : []),
         ]}
       />
       {more === 'duplicate' && <Duplicate prompt={prompt.data} onClose={() => setMore(undefined)} />}
@@ -199,8 +202,11 @@ function Activate({ version, active: now, onClose }: {
       version.prompt_template_id, version.id,
       { ...(reason && { reason }), expected_active_version_id: expected }, { workspace },
     ),
-    onSuccess: async () => {
+    onSuccess: async (_, { expected }) => {
       onClose()
+      toast(`v${version.number} is active.`, expected === null ? undefined : () => atrium.promptTemplates.versions.activate(
+        version.prompt_template_id, expected, { reason: 'Undone', expected_active_version_id: version.id }, { workspace },
+      ).then(() => queries.invalidateQueries()))
       await queries.invalidateQueries()
     },
     // Another version has become active meanwhile: the dialog compares with that one only now, and asks again.
@@ -238,19 +244,32 @@ function Labels({ version, versions, onClose }: {
 }) {
   const workspace = useWorkspace()
   const id = version.prompt_template_id
-  const done = { onSuccess: () => queries.invalidateQueries(), onError: () => queries.invalidateQueries() }
+  const refresh = () => queries.invalidateQueries()
+  const put = (label: string, to: string, from: string | null, reason: string) =>
+    atrium.promptTemplates.labels.move(id, label, { version: to, expected_version: from, ...(reason && { reason }) }, { workspace })
+  const take = (label: string) => atrium.promptTemplates.labels.remove(id, label, { expected_version: version.id }, { workspace })
   const move = useMutation({
-    mutationFn: ({ label, reason }: { label: string; reason: string }) => {
-      const from = versions.find((v) => v.labels.includes(label))
-      return atrium.promptTemplates.labels.move(id, label, {
-        version: version.id, expected_version: from?.id ?? null, ...(reason && { reason }),
-      }, { workspace })
+    mutationFn: async ({ label, reason }: { label: string; reason: string }) => {
+      const from = versions.find((v) => v.labels.includes(label))?.id ?? null
+      await put(label, version.id, from, reason)
+      return { label, from }
     },
-    ...done,
+    onSuccess: ({ label, from }) => {
+      onClose()
+      toast(`v${version.number} has the label ${label}.`, async () => {
+        await (from === null ? take(label) : put(label, from, version.id, 'Undone'))
+        await refresh()
+      })
+    },
+    onSettled: refresh,
   })
   const remove = useMutation({
-    mutationFn: (label: string) => atrium.promptTemplates.labels.remove(id, label, { expected_version: version.id }, { workspace }),
-    ...done,
+    mutationFn: take,
+    onSuccess: (_, label) => {
+      onClose()
+      toast(`v${version.number} no longer has the label ${label}.`, () => put(label, version.id, null, 'Undone').then(refresh))
+    },
+    onSettled: refresh,
   })
   return (
     <Dialog open onClose={onClose} title={`Labels of v${version.number}`}>

@@ -27,6 +27,10 @@ export function Source() {
   const refresh = useMutation({
     mutationFn: () => atrium.dataSources.refresh(id, o), onSuccess: () => queries.invalidateQueries({ queryKey: ['jobs', id] }),
   })
+  const repair = useMutation({
+    mutationFn: (mapping: SourcePair[]) => atrium.dataSources.map(id, { mapping }, { ...o, ifMatch: source.data! }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['source', id] }),
+  })
   if (!source.data) return source.error ? <Problem error={source.error} /> : <Loading />
   const s = source.data
   return (
@@ -49,13 +53,13 @@ export function Source() {
         )}
       </Heading>
       <p className="mt-0 break-all text-soft">{place(s)} · read <When at={s.last_refreshed_at} /></p>
-      <Problem error={refresh.error} />
+      <Problem error={refresh.error ?? repair.error} />
       {s.failure && <p role="alert" className="text-bad">It could not be read: {s.failure.code}. {s.failure.hint}</p>}
-      {s.drift.level !== 'none' && <Drift source={s} />}
+      {s.drift.level !== 'none' && <Drift source={s} {...(may('sources.create') && { onRepair: repair.mutate })} />}
       <Tabs
         value={tab} onChange={setTab}
         tabs={[
-          { id: 'mapping', label: 'Mapping', body: <Mapping source={s} /> },
+          { id: 'mapping', label: 'Mapping', body: may('sources.create') ? <Mapping source={s} /> : <Mapped source={s} /> },
           ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: 'Rows', body: <Rows source={s} /> }] : []),
           { id: 'jobs', label: 'Reads', body: <Jobs id={id} /> },
         ]}
@@ -64,25 +68,51 @@ export function Source() {
   )
 }
 
-/** What has changed in the columns since they were mapped. */
-function Drift({ source }: { source: Data }) {
+const changeTone = { added: 'ok', removed: 'bad', renamed: 'warn', retyped: 'warn' } as Record<string, 'ok' | 'bad' | 'warn'>
+
+/** The columns when they were mapped, and now, side by side: first those that have changed. */
+function Drift({ source, onRepair }: { source: Data; onRepair?: (pairs: SourcePair[]) => void }) {
+  const fieldOf = (column: string) => source.mapping.find((p) => p.column === column)?.field
+  const changed = source.drift.columns.map(({ column, change, to }) => ({
+    change, field: fieldOf(column),
+    before: change === 'added' ? '' : column,
+    now: change === 'removed' ? '' : change === 'renamed' ? (to ?? '') : change === 'retyped' ? `${column} (${to})` : column,
+  }))
+  const same = source.mapping.filter((p) => !source.drift.columns.some((c) => c.column === p.column))
+  const rows = [...changed, ...same.map((p) => ({ before: p.column, now: p.column, change: 'same', field: p.field }))]
+  const renamed = new Map(source.drift.columns.filter((c) => c.change === 'renamed').map((c) => [c.column, c.to]))
+  const repaired = source.mapping.map((p) => ({ ...p, column: renamed.get(p.column) ?? p.column }))
   return (
-    <Card title={`The columns have changed: ${source.drift.level}`}>
+    <Card
+      title={`The columns have changed: ${source.drift.level}`}
+      actions={onRepair && renamed.size > 0 && <Button onClick={() => onRepair(repaired)}>Follow the renamed columns</Button>}
+    >
       <Table
-        label="Changed columns" items={source.drift.columns} id={(c) => JSON.stringify(c)}
+        label="Changed columns" items={rows} id={(r) => r.before + '→' + r.now}
         columns={[
-          { title: 'Column', cell: (c) => c.column },
-          { title: 'Change', cell: (c) => c.change, narrow: true },
-          { title: 'Probably now', cell: (c) => c.to ?? '–' },
+          { title: 'When it was mapped', cell: (r) => r.before || <span className="text-soft">–</span> },
+          { title: 'Now', cell: (r) => r.now || <span className="text-soft">–</span> },
+          { title: 'Change', narrow: true, cell: (r) => <Pill tone={changeTone[r.change] ?? 'plain'}>{r.change}</Pill> },
+          { title: 'Field', narrow: true, cell: (r) => r.field ?? <span className="text-soft">–</span> },
         ]}
       />
     </Card>
   )
 }
 
+/** The mapping for those who may not read the sheet itself. */
+function Mapped({ source }: { source: Data }) {
+  if (source.mapping.length === 0) return <p className="text-soft">No column is mapped yet.</p>
+  return (
+    <Table
+      label="Mapping" items={source.mapping} id={(p) => p.field}
+      columns={[{ title: 'Field', cell: (p) => p.field }, { title: 'Column', cell: (p) => p.column }]}
+    />
+  )
+}
+
 function Mapping({ source }: { source: Data }) {
   const workspace = useWorkspace()
-  const may = usePermission()
   const types = useTypes()
   const sheet = useSheet(source.location, source.type)
   const [edited, setEdited] = useState<{ pairs: SourcePair[]; from: Data }>() // the source when the editing began
@@ -103,12 +133,10 @@ function Mapping({ source }: { source: Data }) {
   return (
     <>
       <Mapper fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} />
-      {may('sources.create') && (
-        <p className="flex gap-2">
-          <Button tone="act" disabled={!pairs || save.isPending} onClick={() => save.mutate()}>{t.save}</Button>
-          <Button disabled={!pairs} onClick={() => setPairs(undefined)}>{t.cancel}</Button>
-        </p>
-      )}
+      <p className="flex gap-2">
+        <Button tone="act" disabled={!pairs || save.isPending} onClick={() => save.mutate()}>{t.save}</Button>
+        <Button disabled={!pairs} onClick={() => setPairs(undefined)}>{t.cancel}</Button>
+      </p>
       <Problem error={save.error} />
     </>
   )

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { t } from '../text'
 import { Button } from './basics'
 
@@ -11,7 +11,13 @@ export interface Column<T> {
   narrow?: boolean
 }
 
-/** A table. On a phone, each row is a block in which the titles of the columns stand before the cells. */
+// Only the parts of a long table that are near the window have rows.
+const part = 50
+
+/**
+ * A table. On a phone, each row is a block in which the titles of the columns stand before the cells. Of a long one, only
+ * the rows that are near the window are in the page; its columns keep the widths that they had at first.
+ */
 export function Table<T>({ label, items, columns, id, csv }: {
   label: string
   items: readonly T[]
@@ -19,13 +25,26 @@ export function Table<T>({ label, items, columns, id, csv }: {
   id: (item: T) => string
   csv?: string
 }) {
+  const long = items.length > 4 * part
+  const head = useRef<HTMLTableRowElement>(null)
+  const [widths, setWidths] = useState<number[]>()
+  useLayoutEffect(() => {
+    if (!long) setWidths(undefined)
+    else if (head.current?.offsetParent) setWidths((before) => before ?? [...head.current!.cells].map((c) => c.offsetWidth))
+  }, [long])
+  const all = widths?.reduce((sum, w) => sum + w, 0) ?? 0
+  const parts = Array.from({ length: Math.ceil(items.length / part) }, (_, i) => items.slice(i * part, (i + 1) * part))
   return (
     <>
       <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
-        <table className="w-full border-collapse text-left max-sm:block">
+        <table
+          aria-rowcount={long ? items.length + 1 : undefined}
+          className={`w-full border-collapse text-left max-sm:block ${widths ? 'sm:table-fixed' : ''}`}
+        >
           <caption className="sr-only">{label}</caption>
+          {widths && <colgroup>{widths.map((w, i) => <col key={i} style={{ width: `${(w / all) * 100}%` }} />)}</colgroup>}
           <thead className="max-sm:sr-only">
-            <tr className="border-b border-line text-xs text-soft">
+            <tr ref={head} className="border-b border-line text-xs text-soft">
               {columns.map((c) => (
                 <th key={c.title} scope="col" className="px-3 py-2 font-medium whitespace-nowrap">
                   {c.title === t.actions ? <span className="sr-only">{c.title}</span> : c.title}
@@ -33,28 +52,50 @@ export function Table<T>({ label, items, columns, id, csv }: {
               ))}
             </tr>
           </thead>
-          <tbody className="max-sm:block">
-            {items.map((item) => (
-              <tr key={id(item)} className="border-b border-line last:border-0 hover:bg-hover max-sm:block max-sm:py-1.5">
-                {columns.map((c, i) => (
-                  <td
-                    key={c.title}
-                    className={`px-3 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
-                      ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
-                  >
-                    {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
-                    <div className="min-w-0">{c.cell(item)}</div>
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
+          {parts.map((some, n) => (
+            <Part key={n} rows={some.length} near={!long || n === 0}>
+              {() => some.map((item) => (
+                <tr key={id(item)} className="border-b border-line hover:bg-hover max-sm:block max-sm:py-1.5">
+                  {columns.map((c, i) => (
+                    <td
+                      key={c.title}
+                      className={`px-3 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
+                        ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
+                    >
+                      {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
+                      <div className="min-w-0">{c.cell(item)}</div>
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </Part>
+          ))}
         </table>
       </section>
       {csv && items.length > 0 && (
         <p className="mt-2"><Button onClick={() => download(csv, items, columns)}>{t.csv}</Button></p>
       )}
     </>
+  )
+}
+
+/** Some rows of a table, or a gap of their height while they are far from the window. */
+function Part({ rows, near, children }: { rows: number; near: boolean; children: () => ReactNode }) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const [gap, setGap] = useState(near ? 0 : rows * 37) // 0: the rows are there
+  useEffect(() => {
+    if (near) setGap(0)
+    const watch = new IntersectionObserver(([seen]) => {
+      if (seen?.isIntersecting) setGap(0)
+      else if (seen && !near && !body.current?.contains(document.activeElement)) setGap(seen.boundingClientRect.height)
+    }, { rootMargin: '800px 0px' })
+    watch.observe(body.current!)
+    return () => watch.disconnect()
+  }, [near])
+  return (
+    <tbody ref={body} className="max-sm:block [&:last-child>tr:last-child]:border-b-0">
+      {gap === 0 ? children() : <tr aria-hidden="true" className="max-sm:block" style={{ height: gap }} />}
+    </tbody>
   )
 }
 
