@@ -134,6 +134,10 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		p.UsedBy = append(p.UsedBy, openapi.ProblemUse(use))
 	}
 	p.UsedByCount = f.Uses
+	for _, b := range f.Breaks {
+		p.Breaks = append(p.Breaks, openapi.ProblemBreak{Member: b.Member, Name: b.Name, Code: b.Code,
+			Detail: b.Detail})
+	}
 	for _, owner := range f.Owners {
 		p.UsedByOwners = append(p.UsedByOwners, openapi.ProblemUse(owner))
 	}

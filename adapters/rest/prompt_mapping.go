@@ -39,6 +39,8 @@ func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
 		Metadata:    in.Metadata,
 		Visibility:  access.Visibility(in.Visibility),
 		Protected:   in.Protected,
+
+		Compatibility: prompt.Compatibility(in.Compatibility),
 	}
 }
 
@@ -52,6 +54,8 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 		Visibility:  (*access.Visibility)(in.Visibility),
 		Protected:   in.Protected,
 		Owner:       (*identity.UserID)(in.OwnerID),
+
+		Compatibility: (*prompt.Compatibility)(in.Compatibility),
 	}
 }
 
@@ -315,6 +319,7 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		Metadata:      orEmpty(t.Metadata, "{}"),
 		Visibility:    openapi.Visibility(t.Visibility),
 		Protected:     t.Protected,
+		Compatibility: openapi.PromptCompatibility(t.Compatibility),
 		OwnerID:       string(t.Owner),
 		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](),
 		LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
@@ -359,6 +364,7 @@ func versionDraft(in openapi.PromptVersionCreate) prompt.VersionDraft {
 		Base:              prompt.VersionID(in.BaseVersionID),
 		Activate:          in.Activate,
 		Reason:            in.Reason,
+		Acknowledged:      in.AcknowledgeContractBreak,
 	}
 	if in.Variables != nil {
 		d.Content.Variables = toVariables(*in.Variables)

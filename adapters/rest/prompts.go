@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -118,7 +119,9 @@ func (a *API) activateVersion(r *request) (reply, error) {
 		return reply{}, err
 	}
 	expected := patchString[prompt.VersionID](in.ExpectedActiveVersionID)
-	t, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, expected, in.Reason)
+	t, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, prompts.Activating{
+		Expected: expected, Reason: in.Reason, Acknowledged: in.AcknowledgeContractBreak,
+	})
 	return r.templateReply(t, err)
 }
 

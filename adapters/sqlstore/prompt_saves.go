@@ -50,7 +50,7 @@ func templateWrites(before, t *prompt.Template) []write {
 	case !slices.Equal(fields, templateFields(before)):
 		return []write{{`
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
-			visibility = ?, protected = ?, search = ?,
+			visibility = ?, protected = ?, search = ?, compatibility = ?,
 				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
 				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
 				latest_frozen_number = ?, revision = ?, updated_at = ?, deleted_at = ?
@@ -69,7 +69,7 @@ func templateWrites(before, t *prompt.Template) []write {
 // templateFields are the values of the columns that hold what people enter.
 func templateFields(t *prompt.Template) []any {
 	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
-		t.Visibility, t.Protected, searchText(t)}
+		t.Visibility, t.Protected, searchText(t), t.Compatibility}
 }
 
 // templateState are the values of the columns that follow from what was done.

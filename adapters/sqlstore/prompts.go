@@ -25,7 +25,7 @@ const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace
 const (
 	readingColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
-	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
+	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected, t.compatibility,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
 		t.latest_number, t.frozen_count, t.latest_frozen_id,
 		t.latest_frozen_number, t.revision, t.created_at, t.created_by, t.updated_at`
@@ -63,25 +63,26 @@ func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
 
 type templateRow struct {
 	readingRow
-	OwnerLeft          bool             `db:"owner_left"`
-	Description        string           `db:"description"`
-	Tags               string           `db:"tags"`
-	Metadata           string           `db:"metadata"`
-	Protected          bool             `db:"protected"`
-	ActiveNumber       int              `db:"active_number"`
-	ActivatedAt        int64            `db:"activated_at"`
-	ActivatedBy        identity.UserID  `db:"activated_by"`
-	LastNumber         int              `db:"last_number"`
-	VersionCount       int              `db:"version_count"`
-	LatestVersion      prompt.VersionID `db:"latest_version_id"`
-	LatestNumber       int              `db:"latest_number"`
-	FrozenCount        int              `db:"frozen_count"`
-	LatestFrozen       prompt.VersionID `db:"latest_frozen_id"`
-	LatestFrozenNumber int              `db:"latest_frozen_number"`
-	Revision           int64            `db:"revision"`
-	CreatedAt          int64            `db:"created_at"`
-	CreatedBy          identity.UserID  `db:"created_by"`
-	UpdatedAt          int64            `db:"updated_at"`
+	OwnerLeft          bool                 `db:"owner_left"`
+	Description        string               `db:"description"`
+	Tags               string               `db:"tags"`
+	Metadata           string               `db:"metadata"`
+	Protected          bool                 `db:"protected"`
+	Compatibility      prompt.Compatibility `db:"compatibility"`
+	ActiveNumber       int                  `db:"active_number"`
+	ActivatedAt        int64                `db:"activated_at"`
+	ActivatedBy        identity.UserID      `db:"activated_by"`
+	LastNumber         int                  `db:"last_number"`
+	VersionCount       int                  `db:"version_count"`
+	LatestVersion      prompt.VersionID     `db:"latest_version_id"`
+	LatestNumber       int                  `db:"latest_number"`
+	FrozenCount        int                  `db:"frozen_count"`
+	LatestFrozen       prompt.VersionID     `db:"latest_frozen_id"`
+	LatestFrozenNumber int                  `db:"latest_frozen_number"`
+	Revision           int64                `db:"revision"`
+	CreatedAt          int64                `db:"created_at"`
+	CreatedBy          identity.UserID      `db:"created_by"`
+	UpdatedAt          int64                `db:"updated_at"`
 }
 
 func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
@@ -92,7 +93,7 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
-		LastNumber: r.LastNumber,
+		Compatibility: r.Compatibility, LastNumber: r.LastNumber,
 		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},
 		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
@@ -116,12 +117,12 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 		}
 		_, err := tx.exec(ctx, `
 			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
-			visibility, protected, search,
+			visibility, protected, search, compatibility,
 				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at,
 				created_by, updated_at, deleted_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
 			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags),
-			string(t.Metadata), t.Visibility, t.Protected, searchText(t),
+			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility,
 			t.Revision, micros(t.CreatedAt), t.CreatedBy, micros(t.UpdatedAt))
 		if err == nil {
 			err = tx.record(ctx, t.Recorded())

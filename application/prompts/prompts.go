@@ -134,12 +134,17 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		}
 	}
 	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		return []quota.Kind{quota.PromptVersions, quota.StorageBytes},
-			tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-				v, err = t.AddVersion(by, d, used)
-				of = t.Reading()
-				return v, err
-			})
+		var t *prompt.Template
+		err := tx.Prompts.AddVersion(ctx, by, id, func(stored *prompt.Template,
+			used prompt.Labels) (*prompt.Version, error) {
+			v, err = stored.AddVersion(by, d, used)
+			t, of = stored, stored.Reading()
+			return v, err
+		})
+		if err == nil && d.Activate && !d.Acknowledged {
+			err = keepsContract(ctx, tx, by, t)
+		}
+		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
 	})
 	return of, v, err
 }
@@ -242,14 +247,6 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 			return err
 		}
 		return unused(ctx, tx, by, id, refs)
-	})
-}
-
-// ActivateVersion makes one version of a template the one that callers receive.
-func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	at revision.Match, expected *prompt.VersionID, reason string) (*prompt.Template, error) {
-	return s.prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
-		return t.Activate(by, at, v, expected, reason)
 	})
 }
 

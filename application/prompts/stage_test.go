@@ -80,7 +80,7 @@ func template() *prompt.Template {
 			Workspace: "acme", Owner: "ann", Visibility: access.Private,
 			Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
 		}},
-		ID: "tpl", Name: "Greeting", Type: prompt.Text, LastNumber: 2,
+		ID: "tpl", Name: "Greeting", Type: prompt.Text, LastNumber: 2, Compatibility: prompt.Unchecked,
 	}
 }
 

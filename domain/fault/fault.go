@@ -40,6 +40,7 @@ type Error struct {
 	UsedBy []Use   // objects that prevent the change, as far as the caller may see them; only for Conflict
 	Uses   int     // how many objects prevent the change, seen or not; 0: not counted
 	Owners []Use   // of these objects, as far as the caller may see members
+	Breaks []Break // what the change would break for others; only for Conflict
 
 	// RetryAfter is how long to wait before a retry makes sense; 0 if unknown.
 	RetryAfter time.Duration
@@ -50,6 +51,14 @@ type Field struct {
 	Pointer string // JSON Pointer (RFC 6901) into the body
 	Code    string
 	Detail  string
+}
+
+// Break is one way in which a change can fail those who rely on what it changes.
+type Break struct {
+	Member string // the member of the resource
+	Name   string // what changed in it, up to 200 characters; empty: all of it
+	Code   string // stable and snake_case
+	Detail string // one sentence for a person
 }
 
 // Use is an object that uses another.
@@ -75,6 +84,13 @@ func (e *Error) With(fields ...Field) *Error {
 func (e *Error) UsedByThese(seen []Use, all int, owners []Use) *Error {
 	c := *e
 	c.UsedBy, c.Uses, c.Owners = seen, all, owners
+	return &c
+}
+
+// Breaking returns a copy of e that lists what the change would break.
+func (e *Error) Breaking(breaks []Break) *Error {
+	c := *e
+	c.Breaks = breaks
 	return &c
 }
 

@@ -163,6 +163,8 @@ var operations = []struct {
 	{"change them though it is protected", true, access.Editor, false, change(prompt.Changes{Name: new("x")})},
 	{"change its visibility", false, access.Manager, false, change(prompt.Changes{Visibility: new(access.Workspace)})},
 	{"protect it", false, access.Manager, false, change(prompt.Changes{Protected: new(true)})},
+	{"check its contract", false, access.Manager, false,
+		change(prompt.Changes{Compatibility: new(prompt.Backward)})},
 	{"lift its protection", true, access.Manager, false, change(prompt.Changes{Protected: new(false)})},
 	{"transfer it", false, access.Owner, false, change(prompt.Changes{Owner: new(identity.UserID("sam"))})},
 	{"delete it", false, access.Owner, false,

@@ -87,6 +87,7 @@ func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 			Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		},
 		ID: "tpl", Name: "Greeting", Type: prompt.Text, Tags: []string{"a"}, LastNumber: 3,
+		Compatibility:  prompt.Unchecked,
 		Active:         prompt.Active{Version: "ver1", Number: 1},
 		AllVersions:    prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3},
 		FrozenVersions: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},

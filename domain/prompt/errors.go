@@ -26,6 +26,9 @@ var (
 		Detail: "A version can have at most 10 labels."}
 	ErrBaseOutdated = &fault.Error{Kind: fault.Conflict, Code: "base_outdated",
 		Detail: "A newer version than base_version_id exists."}
+	ErrContractBreak = &fault.Error{Kind: fault.Conflict, Code: "contract_break",
+		Detail: "Applications that use the active version could fail with this one. See breaks. To activate it all " +
+			"the same, set acknowledge_contract_break."}
 	ErrInUse = &fault.Error{Kind: fault.Conflict, Code: "in_use",
 		Detail: "Chat templates use this prompt. used_by lists those that you can see."}
 

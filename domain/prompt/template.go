@@ -3,6 +3,7 @@
 package prompt
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ type Template struct {
 	Tags           []string
 	Metadata       json.RawMessage // a JSON object
 	Protected      bool            // activation and labels require the manager role
+	Compatibility  Compatibility
 	Active         Active
 	LastNumber     int // number of the newest version ever created: numbers are never reused
 	AllVersions    Summary
@@ -108,6 +110,8 @@ type Draft struct {
 	Metadata    json.RawMessage
 	Visibility  access.Visibility
 	Protected   bool
+
+	Compatibility Compatibility // empty: Unchecked
 }
 
 // New creates a template that by owns. Requires the member role in the workspace.
@@ -121,6 +125,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 	t := &Template{
 		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Name: naming.Normal(d.Name),
 		Type: d.Type, Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
+		Compatibility: cmp.Or(d.Compatibility, Unchecked),
 	}
 	if t.Type == "" {
 		t.Type = Text
@@ -142,6 +147,8 @@ type Changes struct {
 	Visibility  *access.Visibility
 	Protected   *bool
 	Owner       *identity.UserID // must be a member of the workspace
+
+	Compatibility *Compatibility
 }
 
 // Needs returns the role that these changes require.
@@ -149,7 +156,7 @@ func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
 		return access.Owner
-	case c.Visibility != nil, c.Protected != nil:
+	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil:
 		return access.Manager
 	default:
 		return access.Editor
@@ -166,6 +173,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner
 	event.Set(&t.Name, c.Name, "name", changed)
 	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
 	event.Set(&t.Protected, c.Protected, "protected", changed)
+	event.Set(&t.Compatibility, c.Compatibility, "compatibility", changed)
 	event.SetQuietly(&t.Description, c.Description, "description", changed)
 	if c.Tags != nil {
 		before := strings.Join(t.Tags, "\x00")
@@ -224,6 +232,9 @@ func (t *Template) check(renamed bool) error {
 		wrong.Add("/type", "not_allowed_value", "Must be text or chat.")
 	}
 	t.Visibility.Check(&wrong)
+	if t.Compatibility != Unchecked && t.Compatibility != Backward {
+		wrong.Add("/compatibility", "not_allowed_value", "Must be none or backward.")
+	}
 	if utf8.RuneCountInString(t.Description) > 2000 {
 		wrong.Add("/description", "too_long", "Must have at most 2000 characters.")
 	}

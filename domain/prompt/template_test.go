@@ -31,11 +31,12 @@ func TestNew(t *testing.T) {
 	})
 	t.Run("it is what was asked for", func(t *testing.T) {
 		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"},
-			Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true}
+			Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true,
+			Compatibility: prompt.Backward}
 		got, err := prompt.New(owner, d)
 		wantErr(t, err, nil)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,
-			got.Protected}); fmt.Sprint(again) != fmt.Sprint(d) {
+			got.Protected, got.Compatibility}); fmt.Sprint(again) != fmt.Sprint(d) {
 			t.Fatalf("got %+v", again)
 		}
 	})
@@ -91,6 +92,8 @@ func TestFields(t *testing.T) {
 		{"a byte more", prompt.Draft{Name: "x", Metadata: make([]byte, 16<<10+1)}, []string{"/metadata too_long"}},
 		{"another visibility", prompt.Draft{Name: "x", Visibility: "public"},
 			[]string{"/visibility not_allowed_value"}},
+		{"a compatibility that does not exist", prompt.Draft{Name: "x", Compatibility: "forward"},
+			[]string{"/compatibility not_allowed_value"}},
 		{"all that is wrong at once", prompt.Draft{Description: long(2001), Tags: many(21), Visibility: "public",
 			Metadata: make([]byte, 16<<10+1)},
 			[]string{"/name too_short", "/visibility not_allowed_value", "/description too_long",
@@ -105,9 +108,12 @@ func TestFields(t *testing.T) {
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = access.Private
 			}
+			if tt.d.Compatibility == "" {
+				tt.d.Compatibility = prompt.Unchecked
+			}
 			err = apply(tmpl, owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description,
 				Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata },
-				Visibility: &tt.d.Visibility})
+				Visibility: &tt.d.Visibility, Compatibility: &tt.d.Compatibility})
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("Change: wrong = %q, want %q", got, tt.want)
 			}

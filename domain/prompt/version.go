@@ -132,6 +132,7 @@ type VersionDraft struct {
 	Base              VersionID // if given, must be the latest
 	Activate          bool      // make it the active version at once
 	Reason            string    // of the activation, up to 500 characters; empty unless Activate
+	Acknowledged      bool      // activate it although it breaks the contract (Compatibility)
 
 	// Copied is the version that this one is a copy of, if any: its number is kept, and whether it is frozen.
 	Copied *VersionInfo

@@ -35,7 +35,7 @@ func promptReads(t *testing.T, a Adapter) {
 		Name: "Ärger/Straße 50%", Type: prompt.Chat, Description: "line one\nline two",
 		Tags:     []string{`say "hi"`, "a,b", "ä"},
 		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace,
-		Protected: true,
+		Protected: true, Compatibility: prompt.Backward,
 	})
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {
@@ -263,7 +263,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 			return t.Change(by, nil, prompt.Changes{
 				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}),
 				Metadata:   func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
-				Visibility: new(access.Workspace), Protected: new(true),
+				Visibility: new(access.Workspace), Protected: new(true), Compatibility: new(prompt.Backward),
 			}, prompt.Recipient{})
 		})
 		must(t, err)

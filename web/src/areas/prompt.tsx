@@ -198,9 +198,9 @@ function Activate({ version, active: now, onClose }: {
   const workspace = useWorkspace()
   const [seen] = useState(now)
   const activate = useMutation({
-    mutationFn: ({ reason, expected }: { reason: string; expected: string | null }) => atrium.promptTemplates.versions.activate(
+    mutationFn: ({ reason, expected, broken }: { reason: string; expected: string | null; broken: boolean }) => atrium.promptTemplates.versions.activate(
       version.prompt_template_id, version.id,
-      { ...(reason && { reason }), expected_active_version_id: expected }, { workspace },
+      { ...(reason && { reason }), expected_active_version_id: expected, acknowledge_contract_break: broken }, { workspace },
     ),
     onSuccess: async (_, { expected }) => {
       onClose()
@@ -213,6 +213,9 @@ function Activate({ version, active: now, onClose }: {
     onError: () => queries.invalidateQueries(),
   })
   const active = activate.isError ? now : seen
+  const broken = AtriumError.is(activate.error, 'contract_break')
+  // A break is acknowledged only for the active version that it was found with.
+  const expected = (broken ? activate.variables?.expected : active?.id) ?? null
   const names = (v: PromptVersion | undefined) => new Set(v?.variables.map((x) => x.name))
   const before = names(active), after = names(version)
   const added = [...after].filter((n) => !before.has(n)), gone = [...before].filter((n) => !after.has(n))
@@ -228,12 +231,19 @@ function Activate({ version, active: now, onClose }: {
           <Diff before={activeConfig} after={config} labels={['Active', `v${version.number}`]} />
         </>
       )}
-      <Form send="Activate" busy={activate.isPending} onSend={(v) => activate.mutate({ reason: v.reason ?? '', expected: active?.id ?? null })}>
+      <Form send={broken ? 'Activate all the same' : 'Activate'} busy={activate.isPending} onSend={(v) => activate.mutate({ reason: v.reason ?? '', expected, broken })}>
         <Input name="reason" label="Why" maxLength={500} hint="Everybody who can see the prompt sees this in its history." />
         <Problem error={activate.error} />
+        {broken && <Breaks error={activate.error} />}
       </Form>
     </Dialog>
   )
+}
+
+/** How applications could fail with a version. */
+function Breaks({ error }: { error: unknown }) {
+  const breaks = error instanceof AtriumError ? error.problem.breaks ?? [] : []
+  return <ul>{breaks.map((b, i) => <li key={i}><code>{b.name || b.member}</code>: {b.detail}</li>)}</ul>
 }
 
 /** Moves one label to a version, or takes one of its labels away. */

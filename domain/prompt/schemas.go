@@ -1,0 +1,110 @@
+package prompt
+
+import (
+	"maps"
+	"slices"
+)
+
+// annotations are keywords of JSON Schema that do not change which values are valid.
+var annotations = []string{"title", "description", "default", "examples", "$comment", "$schema", "$id", "deprecated",
+	"readOnly", "writeOnly"}
+
+// compared are the keywords whose changes schema understands. Of every other one it reports each change.
+var compared = []string{"type", "enum", "const", "properties", "required", "items"}
+
+// schema adds how a value that is valid by the schema to can be one that a reader of from does not know. path is where
+// the schema is within member. Readers ignore members that only to has, so these are no break.
+func (b *breaks) schema(member, path string, from, to any) {
+	before, _ := from.(map[string]any)
+	after, _ := to.(map[string]any)
+	if len(before) == 0 || len(*b) == maxBreaks { // every value is valid
+		return
+	}
+	if types := typesOf(before); len(types) > 0 && !within(typesOf(after), types) {
+		b.add(member, path, "schema_type_changed", "Values of other types are possible.")
+		return
+	}
+	if values := valuesOf(before); len(values) > 0 && !within(valuesOf(after), values) {
+		b.add(member, path, "schema_enum_extended", "Values are possible that were not.")
+	}
+	b.members(member, path, before, after)
+	if items, ok := before["items"]; ok {
+		b.schema(member, join(path, "[]"), items, after["items"])
+	}
+	for _, keyword := range slices.Sorted(maps.Keys(before)) {
+		if slices.Contains(annotations, keyword) || slices.Contains(compared, keyword) {
+			continue
+		}
+		if value, ok := after[keyword]; !ok || !sameJSON(before[keyword], value) {
+			b.add(member, join(path, keyword), "schema_changed", "This keyword of the schema changed.")
+		}
+	}
+}
+
+// members adds the properties that can be absent and could not be, and those with other values.
+func (b *breaks) members(member, path string, before, after map[string]any) {
+	properties, _ := before["properties"].(map[string]any)
+	now, _ := after["properties"].(map[string]any)
+	was, required := forms(before["required"]), forms(after["required"])
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		schema, ok := now[name]
+		if !ok {
+			b.add(member, join(path, name), "property_removed", "Applications can read this member.")
+			continue
+		}
+		if form, _ := canonical(name); was[form] && !required[form] {
+			b.add(member, join(path, name), "property_optional", "Was always present, and can be absent.")
+		}
+		b.schema(member, join(path, name), properties[name], schema)
+	}
+}
+
+// join returns the path of a part of a schema. It is as short as a name, because schemas can be deep.
+func join(path, name string) string {
+	if path == "" {
+		return shortened(name)
+	}
+	return shortened(path + "." + name)
+}
+
+// typesOf returns the types that a schema allows; empty if it allows all. Integers are numbers.
+func typesOf(schema map[string]any) map[string]bool {
+	types := forms(schema["type"])
+	if types[`"number"`] {
+		types[`"integer"`] = true
+	}
+	return types
+}
+
+// valuesOf returns the values that a schema lists; empty if it lists none.
+func valuesOf(schema map[string]any) map[string]bool {
+	if value, ok := schema["const"]; ok {
+		return forms([]any{value})
+	}
+	return forms(schema["enum"])
+}
+
+// forms returns the items of a list, or the only value, in their canonical form; empty if there is none.
+func forms(value any) map[string]bool {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		list = []any{value}
+	}
+	found := make(map[string]bool, len(list))
+	for _, item := range list {
+		if form, err := canonical(item); err == nil {
+			found[form] = true
+		}
+	}
+	return found
+}
+
+// within reports whether each of items is one of allowed. No items are all that there are.
+func within(items, allowed map[string]bool) bool {
+	for item := range items {
+		if !allowed[item] {
+			return false
+		}
+	}
+	return len(items) > 0
+}
