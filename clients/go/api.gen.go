@@ -37,6 +37,7 @@ const (
 	CodeConnectionNotFound         Code = "connection_not_found"         // Connection not found
 	CodeConnectionNotRevoked       Code = "connection_not_revoked"       // Connection not revoked
 	CodeConnectionRevoked          Code = "connection_revoked"           // Connection revoked
+	CodeContractBreak              Code = "contract_break"               // Contract break
 	CodeCopyTooLarge               Code = "copy_too_large"               // Copy too large
 	CodeCredentialChanged          Code = "credential_changed"           // Credential changed
 	CodeCrossOrigin                Code = "cross_origin"                 // Page of another origin
@@ -385,6 +386,8 @@ type ActivateRequest struct {
 	Reason *string `json:"reason,omitzero"`
 	// Returns 409 `active_changed` if this version is not the active one. null means that no version may be active.
 	ExpectedActiveVersionID Opt[string] `json:"expected_active_version_id,omitzero"`
+	// Activate the version although it breaks the contract of the active one (`compatibility`).
+	AcknowledgeContractBreak *bool `json:"acknowledge_contract_break,omitzero"`
 }
 
 // Activation is a type of the API. One activation of a version, or one move of a label.
@@ -2546,6 +2549,8 @@ type Problem struct {
 	// The owners of these resources, up to 20: ask them. Present only with code `in_use`, if the caller can see the
 	// members of the workspace.
 	UsedByOwners []ProblemUse `json:"used_by_owners,omitzero"`
+	// How applications could fail with the version, up to 100 items. Present only with code `contract_break`.
+	Breaks []ProblemBreak `json:"breaks,omitzero"`
 	// Why the probe of the credential failed. Present only with code `probe_failed`.
 	Failure *ConnectionFailure `json:"failure,omitzero"`
 	// The steps of the probe. Present only with code `probe_failed`.
@@ -2557,6 +2562,20 @@ type Problem struct {
 	DeclineCode *string `json:"decline_code,omitzero"`
 	// The limit that is reached. Present only with codes `plan_limit_reached` and `quota_exceeded`.
 	PlanLimit *ProblemPlanLimit `json:"plan_limit,omitzero"`
+}
+
+// ProblemBreak is a type of the API.
+type ProblemBreak struct {
+	// The member of the version.
+	Member string `json:"member"`
+	// The variable, the tool, or the path within a schema, such as `search.filter.tag`. Empty for the whole member.
+	Name string `json:"name"`
+	// `variable_required`, `variable_type_changed`, `variable_enum_narrowed`, `tool_added`,
+	// `response_format_changed`, `schema_type_changed`, `schema_enum_extended`, `schema_changed`, `property_removed`
+	// or `property_optional`. More can be added.
+	Code string `json:"code"`
+	// One sentence for a person.
+	Detail string `json:"detail"`
 }
 
 // ProblemPlanLimit is a type of the API.
@@ -2574,6 +2593,23 @@ type ProblemUse struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
+
+// PromptCompatibility is a type of the API. What an activation may change for the applications that use the
+// prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active
+// one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
+//
+// A version breaks the contract if it requires a variable that the active one does not, refuses values of a
+// variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can
+// have values that the schema of the active one does not allow: other types, other values of an `enum`, an
+// absent member that was required. Of other keywords of a schema, every change is a break. Additional members,
+// and names within a section of the text, are not.
+type PromptCompatibility string
+
+// The values of PromptCompatibility that this version of the client knows.
+const (
+	PromptCompatibilityNone     PromptCompatibility = "none"
+	PromptCompatibilityBackward PromptCompatibility = "backward"
+)
 
 // PromptCopyHistory is a type of the API. Which versions are copied: `all` that the caller can see, or only the
 // active one, or the latest if none is active (`latest`).
@@ -2733,8 +2769,9 @@ type PromptTemplate struct {
 	Metadata   map[string]any `json:"metadata"`
 	Visibility Visibility     `json:"visibility"`
 	// Whether activating a version and moving labels require the manager role.
-	Protected bool   `json:"protected"`
-	OwnerID   string `json:"owner_id"`
+	Protected     bool                `json:"protected"`
+	Compatibility PromptCompatibility `json:"compatibility"`
+	OwnerID       string              `json:"owner_id"`
 	// The version that applications receive. null until a version is activated.
 	ActiveVersion *ActiveVersion `json:"active_version"`
 	// The newest version that the caller can see. null if there is none.
@@ -2778,10 +2815,11 @@ type PromptTemplateCreate struct {
 	Description *string     `json:"description,omitzero"`
 	Tags        []string    `json:"tags,omitzero"`
 	// At most 16 KiB of JSON.
-	Metadata   map[string]any       `json:"metadata,omitzero"`
-	Visibility *Visibility          `json:"visibility,omitzero"`
-	Protected  *bool                `json:"protected,omitzero"`
-	Version    *PromptVersionCreate `json:"version,omitzero"`
+	Metadata      map[string]any       `json:"metadata,omitzero"`
+	Visibility    *Visibility          `json:"visibility,omitzero"`
+	Protected     *bool                `json:"protected,omitzero"`
+	Compatibility *PromptCompatibility `json:"compatibility,omitzero"`
+	Version       *PromptVersionCreate `json:"version,omitzero"`
 }
 
 // PromptTemplateCreatedData is a type of the API. The data of prompt_template.created: A prompt template was
@@ -2815,6 +2853,8 @@ type PromptTemplatePatch struct {
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Changing it requires the manager role.
 	Protected *bool `json:"protected,omitzero"`
+	// Changing it requires the manager role.
+	Compatibility *PromptCompatibility `json:"compatibility,omitzero"`
 	// Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
 }
@@ -2834,12 +2874,13 @@ type PromptTemplateTransferredData struct {
 // PromptTemplateUpdatedData is a type of the API. The data of prompt_template.updated: A prompt template was
 // changed.
 type PromptTemplateUpdatedData struct {
-	Name        *ChangedText `json:"name,omitzero"`
-	Visibility  *ChangedText `json:"visibility,omitzero"`
-	Protected   *ChangedFlag `json:"protected,omitzero"`
-	Description *Changed     `json:"description,omitzero"`
-	Tags        *Changed     `json:"tags,omitzero"`
-	Metadata    *Changed     `json:"metadata,omitzero"`
+	Name          *ChangedText `json:"name,omitzero"`
+	Visibility    *ChangedText `json:"visibility,omitzero"`
+	Protected     *ChangedFlag `json:"protected,omitzero"`
+	Compatibility *ChangedText `json:"compatibility,omitzero"`
+	Description   *Changed     `json:"description,omitzero"`
+	Tags          *Changed     `json:"tags,omitzero"`
+	Metadata      *Changed     `json:"metadata,omitzero"`
 }
 
 // PromptType is a type of the API. Whether the versions of a template have one text (`text`) or a list of
@@ -2902,6 +2943,8 @@ type PromptVersionCreate struct {
 	Activate *bool `json:"activate,omitzero"`
 	// Why the version is activated, for the list of activations. Requires `activate`.
 	Reason *string `json:"reason,omitzero"`
+	// Activate the version although it breaks the contract of the active one (`compatibility`).
+	AcknowledgeContractBreak *bool `json:"acknowledge_contract_break,omitzero"`
 }
 
 // PromptVersionCreatedData is a type of the API. The data of prompt_version.created: A version of a prompt
@@ -7208,8 +7251,8 @@ func (s *PromptTemplatesService) Tags(ctx context.Context, opts ...Option) (*Pro
 
 // Update: Update a prompt template.
 //
-// Requires the editor role on the template. Changing `visibility` or `protected` requires the manager role, and
-// changing `owner_id` requires the owner.
+// Requires the editor role on the template. Changing `visibility`, `protected` or `compatibility` requires the
+// manager role, and changing `owner_id` requires the owner.
 //
 // Errors: invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
 // quota_exceeded, revision_mismatch, scope_required, user_not_in_workspace; and those that every call can have.
@@ -7338,7 +7381,10 @@ func (s *PromptTemplatesSharesService) Update(ctx context.Context, promptTemplat
 // that applications receive, and freezes it. Activating the active version has no effect. `If-Match` applies to
 // the template.
 //
-// Errors: active_changed, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
+// Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
+// active version could fail with this one.
+//
+// Errors: active_changed, contract_break, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
 // prompt_version_not_found, revision_mismatch, scope_required; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTemplateID string, versionID string, body *ActivateRequest, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.versions.activate", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/activate"}, body: optional(body), keyed: true}, opts)
@@ -7349,7 +7395,7 @@ func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTem
 // Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires the
 // manager role.
 //
-// Errors: base_outdated, invalid_fields, plan_limit_reached, prompt_template_forbidden,
+// Errors: base_outdated, contract_break, invalid_fields, plan_limit_reached, prompt_template_forbidden,
 // prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
 // unsupported_syntax; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Create(ctx context.Context, promptTemplateID string, body PromptVersionCreate, opts ...Option) (*PromptVersion, error) {

@@ -347,6 +347,12 @@ const (
 	ProbeStepTLS          ProbeStep = "tls"
 )
 
+// Defines values for PromptCompatibility.
+const (
+	PromptCompatibilityBackward PromptCompatibility = "backward"
+	PromptCompatibilityNone     PromptCompatibility = "none"
+)
+
 // Defines values for PromptCopyHistory.
 const (
 	PromptCopyHistoryAll    PromptCopyHistory = "all"
@@ -720,6 +726,9 @@ type APIKeyStatus string
 
 // ActivateRequest defines model for ActivateRequest.
 type ActivateRequest struct {
+	// AcknowledgeContractBreak Activate the version although it breaks the contract of the active one (`compatibility`).
+	AcknowledgeContractBreak bool `json:"acknowledge_contract_break,omitempty,omitzero"`
+
 	// ExpectedActiveVersionID Returns 409 `active_changed` if this version is not the active one. null means that no version may be active.
 	ExpectedActiveVersionID nullable.Nullable[string] `json:"expected_active_version_id,omitempty,omitzero"`
 	Reason                  string                    `json:"reason,omitempty,omitzero"`
@@ -2667,6 +2676,9 @@ type ProbeStep string
 
 // Problem Problem details (RFC 9457). Base your handling on `code`; the other members are for people.
 type Problem struct {
+	// Breaks How applications could fail with the version, up to 100 items. Present only with code `contract_break`.
+	Breaks []ProblemBreak `json:"breaks,omitempty,omitzero"`
+
 	// Checks The steps of the probe. Present only with code `probe_failed`.
 	Checks []ProbeCheck `json:"checks,omitempty,omitzero"`
 
@@ -2715,6 +2727,21 @@ type Problem struct {
 	UsedByOwners []ProblemUse `json:"used_by_owners,omitempty,omitzero"`
 }
 
+// ProblemBreak defines model for ProblemBreak.
+type ProblemBreak struct {
+	// Code `variable_required`, `variable_type_changed`, `variable_enum_narrowed`, `tool_added`, `response_format_changed`, `schema_type_changed`, `schema_enum_extended`, `schema_changed`, `property_removed` or `property_optional`. More can be added.
+	Code string `json:"code"`
+
+	// Detail One sentence for a person.
+	Detail string `json:"detail"`
+
+	// Member The member of the version.
+	Member string `json:"member"`
+
+	// Name The variable, the tool, or the path within a schema, such as `search.filter.tag`. Empty for the whole member.
+	Name string `json:"name"`
+}
+
 // ProblemPlanLimit defines model for ProblemPlanLimit.
 type ProblemPlanLimit struct {
 	Limit int64 `json:"limit"`
@@ -2731,6 +2758,11 @@ type ProblemUse struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
+
+// PromptCompatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
+//
+// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
+type PromptCompatibility string
 
 // PromptCopyHistory Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is active (`latest`).
 type PromptCopyHistory string
@@ -2831,8 +2863,13 @@ type PromptTags struct {
 type PromptTemplate struct {
 	// ActiveVersion The version that applications receive. null until a version is activated.
 	ActiveVersion nullable.Nullable[ActiveVersion] `json:"active_version"`
-	CreatedAt     Time                             `json:"created_at"`
-	CreatedBy     string                           `json:"created_by"`
+
+	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
+	//
+	// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
+	Compatibility PromptCompatibility `json:"compatibility"`
+	CreatedAt     Time                `json:"created_at"`
+	CreatedBy     string              `json:"created_by"`
 
 	// DeletedAt null unless the template is deleted.
 	DeletedAt nullable.Nullable[Time] `json:"deleted_at"`
@@ -2889,7 +2926,11 @@ type PromptTemplateCopy struct {
 
 // PromptTemplateCreate defines model for PromptTemplateCreate.
 type PromptTemplateCreate struct {
-	Description string `json:"description,omitempty,omitzero"`
+	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
+	//
+	// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
+	Compatibility PromptCompatibility `json:"compatibility,omitempty,omitzero"`
+	Description   string              `json:"description,omitempty,omitzero"`
 
 	// Metadata At most 16 KiB of JSON.
 	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
@@ -2917,7 +2958,9 @@ type PromptTemplateList struct {
 
 // PromptTemplatePatch defines model for PromptTemplatePatch.
 type PromptTemplatePatch struct {
-	Description nullable.Nullable[string] `json:"description,omitempty,omitzero"`
+	// Compatibility Changing it requires the manager role.
+	Compatibility *PromptCompatibility      `json:"compatibility,omitempty"`
+	Description   nullable.Nullable[string] `json:"description,omitempty,omitzero"`
 
 	// Metadata Merged into the current value. The result can have at most 16 KiB of JSON.
 	Metadata nullable.Nullable[json.RawMessage] `json:"metadata,omitempty,omitzero"`
@@ -2998,6 +3041,9 @@ type PromptVersion struct {
 
 // PromptVersionCreate Exactly one of `text` and `messages` is required, depending on the template's type. The whole content can have at most 1 MiB as JSON.
 type PromptVersionCreate struct {
+	// AcknowledgeContractBreak Activate the version although it breaks the contract of the active one (`compatibility`).
+	AcknowledgeContractBreak bool `json:"acknowledge_contract_break,omitempty,omitzero"`
+
 	// Activate Also makes this version the active one, in the same transaction. On a protected template, this requires the manager role.
 	Activate bool `json:"activate,omitempty,omitzero"`
 

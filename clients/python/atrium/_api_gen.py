@@ -32,6 +32,7 @@ Code = Union[
         "connection_not_found",
         "connection_not_revoked",
         "connection_revoked",
+        "contract_break",
         "copy_too_large",
         "credential_changed",
         "cross_origin",
@@ -407,6 +408,9 @@ class ActivateRequest(TypedDict):
     """Returns 409 `active_changed` if this version is not the active one. null means that no version may be
     active.
     """
+
+    acknowledge_contract_break: NotRequired[bool]
+    """Activate the version although it breaks the contract of the active one (`compatibility`)."""
 
 
 class Activation(TypedDict):
@@ -3401,6 +3405,11 @@ class Problem(TypedDict):
     see the members of the workspace.
     """
 
+    breaks: NotRequired[List[ProblemBreak]]
+    """How applications could fail with the version, up to 100 items. Present only with code
+    `contract_break`.
+    """
+
     failure: NotRequired[ConnectionFailure]
     """Why the probe of the credential failed. Present only with code `probe_failed`."""
 
@@ -3419,6 +3428,27 @@ class Problem(TypedDict):
 
     plan_limit: NotRequired[ProblemPlanLimit]
     """The limit that is reached. Present only with codes `plan_limit_reached` and `quota_exceeded`."""
+
+
+class ProblemBreak(TypedDict):
+    """A type of the API."""
+
+    member: Union[Literal["variables", "tools", "response_format"], str]
+    """The member of the version."""
+
+    name: str
+    """The variable, the tool, or the path within a schema, such as `search.filter.tag`. Empty for the whole
+    member.
+    """
+
+    code: str
+    """`variable_required`, `variable_type_changed`, `variable_enum_narrowed`, `tool_added`,
+    `response_format_changed`, `schema_type_changed`, `schema_enum_extended`, `schema_changed`,
+    `property_removed` or `property_optional`. More can be added.
+    """
+
+    detail: str
+    """One sentence for a person."""
 
 
 class ProblemPlanLimit(TypedDict):
@@ -3444,6 +3474,17 @@ class ProblemUse(TypedDict):
 
     name: str
     """"""
+
+# What an activation may change for the applications that use the prompt. `none` allows everything. With
+# `backward`, activating a version that breaks the contract of the active one is refused with 409
+# `contract_break`, unless `acknowledge_contract_break` is true.
+# 
+# A version breaks the contract if it requires a variable that the active one does not, refuses values of a
+# variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can
+# have values that the schema of the active one does not allow: other types, other values of an `enum`, an
+# absent member that was required. Of other keywords of a schema, every change is a break. Additional members,
+# and names within a section of the text, are not.
+PromptCompatibility = Union[Literal["none", "backward"], str]
 
 # Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
 # active (`latest`).
@@ -3649,6 +3690,9 @@ class PromptTemplate(TypedDict):
     protected: bool
     """Whether activating a version and moving labels require the manager role."""
 
+    compatibility: PromptCompatibility
+    """"""
+
     owner_id: str
     """"""
 
@@ -3736,6 +3780,9 @@ class PromptTemplateCreate(TypedDict):
     protected: NotRequired[bool]
     """"""
 
+    compatibility: NotRequired[PromptCompatibility]
+    """"""
+
     version: NotRequired[PromptVersionCreate]
     """"""
 
@@ -3791,6 +3838,9 @@ class PromptTemplatePatch(TypedDict):
     protected: NotRequired[bool]
     """Changing it requires the manager role."""
 
+    compatibility: NotRequired[PromptCompatibility]
+    """Changing it requires the manager role."""
+
     owner_id: NotRequired[str]
     """Transfers the template to another member of the workspace. Requires the owner, who becomes a manager."""
 
@@ -3819,6 +3869,9 @@ class PromptTemplateUpdatedData(TypedDict):
     """"""
 
     protected: NotRequired[ChangedFlag]
+    """"""
+
+    compatibility: NotRequired[ChangedText]
     """"""
 
     description: NotRequired[Changed]
@@ -3908,6 +3961,9 @@ class PromptVersionCreate(TypedDict):
 
     reason: NotRequired[str]
     """Why the version is activated, for the list of activations. Requires `activate`."""
+
+    acknowledge_contract_break: NotRequired[bool]
+    """Activate the version although it breaks the contract of the active one (`compatibility`)."""
 
 
 class PromptVersionCreatedData(TypedDict):
@@ -7749,8 +7805,12 @@ class PromptTemplatesVersionsResource(Resource):
         version the one that applications receive, and freezes it. Activating the active version has no
         effect. `If-Match` applies to the template.
 
-        Errors: active_changed, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
-        prompt_version_not_found, revision_mismatch, scope_required; and those that every call can have.
+        Returns 409 `contract_break` if the template has the compatibility `backward` and applications
+        that use the active version could fail with this one.
+
+        Errors: active_changed, contract_break, invalid_fields, prompt_template_forbidden,
+        prompt_template_not_found, prompt_version_not_found, revision_mismatch, scope_required; and those
+        that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.versions.activate", "POST", path("/api/prompt-templates/{}/versions/{}/activate", prompt_template_id, version_id), body=body, keyed=True, options=options))
 
@@ -7765,9 +7825,9 @@ class PromptTemplatesVersionsResource(Resource):
         Requires the editor role on the template. Setting `labels` or `activate` on a protected template
         requires the manager role.
 
-        Errors: base_outdated, invalid_fields, plan_limit_reached, prompt_template_forbidden,
-        prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required,
-        undeclared_variable, unsupported_syntax; and those that every call can have.
+        Errors: base_outdated, contract_break, invalid_fields, plan_limit_reached,
+        prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
+        scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
         """
         return cast("PromptVersion", self._caller.send("promptTemplates.versions.create", "POST", path("/api/prompt-templates/{}/versions", prompt_template_id), body=body, keyed=True, options=options))
 
@@ -8240,8 +8300,8 @@ class PromptTemplatesResource(Resource):
     ) -> PromptTemplate:
         """Update a prompt template.
 
-        Requires the editor role on the template. Changing `visibility` or `protected` requires the
-        manager role, and changing `owner_id` requires the owner.
+        Requires the editor role on the template. Changing `visibility`, `protected` or `compatibility`
+        requires the manager role, and changing `owner_id` requires the owner.
 
         Errors: invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
         prompt_template_not_found, quota_exceeded, revision_mismatch, scope_required,

@@ -26,6 +26,7 @@ export type Code =
   | 'connection_not_found'
   | 'connection_not_revoked'
   | 'connection_revoked'
+  | 'contract_break'
   | 'copy_too_large'
   | 'credential_changed'
   | 'cross_origin'
@@ -368,6 +369,8 @@ export type ActivateRequest = {
    * active.
    */
   expected_active_version_id?: string | null
+  /** Activate the version although it breaks the contract of the active one (`compatibility`). */
+  acknowledge_contract_break?: boolean
 }
 
 /** One activation of a version, or one move of a label. */
@@ -2759,6 +2762,8 @@ export type Problem = {
    * the members of the workspace.
    */
   used_by_owners?: ProblemUse[]
+  /** How applications could fail with the version, up to 100 items. Present only with code `contract_break`. */
+  breaks?: ProblemBreak[]
   /** Why the probe of the credential failed. Present only with code `probe_failed`. */
   failure?: ConnectionFailure
   /** The steps of the probe. Present only with code `probe_failed`. */
@@ -2775,6 +2780,25 @@ export type Problem = {
   decline_code?: string
   /** The limit that is reached. Present only with codes `plan_limit_reached` and `quota_exceeded`. */
   plan_limit?: ProblemPlanLimit
+}
+
+/**  */
+export type ProblemBreak = {
+  /** The member of the version. */
+  member: 'variables' | 'tools' | 'response_format' | (string & {})
+  /**
+   * The variable, the tool, or the path within a schema, such as `search.filter.tag`. Empty for the whole
+   * member.
+   */
+  name: string
+  /**
+   * `variable_required`, `variable_type_changed`, `variable_enum_narrowed`, `tool_added`,
+   * `response_format_changed`, `schema_type_changed`, `schema_enum_extended`, `schema_changed`,
+   * `property_removed` or `property_optional`. More can be added.
+   */
+  code: string
+  /** One sentence for a person. */
+  detail: string
 }
 
 /**  */
@@ -2797,6 +2821,19 @@ export type ProblemUse = {
   /**  */
   name: string
 }
+
+/**
+ * What an activation may change for the applications that use the prompt. `none` allows everything. With
+ * `backward`, activating a version that breaks the contract of the active one is refused with 409
+ * `contract_break`, unless `acknowledge_contract_break` is true.
+ *
+ * A version breaks the contract if it requires a variable that the active one does not, refuses values of a
+ * variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can
+ * have values that the schema of the active one does not allow: other types, other values of an `enum`, an
+ * absent member that was required. Of other keywords of a schema, every change is a break. Additional members,
+ * and names within a section of the text, are not.
+ */
+export type PromptCompatibility = 'none' | 'backward' | (string & {})
 
 /**
  * Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
@@ -2969,6 +3006,8 @@ export type PromptTemplate = {
   /** Whether activating a version and moving labels require the manager role. */
   protected: boolean
   /**  */
+  compatibility: PromptCompatibility
+  /**  */
   owner_id: string
   /** The version that applications receive. null until a version is activated. */
   active_version: ActiveVersion | null
@@ -3031,6 +3070,8 @@ export type PromptTemplateCreate = {
   /**  */
   protected?: boolean
   /**  */
+  compatibility?: PromptCompatibility
+  /**  */
   version?: PromptVersionCreate
 }
 
@@ -3072,6 +3113,8 @@ export type PromptTemplatePatch = {
   visibility?: Visibility
   /** Changing it requires the manager role. */
   protected?: boolean
+  /** Changing it requires the manager role. */
+  compatibility?: PromptCompatibility
   /** Transfers the template to another member of the workspace. Requires the owner, who becomes a manager. */
   owner_id?: string
 }
@@ -3096,6 +3139,8 @@ export type PromptTemplateUpdatedData = {
   visibility?: ChangedText
   /**  */
   protected?: ChangedFlag
+  /**  */
+  compatibility?: ChangedText
   /**  */
   description?: Changed
   /**  */
@@ -3178,6 +3223,8 @@ export type PromptVersionCreate = {
   activate?: boolean
   /** Why the version is activated, for the list of activations. Requires `activate`. */
   reason?: string
+  /** Activate the version although it breaks the contract of the active one (`compatibility`). */
+  acknowledge_contract_break?: boolean
 }
 
 /** The data of prompt_version.created: A version of a prompt template was created. */
@@ -5549,8 +5596,12 @@ export class PromptTemplatesVersionsResource extends Resource {
    * that applications receive, and freezes it. Activating the active version has no effect. `If-Match` applies
    * to the template.
    *
-   * Errors: active_changed, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
-   * prompt_version_not_found, revision_mismatch, scope_required; and those that every call can have.
+   * Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
+   * active version could fail with this one.
+   *
+   * Errors: active_changed, contract_break, invalid_fields, prompt_template_forbidden,
+   * prompt_template_not_found, prompt_version_not_found, revision_mismatch, scope_required; and those that every
+   * call can have.
    */
   activate(promptTemplateId: string, versionId: string, body?: ActivateRequest, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.versions.activate', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/activate`, body, keyed: true }, options)
@@ -5562,7 +5613,7 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires
    * the manager role.
    *
-   * Errors: base_outdated, invalid_fields, plan_limit_reached, prompt_template_forbidden,
+   * Errors: base_outdated, contract_break, invalid_fields, plan_limit_reached, prompt_template_forbidden,
    * prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
    * unsupported_syntax; and those that every call can have.
    */
@@ -6022,8 +6073,8 @@ export class PromptTemplatesResource extends Resource {
   /**
    * Update a prompt template.
    *
-   * Requires the editor role on the template. Changing `visibility` or `protected` requires the manager role,
-   * and changing `owner_id` requires the owner.
+   * Requires the editor role on the template. Changing `visibility`, `protected` or `compatibility` requires the
+   * manager role, and changing `owner_id` requires the owner.
    *
    * Errors: invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
    * prompt_template_not_found, quota_exceeded, revision_mismatch, scope_required, user_not_in_workspace; and
