@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/services"
 )
 
 // onEach runs a test on a database of each engine that has the schema and nothing else.
@@ -130,6 +131,31 @@ func TestOpenAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+// PostgreSQL cancels a migration that deadlocks with what another node does while nodes are replaced one by one. A trigger
+// stands in for the other node: it cancels the first three attempts.
+func TestAMigrationThatDeadlocksIsAppliedAgain(t *testing.T) {
+	url, ctx := services.Postgres(t), t.Context()
+	db := raw(t, url)
+	if _, err := db.ExecContext(ctx, `CREATE SEQUENCE attempts;
+CREATE FUNCTION deadlock() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF nextval('attempts') <= 3 THEN
+        RAISE 'deadlock detected' USING ERRCODE = 'deadlock_detected';
+    END IF;
+END $$;
+CREATE EVENT TRIGGER deadlocks ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION deadlock()`,
+	); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, url, keyring(t)).Ready(ctx); err != nil {
+		t.Error(err)
+	}
+	var attempts int
+	if err := db.QueryRowContext(ctx, `SELECT last_value FROM attempts`).Scan(&attempts); err != nil || attempts <= 3 {
+		t.Errorf("%d attempts, want more than the three that were cancelled (%v)", attempts, err)
+	}
 }
 
 func TestEmpty(t *testing.T) {

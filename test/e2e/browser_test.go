@@ -49,7 +49,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab opens a new tab at a page. Actions in it time out after patience.
+// tab opens a new tab at a page.
 func tab(
 	t *testing.T, browser context.Context, url string,
 ) (ctx context.Context, console iter.Seq2[chromedp.ConsoleMessage, error]) {
@@ -59,15 +59,17 @@ func tab(
 	if err := chromedp.Do(ctx); err != nil { // a deadline of this first call would apply to the tab
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	t.Cleanup(cancel)
 	console = chromedp.Console(ctx)
 	drive(ctx, t, chromedp.Navigate(url))
 	return ctx, console
 }
 
+// drive runs an action in a tab. It fails after patience: each action has its own, because a walk of many screens takes
+// longer on a slow machine.
 func drive[T any](ctx context.Context, t *testing.T, action chromedp.Action[T]) T {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	v, err := chromedp.Run(ctx, action)
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,8 @@ func freePort(t *testing.T) string {
 // reads waits until the tab shows a text, also on a page to which it goes on.
 func reads(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var shown string
 	for {
 		var err error

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -31,19 +32,28 @@ func growth(ctx context.Context, m *machine) error {
 		columns = append(columns, fmt.Sprintf("× %d", size))
 	}
 	m.section("Large workspaces", append(columns, "× 1000 / × 10 (aim ≤ 1.5)")...)
+	config := filepath.Join(m.dir, "growth.yaml")
+	if err := os.WriteFile(config, []byte(growthConfig), 0o600); err != nil {
+		return err
+	}
 	for _, e := range m.engines {
-		if err := m.grown(ctx, e, nil, sizes); err != nil {
+		if err := m.grown(ctx, e, config, nil, sizes); err != nil {
 			return fmt.Errorf("%s: %w", e.driver, err)
 		}
 	}
 	return nil
 }
 
+// growthConfig is the default but for the quotas, which are below the sizes of the largest workspaces.
+const growthConfig = `
+orgs: [{slug: default, quotas: {prompt_templates: 1000000, prompt_versions: 10000000}}]
+`
+
 // questions are what is asked of a workspace, in an order that all of them share.
 type questions []contestant
 
 // grown starts an Atrium for each of sizes, and asks them once all are there.
-func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes []int) error {
+func (m *machine) grown(ctx context.Context, e engine, config string, asked []questions, sizes []int) error {
 	if len(sizes) == 0 {
 		return m.compare(ctx, e, asked)
 	}
@@ -60,7 +70,7 @@ func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes 
 		if err := fill(ctx, d, base*sizes[0], owner, member); err != nil {
 			return fmt.Errorf("fill: %w", err)
 		}
-		p, err := m.serveAtrium(ctx, d, data)
+		p, err := m.serveAtrium(ctx, d, data, "--config", config)
 		if err != nil {
 			return err
 		}
@@ -69,7 +79,7 @@ func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes 
 		if err != nil {
 			return err
 		}
-		return m.grown(ctx, e, append(asked, questions{
+		return m.grown(ctx, e, config, append(asked, questions{
 			{name: "prompts, first page, owner", target: newTarget(p, promptsPath, owner.Token)},
 			{name: "prompts, first page, member", target: newTarget(p, promptsPath, member.Token)},
 			{name: "prompts, a folder, owner", target: newTarget(p, promptsPath+"?folder=folder-3", owner.Token)},

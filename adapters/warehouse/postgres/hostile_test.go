@@ -182,12 +182,12 @@ func scripts(t *testing.T) []contract.HostileScript {
 			contract.Reset(c)
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
-			begun(c, append(described, message('D', 1<<30, nil)...))
+			begun(c, slices.Concat(described, message('D', 1<<30, nil)))
 			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
-			begun(c, append(described, message('D', 100<<20,
-				binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))...))
+			begun(c, slices.Concat(described, message('D', 100<<20,
+				binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))))
 			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
@@ -196,8 +196,8 @@ func scripts(t *testing.T) []contract.HostileScript {
 				256))
 		}},
 		{Name: "it sends an empty answer", Codes: foreign, Serve: func(c io.ReadWriter) {
-			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")},
-				&pgproto3.ReadyForQuery{TxStatus: 'T'})...))
+			begun(c, slices.Concat(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")},
+				&pgproto3.ReadyForQuery{TxStatus: 'T'})))
 			hold(c)
 		}},
 		{Name: "it answers only the first of our statements", Plain: true, Codes: foreign,
