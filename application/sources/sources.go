@@ -286,7 +286,8 @@ func (s *Service) Map(
 func (s *Service) Rename(
 	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, name string,
 ) (Seen, error) {
-	src, err := s.sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Rename(by, at, name) })
+	src, err := s.sources.Update(ctx, by.Workspace, id,
+		func(src *source.Source) error { return src.Rename(by, at, name) })
 	if err != nil {
 		return Seen{}, err
 	}
