@@ -41,7 +41,8 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				return nil
 			}},
 			{"what the gateway of payments says", func() error {
-				c, err := billing.NewCustomer(team.Owner, billing.Sandbox, "sandbox", "key", billing.Details{Name: "Ann"})
+				c, err := billing.NewCustomer(team.Owner, billing.Sandbox, "sandbox", "key",
+					billing.Details{Name: "Ann"})
 				if err == nil {
 					_, err = s.Payments.Reserve(t.Context(), by, c)
 				}
