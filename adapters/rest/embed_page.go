@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	_ "embed"
+	"embed"
 	"errors"
 	"html/template"
 	"net/http"
@@ -21,16 +21,36 @@ import (
 var (
 	//go:embed embed/embed.css
 	embedStyle string
-	//go:embed embed/embed.js
-	embedSource string
+	//go:embed embed/*.js
+	embedSources embed.FS
 	//go:embed embed/embed.html
 	embedHTML string
 
 	// The script contains the style too, so that it loads nothing else into a page of another site.
-	embedScriptText = []byte(strings.Replace(compact(embedSource, "\n"), "/*style*/", compact(embedStyle, ""), 1))
+	embedScriptText = []byte(strings.Replace(compact(embedSource(), "\n"), "/*style*/", compact(embedStyle, ""), 1))
 
 	embedTemplate = template.Must(template.New("embed").Parse(embedHTML))
 )
+
+// embedParts are the files of the script, in the order in which they need each other.
+var embedParts = []string{
+	"element", "words", "markdown", "connection", "history", "conversation", "launcher", "page",
+}
+
+// embedSource joins the parts of the script in a function, so that the page of a site sees none of their names.
+func embedSource() string {
+	var out strings.Builder
+	out.WriteString("(() => {\n'use strict'\n")
+	for _, part := range embedParts {
+		source, err := embedSources.ReadFile("embed/" + part + ".js")
+		if err != nil {
+			panic(err) // the program was built without it
+		}
+		out.Write(source)
+	}
+	out.WriteString("})()\n")
+	return out.String()
+}
 
 // compact removes indentation and comment lines.
 func compact(source, lineEnd string) string {

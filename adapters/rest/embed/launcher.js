@@ -1,0 +1,23 @@
+// Puts a card behind a button in the corner.
+const launch = (root, card, words) => {
+  const dot = make('span', { className: 'dot', hidden: true }, make('span', { className: 'hidden', textContent: words.fresh }))
+  const label = make('span', { className: 'hidden', textContent: words.open })
+  const bubble = make('button', { type: 'button', className: 'bubble', ariaExpanded: 'false', lang: words.lang, dir: words.dir }, label, dot)
+  card.classList.add('floating')
+  card.hidden = true
+  card.id = 'chat'
+  bubble.setAttribute('aria-controls', 'chat')
+  const toggle = (open) => {
+    card.hidden = !open
+    bubble.ariaExpanded = String(open)
+    label.textContent = open ? words.close : words.open
+    if (open) {
+      dot.hidden = true
+      card.querySelector('textarea')?.focus()
+    } else bubble.focus()
+  }
+  bubble.onclick = () => toggle(card.hidden)
+  card.onkeydown = (e) => { if (e.key === 'Escape') toggle(false) }
+  root.append(bubble)
+  return () => { dot.hidden = !card.hidden }
+}

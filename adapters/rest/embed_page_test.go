@@ -1,0 +1,27 @@
+package rest
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheEmbedScriptHasEveryPart(t *testing.T) {
+	names, err := fs.Glob(embedSources, "embed/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if part := strings.TrimSuffix(strings.TrimPrefix(name, "embed/"), ".js"); !slices.Contains(embedParts, part) {
+			t.Errorf("%s is not in the script", name)
+		}
+		source, err := embedSources.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(source), "\n"); lines > 400 {
+			t.Errorf("%s has %d lines, more than 400", name, lines)
+		}
+	}
+}
