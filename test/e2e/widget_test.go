@@ -164,6 +164,27 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a bubble opens the frame, and Escape in the frame closes it", func(t *testing.T) {
+		const root = `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)?.shadowRoot`
+		ctx, _ := tab(t, chromium, shop+"/frame?launcher=bubble")
+		drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		if !drive(ctx, t, chromedp.Evaluate[bool](root+`?.querySelector('.floating').hidden === true`)) {
+			t.Fatal("the frame is open at once")
+		}
+		within[chromedp.Void](ctx, t, root, `$.querySelector('.bubble').click()`)
+		// the frame takes the focus, and its page gives it to the input
+		drive(ctx, t, chromedp.Poll[bool](root+`.activeElement?.tagName === 'IFRAME' && `+
+			root+`.querySelector('iframe').offsetHeight >= 100`))
+		keep(ctx, t, "widget-bubble-frame")
+		for !drive(ctx, t, chromedp.Evaluate[bool](`'message' in told`)) { // the input takes the focus some time later
+			drive(ctx, t, chromedp.KeyEvent("?\r"))
+		}
+		said <- "markdown"
+		drive(ctx, t, chromedp.Poll[string](`told.reply`))
+		drive(ctx, t, chromedp.KeyEvent("\x1b"))
+		drive(ctx, t, chromedp.Poll[bool](root+`.querySelector('.floating').hidden && `+
+			root+`.activeElement?.className === 'bubble'`))
+	})
 	t.Run("a session is renewed before it ends, and replaced if it has ended", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/script?clock=fast")
 		session := func(of string) string {

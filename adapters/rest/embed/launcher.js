@@ -1,5 +1,5 @@
-// Puts a card behind a button in the corner.
-const launch = (root, card, words) => {
+// Puts a card behind a button in the corner. focus is called when a visitor has opened it.
+const launch = (root, card, words, focus) => {
   const dot = make('span', { className: 'dot', hidden: true }, make('span', { className: 'hidden', textContent: words.fresh }))
   const label = make('span', { className: 'hidden', textContent: words.open })
   const bubble = make('button', { type: 'button', className: 'bubble', ariaExpanded: 'false', lang: words.lang, dir: words.dir }, label, dot)
@@ -13,11 +13,11 @@ const launch = (root, card, words) => {
     label.textContent = open ? words.close : words.open
     if (open) {
       dot.hidden = true
-      card.querySelector('textarea')?.focus()
+      focus()
     } else bubble.focus()
   }
   bubble.onclick = () => toggle(card.hidden)
   card.onkeydown = (e) => { if (e.key === 'Escape') toggle(false) }
   root.append(bubble)
-  return () => { dot.hidden = !card.hidden }
+  return { close: () => toggle(false), notice: () => { dot.hidden = !card.hidden } }
 }

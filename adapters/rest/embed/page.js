@@ -2,6 +2,16 @@
 const schemeOf = (node) => getComputedStyle(node).colorScheme
   .replace('normal', document.querySelector('meta[name=color-scheme]')?.content || 'light')
 
+// A part of the page that the page's own style does not change.
+const enclose = () => {
+  const host = make('div')
+  const root = host.attachShadow({ mode: 'open' })
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(`/*style*/`)
+  root.adoptedStyleSheets = [sheet]
+  return { host, root }
+}
+
 const run = (tag) => {
   const { token, mode, target, ticket, site, code, launcher } = tag.dataset
   const home = new URL('.', tag.src)
@@ -20,6 +30,10 @@ const run = (tag) => {
       tell('refused', why)
     }
     tell('loaded')
+    addEventListener('keydown', (e) => { if (e.key === 'Escape') tell('escape') })
+    addEventListener('message', ({ source, origin, data }) => {
+      if (source === parent && origin === site && data === 'atrium:open') main.querySelector('textarea')?.focus()
+    })
     new ResizeObserver(() => tell('size', document.documentElement.offsetHeight)).observe(document.body)
     if (code) return tell('refused', code)
     post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket }).then((session) => {
@@ -48,21 +62,38 @@ const run = (tag) => {
       title: 'Chat',
       referrerPolicy: 'origin',
       allow: 'clipboard-write',
-      style: 'border:0;width:100%;max-width:28rem;height:24rem;display:none',
+      style: 'border:0;width:100%;max-width:28rem;height:24rem;display:block',
     })
-    const tell = (type, detail) => frame.dispatchEvent(new CustomEvent(type, { detail, bubbles: true }))
+    let shown = frame
+    let launched
+    if (launcher === 'bubble') {
+      const { host, root } = enclose()
+      const card = make('div', { dir: words.dir }, frame)
+      root.append(card)
+      shown = host
+      launched = launch(root, card, words, () => {
+        frame.focus()
+        frame.contentWindow.postMessage('atrium:open', home.origin)
+      })
+    }
+    shown.style.display = 'none'
+    const tell = (type, detail) => shown.dispatchEvent(new CustomEvent(type, { detail, bubbles: true }))
     let loaded
     addEventListener('message', ({ source, origin, data }) => {
       if (source !== frame.contentWindow || origin !== home.origin) return
       if (data.type === 'atrium:loaded') {
         loaded = true
-        frame.style.display = 'block'
+        shown.style.display = 'block'
       } else if (data.type === 'atrium:size') frame.style.height = data.detail + 'px'
-      else tell(data.type, data.detail)
+      else if (data.type === 'atrium:escape') launched?.close()
+      else {
+        if (data.type === 'atrium:reply') launched?.notice()
+        tell(data.type, data.detail)
+      }
     })
     // A page that this site may not have in a frame says nothing, and stays hidden.
     frame.onload = () => setTimeout(async () => loaded || tell('atrium:refused', await unreadable(home)), 1000)
-    show(frame)
+    show(shown)
     // Without this, a visitor's dark scheme would paint the frame black on a page that names no scheme.
     const scheme = frame.style.colorScheme = schemeOf(frame)
     frame.src = new URL('embed/' + token + '#' + new URLSearchParams({
@@ -71,19 +102,15 @@ const run = (tag) => {
     return
   }
 
-  const host = make('div')
-  const root = host.attachShadow({ mode: 'open' })
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(`/*style*/`)
-  root.adoptedStyleSheets = [sheet]
-  let notice = () => {}
+  const { host, root } = enclose()
+  let launched
   const tell = (type, detail) => {
-    if (type === 'reply') notice()
+    if (type === 'reply') launched?.notice()
     host.dispatchEvent(new CustomEvent('atrium:' + type, { detail, bubbles: true }))
   }
   const card = make('section', { className: 'atrium', ariaBusy: 'true', ariaLabel: 'Chat', dir: words.dir, lang: words.lang }, make('p', { role: 'status', textContent: words.loading }))
   root.append(card)
-  if (launcher === 'bubble') notice = launch(root, card, words)
+  if (launcher === 'bubble') launched = launch(root, card, words, () => card.querySelector('textarea')?.focus())
   show(host)
   host.style.colorScheme = schemeOf(host)
   const open = () => post(home, 'sessions', { token, visitor, visitor_signature: signature })
