@@ -47,6 +47,11 @@ func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
 func (c *cache[K, V]) peek(k K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.fresh(k)
+}
+
+// fresh is peek for callers that hold the lock.
+func (c *cache[K, V]) fresh(k K) (V, bool) {
 	found, ok := c.kept[k]
 	return found.value, ok && c.now().Sub(found.at) < fresh
 }
@@ -62,10 +67,11 @@ func (c *cache[K, V]) keep(k K, v V) {
 // get returns a fresh entry, or calls ask. A caller that leaves does not end the request for the others.
 // The last one to leave cancels it, since the credential may no longer be valid to use.
 func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V, error)) (V, error) {
-	if v, ok := c.peek(k); ok {
+	c.mu.Lock()
+	if v, ok := c.fresh(k); ok {
+		c.mu.Unlock()
 		return v, nil
 	}
-	c.mu.Lock()
 	f, ok := c.requests[k]
 	if !ok {
 		f = &request[V]{done: make(chan struct{})}

@@ -15,7 +15,8 @@ import (
 
 func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
 	g, _, s, of := harness(t)
-	var all sync.WaitGroup
+	all, joined := sync.WaitGroup{}, make(chan struct{})
+	g.Answer(func(http.ResponseWriter, *http.Request) bool { <-joined; return false })
 	for range 20 {
 		all.Go(func() {
 			if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
@@ -23,8 +24,22 @@ func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
 			}
 		})
 	}
+	for callers(s.books) < 20 || callers(s.heads) < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	close(joined)
 	all.Wait()
 	asked(t, g, "token", "tabs", "values A1:GR52")
+}
+
+// callers returns how many callers wait for answers.
+func callers[K comparable, V any](c *cache[K, V]) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.requests {
+		n += f.callers
+	}
+	return n
 }
 
 func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {

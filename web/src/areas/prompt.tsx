@@ -12,6 +12,7 @@ import { Delete, Duplicate } from './prompt-more'
 import { Ledger } from './prompt-history'
 import { Outdated } from './prompt-outdated'
 import { declared, Preview, variablesOf } from './prompt-preview'
+import { Settings } from './prompt-settings'
 import { PromptShares } from './prompt-shares'
 
 /** What is edited of a version: its text, or its messages as JSON. */
@@ -46,7 +47,7 @@ export function Prompt() {
   const [tab, setTab] = useState('edit')
   const [activating, setActivating] = useState(false)
   const [labelling, setLabelling] = useState(false)
-  const [more, setMore] = useState<'duplicate' | 'delete'>()
+  const [more, setMore] = useState<'settings' | 'duplicate' | 'delete'>()
   const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, o) })
   const versions = useList(['versions', id], (cursor) => atrium.promptTemplates.versions.list(id, { limit: 50, ...(cursor && { cursor }) }, o))
   const version = useQuery({
@@ -116,6 +117,7 @@ export function Prompt() {
             ]}
           />
         )}
+        {mayEdit && <Button onClick={() => setMore('settings')}>Settings…</Button>}
         <Button onClick={() => setMore('duplicate')}>Duplicate…</Button>
         {prompt.data.my_role === 'owner' && <Button onClick={() => setMore('delete')}>Delete…</Button>}
         {mayActivate && <Button disabled={!version.data} onClick={() => { pin(); setLabelling(true) }}>Labels…</Button>}
@@ -175,6 +177,7 @@ export function Prompt() {
             : []),
         ]}
       />
+      {more === 'settings' && <Settings prompt={prompt.data} onClose={() => setMore(undefined)} />}
       {more === 'duplicate' && <Duplicate prompt={prompt.data} onClose={() => setMore(undefined)} />}
       {more === 'delete' && <Delete prompt={prompt.data} onClose={() => setMore(undefined)} />}
       {labelling && version.data && (

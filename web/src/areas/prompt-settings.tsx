@@ -1,0 +1,61 @@
+import { AtriumError, type PromptTemplate, type PromptTemplatePatch } from '@atrium-hq/client'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { atrium, queries } from '../api'
+import { useWorkspace } from '../app/workspace'
+import { fieldErrors, Problem } from '../ui/basics'
+import { Form, Input, Select } from '../ui/form'
+import { Dialog } from '../ui/overlays'
+import { t } from '../text'
+
+/** Changes what a prompt is called, who sees it, and what an activation must keep to. */
+export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
+  const workspace = useWorkspace()
+  const [seen] = useState(prompt)
+  const manages = seen.my_role === 'manager' || seen.my_role === 'owner'
+  const save = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.promptTemplates.update(seen.id, {
+      name: v.name ?? seen.name, description: v.description ?? '',
+      tags: (v.tags ?? '').split(',').map((tag) => tag.trim()).filter(Boolean),
+      ...(manages && {
+        visibility: v.visibility as PromptTemplatePatch['visibility'], protected: v.protected === 'yes',
+        compatibility: v.compatibility as PromptTemplatePatch['compatibility'],
+      }),
+    } as PromptTemplatePatch, { workspace, ifMatch: seen }),
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries()
+    },
+  })
+  const wrong = fieldErrors(save.error)
+  return (
+    <Dialog open onClose={onClose} title={`Settings of ${seen.name}`}>
+      <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}>
+        <Input name="name" label="Name" required maxLength={255} hint="A / separates folders." defaultValue={seen.name} error={wrong.name} />
+        <Input name="description" label="Description" maxLength={2000} defaultValue={seen.description} error={wrong.description} />
+        <Input name="tags" label="Tags" hint="Separated by commas." defaultValue={seen.tags.join(', ')} error={wrong.tags} />
+        <fieldset disabled={!manages} className="m-0 border-0 p-0">
+          <Select
+            name="visibility" label="Who sees it" defaultValue={seen.visibility}
+            choices={[
+              { value: 'private', label: 'Only the owner and those it is shared with' },
+              { value: 'workspace', label: 'Everybody in the workspace' },
+            ]}
+          />
+          <Select
+            name="protected" label="Who activates versions" defaultValue={seen.protected ? 'yes' : 'no'}
+            choices={[{ value: 'no', label: 'Editors' }, { value: 'yes', label: 'Managers only' }]}
+          />
+          <Select
+            name="compatibility" label="What a new active version may change" defaultValue={seen.compatibility}
+            hint="Applications break if a version needs a new variable, offers another tool or answers in another form."
+            choices={[{ value: 'none', label: 'Anything' }, { value: 'backward', label: 'Nothing that breaks applications' }]}
+          />
+        </fieldset>
+        {!manages && <p className="text-soft">Managers of the prompt can change the last three.</p>}
+        {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
+        <Problem error={save.error} />
+      </Form>
+    </Dialog>
+  )
+}
