@@ -22,6 +22,9 @@ const concerned: Record<string, string[]> = {
     .map((word) => [word, ['plans', 'subscription', 'methods', 'invoices', 'me']])),
 }
 
+const readBefore = (q: { queryKey: readonly unknown[]; state: { dataUpdatedAt: number } }) =>
+  q.state.dataUpdatedAt > 0 && q.queryKey[0] !== 'me' && Object.values(concerned).flat().includes(String(q.queryKey[0]))
+
 /** Reads again what events are about. Reading must not itself be an event that leads to reading. */
 class Refresher {
   private types = new Set<string>()
@@ -68,16 +71,22 @@ export function useLive() {
     const stop = new AbortController(), refresher = new Refresher()
     const name = `atrium-events-${new URL(document.baseURI).pathname}-${workspace}`
     const others = new BroadcastChannel(name)
-    others.onmessage = (e: MessageEvent<unknown>) => refresher.add(String(e.data))
-    const tell = (type: string) => {
-      refresher.add(type)
-      others.postMessage(type)
+    let seen: number | undefined // the place of the latest event, from which this tab follows if the one before has gone
+    const hear = (told: { type: string; seq: number | undefined }) => {
+      seen = told.seq ?? seen
+      refresher.add(told.type)
     }
+    others.onmessage = (e: MessageEvent<{ type: string; seq: number | undefined }>) => hear(e.data)
     const follow = async () => {
-      for await (const { name: kind, data } of atrium.events.stream({}, { workspace, signal: stop.signal })) {
-        tell(kind === 'reset' ? '' : (data?.type ?? ''))
+      const from = seen === undefined ? {} : { after: seen }
+      for await (const { name: kind, data, id } of atrium.events.stream(from, { workspace, signal: stop.signal })) {
+        const told = { type: kind === 'reset' ? '' : (data?.type ?? ''), seq: id ? Number(id) : undefined }
+        hear(told)
+        others.postMessage(told)
       }
     }
+    // What was read before this tab listened can have changed since.
+    if (queries.getQueryCache().findAll({ predicate: readBefore }).length > 0) refresher.add('')
     // Locks are there on https and on this machine only. Elsewhere each tab has a stream of its own.
     const run = navigator.locks ? navigator.locks.request(name, { signal: stop.signal }, follow) : follow()
     run.catch(() => {}) // refused: the tab reads again when it gets the focus
