@@ -88,8 +88,11 @@ func (f failure) err() error {
 // Probe is ports.Warehouse's.
 func (c *Confined) Probe(ctx context.Context, to ports.Target) connection.Report {
 	a, err := c.call(ctx, to, request{Call: callProbe})
-	if errors.Is(err, connection.ErrTooManyReads) {
+	switch {
+	case errors.Is(err, connection.ErrTooManyReads):
 		return connection.FailedAt(connection.Resolve, connection.TooManyReads)
+	case errors.Is(err, ports.ErrUnavailable):
+		return connection.FailedAt(connection.Resolve, connection.NotRun)
 	}
 	if err != nil { // how far it came went with the child
 		return NewTrace().Report(err)
@@ -142,6 +145,8 @@ func failed(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, ports.ErrJobRefused):
 		return connection.ErrTooManyReads
+	case errors.Is(err, ports.ErrUnavailable): // whose share of the children it is could not be looked up
+		return ports.ErrUnavailable
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return connection.ResponseTooLarge
 	case errors.Is(err, ports.ErrJobTimeout):

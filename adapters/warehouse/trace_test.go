@@ -187,23 +187,32 @@ func TestConfined(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a call that was refused is no failure of the connection", func(t *testing.T) {
-		w := warehouse.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
-			return ports.ErrJobRefused
-		}, nil)
-		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err,
-			connection.ErrTooManyReads) {
-			t.Errorf("Tables = %v", err)
-		}
-		if _, err := w.Preview(t.Context(), to,
-			connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err,
-			connection.ErrTooManyReads) {
-			t.Errorf("Preview = %v", err)
-		}
-		if got := w.Probe(t.Context(), to).Failure(); got != connection.TooManyReads {
-			t.Errorf("Probe = %v", got)
-		}
-	})
+	for _, c := range []struct {
+		name     string
+		job, err error
+		report   connection.Code
+	}{
+		{"a call that was refused is no failure of the connection", ports.ErrJobRefused, connection.ErrTooManyReads,
+			connection.TooManyReads},
+		{"nor is one whose share Atrium's database could not tell", ports.ErrUnavailable, ports.ErrUnavailable,
+			connection.NotRun},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := warehouse.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
+				return fmt.Errorf("job: %w", c.job)
+			}, nil)
+			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, c.err) {
+				t.Errorf("Tables = %v", err)
+			}
+			if _, err := w.Preview(t.Context(), to,
+				connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err, c.err) {
+				t.Errorf("Preview = %v", err)
+			}
+			if got := w.Probe(t.Context(), to).Failure(); got != c.report {
+				t.Errorf("Probe = %v", got)
+			}
+		})
+	}
 	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {
 		job := warehouse.Job(map[connection.Kind]ports.Warehouse{})
 		w := warehouse.NewConfined(func(ctx context.Context, _ identity.WorkspaceID, name string, _ time.Duration, in,

@@ -148,8 +148,11 @@ func (s *Service) reach(
 	ctx context.Context, by identity.Actor, credential connection.Credential,
 ) (connection.Report, error) {
 	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(by, credential))
-	if report.Failure() == connection.TooManyReads {
+	switch report.Failure() {
+	case connection.TooManyReads:
 		return connection.Report{}, connection.ErrTooManyReads
+	case connection.NotRun:
+		return connection.Report{}, ports.ErrUnavailable
 	}
 	return report, context.Cause(ctx) // the report of an interrupted probe says nothing about the warehouse
 }

@@ -235,6 +235,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("error = %v", err)
 		}
 	})
+	t.Run("one that could not start because Atrium's database is away is tried again, and nothing is noted",
+		func(t *testing.T) {
+			s := newEnv(t)
+			s.expectBegun(t)
+			s.expectOpen()
+			s.expectProbe(t, connection.FailedAt(connection.Resolve, connection.NotRun))
+			wantErr(t, s.Check(s.ctx, system, "con"), ports.ErrUnavailable)
+		})
 	t.Run("one that is gone is no error", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()

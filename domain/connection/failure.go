@@ -49,6 +49,10 @@ const CredentialCanWrite Code = "credential_can_write" //nolint:gosec // the nam
 // connection.
 const TooManyReads Code = "too_many_reads"
 
+// NotRun is the code of a probe that did not run because Atrium's own database was away. It is not a failure of the
+// connection either.
+const NotRun Code = "not_run"
+
 func (c Code) Error() string { return string(c) }
 
 // Category says who can fix a failure.
