@@ -72,9 +72,20 @@ func drive[T any](ctx context.Context, t *testing.T, action chromedp.Action[T]) 
 	defer cancel()
 	v, err := chromedp.Run(ctx, action)
 	if err != nil {
+		gaveUp(context.WithoutCancel(ctx), t)
 		t.Fatal(err)
 	}
 	return v
+}
+
+// gaveUp saves what the tab shows when a test fails.
+func gaveUp(ctx context.Context, t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()); err == nil {
+		_ = os.WriteFile(filepath.Join(t.ArtifactDir(), "failed.png"), shot, 0o600)
+	}
 }
 
 // keep saves a screenshot of the tab for people to look at (go test -artifacts).

@@ -1,5 +1,5 @@
 import { Atrium, type Attempt, AtriumError } from '@atrium-hq/client'
-import { QueryClient } from '@tanstack/react-query'
+import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
 
 // The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
 const PROOF = 'atrium_proof'
@@ -67,7 +67,13 @@ const again: typeof fetch = async (url, init) => {
 export const atrium = new Atrium({ fetch: again, baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 })
 
 export const queries = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 5000, refetchOnWindowFocus: true } },
+  defaultOptions: {
+    queries: {
+      retry: false, staleTime: 5000, refetchOnWindowFocus: true,
+      // A response that is merged with the one before is an object without an ETag, which ifMatch needs.
+      structuralSharing: (before, now) => (replaceEqualDeep(before, now) === before ? before : now),
+    },
+  },
 })
 
 /** Leads to the page where people sign in, which leads back. */
