@@ -1,8 +1,9 @@
 // Command openapi joins the parts of the contract into one OpenAPI document, and adds what follows from the rest:
 // the error responses of each operation, the headers and the examples of its successes. It writes the document as
-// YAML, which people and linters read, and as JSON, which the binary serves and reads faster than YAML.
+// YAML, which people and linters read, and as JSON, which the binary serves. What the binary checks requests by is a
+// third file, which is smaller.
 //
-//	go run ./tools/openapi spec openapi.yaml openapi.gen.json
+//	go run ./tools/openapi spec openapi.yaml openapi.gen.json checks.gen.json
 //
 // docs/adr/0025-contract-by-area.md describes the short forms that the parts use.
 package main
@@ -20,17 +21,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: openapi FOLDER TO.yaml TO.json")
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: openapi FOLDER TO.yaml TO.json CHECKS.json")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "openapi:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder, toYAML, toJSONFile string) error {
+func run(folder, toYAML, toJSONFile, toChecks string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		return err
@@ -65,7 +66,11 @@ func run(folder, toYAML, toJSONFile string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(toYAML, asYAML), write(toJSONFile, asJSON))
+	forChecks, err := checks(asJSON)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(toYAML, asYAML), write(toJSONFile, asJSON), write(toChecks, forChecks))
 }
 
 func rank(file string) int {

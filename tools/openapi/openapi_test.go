@@ -179,3 +179,33 @@ func TestJSONKeepsTheOrderAndLeavesOutWhatOnlyTheGeneratorReads(t *testing.T) {
 		t.Errorf("JSON = %s, %v", got, err)
 	}
 }
+
+func TestWhatRequestsAreCheckedByIsReducedToWhatTheyNeed(t *testing.T) {
+	reduced, err := checks([]byte(`{"paths": {"/things": {"parameters": [{"$ref": "#/components/parameters/Limit"}],
+		"post": {"operationId": "create", "summary": "Creates.", "x-codes": ["taken"], "x-scope": "any",
+			"requestBody": {"required": true, "content": {"application/json": {
+				"schema": {"$ref": "#/components/schemas/Thing"}, "example": {}}}},
+			"responses": {"201": {"description": "It."}, "400": {"$ref": "#/components/responses/Bad"}}}}},
+		"components": {"parameters": {"Limit": {"name": "limit", "in": "query", "description": "How many.",
+				"schema": {"type": "integer", "example": 20}}},
+			"responses": {"Bad": {"description": "No.", "x-codes": ["malformed"]}},
+			"schemas": {"Unused": {"type": "string"}, "Key": {"type": "string", "x-secret": true},
+				"Thing": {"description": "A thing.", "properties": {"description": {"type": "string",
+					"title": "Text"}, "key": {"$ref": "#/components/schemas/Key"},
+					"parts": {"items": {"$ref": "#/components/schemas/Thing"}}}, "required": ["description"]}}},
+		"x-problems": {"taken": {"status": 409}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"components":{"parameters":{"Limit":{"in":"query","name":"limit","schema":{"type":"integer"}}},` +
+		`"schemas":{"Key":{"type":"string","x-secret":true},"Thing":{"properties":{"description":{"type":"string"},` +
+		`"key":{"$ref":"#/components/schemas/Key"},"parts":{"items":{"$ref":"#/components/schemas/Thing"}}},` +
+		`"required":["description"]}}},"paths":{"/things":{` +
+		`"parameters":[{"$ref":"#/components/parameters/Limit"}],"post":{"operationId":"create",` +
+		`"requestBody":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing"}}},` +
+		`"required":true,"x-secret":true},"x-codes":["malformed","taken"],"x-scope":"any"}}},` +
+		`"x-problems":{"taken":{"status":409}}}`
+	if string(reduced) != want {
+		t.Errorf("it is\n%s\ninstead of\n%s", reduced, want)
+	}
+}

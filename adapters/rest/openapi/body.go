@@ -56,7 +56,7 @@ func (o *Operation) CheckBody(body []byte) error {
 		return malformed(err, r.decoder.InputOffset())
 	}
 	found := r.fields
-	if err := o.body.Validate(v); err != nil {
+	if err := o.body(v); err != nil {
 		invalid := new(jsonschema.ValidationError)
 		if !errors.As(err, &invalid) {
 			return fmt.Errorf("validate body of %s: %w", o.ID, err)

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/schema"
@@ -22,8 +19,6 @@ type document struct {
 	Paths      map[string]pathItem `json:"paths"`
 	Components struct {
 		Parameters map[string]parameter `json:"parameters"`
-		Responses  map[string]response  `json:"responses"`
-		Schemas    map[string]any       `json:"schemas"`
 	} `json:"components"`
 	Problems map[string]struct {
 		Status      int    `json:"status"`
@@ -31,7 +26,7 @@ type document struct {
 		Description string `json:"description"`
 	} `json:"x-problems"`
 
-	compiler *jsonschema.Compiler
+	schemas *schemas
 }
 
 type pathItem struct {
@@ -44,25 +39,20 @@ type pathItem struct {
 }
 
 type operation struct {
-	ID         string              `json:"operationId"`
-	Parameters []parameter         `json:"parameters"`
-	Body       *requestBody        `json:"requestBody"`
-	Responses  map[string]response `json:"responses"`
-	Codes      []string            `json:"x-codes"`
-	Access     Access              `json:"x-access"`
-	Scope      identity.Scope      `json:"x-scope"`
-	Outbound   bool                `json:"x-outbound"`
+	ID         string         `json:"operationId"`
+	Parameters []parameter    `json:"parameters"`
+	Body       *requestBody   `json:"requestBody"`
+	Codes      []string       `json:"x-codes"`
+	Access     Access         `json:"x-access"`
+	Scope      identity.Scope `json:"x-scope"`
+	Outbound   bool           `json:"x-outbound"`
 }
 
 type requestBody struct {
-	Required bool           `json:"required"`
-	MaxBytes int64          `json:"x-max-bytes"`
-	Content  map[string]any `json:"content"`
-}
-
-type response struct {
-	Ref   string   `json:"$ref"`
-	Codes []string `json:"x-codes"`
+	Required bool                `json:"required"`
+	MaxBytes int64               `json:"x-max-bytes"`
+	Secret   bool                `json:"x-secret"`
+	Content  map[string]struct{} `json:"content"`
 }
 
 type parameter struct {
@@ -75,26 +65,12 @@ type parameter struct {
 		Type string `json:"type"`
 	} `json:"schema"`
 
-	schema *jsonschema.Schema
+	value check
 }
 
-// location is where the schemas of the document refer to each other; nothing is ever fetched.
-const location = "https://atrium.invalid/openapi.json"
-
 func readDocument(text []byte) (*document, error) {
-	doc := &document{compiler: jsonschema.NewCompiler()}
-	if err := json.Unmarshal(text, doc); err != nil {
-		return nil, err
-	}
-	resource, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	doc.compiler.DefaultDraft(jsonschema.Draft2020)
-	doc.compiler.AssertFormat()
-	doc.compiler.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: checkTime})
-	doc.compiler.RegisterFormat(&jsonschema.Format{Name: "int64", Validate: checkInt64})
-	return doc, doc.compiler.AddResource(location, resource)
+	doc := &document{schemas: &schemas{text: text}}
+	return doc, json.Unmarshal(text, doc)
 }
 
 // operations yields the operations of a path by their methods.
@@ -113,8 +89,8 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 
 // compile makes what requests are checked by.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
-	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, Scope: declared.Scope,
-		Outbound: declared.Outbound, query: map[string]parameter{}}
+	o := &Operation{ID: declared.ID, Method: method, Path: path, Codes: declared.Codes, Access: declared.Access,
+		Scope: declared.Scope, Outbound: declared.Outbound, query: map[string]parameter{}}
 	at := "/paths/" + schema.Token(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
@@ -132,30 +108,14 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 		if o.MaxBody == 0 {
 			o.MaxBody = defaultMaxBody
 		}
-		o.Secret = d.secret(b.Content, map[string]bool{})
+		o.Secret = b.Secret
 		o.MediaTypes = slices.Sorted(maps.Keys(b.Content))
 		if len(o.MediaTypes) == 0 {
 			return nil, errors.New("the request body has no content")
 		}
-		var err error // all media types of a body share one schema: a test holds them to it
-		if o.body, err = d.schema(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) +
-			"/schema"); err != nil {
-			return nil, err
-		}
+		// all media types of a body share one schema: a test holds them to it
+		o.body = d.schemas.at(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema")
 	}
-	codes := slices.Clone(declared.Codes)
-	for status, r := range declared.Responses {
-		if r.Ref != "" {
-			shared, ok := d.Components.Responses[strings.TrimPrefix(r.Ref, "#/components/responses/")]
-			if !ok {
-				return nil, fmt.Errorf("response %s: %s leads nowhere", status, r.Ref)
-			}
-			r = shared
-		}
-		codes = append(codes, r.Codes...)
-	}
-	slices.Sort(codes)
-	o.Codes = slices.Compact(codes)
 	return o, nil
 }
 
@@ -170,14 +130,11 @@ func (d *document) addParameter(o *Operation, p parameter, at string) error {
 	if p.In == "path" {
 		return nil // a malformed one is a 404, which the domain answers
 	}
-	var err error
 	pointer := at + "/schema"
 	if p.Style == deepObject {
 		pointer += "/additionalProperties"
 	}
-	if p.schema, err = d.schema(pointer); err != nil {
-		return err
-	}
+	p.value = d.schemas.at(pointer)
 	if p.In == "query" {
 		o.query[p.Name] = p
 		return nil
@@ -185,33 +142,4 @@ func (d *document) addParameter(o *Operation, p parameter, at string) error {
 	p.Name = http.CanonicalHeaderKey(p.Name)
 	o.headers = append(o.headers, p)
 	return nil
-}
-
-func (d *document) schema(pointer string) (*jsonschema.Schema, error) {
-	return d.compiler.Compile(location + "#" + pointer)
-}
-
-// secret reports whether x-secret marks something in v or in a schema that it refers to.
-func (d *document) secret(v any, seen map[string]bool) bool {
-	switch v := v.(type) {
-	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return d.secret(item, seen) })
-	case map[string]any:
-		if v["x-secret"] == true {
-			return true
-		}
-		ref, _ := v["$ref"].(string)
-		if name, ok := strings.CutPrefix(ref, "#/components/schemas/"); ok && !seen[name] {
-			seen[name] = true
-			if d.secret(d.Components.Schemas[name], seen) {
-				return true
-			}
-		}
-		for _, member := range v {
-			if d.secret(member, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -2,14 +2,13 @@ package openapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
 // EventTypes returns the catalogue of events, by type. Callers must not change it.
-func (c *Contract) EventTypes() []EventType { return c.eventTypes }
+func (c *Contract) EventTypes() []EventType { return c.eventTypes() }
 
 // webhook is an entry of the catalogue of events, as tools/openapi writes it.
 type webhook struct {
@@ -43,21 +42,25 @@ type webhook struct {
 }
 
 // catalogue reads the types of events. Their schemas stand for themselves: references are replaced by what they name.
-func catalogue(text []byte, components map[string]any) ([]EventType, error) {
+// It panics if the document has another form than tools/openapi writes.
+func catalogue(text []byte) []EventType {
 	var doc struct {
-		Webhooks map[string]webhook `json:"webhooks"`
+		Webhooks   map[string]webhook `json:"webhooks"`
+		Components struct {
+			Schemas map[string]any `json:"schemas"`
+		} `json:"components"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, err
+		panic(err)
 	}
 	all := make([]EventType, 0, len(doc.Webhooks))
 	for _, kind := range slices.Sorted(maps.Keys(doc.Webhooks)) {
 		post := doc.Webhooks[kind].Post
 		media := post.Body.Content["application/json"]
 		if len(media.Schema.AllOf) != 2 {
-			return nil, fmt.Errorf("the webhook %s has another form than tools/openapi writes", kind)
+			panic("the webhook " + kind + " has another form than tools/openapi writes")
 		}
-		data, _ := resolved(media.Schema.AllOf[1].Properties.Data.Properties.Change, components).(map[string]any)
+		data, _ := resolved(media.Schema.AllOf[1].Properties.Data.Properties.Change, doc.Components.Schemas).(map[string]any)
 		all = append(all, EventType{
 			Type:    kind,
 			Subject: post.Subject,
@@ -67,7 +70,7 @@ func catalogue(text []byte, components map[string]any) ([]EventType, error) {
 			Sample:  media.Examples["event"].Value.Data.Change,
 		})
 	}
-	return all, nil
+	return all
 }
 
 // resolved returns a copy of a schema in which components replace the references to them. The schemas of events do

@@ -107,7 +107,7 @@ func (p *parameter) check(s string) error {
 	case !valid:
 		rule = ": it must be UTF-8 without NUL"
 	default:
-		err := p.schema.Validate(v)
+		err := p.value(v)
 		if err == nil {
 			return nil
 		}

@@ -1,0 +1,36 @@
+package openapi
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func TestEverySchemaOfARequestCompiles(t *testing.T) {
+	contract, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := 0
+	compiles := func(o *Operation, what string, value check) {
+		compiled++
+		if err := value(nil); err != nil && !errors.As(err, new(*jsonschema.ValidationError)) {
+			t.Errorf("%s: %s: %v", o.ID, what, err)
+		}
+	}
+	for _, o := range contract.Operations() {
+		if o.HasBody {
+			compiles(o, "body", o.body)
+		}
+		for name, p := range o.query {
+			compiles(o, name, p.value)
+		}
+		for _, p := range o.headers {
+			compiles(o, p.Name, p.value)
+		}
+	}
+	if compiled < 300 {
+		t.Errorf("only %d schemas were compiled", compiled)
+	}
+}
