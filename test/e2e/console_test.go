@@ -163,6 +163,7 @@ func TestTheConsole(t *testing.T) {
 		keep(ctx, t, "console-api")
 	})
 	silent()
+	t.Run("a webhook is made, tried and looked at", func(t *testing.T) { hooked(ctx, t, s, owner) })
 	t.Run("who saves what somebody else has changed reads who, and can keep theirs", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/shared", "visibility": "workspace"}).at("id")
 		declared := object{"name": "customer", "type": "string", "required": true, "description": "Whom we greet"}

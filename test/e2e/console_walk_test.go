@@ -29,7 +29,7 @@ var screens = []screen{
 	{"sources/new", "Look at the sheet"}, {"connections", "Connect a warehouse"},
 	{"connections/new/postgres", "step by step"}, {"presence", "Say that you are here"}, {"billing", "Plans"},
 	{"settings/members", "Invite"}, {"settings/groups", "New group"}, {"settings/keys", "New API key"},
-	{"settings/sessions", "this one"}, {"settings/passkeys", "Add a passkey"},
+	{"settings/webhooks", "New webhook"}, {"settings/sessions", "this one"}, {"settings/passkeys", "Add a passkey"},
 	{"settings/workspace", "Delete the workspace"}, {"settings/audit", "Details"},
 }
 

@@ -17,6 +17,7 @@ const places: { label: string; path: string; key?: string }[] = [
   { label: 'Members and invitations', path: 'settings/members', key: 'm' },
   { label: 'Groups', path: 'settings/groups' },
   { label: 'API keys', path: 'settings/keys' },
+  { label: 'Webhooks', path: 'settings/webhooks' },
   { label: 'Your sessions', path: 'settings/sessions' },
   { label: 'Your passkeys', path: 'settings/passkeys' },
   { label: 'This workspace', path: 'settings/workspace' },

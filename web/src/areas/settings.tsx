@@ -9,6 +9,7 @@ import { Keys } from './settings-keys'
 import { Members } from './settings-members'
 import { Passkeys } from './settings-passkeys'
 import { Sessions } from './settings-sessions'
+import { Webhooks } from './settings-webhooks'
 import { WorkspaceSettings } from './settings-workspace'
 
 export function Settings() {
@@ -25,6 +26,7 @@ export function Settings() {
           { id: 'members', label: 'Members', body: <Members /> },
           { id: 'groups', label: 'Groups', body: <Groups /> },
           { id: 'keys', label: 'API keys', body: <Keys /> },
+          ...(may('webhooks.manage') ? [{ id: 'webhooks', label: 'Webhooks', body: <Webhooks /> }] : []),
           { id: 'sessions', label: 'Your sessions', body: <Sessions /> },
           { id: 'passkeys', label: 'Your passkeys', body: <Passkeys /> },
           { id: 'workspace', label: 'Workspace', body: <WorkspaceSettings /> },

@@ -58,7 +58,7 @@ export function Problem({ error }: { error: unknown }) {
 /** The errors of a call by the member of the body that they are about. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!AtriumError.is(error)) return {}
-  return Object.fromEntries(error.errors.map((e) => [e.pointer.split('/').pop() ?? '', e.detail]))
+  return Object.fromEntries(error.errors.map((e) => [e.pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '', e.detail]))
 }
 
 export function Heading({ title, children }: { title: ReactNode; children?: ReactNode }) {

@@ -1,0 +1,155 @@
+import type { EventType, Webhook, WebhookAttempt } from '@atrium-hq/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { atrium, queries } from '../api'
+import { useList, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, fieldErrors, Loading, Pill, Problem, Secret, When } from '../ui/basics'
+import { Form, InlineSelect, Input } from '../ui/form'
+import { Confirm } from '../ui/overlays'
+import { More, Table } from '../ui/table'
+
+/** How long a former secret still signs after a rotation, in seconds. */
+const grace = 86_400
+
+/** Types of events as people type them: separated by commas or spaces. */
+export const eventsOf = (typed: string | undefined) => (typed ?? '').split(/[\s,]+/).filter(Boolean)
+
+export function WebhookFields({ webhook, wrong }: { webhook?: Webhook; wrong: Record<string, string> }) {
+  return (
+    <>
+      <Input name="url" label="URL" type="url" required maxLength={1000} placeholder="https://app.example.com/hooks/atrium" defaultValue={webhook?.url} error={wrong.url} />
+      <Input
+        name="events" label="Events" required placeholder="prompt_template.* member.added" defaultValue={webhook?.events.join(' ') ?? '*'}
+        hint="Types of events. member.* stands for all types of members, * for all." error={wrong.events}
+      />
+      <Input name="description" label="Description" maxLength={500} defaultValue={webhook?.description} error={wrong.description} />
+    </>
+  )
+}
+
+/** One webhook: its settings, its secret, an example to send, and what it was sent. */
+export function OneWebhook({ webhook, changed }: { webhook: Webhook; changed: () => Promise<void> }) {
+  const o = { workspace: useWorkspace() }
+  const save = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.webhooks.update(webhook.id, {
+      url: v.url ?? webhook.url, description: v.description ?? '', events: eventsOf(v.events),
+    }, o),
+    onSuccess: changed,
+  })
+  const enable = useMutation({
+    mutationFn: (enabled: boolean) => atrium.webhooks.update(webhook.id, { enabled }, o), onSuccess: changed,
+  })
+  const [secret, setSecret] = useState<string>()
+  return (
+    <>
+      <Deliveries webhook={webhook} />
+      <Example webhook={webhook} />
+      <h3 className="mt-6 mb-2 font-semibold">Settings</h3>
+      <Form
+        key={webhook.revision} send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}
+        more={(
+          <>
+            <Button disabled={enable.isPending} onClick={() => enable.mutate(!webhook.enabled)}>{webhook.enabled ? 'Disable' : 'Enable'}</Button>
+            <Confirm
+              label="Rotate the secret" title="Rotate the secret" act="Rotate" tone="act"
+              body="Requests have the signatures of both secrets for a day, then only that of the new one."
+              run={() => atrium.webhooks.rotate(webhook.id, { grace_seconds: grace }, o).then(async (made) => {
+                setSecret(made.secret)
+                await changed()
+              })}
+            />
+          </>
+        )}
+      >
+        <WebhookFields webhook={webhook} wrong={fieldErrors(save.error)} />
+        <Problem error={save.error ?? enable.error} />
+      </Form>
+      {secret && <div className="mt-4"><Secret value={secret} hint="This secret signs from now on. It is shown only now." /></div>}
+    </>
+  )
+}
+
+function Deliveries({ webhook }: { webhook: Webhook }) {
+  const o = { workspace: useWorkspace() }
+  const [state, setState] = useState('')
+  const key = ['deliveries', webhook.id]
+  const list = useList([...key, state], (cursor) => atrium.webhooks.deliveries.list(webhook.id, {
+    limit: 20, ...(state && { state }), ...(cursor && { cursor }),
+  }, o))
+  useEffect(() => { // deliveries are no events, which the page would hear of
+    const again = setInterval(() => document.hidden || void queries.invalidateQueries({ queryKey: ['deliveries', webhook.id] }), 5000)
+    return () => clearInterval(again)
+  }, [webhook.id])
+  const retry = useMutation({
+    mutationFn: (delivery: string) => atrium.webhooks.deliveries.retry(webhook.id, delivery, o),
+    onSuccess: () => queries.invalidateQueries({ queryKey: key }),
+  })
+  return (
+    <>
+      <div className="mb-2 flex flex-wrap items-center gap-2">
+        <h3 className="m-0 mr-auto font-semibold">Deliveries</h3>
+        <InlineSelect
+          label="Which deliveries" value={state} onChange={(e) => setState(e.target.value)}
+          choices={[{ value: '', label: 'all' }, ...['pending', 'delivered', 'failed'].map((s) => ({ value: s, label: s }))]}
+        />
+      </div>
+      <Problem error={list.error ?? retry.error} />
+      {list.isPending && <Loading />}
+      {list.isSuccess && list.items.length === 0 && <p className="text-soft">There are none. They are kept for 30 days.</p>}
+      {list.items.length > 0 && (
+        <Table
+          label="Deliveries" items={list.items} id={(d) => d.id}
+          columns={[
+            { title: 'Event', cell: (d) => <><code className="break-all">{d.type}</code> <span className="block text-xs text-soft">{d.seq} · {d.subject_id}</span></> },
+            { title: 'State', narrow: true, cell: (d) => <Pill tone={d.state === 'delivered' ? 'ok' : d.state === 'failed' ? 'bad' : 'warn'}>{d.state}</Pill> },
+            {
+              title: 'Last attempt',
+              cell: (d) => (d.last_attempt
+                ? <><Outcome attempt={d.last_attempt} /> <span className="block text-xs text-soft">attempt {d.attempts}, <When at={d.last_attempt_at} /></span></>
+                : <span className="text-soft">{t.soon}</span>),
+            },
+            {
+              title: t.actions, narrow: true,
+              cell: (d) => d.state !== 'delivered' && webhook.enabled &&
+                <Button tone="quiet" disabled={retry.isPending} onClick={() => retry.mutate(d.id)}>Retry now</Button>,
+            },
+          ]}
+        />
+      )}
+      <More list={list} />
+    </>
+  )
+}
+
+/** Sends the example of a type, and shows how that went. */
+function Example({ webhook }: { webhook: Webhook }) {
+  const o = { workspace: useWorkspace() }
+  const types = useQuery({ queryKey: ['event types'], staleTime: Infinity, queryFn: () => atrium.events.types.list(o) })
+  const [type, setType] = useState('prompt_template.activated')
+  const test = useMutation({ mutationFn: () => atrium.webhooks.test(webhook.id, { type }, o) })
+  return (
+    <>
+      <h3 className="mt-6 mb-2 font-semibold">Send an example</h3>
+      <div className="flex flex-wrap items-center gap-2">
+        <InlineSelect
+          label="Type of event" value={type} onChange={(e) => setType(e.target.value)}
+          choices={(types.data?.data ?? []).map((e: EventType) => ({ value: e.type, label: e.type }))}
+        />
+        <Button disabled={test.isPending || !types.data} onClick={() => test.mutate()}>Send</Button>
+      </div>
+      <Problem error={types.error ?? test.error} />
+      {test.data && <p role="status"><Outcome attempt={test.data} /></p>}
+    </>
+  )
+}
+
+function Outcome({ attempt }: { attempt: WebhookAttempt }) {
+  const what = attempt.status ? `Status ${attempt.status}` : `No response: ${attempt.failure ?? 'unknown'}`
+  return (
+    <>
+      <span className={attempt.delivered ? 'text-ok' : 'text-bad'}>{what}</span> <span className="text-soft">after {attempt.duration_ms} ms</span>
+      {attempt.answer && <code className="block text-xs break-all">{attempt.answer}</code>}
+    </>
+  )
+}

@@ -1,0 +1,91 @@
+import type { Webhook } from '@atrium-hq/client'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { atrium, queries } from '../api'
+import { useList, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Card, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
+import { Form } from '../ui/form'
+import { Confirm, Dialog } from '../ui/overlays'
+import { Table } from '../ui/table'
+import { eventsOf, OneWebhook, WebhookFields } from './settings-webhook'
+
+const why: Record<string, string> = {
+  gone: 'Its URL answered 410 (gone).',
+  failing: 'No delivery succeeded for five days.',
+}
+
+export function Webhooks() {
+  const workspace = useWorkspace()
+  const o = { workspace }
+  const [shown, setShown] = useState<string>()
+  const list = useList(['webhooks', workspace], () => atrium.webhooks.list({}, o))
+  const refresh = () => queries.invalidateQueries({ queryKey: ['webhooks', workspace] })
+  const create = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.webhooks.create({
+      url: v.url ?? '', description: v.description ?? '', events: eventsOf(v.events),
+    }, o),
+    onSuccess: refresh,
+  })
+  const wrong = fieldErrors(create.error)
+  const open = list.items.find((w) => w.id === shown)
+  return (
+    <>
+      <Problem error={list.error} />
+      {list.isSuccess && list.items.length === 0 && (
+        <Empty title="There are no webhooks yet.">A webhook sends the events of the workspace to a URL of yours.</Empty>
+      )}
+      {list.items.length > 0 && (
+        <Table
+          label="Webhooks" items={list.items} id={(w) => w.id} csv="webhooks"
+          columns={[
+            {
+              title: 'URL', text: (w) => w.url,
+              cell: (w) => <><span className="font-medium break-all">{w.url}</span>{w.description && <span className="block text-xs text-soft">{w.description}</span>}</>,
+            },
+            { title: 'Events', text: (w) => w.events.join(' '), cell: (w) => <code className="text-xs break-words">{w.events.join(', ')}</code> },
+            { title: 'Status', text: (w) => w.status, cell: (w) => <Status webhook={w} /> },
+            { title: 'Delivered', narrow: true, text: (w) => w.last_success_at ?? '', cell: (w) => <When at={w.last_success_at} /> },
+            {
+              title: t.actions, narrow: true,
+              cell: (w) => (
+                <>
+                  <Button tone="quiet" onClick={() => setShown(w.id)}>Open</Button>
+                  <Confirm
+                    label="Delete" title={`Delete ${w.url}`} act="Delete" body="It gets no more events, and its deliveries are forgotten."
+                    run={() => atrium.webhooks.delete(w.id, o).then(refresh)}
+                  />
+                </>
+              ),
+            },
+          ]}
+        />
+      )}
+      {create.data && (
+        <div className="mt-4">
+          <Card title="The new webhook"><Secret value={create.data.secret} hint="This secret signs the requests. It is shown only now." /></Card>
+        </div>
+      )}
+      {open && <Dialog open wide onClose={() => setShown(undefined)} title={open.url}><OneWebhook webhook={open} changed={refresh} /></Dialog>}
+      <div className="mt-6 max-w-lg">
+        <Card title="New webhook">
+          <Form key={create.data?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+            <WebhookFields wrong={wrong} />
+            <Problem error={create.error} />
+          </Form>
+        </Card>
+      </div>
+    </>
+  )
+}
+
+function Status({ webhook }: { webhook: Webhook }) {
+  const tone = webhook.status === 'active' ? 'ok' : webhook.status === 'failing' ? 'bad' : 'plain'
+  return (
+    <>
+      <Pill tone={tone}>{webhook.status}</Pill>
+      {webhook.status === 'failing' && <span className="block text-xs text-bad">{webhook.consecutive_failures} failures, since <When at={webhook.failing_since} /></span>}
+      {webhook.disabled_reason && <span className="block text-xs text-soft">{why[webhook.disabled_reason] ?? webhook.disabled_reason}</span>}
+    </>
+  )
+}
