@@ -51,8 +51,7 @@ func embedded(t *testing.T, s *server, owner *client) {
 		}
 	}
 	reads(ctx, t, "Greeting")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-		`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === 'Embed').click()`))
+	opensTab(ctx, t, "Embed")
 	presses(ctx, t, "Show the chat as visitors see it")
 	drive(ctx, t, chromedp.Poll[bool](
 		`document.querySelector('iframe')?.contentDocument?.body?.innerText.includes('Customer support') === true`))
@@ -77,8 +76,7 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 		"mapping": []object{{"field": "email", "column": "Mail"}}}).at("id")
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/sources/"+source))
 	reads(ctx, t, "2. Click its column")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-		`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === 'Rows').click()`))
+	opensTab(ctx, t, "Rows")
 	for n := 1; n <= 10; n++ {
 		drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(
 			`document.querySelector('main table')?.getAttribute('aria-rowcount') === '%d'`, n*1000+1)))

@@ -50,10 +50,10 @@ func reads(ctx context.Context, t *testing.T, text string) {
 	}
 }
 
-// clicks clicks a button or a link of the page.
+// clicks clicks a button or a link of the page, when it is there.
 func clicks(ctx context.Context, t *testing.T, selector string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).click()`, selector)))
+	on(ctx, t, fmt.Sprintf(`document.querySelector(%q)`, selector), "click")
 }
 
 func TestPagesToSignInAndJoin(t *testing.T) {

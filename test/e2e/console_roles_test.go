@@ -24,7 +24,8 @@ func permitted(t *testing.T, s *server, owner *client, role string) {
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "support/answer-ticket")
 	for _, at := range append(details(t, owner), screens...) {
-		if role == "viewer" && strings.Contains(at.path, "/new") || role != "admin" && slices.Contains([]string{"settings/audit", "settings/webhooks"}, at.path) {
+		if role == "viewer" && strings.Contains(at.path, "/new") ||
+			role != "admin" && slices.Contains([]string{"settings/audit", "settings/webhooks"}, at.path) {
 			continue // nothing leads there
 		}
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))

@@ -20,9 +20,10 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// types puts a text into a field, as a person does.
+// types puts a text into a field, as a person does, when the page has it.
 func types(ctx context.Context, t *testing.T, selector, text string) {
 	t.Helper()
+	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector(%q) !== null`, selector)))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
 		const field = document.querySelector(%q)
 		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, %q)
@@ -30,13 +31,25 @@ func types(ctx context.Context, t *testing.T, selector, text string) {
 	})()`, selector, text)))
 }
 
+// on waits for the element that an expression finds, and calls a method of it.
+func on(ctx context.Context, t *testing.T, element, method string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf("!!(%s)", element)))
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf("(%s).%s()", element, method)))
+}
+
+// opensTab clicks the tab of a page that has a text.
+func opensTab(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === %q)`, text),
+		"click")
+}
+
 // presses clicks the button that has a text.
 func presses(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(
-		`[...document.querySelectorAll('button')].some((b) => b.innerText.trim() === %q && !b.disabled)`, text)))
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
-		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled).click()`, text)))
+	on(ctx, t, fmt.Sprintf(
+		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled)`, text), "click")
 }
 
 func TestTheConsole(t *testing.T) {
@@ -49,7 +62,7 @@ func TestTheConsole(t *testing.T) {
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hello {{customer}}"})
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Preview of v1")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('.cm-content').focus()`))
+		on(ctx, t, `document.querySelector('.cm-content')`, "focus")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, 'Good day! ')`))
 		reads(ctx, t, "Not saved yet.")
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
@@ -79,8 +92,7 @@ func TestTheConsole(t *testing.T) {
 		owner.get(t, templates+"/"+template+"/versions/active").has(t, map[string]string{"number": "2",
 			"text": "Good day! Hello {{customer}}"})
 		owner.get(t, templates+"/"+template+"/activations").has(t, map[string]string{"data.0.reason": "Friendlier"})
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-			`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === 'History').click()`))
+		opensTab(ctx, t, "History")
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('svg[aria-label="What was active"]') !== null`))
 		keep(ctx, t, "console-history")
 	})
@@ -102,8 +114,7 @@ func TestTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main header').innerText.includes('active')`))
 		owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.field": "email",
 			"mapping.0.column": "E-mail Address"})
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-			`[...document.querySelectorAll('[role=tab]')].find((tab) => tab.innerText === 'Rows').click()`))
+		opensTab(ctx, t, "Rows")
 		reads(ctx, t, "ada@example.com")
 		keep(ctx, t, "console-rows")
 		owner.do(t, "PUT", sources+"/"+sheet, object{"header_row": 0,
@@ -150,8 +161,7 @@ func TestTheConsole(t *testing.T) {
 			`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))`))
 		reads(ctx, t, "Audit trail")
 		keep(ctx, t, "console-commands")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-			`[...document.querySelectorAll('[role=option]')].find((o) => o.innerText === 'Audit trail').click()`))
+		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText === 'Audit trail')`, "click")
 		reads(ctx, t, "source.mapped")
 		presses(ctx, t, "Verify the trail")
 		reads(ctx, t, "events are as they were written")
@@ -171,7 +181,7 @@ func TestTheConsole(t *testing.T) {
 			object{"text": "Hello {{customer}}", "variables": []object{declared}})
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Preview of v1")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('.cm-content').focus()`))
+		on(ctx, t, `document.querySelector('.cm-content')`, "focus")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '{{salute}} ')`))
 		reads(ctx, t, "Not saved yet.")
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hi {{customer}}"})
