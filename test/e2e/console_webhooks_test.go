@@ -38,7 +38,7 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Status 200")
 	owner.create(t, "/api/groups", object{"name": "Heard of by the webhook"})
 	drive(ctx, t, chromedp.Poll[bool](`/group\.created[^]*delivered[^]*Status 200/.test(
-		document.querySelector('[aria-label=Deliveries] tbody').innerText)`))
+		document.querySelector('[aria-label=Deliveries] tbody')?.innerText)`))
 	keep(ctx, t, "console-webhook")
 	presses(ctx, t, "Disable")
 	reads(ctx, t, "Enable")
