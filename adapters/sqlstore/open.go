@@ -139,8 +139,9 @@ func (db *DB) close() {
 const migrationTimeout = time.Hour
 
 // migrate applies the missing migrations. On PostgreSQL it does so under an advisory lock, so that nodes can
-// start at the same time; what another node does may deadlock with a migration, which PostgreSQL then cancels, and which
-// is applied again. On SQLite a process that lost the race finds that a table already exists; it then checks again.
+// start at the same time; what another node does may deadlock with a migration, which PostgreSQL then cancels, and
+// which is applied again. On SQLite a process that lost the race finds that a table already exists; it then checks
+// again.
 func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) {
 	if db.migrations, err = db.migrator(db.writer.DB); err != nil {
 		return err

@@ -133,8 +133,8 @@ func TestOpenAtOnce(t *testing.T) {
 	})
 }
 
-// PostgreSQL cancels a migration that deadlocks with what another node does while nodes are replaced one by one. A trigger
-// stands in for the other node: it cancels the first three attempts.
+// PostgreSQL cancels a migration that deadlocks with what another node does while nodes are replaced one by one. A
+// trigger stands in for the other node: it cancels the first three attempts.
 func TestAMigrationThatDeadlocksIsAppliedAgain(t *testing.T) {
 	url, ctx := services.Postgres(t), t.Context()
 	db := raw(t, url)

@@ -198,14 +198,15 @@ func TestConfined(t *testing.T) {
 			connection.NotRun},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := warehouse.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
+			fails := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 				return fmt.Errorf("job: %w", c.job)
-			}, nil)
+			}
+			w := warehouse.NewConfined(fails, nil)
 			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, c.err) {
 				t.Errorf("Tables = %v", err)
 			}
-			if _, err := w.Preview(t.Context(), to,
-				connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err, c.err) {
+			rows := connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}
+			if _, err := w.Preview(t.Context(), to, rows); !errors.Is(err, c.err) {
 				t.Errorf("Preview = %v", err)
 			}
 			if got := w.Probe(t.Context(), to).Failure(); got != c.report {

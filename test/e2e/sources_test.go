@@ -207,7 +207,8 @@ func TestSources(t *testing.T) {
 		})
 		t.Run("the owner renames a source", func(t *testing.T) {
 			peer.do(t, "PATCH", one, object{"name": "Newsletter"}).problem(t, 403, "source_forbidden")
-			ann.do(t, "PATCH", one, object{"name": "Newsletter"}).is(t, 200).has(t, map[string]string{"name": "Newsletter"})
+			ann.do(t, "PATCH", one, object{"name": "Newsletter"}).is(t, 200).
+				has(t, map[string]string{"name": "Newsletter"})
 		})
 		t.Run("the owner detaches a source, and its jobs are gone", func(t *testing.T) {
 			admin.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")

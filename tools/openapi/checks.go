@@ -79,7 +79,9 @@ func (r reducer) codes(o object) []string {
 func texts(v any) (all []string) {
 	list, _ := v.([]any)
 	for _, item := range list {
-		all = append(all, item.(string))
+		if text, ok := item.(string); ok {
+			all = append(all, text)
+		}
 	}
 	return all
 }

@@ -60,7 +60,8 @@ func catalogue(text []byte) []EventType {
 		if len(media.Schema.AllOf) != 2 {
 			panic("the webhook " + kind + " has another form than tools/openapi writes")
 		}
-		data, _ := resolved(media.Schema.AllOf[1].Properties.Data.Properties.Change, doc.Components.Schemas).(map[string]any)
+		change := media.Schema.AllOf[1].Properties.Data.Properties.Change
+		data, _ := resolved(change, doc.Components.Schemas).(map[string]any)
 		all = append(all, EventType{
 			Type:    kind,
 			Subject: post.Subject,
