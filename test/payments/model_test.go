@@ -22,95 +22,6 @@ import (
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
-// modelGrace is how long an unpaid subscription of the model entitles.
-const modelGrace = 24 * time.Hour
-
-// period identifies what one payment is for.
-type period struct {
-	subscription string
-	start        time.Time
-}
-
-// money is a small model of what may be paid and used. It knows nothing of how Atrium works: it sees the gateway's
-// charges and subscriptions, and what Atrium tells its callers.
-type money struct {
-	worth  map[period]int64                     // the highest price that the subscription had in the period
-	since  map[billing.SubscriptionID]time.Time // when a subscription became unpaid
-	trials map[billing.SubscriptionID]time.Time // when the trial of a subscription ends
-	rests  map[billing.SubscriptionID]time.Time // the start of the period in which a subscription was paused
-	free   map[period]bool                      // periods that began while it was paused
-}
-
-func newMoney() money {
-	return money{
-		worth: map[period]int64{}, since: map[billing.SubscriptionID]time.Time{},
-		trials: map[billing.SubscriptionID]time.Time{}, rests: map[billing.SubscriptionID]time.Time{},
-		free: map[period]bool{},
-	}
-}
-
-// rest takes in whether a subscription is paused.
-func (m *money) rest(h billing.GatewaySubscription) {
-	switch began := m.rests[h.ID]; {
-	case !h.Paused:
-		delete(m.rests, h.ID)
-	case began.IsZero():
-		m.rests[h.ID] = h.PeriodStart
-	case !began.Equal(h.PeriodStart):
-		m.free[period{string(h.ID), h.PeriodStart}] = true
-	}
-}
-
-// see takes in the live subscriptions of the gateway.
-func (m *money) see(held []billing.GatewaySubscription) {
-	for _, h := range held {
-		if !h.TrialEnd.IsZero() {
-			m.trials[h.ID] = h.TrialEnd
-		}
-		if !h.Status.Live() || h.Status == billing.Trialing {
-			continue
-		}
-		m.rest(h)
-		at := period{string(h.ID), h.PeriodStart}
-		if p := plans.ByPrice(h.PriceRef); p != nil && !m.free[at] {
-			m.worth[at] = max(m.worth[at], p.Price.Amount*int64(h.Quantity))
-		}
-		switch owed := h.Status == billing.PastDue || h.Status == billing.Unpaid; {
-		case !owed:
-			delete(m.since, h.ID)
-		case m.since[h.ID].IsZero():
-			m.since[h.ID] = h.PeriodStart
-		}
-	}
-}
-
-// mayCost returns the most that may be paid for a period. Nothing may be paid for the time before a trial ends. known
-// is false for a period in which the subscription was not seen. One that began while it was paused costs nothing.
-func (m *money) mayCost(at period) (amount int64, known bool) {
-	if m.free[at] {
-		return 0, true
-	}
-	if end := m.trials[billing.SubscriptionID(at.subscription)]; at.start.Before(end) {
-		return 0, true
-	}
-	amount = m.worth[at]
-	return amount, amount > 0
-}
-
-// entitled reports whether a subscription may entitle at a time.
-func (m *money) entitled(h billing.GatewaySubscription, now time.Time) bool {
-	if m.free[period{string(h.ID), h.PeriodStart}] {
-		return false
-	}
-	switch h.Status {
-	case billing.Active, billing.Trialing:
-		return true
-	case billing.PastDue:
-		return now.Before(m.since[h.ID].Add(modelGrace))
-	}
-	return false
-}
-
 // modelWalk is a workspace that does random things at a gateway that fails at random.
 type modelWalk struct {
 	*shop
@@ -125,14 +36,14 @@ type modelWalk struct {
 // bubble of testing/synctest, where waiting takes no time.
 func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 	t.Helper()
-	api := stripeapi.NewInProcess(t, stripeKey, plans)
+	api := stripeapi.NewInProcess(t, stripeKey, modelPlans)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL, Transport: api.Transport()})
 	random := rand.New(rand.NewPCG(seed, 29))
 	m := &modelWalk{gateway: g, random: random, model: newMoney()}
 	m.hazard = &hazard{random: rand.New(rand.NewPCG(seed, 31)), oneIn: 12, calm: true}
 	selling := func(g ports.Gateway) *payments.Service {
 		return payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
-			return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans,
+			return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
 				Grace: modelGrace}
 		}, noQuotas)
 	}
@@ -151,6 +62,7 @@ func (m *modelWalk) begin(t *testing.T, key string) {
 	}
 	m.customer = string(m.mirror(t).ID)
 	m.addCard("4242")
+	m.api.Advance(time.Minute) // as addCard lets pass: the gateway refuses usage from the future
 }
 
 // step does one random thing, with faults, as a process that may be killed.
@@ -164,10 +76,10 @@ func (m *modelWalk) step(t *testing.T, key string) (what string, err error) {
 // roll is step, or finds that there is nothing to do.
 func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 	ctx := t.Context()
-	plan, quantity := plans[m.random.IntN(3)].ID, 1+m.random.IntN(3)
+	plan, quantity := modelPlans[m.random.IntN(len(modelPlans))].ID, 1+m.random.IntN(3)
 	m.hazard.set(&hazard{storm: m.random.IntN(6) == 0})
 	defer m.hazard.set(&hazard{calm: true})
-	switch m.random.IntN(13) {
+	switch m.random.IntN(14) {
 	case 0, 1:
 		_, err := m.troubled.Subscribe(ctx, m.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: quantity})
 		return "subscribe", err
@@ -222,11 +134,61 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 		pause := m.random.IntN(2) == 0
 		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{Pause: &pause})
 		return "pause, or resume", err
+	case 11:
+		return "use", m.use(t, key)
 	default:
 		d := time.Duration(1+m.random.IntN(12*24)) * time.Hour
 		m.later(d)
 		m.api.Advance(d)
 		return "time passes", nil
+	}
+}
+
+// use reports usage several times, perhaps twice under one key, and sends it to a gateway that often fails.
+func (m *modelWalk) use(t *testing.T, key string) (err error) {
+	t.Helper()
+	for n := range 1 + m.random.IntN(3) {
+		m.hazard.set(&hazard{wild: true})
+		m.report(t, fmt.Sprint(key, " ", n))
+		if err = survive(func() error { return m.troubled.SendUsage(t.Context(), m.system()) }); err != nil {
+			m.later(time.Second)
+			m.api.Advance(time.Second)
+		}
+	}
+	return err
+}
+
+func (m *modelWalk) report(t *testing.T, key string) {
+	t.Helper()
+	units := 1 + m.random.Int64N(500)
+	m.model.use(m.customer, m.api.Subscriptions(m.customer), units, m.mirror(t).Pending == nil)
+	r, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
+	if err != nil || r.Repeated {
+		t.Fatalf("a report: %+v, %v", r, err)
+	}
+	if m.random.IntN(2) == 0 {
+		again, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
+		if err != nil || !again.Repeated || again.Used != r.Used {
+			t.Fatalf("a repeated report: %+v after %+v, %v", again, r, err)
+		}
+	}
+}
+
+func (m *modelWalk) system() identity.Actor {
+	return identity.System(m.by.Org, m.by.Workspace, "test", m.now().At)
+}
+
+// checkUsage sends what is left of the usage, and fails t if the gateway has got more than was reported or less than
+// is billed.
+func (m *modelWalk) checkUsage(t *testing.T, when string) {
+	t.Helper()
+	err := m.SendUsage(t.Context(), m.system())
+	if m.api.Deleted(m.customer) {
+		return
+	}
+	sum, _ := m.api.Usage(m.customer)
+	if want := m.model.billed[m.customer]; err != nil || sum < want.must || sum > want.must+want.may {
+		t.Fatalf("%s: the gateway has got %d units, want %d and at most %d more; %v", when, sum, want.must, want.may, err)
 	}
 }
 
@@ -238,6 +200,7 @@ func (m *modelWalk) check(t *testing.T, when string) {
 	if err := m.reconcile(t); err != nil && !billing.OutcomeUnknown(err) {
 		t.Fatalf("%s: %v", when, err)
 	}
+	m.checkUsage(t, when)
 	held := m.api.Subscriptions(m.customer)
 	m.model.see(held)
 	m.checkCharges(t, when)
@@ -296,8 +259,8 @@ func (m *modelWalk) replaceCustomer(t *testing.T, when string) {
 }
 
 // TestMoneyMatchesAModel checks random walks against a small model of money: nothing is paid twice for one period or
-// for a trial, no one is entitled beyond the grace period without paying, and no live subscription is unknown for over
-// a minute. Each walk has its own database and its own time.
+// for a trial, all usage is billed once, no one is entitled beyond the grace period without paying, and no live
+// subscription is unknown for over a minute. Each walk has its own database and its own time.
 func TestMoneyMatchesAModel(t *testing.T) {
 	first := proof.Seed(t)
 	if proof.Running() { // a walk keeps little, so that collecting garbage less often costs little
@@ -335,6 +298,10 @@ func walkByTheModel(t *testing.T, w *world, seed uint64, steps int) {
 		done[what]++
 		m.check(t, fmt.Sprintf("seed %d, step %d, %s (%v)", seed, step, what, err))
 	}
-	t.Logf("%d charges, %d trials, %d periods that rested; %v", len(m.api.Charges()), len(m.model.trials),
-		len(m.model.free), done)
+	units := int64(0)
+	for _, billed := range m.model.billed {
+		units += billed.must
+	}
+	t.Logf("%d charges, %d trials, %d periods that rested, %d units of usage; %v", len(m.api.Charges()),
+		len(m.model.trials), len(m.model.free), units, done)
 }

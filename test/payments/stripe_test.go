@@ -48,6 +48,7 @@ type hazard struct {
 	storm     bool // a change of a subscription takes effect, and from then on no call gets a response
 	begun     bool // the storm has begun
 	calm      bool
+	wild      bool // every second call fails
 	slowest   time.Duration
 }
 
@@ -61,7 +62,11 @@ func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 	if h.begun = h.begun || h.storm && c.Changes() && strings.HasPrefix(c.Path, "/v1/subscriptions"); h.begun {
 		return []stripeapi.Fault{stripeapi.Lost, stripeapi.FailedAfter, stripeapi.Garbage}[h.random.IntN(3)], delay
 	}
-	if h.random.IntN(h.oneIn) > 0 {
+	oneIn := h.oneIn
+	if h.wild {
+		oneIn = 2
+	}
+	if h.random.IntN(oneIn) > 0 {
 		return stripeapi.None, delay
 	}
 	faults := []stripeapi.Fault{
@@ -78,7 +83,7 @@ func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 func (h *hazard) set(now *hazard) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.impatient, h.storm, h.begun, h.calm = now.impatient, now.storm, false, now.calm
+	h.impatient, h.storm, h.begun, h.calm, h.wild = now.impatient, now.storm, false, now.calm, now.wild
 }
 
 func TestWalksEndInAgreementAtStripe(t *testing.T) {

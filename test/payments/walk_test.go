@@ -60,6 +60,12 @@ func (m mortal) Pay(ctx context.Context, key string, c billing.CustomerID,
 	return m.Gateway.Pay(ctx, key, c, i)
 }
 
+func (m mortal) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+	defer m.mayDie()
+	m.mayDie()
+	return m.Gateway.ReportUsage(ctx, e)
+}
+
 func (m mortal) mayDie() {
 	if m.dies() {
 		panic(errKilled)

@@ -1,0 +1,137 @@
+package payments
+
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// modelGrace is how long an unpaid subscription of the model entitles.
+const modelGrace = 24 * time.Hour
+
+// modelPlans are what the model's shop sells: one of them bills usage, too.
+var modelPlans = append(slices.Clone(plans), billing.Plan{
+	ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 700, Currency: "usd"}, Interval: billing.Month,
+	IntervalCount: 1, Metered: &billing.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
+})
+
+// period identifies what one payment is for.
+type period struct {
+	subscription string
+	start        time.Time
+}
+
+// money is a small model of what may be paid and used. It knows nothing of how Atrium works: it sees the gateway's
+// charges and subscriptions, and what Atrium tells its callers.
+type money struct {
+	worth  map[period]int64                     // the highest price that the subscription had in the period
+	since  map[billing.SubscriptionID]time.Time // when a subscription became unpaid
+	trials map[billing.SubscriptionID]time.Time // when the trial of a subscription ends
+	rests  map[billing.SubscriptionID]time.Time // the start of the period in which a subscription was paused
+	free   map[period]bool                      // periods that began while it was paused
+	before map[period]period                    // the period before a period
+	latest map[string]period                    // the newest period of a subscription
+	used   map[period]int64                     // units that were reported in a period and are billed
+	billed map[string]metered                   // by customer
+}
+
+// metered is how many units the gateway must have got for a customer, and how many more it may have got: those of
+// reports while the outcome of a change was unknown.
+type metered struct{ must, may int64 }
+
+func newMoney() money {
+	return money{
+		worth: map[period]int64{}, since: map[billing.SubscriptionID]time.Time{},
+		trials: map[billing.SubscriptionID]time.Time{}, rests: map[billing.SubscriptionID]time.Time{},
+		free: map[period]bool{}, before: map[period]period{}, latest: map[string]period{}, used: map[period]int64{},
+		billed: map[string]metered{},
+	}
+}
+
+// use takes in a report of usage for a customer that has these subscriptions. certain is false while the outcome of a
+// change is unknown, so that Atrium may not know that usage is billed.
+func (m *money) use(customer string, held []billing.GatewaySubscription, units int64, certain bool) {
+	now := m.billed[customer]
+	for _, h := range held {
+		p := modelPlans.ByPrice(h.PriceRef)
+		bills := h.Status.Live() && h.Status != billing.Trialing && h.Status != billing.Incomplete && p != nil &&
+			p.Metered != nil
+		if !bills && certain {
+			continue
+		}
+		m.used[period{string(h.ID), h.PeriodStart}] += units
+		if certain {
+			now.must += units
+		} else {
+			now.may += units
+		}
+	}
+	m.billed[customer] = now
+}
+
+// rest takes in whether a subscription is paused.
+func (m *money) rest(h billing.GatewaySubscription) {
+	switch began := m.rests[h.ID]; {
+	case !h.Paused:
+		delete(m.rests, h.ID)
+	case began.IsZero():
+		m.rests[h.ID] = h.PeriodStart
+	case !began.Equal(h.PeriodStart):
+		m.free[period{string(h.ID), h.PeriodStart}] = true
+	}
+}
+
+// see takes in the live subscriptions of the gateway.
+func (m *money) see(held []billing.GatewaySubscription) {
+	for _, h := range held {
+		if !h.TrialEnd.IsZero() {
+			m.trials[h.ID] = h.TrialEnd
+		}
+		if !h.Status.Live() || h.Status == billing.Trialing {
+			continue
+		}
+		m.rest(h)
+		at := period{string(h.ID), h.PeriodStart}
+		if was := m.latest[at.subscription]; was != at {
+			m.before[at], m.latest[at.subscription] = was, at
+		}
+		if p := modelPlans.ByPrice(h.PriceRef); p != nil && !m.free[at] {
+			m.worth[at] = max(m.worth[at], p.Price.Amount*int64(h.Quantity))
+		}
+		switch owed := h.Status == billing.PastDue || h.Status == billing.Unpaid; {
+		case !owed:
+			delete(m.since, h.ID)
+		case m.since[h.ID].IsZero():
+			m.since[h.ID] = h.PeriodStart
+		}
+	}
+}
+
+// mayCost returns the most that may be paid for a period: its price, and what was used in it and in the one before it.
+// Nothing may be paid for the time before a trial ends. known is false for a period in which the subscription was not
+// seen. One that began while it was paused costs nothing.
+func (m *money) mayCost(at period) (amount int64, known bool) {
+	if m.free[at] {
+		return 0, true
+	}
+	if end := m.trials[billing.SubscriptionID(at.subscription)]; at.start.Before(end) {
+		return 0, true
+	}
+	units := m.used[at] + m.used[m.before[at]]
+	return m.worth[at] + 3*units, m.worth[at] > 0
+}
+
+// entitled reports whether a subscription may entitle at a time.
+func (m *money) entitled(h billing.GatewaySubscription, now time.Time) bool {
+	if m.free[period{string(h.ID), h.PeriodStart}] {
+		return false
+	}
+	switch h.Status {
+	case billing.Active, billing.Trialing:
+		return true
+	case billing.PastDue:
+		return now.Before(m.since[h.ID].Add(modelGrace))
+	}
+	return false
+}
