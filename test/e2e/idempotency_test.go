@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
 // crashes is the number of times that the server is killed during a POST, on each engine.
@@ -172,6 +175,57 @@ func TestCrash(t *testing.T) {
 		t.Logf("%d of %d were answered before the crash", answered, crashes)
 		if n := len(s.user(t, "admin").events(t, "&type=prompt_template.created")); n != made {
 			t.Errorf("there are %d events of creation, want %d", n, made)
+		}
+	})
+}
+
+// TestTheKeyOfADeadProcessCanSoonBeUsedAgain kills the server amid a request to the gateway. Another request with its
+// Idempotency-Key is told to wait, and takes effect at most ten seconds after the crash.
+func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		api, stripe := newStripe(t)
+		d := deployMigrated(t, engine, stripe)
+		s := d.start(t)
+		ann := s.user(t, "owner")
+		asked := make(chan struct{}, 10)
+		api.Provoke(func(stripeapi.Call) (stripeapi.Fault, time.Duration) {
+			asked <- struct{}{}
+			return stripeapi.Silent, 0
+		})
+		const key = "Idempotency-Key: amid-a-call"
+		setUp := func(c *client) (*answer, error) { return c.try(t, "POST", payments+"/setup-intent", object{}, key) }
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = setUp(ann)
+		}()
+		<-asked
+		s.kill(t)
+		died := time.Now()
+		<-ended
+		api.Provoke(nil)
+		ann = ann.at(d.start(t))
+		refused := 0
+		for {
+			a, err := setUp(ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.status == 201 {
+				break
+			}
+			if a.problem(t, 409, "idempotency_in_flight"); a.header.Get("Retry-After") != "2" {
+				t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+			}
+			refused++
+			if time.Sleep(250 * time.Millisecond); time.Since(died) > proof.Patience {
+				t.Fatal("the key is still in flight")
+			}
+		}
+		t.Logf("%d requests were refused, for %s after the crash", refused, time.Since(died).Round(time.Millisecond))
+		proof.Within(t, "until the key of the dead process could be used", time.Since(died), 10*time.Second)
+		if refused == 0 || api.Customers() != 1 {
+			t.Errorf("%d requests were refused, and there are %d customers", refused, api.Customers())
 		}
 	})
 }

@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +39,11 @@ type (
 	}
 )
 
-// writeBill writes what the binary of a version consists of: modules, Go's standard library, and the licences of each.
+// consoleLock names the packages of npm that the console holds.
+const consoleLock = "web/package-lock.json"
+
+// writeBill writes what the binary of a version consists of: modules, Go's standard library, the console's packages of
+// npm, and the licences of each.
 // It has no time and no serial number, so that the same source gives the same bill.
 func writeBill(w io.Writer, version string, program []module) error {
 	const path = "github.com/atrium-hq/atrium"
@@ -51,9 +59,43 @@ func writeBill(w io.Writer, version string, program []module) error {
 		out.Components = append(out.Components,
 			component{"library", m.path, m.version, purl(m.path, m.version), under(found...)})
 	}
+	console, err := npmPackages(consoleLock)
+	if err != nil {
+		return err
+	}
+	out.Components = append(out.Components, console...)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(out)
+}
+
+// npmPackages returns the packages of a lock file that go into what is built. Those that only some systems need do not:
+// they are tools.
+func npmPackages(lockFile string) ([]component, error) {
+	text, err := os.ReadFile(lockFile)
+	if err != nil {
+		return nil, err
+	}
+	var lock struct {
+		Packages map[string]struct {
+			Version, License           string
+			Dev, DevOptional, Optional bool
+		}
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		return nil, fmt.Errorf("%s: %w", lockFile, err)
+	}
+	var all []component
+	for _, path := range slices.Sorted(maps.Keys(lock.Packages)) {
+		p := lock.Packages[path]
+		if path == "" || p.Dev || p.DevOptional || p.Optional {
+			continue
+		}
+		name := path[strings.LastIndex(path, "node_modules/")+len("node_modules/"):]
+		all = append(all, component{"library", name, p.Version,
+			"pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + p.Version, under(p.License)})
+	}
+	return all, nil
 }
 
 // purl returns the package URL of a Go module.

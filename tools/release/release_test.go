@@ -19,6 +19,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -117,6 +118,12 @@ func TestArchivesHaveLicencesAndBill(t *testing.T) {
 		if err := json.Unmarshal(content["atrium.cdx.json"], &bill); err != nil || bill.Format != "CycloneDX" ||
 			len(bill.Components) < 30 {
 			t.Errorf("the bill of materials has %d components, %v", len(bill.Components), err)
+		}
+		for _, purl := range []string{"pkg:golang/github.com/lib/pq@", "pkg:npm/react@"} {
+			if !slices.ContainsFunc(bill.Components,
+				func(c struct{ PURL string }) bool { return strings.HasPrefix(c.PURL, purl) }) {
+				t.Errorf("the bill of materials lacks %s", purl)
+			}
 		}
 	}
 }

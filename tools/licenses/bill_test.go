@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheBillHasModulesAndTheConsolesPackages(t *testing.T) {
+	t.Chdir("../..")
+	folder := t.TempDir()
+	if err := os.WriteFile(folder+"/LICENSE", []byte("Apache License Version 2.0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := writeBill(&out, "v1.2.3", []module{{"example.com/m", "v2.0.0+incompatible", folder}}); err != nil {
+		t.Fatal(err)
+	}
+	var written bill
+	if err := json.Unmarshal(out.Bytes(), &written); err != nil {
+		t.Fatal(err)
+	}
+	console := map[string]bool{}
+	for _, c := range written.Components {
+		if strings.HasPrefix(c.PURL, "pkg:npm/") {
+			console[fmt.Sprintf("%s %s (%s)", c.Name, c.Version, c.Licences[0].Licence.ID)] = true
+		}
+	}
+	texts, err := os.ReadFile("web/dist/licenses.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(texts), "\n")
+	found := 0
+	for i := range len(lines) - 1 {
+		if lines[i] == strings.Repeat("-", 80) {
+			if found++; !console[lines[i+1]] {
+				t.Errorf("the bill lacks %s", lines[i+1])
+			}
+		}
+	}
+	if found == 0 || found != len(console) {
+		t.Errorf("the console has the licences of %d packages, and the bill has %d", found, len(console))
+	}
+	for _, purl := range []string{"pkg:golang/example.com/m@v2.0.0%2Bincompatible", "pkg:npm/%40base-ui/react@"} {
+		if !slices.ContainsFunc(written.Components,
+			func(c component) bool { return strings.HasPrefix(c.PURL, purl) }) {
+			t.Errorf("the bill lacks %s", purl)
+		}
+	}
+}
