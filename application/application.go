@@ -82,8 +82,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	egress := func(org identity.OrgID) identity.Egress { return e.ConnectionOffers(org).Egress }
 	hookKeys := webhooks.NewKeys(e.Credentials)
-	deliverer := webhooks.NewDeliverer(e.WebhookQueue, pool.Events, pool.Workspaces, hookKeys, e.Webhooks, egress,
-		e.Mails.Mailer)
+	deliverer := webhooks.NewDeliverer(e.WebhookQueue, pool.Events, hookKeys, e.Webhooks, egress)
 	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
 		pay := payments.NewService(s, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas)
@@ -121,7 +120,9 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Payments:  pay,
 			Presences: presence,
 			Seats:     seats,
-			Webhooks:  webhooks.NewService(s.Webhooks, s.Events, hookKeys, e.Webhooks, egress),
+			Webhooks: webhooks.NewService(
+				s.Webhooks, s.Events, s.Workspaces, hookKeys, e.Webhooks, egress, e.Mails.Mailer,
+			),
 			Deliverer: deliverer,
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
@@ -54,17 +55,19 @@ type WebhookQueue interface {
 	// of e any more.
 	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
 
-	// Pending counts the pending deliveries of an endpoint.
+	// Pending counts the pending deliveries of an endpoint, without those that wait for an earlier one about the same
+	// subject.
 	Pending(ctx context.Context, of webhook.ID) (int, error)
 
 	// Next returns up to n pending deliveries that are due at now, in the order of their events. It leaves out each
-	// whose subject has an earlier pending delivery.
+	// whose subject has an earlier pending delivery. Those whose event retention has removed are EventRemoved.
 	Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error)
 
-	// Settle saves attempted deliveries of an endpoint, and what change does to the endpoint. It returns the endpoint
-	// as it is then, or webhook.ErrNotFound.
+	// Settle saves attempted deliveries of an endpoint, and what change does to the endpoint, and queues the jobs that
+	// change returns. After a delivery that is no longer pending, the next one about its subject is due. It returns the
+	// endpoint as it is then, or webhook.ErrNotFound.
 	Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery,
-		change func(*webhook.Endpoint)) (*webhook.Endpoint, error)
+		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error)
 
 	// Release ends a lease. The endpoint is due again at a time or, if that is zero, when its first pending delivery
 	// is.

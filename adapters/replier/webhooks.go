@@ -48,14 +48,18 @@ type payload struct {
 }
 
 type payloadSubject struct {
-	ID   string `json:"id"`
-	Type string `json:"type"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Revision *int64 `json:"revision"`
 }
 
 func payloadOf(e event.Event) ([]byte, error) {
 	p := payload{Type: e.Type, Timestamp: e.At.UTC().Format("2006-01-02T15:04:05.000Z")}
 	p.Data.ID, p.Data.Seq, p.Data.Workspace = e.ID, e.Seq, string(e.Workspace)
 	p.Data.Subject = payloadSubject{ID: e.Subject, Type: event.SubjectType(e.Type)}
+	if e.Revision > 0 {
+		p.Data.Subject.Revision = &e.Revision
+	}
 	p.Data.Actor = orNil(string(e.Actor))
 	if p.Data.Change = e.Data; e.Data == nil {
 		p.Data.Change = map[string]any{}

@@ -83,7 +83,7 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 		Headers: map[string]string{"X-Room": "7"},
 		Egress:  identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 	d := &webhook.Delivery{Event: event.Event{ID: "evt_1", Workspace: "wsp_a", Type: "member.added", Subject: "wsp_a",
-		At: now, Seq: 7, Data: map[string]any{"role": "viewer"}}}
+		At: now, Seq: 7, Revision: 3, Data: map[string]any{"role": "viewer"}}}
 	if out := replier.NewWebhooks(guard).Send(t.Context(), to, d, now); !out.Delivered() {
 		t.Fatalf("%+v", out)
 	}
@@ -92,7 +92,8 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = json.Unmarshal([]byte(`{"type":"member.added","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"evt_1","seq":7,
-		"workspace_id":"wsp_a","subject":{"id":"wsp_a","type":"workspace"},"actor":null,"change":{"role":"viewer"}}}`), &want)
+		"workspace_id":"wsp_a","subject":{"id":"wsp_a","revision":3,"type":"workspace"},
+		"actor":null,"change":{"role":"viewer"}}}`), &want)
 	if a, b := text(t, got), text(t, want); a != b {
 		t.Errorf("%s instead of %s", a, b)
 	}

@@ -159,6 +159,7 @@ func toEvent(e *event.Event) openapi.Event {
 		Address:   openapi.OrNull(e.Request.Address),
 		CreatedAt: openapi.Time(e.At),
 		Seq:       openapi.OrNull(e.Seq),
+		Revision:  openapi.OrNull(e.Revision),
 	}
 }
 

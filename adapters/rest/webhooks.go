@@ -195,7 +195,7 @@ func toDelivery(d *webhook.Delivery) openapi.WebhookDelivery {
 	if d.State == webhook.Pending {
 		out.NextAttemptAt = orNullTime(d.Due)
 	}
-	if !d.AttemptedAt.IsZero() {
+	if !d.AttemptedAt.IsZero() || d.Last.Failure != "" {
 		out.LastAttempt = nullable.NewNullableWithValue(toAttempt(d.Last))
 	}
 	return out

@@ -148,7 +148,7 @@ func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 	if err := db.addEmbedOrigins(ctx, t); err != nil {
 		return err
 	}
-	return db.record(ctx, t.Recorded())
+	return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }
 
 func (db *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
@@ -194,7 +194,7 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 			t.Workspace); err != nil {
 			return err
 		}
-		return db.record(ctx, t.Recorded())
+		return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	}
 	origins, err := jsonText(t.Origins, false)
 	if err != nil {
@@ -212,7 +212,7 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 		return err
 	}
 	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {
-		return db.record(ctx, t.Recorded())
+		return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	}
 	if _, err := db.exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,
 		t.ID); err != nil {
@@ -221,5 +221,5 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 	if err := db.addEmbedOrigins(ctx, t); err != nil {
 		return err
 	}
-	return db.record(ctx, t.Recorded())
+	return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }

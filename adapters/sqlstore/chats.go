@@ -183,7 +183,7 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
-		return tx.record(ctx, t.Recorded())
+		return tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	})
 }
 
@@ -300,7 +300,7 @@ func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	if err != nil {
 		return err
 	}
-	writes, err := db.eventWrites(t.Recorded())
+	writes, err := db.eventWrites(t.RecordedAt(t.Revision, string(t.ID)))
 	if err != nil {
 		return err
 	}

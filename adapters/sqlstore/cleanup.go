@@ -57,7 +57,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 			return err
 		}
 	}
-	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)),
+	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)), db.wakeWaiting(ctx, now),
 		db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
 }
 

@@ -182,7 +182,7 @@ func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) erro
 			return err
 		}
 	}
-	return db.record(ctx, c.Recorded())
+	return db.record(ctx, c.RecordedAt(c.Revision, string(c.ID)))
 }
 
 // Get implements ports.Connections.

@@ -48,10 +48,10 @@ func (db *DB) eventWrites(events []event.Event) ([]write, error) {
 			signature = event.Sign(d, &e, data)
 		}
 		writes[i] = write{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, session_id, subject,
-			data, created_at, request_id, address, signature)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			data, created_at, request_id, address, signature, revision)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			[]any{e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Session, e.Subject, string(data), micros(e.At),
-				e.Request.ID, e.Request.Address, signature}}
+				e.Request.ID, e.Request.Address, signature, e.Revision}}
 	}
 	return writes, nil
 }
@@ -70,10 +70,11 @@ type eventRow struct {
 	RequestID string               `db:"request_id"`
 	Address   string               `db:"address"`
 	Seq       int64                `db:"chain_seq"`
+	Revision  int64                `db:"revision"`
 }
 
 const eventColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
-	request_id, address, chain_seq`
+	request_id, address, chain_seq, revision`
 
 // clockSlack is how much earlier than its time an event's id may have been made: the time is that of the
 // request, the id is made later, and the clock may be set back in between.
@@ -85,6 +86,7 @@ func (r *eventRow) event() event.Event {
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key,
 		Session: r.Session, Subject: r.Subject, At: fromMicros(r.At),
 		Request: identity.Request{ID: r.RequestID, Address: r.Address}, Seq: r.Seq,
+		Revision: r.Revision,
 	}
 }
 

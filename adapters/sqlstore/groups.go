@@ -156,7 +156,7 @@ func (s *Groups) Add(
 				return err
 			}
 		}
-		return tx.record(ctx, g.Recorded())
+		return tx.record(ctx, g.RecordedAt(g.Revision, string(g.ID)))
 	})
 }
 
@@ -214,7 +214,7 @@ func (s *Groups) Update(
 		}
 		g.Size = len(g.People)
 		tx.forget()
-		return tx.record(ctx, append(w.Recorded(), g.Recorded()...))
+		return tx.record(ctx, append(w.RecordedAt(w.Revision, string(w.ID)), g.RecordedAt(g.Revision, string(g.ID))...))
 	})
 	if err != nil {
 		return nil, err

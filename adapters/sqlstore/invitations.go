@@ -123,7 +123,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 				micros(i.UpdatedAt)); err != nil {
 				return err
 			}
-			return tx.record(ctx, i.Recorded())
+			return tx.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 		}
 		if err := tx.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
@@ -135,7 +135,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 			micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 			return err
 		}
-		return tx.record(ctx, i.Recorded())
+		return tx.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 	})
 }
 
@@ -253,5 +253,5 @@ func (db *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
 		!i.Accepted && !i.Withdrawn, i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 		return err
 	}
-	return db.record(ctx, i.Recorded())
+	return db.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 }

@@ -107,7 +107,7 @@ func (db *DB) addKey(ctx context.Context, k *account.Key) error {
 		k.Scopes, k.Networks, k.CreatedBy, k.MadeBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
 		return err
 	}
-	return db.record(ctx, k.Recorded())
+	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 // Get implements ports.Keys.
@@ -239,7 +239,7 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 		return err
 	}
 	db.forget()
-	return db.record(ctx, k.Recorded())
+	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key, error) {

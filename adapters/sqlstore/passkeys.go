@@ -92,7 +92,7 @@ func (db *DB) savePasskey(ctx context.Context, k, before *account.Passkey) (err 
 	if err != nil {
 		return err
 	}
-	return db.record(ctx, k.Recorded())
+	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 func (db *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
@@ -108,7 +108,7 @@ func (db *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
 	if err != nil {
 		return err
 	}
-	return db.record(ctx, k.Recorded())
+	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 // List implements ports.Passkeys.

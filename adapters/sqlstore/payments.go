@@ -202,7 +202,7 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	if err := db.saveInvoices(ctx, c); err != nil {
 		return err
 	}
-	return db.record(ctx, c.Recorded())
+	return db.record(ctx, c.RecordedAt(c.Revision, string(c.ID)))
 }
 
 // Find implements ports.Payments.

@@ -27,7 +27,7 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 			writes = append(writes, labelMoveWrite(t.ID, a))
 		}
 	}
-	events, err := db.eventWrites(t.Recorded())
+	events, err := db.eventWrites(t.RecordedAt(t.Revision, string(t.ID)))
 	if err != nil {
 		return err
 	}

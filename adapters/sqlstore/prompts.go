@@ -125,7 +125,7 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility,
 			t.Revision, micros(t.CreatedAt), t.CreatedBy, micros(t.UpdatedAt))
 		if err == nil {
-			err = tx.record(ctx, t.Recorded())
+			err = tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 		}
 		return tx.nameTaken(err)
 	})

@@ -92,7 +92,7 @@ func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 		if err := db.saveGroup(ctx, g, before); err != nil {
 			return err
 		}
-		if err := db.record(ctx, g.Recorded()); err != nil {
+		if err := db.record(ctx, g.RecordedAt(g.Revision, string(g.ID))); err != nil {
 			return err
 		}
 		db.forget()

@@ -67,7 +67,7 @@ func (db *DB) keepLearnt(ctx context.Context, s *source.Source) error {
 			return err
 		}
 	}
-	return db.record(ctx, s.Recorded())
+	return db.record(ctx, s.RecordedAt(s.Revision, string(s.ID)))
 }
 
 // Get implements ports.Sources.
@@ -179,7 +179,7 @@ func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*s
 			s.ID); err != nil {
 			return err
 		}
-		return db.record(ctx, s.Recorded())
+		return db.record(ctx, s.RecordedAt(s.Revision, string(s.ID)))
 	}
 	v, err := sourceValues(s)
 	if err != nil {

@@ -91,7 +91,7 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	if err := db.saveWords(ctx, u); err != nil {
 		return err
 	}
-	return db.record(ctx, u.Recorded())
+	return db.record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
 }
 
 // saveUser writes a user that recorded anything.
@@ -112,7 +112,7 @@ func (db *DB) saveUser(ctx context.Context, u *account.User) error {
 	if err := db.saveWords(ctx, u); err != nil {
 		return err
 	}
-	return db.record(ctx, u.Recorded())
+	return db.record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
 }
 
 // Get implements ports.Users.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -75,7 +76,8 @@ func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []web
 
 // Pending implements ports.WebhookQueue.
 func (s *WebhookQueue) Pending(ctx context.Context, of webhook.ID) (n int, err error) {
-	_, err = s.db.get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'`, of)
+	_, err = s.db.get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'
+		AND due_at < ?`, of, int64(never))
 	return n, err
 }
 
@@ -87,15 +89,17 @@ const isFirst = `NOT EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_
 func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
 	var rows []struct {
 		deliveryRow
-		Org       identity.OrgID       `db:"org_id"`
+		Org       *identity.OrgID      `db:"org_id"` // nil: retention has removed the event
 		Workspace identity.WorkspaceID `db:"workspace_id"`
 		Actor     identity.UserID      `db:"actor_id"`
 		Data      []byte               `db:"data"`
 		At        int64                `db:"event_at"`
+		Revision  int64                `db:"event_revision"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT `+deliveryColumns+`, e.org_id, e.workspace_id, e.actor_id, e.data,
-			e.created_at AS event_at
-		FROM webhook_deliveries t JOIN events e ON e.id = t.event_id
+	if err := s.db.list(ctx, &rows, `SELECT `+deliveryColumns+`, e.org_id, COALESCE(e.workspace_id, '') AS workspace_id,
+			COALESCE(e.actor_id, '') AS actor_id, e.data, COALESCE(e.created_at, 0) AS event_at,
+			COALESCE(e.revision, 0) AS event_revision
+		FROM webhook_deliveries t LEFT JOIN events e ON e.id = t.event_id
 		WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at <= ? AND `+isFirst+` ORDER BY t.seq LIMIT ?`,
 		of, micros(now), n); err != nil {
 		return nil, err
@@ -103,9 +107,13 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 	found := make([]webhook.Delivery, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		found[i] = r.delivery()
-		events, err := eventsOf([]eventRow{{ID: r.deliveryRow.Event, Org: r.Org, Workspace: r.Workspace, Type: r.Type,
-			Actor: r.Actor, Subject: r.Subject, Data: r.Data, At: r.At, Seq: r.Seq}})
+		if found[i] = r.delivery(); r.Org == nil {
+			found[i].EventRemoved = true
+			continue
+		}
+		events, err := eventsOf([]eventRow{{ID: r.deliveryRow.Event, Org: *r.Org, Workspace: r.Workspace, Type: r.Type,
+			Actor: r.Actor, Subject: r.Subject, Data: r.Data, At: r.At, Seq: r.Seq,
+			Revision: r.Revision}})
 		if err != nil {
 			return nil, err
 		}
@@ -114,9 +122,29 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 	return found, nil
 }
 
+// wakeNext returns the write that makes the first pending delivery about a subject due, if it waited for another one.
+func wakeNext(of webhook.ID, subject string, now time.Time) write {
+	return write{`UPDATE webhook_deliveries SET due_at = ? WHERE due_at = ? AND id = (SELECT o.id
+		FROM webhook_deliveries o WHERE o.webhook_id = ? AND o.subject = ? AND o.state = 'pending'
+		ORDER BY o.seq LIMIT 1)`, []any{micros(now), int64(never), of, subject}}
+}
+
+// wakeWaiting makes deliveries due that wait for one which has gone. The release before does not wake them, and those
+// of a subject go when they are older than webhook.KeptFor.
+func (db *DB) wakeWaiting(ctx context.Context, now time.Time) error {
+	if _, err := db.exec(ctx, `UPDATE webhook_deliveries AS t SET due_at = ? WHERE t.state = 'pending' AND t.due_at = ?
+		AND `+isFirst, micros(now), int64(never)); err != nil {
+		return err
+	}
+	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE enabled AND due_at > ? AND EXISTS (SELECT 1
+		FROM webhook_deliveries t WHERE t.webhook_id = webhooks.id AND t.state = 'pending' AND t.due_at = ?)`,
+		micros(now), micros(now), micros(now))
+	return err
+}
+
 // Settle implements ports.WebhookQueue.
 func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery,
-	change func(*webhook.Endpoint)) (e *webhook.Endpoint, err error) {
+	change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.dialect.Lock, of, by.Org); err != nil {
 			return err
@@ -125,8 +153,18 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook
 			if err := tx.saveDelivery(ctx, &attempted[i]); err != nil {
 				return err
 			}
+			if attempted[i].State == webhook.Pending {
+				continue
+			}
+			if err := tx.run(ctx, wakeNext(of, attempted[i].Event.Subject, by.At)); err != nil {
+				return err
+			}
 		}
-		change(e)
+		for _, j := range change(e) {
+			if err := (&Jobs{tx}).Enqueue(ctx, j); err != nil {
+				return err
+			}
+		}
 		return tx.saveWebhook(ctx, e)
 	})
 	return e, err
@@ -147,7 +185,8 @@ func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time
 		if due.IsZero() {
 			next = never
 			if _, err := tx.get(ctx, &next, `SELECT COALESCE(MIN(t.due_at), ?) FROM webhook_deliveries t
-				JOIN events e ON e.id = t.event_id WHERE t.webhook_id = ? AND t.state = 'pending' AND `+isFirst, int64(never), of); err != nil {
+				WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at < ? AND `+isFirst,
+				int64(never), of, int64(never)); err != nil {
 				return err
 			}
 		}

@@ -154,7 +154,7 @@ func (s *Webhooks) Add(
 			append(args, e.ID, e.Org, e.Workspace, int64(never), e.CreatedBy, micros(e.CreatedAt))...); err != nil {
 			return err
 		}
-		return tx.record(ctx, e.Recorded())
+		return tx.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 	})
 }
 
@@ -177,7 +177,7 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 			if _, err := tx.exec(ctx, `DELETE FROM webhooks WHERE id = ?`, e.ID); err != nil {
 				return err
 			}
-			return tx.record(ctx, e.Recorded())
+			return tx.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 		}
 		if e.Enabled && !wasEnabled { // what was pending when it was disabled goes on
 			if err := tx.makeDue(ctx, e.ID, e.UpdatedAt); err != nil {
@@ -199,7 +199,7 @@ func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 		previous_until = ?, place = ?, revision = ?, updated_at = ? WHERE id = ?`, append(args, e.ID)...); err != nil {
 		return err
 	}
-	return db.record(ctx, e.Recorded())
+	return db.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 }
 
 // makeDue lets a node look at an endpoint at a time, if not earlier.
@@ -235,6 +235,9 @@ func (r *deliveryRow) delivery() webhook.Delivery {
 		Last: webhook.Outcome{Status: r.Status, Failure: r.Failure, Answer: r.Answer,
 			Took: time.Duration(r.Took) * time.Microsecond},
 		CreatedAt: fromMicros(r.CreatedAt), AttemptedAt: fromMicros(r.AttemptedAt),
+	}
+	if r.Due == never {
+		d.Due = time.Time{}
 	}
 	d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject = r.Event, r.Seq, r.Type, r.Subject
 	return d
@@ -324,10 +327,13 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webho
 	return queued, err
 }
 
+// insertDelivery returns the write of a delivery, which waits while there is an earlier one about the same subject.
 func insertDelivery(of webhook.ID, d *webhook.Delivery, conflict string) write {
 	return write{`INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts, due_at,
 		status, failure, answer, took, created_at, attempted_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 0, '', '', 0, ?, 0) ON CONFLICT (webhook_id, event_id)` + conflict,
-		[]any{d.ID, of, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, micros(d.Due),
-			micros(d.CreatedAt)}}
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, CASE WHEN EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = ?
+			AND o.subject = ? AND o.state = 'pending' AND o.seq < ?) THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
+			0, '', '', 0, ?, 0) ON CONFLICT (webhook_id, event_id)` + conflict,
+		[]any{d.ID, of, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, of, d.Event.Subject,
+			d.Event.Seq, int64(never), micros(d.Due), micros(d.CreatedAt)}}
 }

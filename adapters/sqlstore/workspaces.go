@@ -244,7 +244,7 @@ func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
 		}
 	}
 	db.forget()
-	return db.record(ctx, w.Recorded())
+	return db.record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
 }
 
 // mayMakeWorkspace counts the workspaces of w's creator. Concurrent calls of one creator wait for each other.
@@ -296,7 +296,7 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 		}
 	}
 	db.forget()
-	return db.record(ctx, w.Recorded())
+	return db.record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
 }
 
 // saveMember writes one membership. If the membership ends, the shares that depend on it are removed.

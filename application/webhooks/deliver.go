@@ -9,17 +9,18 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 const (
-	atOnce       = 5   // deliveries to one endpoint
-	endpoints    = 200 // that a node works on at the same time
-	endpointsOrg = 50  // of one org
-	takenAtOnce  = 10  // from the queue
-	pendingMost  = 1000
-	readAtOnce   = 100 // events of one endpoint
+	atOnce       = 5    // deliveries to one endpoint
+	endpoints    = 200  // that a node works on at the same time
+	endpointsOrg = 50   // of one org
+	takenAtOnce  = 10   // from the queue
+	pendingMost  = 1000 // of one endpoint: about different subjects
+	readAtOnce   = 100  // events of one endpoint
 
 	pollEvery = time.Second
 	turn      = 20 * time.Second // after which an endpoint gives way to others
@@ -36,19 +37,15 @@ type Deliverer struct {
 	egress EgressOf
 	wake   chan struct{}
 
-	workspaces ports.Workspaces
-	mailer     ports.Mailer
-
 	mu      sync.Mutex
 	working map[identity.OrgID]int // endpoints
 	total   int
 }
 
-// NewDeliverer returns the Deliverer of a node. It mails the creators of endpoints that fail.
-func NewDeliverer(q ports.WebhookQueue, e ports.Events, w ports.Workspaces, k Keys, send ports.WebhookSender,
-	egress EgressOf, mailer ports.Mailer) *Deliverer {
-	return &Deliverer{queue: q, events: e, workspaces: w, keys: k, send: send, egress: egress, mailer: mailer,
-		wake: make(chan struct{}, 1), working: map[identity.OrgID]int{}}
+// NewDeliverer returns the Deliverer of a node.
+func NewDeliverer(q ports.WebhookQueue, e ports.Events, k Keys, send ports.WebhookSender, egress EgressOf) *Deliverer {
+	return &Deliverer{queue: q, events: e, keys: k, send: send, egress: egress, wake: make(chan struct{}, 1),
+		working: map[identity.OrgID]int{}}
 }
 
 // Wake says that there can be something to deliver. It does not block.
@@ -195,21 +192,27 @@ func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webh
 	outcomes := make([]webhook.Outcome, len(due))
 	var sending sync.WaitGroup
 	for i := range due {
-		sending.Go(func() { outcomes[i] = d.send.Send(ctx, to, &due[i], time.Now()) })
+		if !due[i].EventRemoved {
+			sending.Go(func() { outcomes[i] = d.send.Send(ctx, to, &due[i], time.Now()) })
+		}
 	}
 	sending.Wait()
 	now := time.Now().UTC()
+	sent := outcomes[:0]
 	for i := range due {
+		if due[i].EventRemoved {
+			due[i].Abandon()
+			continue
+		}
 		due[i].Ended(outcomes[i], now, rand.Float64()) //nolint:gosec // jitter
+		sent = append(sent, outcomes[i])
 	}
 	by := identity.System(e.Org, e.Workspace, "webhooks", now)
-	var told bool
-	saved, err := d.queue.Settle(ctx, by, e.ID, due, func(e *webhook.Endpoint) {
-		e.Observe(by, outcomes)
-		told = len(e.Recorded()) > 0
+	return d.queue.Settle(ctx, by, e.ID, due, func(e *webhook.Endpoint) []job.Job {
+		e.Observe(by, sent)
+		if len(e.Recorded()) == 0 {
+			return nil
+		}
+		return []job.Job{job.New(by, webhook.NoticeJob, string(e.ID), now)}
 	})
-	if err == nil && told {
-		err = d.mail(ctx, saved)
-	}
-	return saved, err
 }

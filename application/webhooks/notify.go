@@ -11,27 +11,35 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// mail tells the admin who created an endpoint that it is failing or was disabled, if they still are an admin.
-func (d *Deliverer) mail(ctx context.Context, e *webhook.Endpoint) error {
+// MailNotice tells the admin who created an endpoint that it is failing or was disabled, if it still is, and they still
+// are an admin. by is the system.
+func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.ID) error {
+	e, err := s.webhooks.Get(ctx, by.Workspace, of)
+	if errors.Is(err, webhook.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	text := ""
 	switch {
 	case e.Reason == webhook.Gone:
 		text = "It was disabled, because it answered with the status 410."
 	case e.Reason == webhook.Expired:
 		text = "It was disabled, because no delivery has succeeded for five days."
-	case e.Status() == webhook.Failing:
+	case e.Status() == webhook.Failing && e.Told:
 		text = "No delivery has succeeded for an hour. After five days it will be disabled."
 	default:
-		return nil // it has recovered
+		return nil // it has recovered, or a user disabled it
 	}
-	m, err := d.workspaces.Member(ctx, e.Org, e.Workspace, e.CreatedBy)
+	m, err := s.workspaces.Member(ctx, e.Org, e.Workspace, e.CreatedBy)
 	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role < identity.Admin || m.Email == "") {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	w, err := d.workspaces.Find(ctx, e.Org, string(e.Workspace))
+	w, err := s.workspaces.Find(ctx, e.Org, string(e.Workspace))
 	if err != nil {
 		return err
 	}
@@ -40,7 +48,7 @@ func (d *Deliverer) mail(ctx context.Context, e *webhook.Endpoint) error {
 		host = u.Host
 	}
 	// The path is left out, since it can hold a secret, and so is the description, which someone else can have written.
-	return d.mailer.Send(ctx, ports.Mail{To: m.Email, Subject: "A webhook is failing",
+	return s.mailer.Send(ctx, ports.Mail{To: m.Email, Subject: "A webhook is failing",
 		Text: "Workspace: " + w.Slug + "\nWebhook: " + string(e.ID) + " to " + host + "\n\n" + text +
 			" Events that it missed can be replayed.\n"})
 }

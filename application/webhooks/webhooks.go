@@ -29,11 +29,15 @@ type Service struct {
 	keys     Keys
 	send     ports.WebhookSender
 	egress   EgressOf
+
+	workspaces ports.Workspaces
+	mailer     ports.Mailer
 }
 
-// NewService returns the use cases on these stores.
-func NewService(w ports.Webhooks, e ports.Events, k Keys, send ports.WebhookSender, egress EgressOf) *Service {
-	return &Service{webhooks: w, events: e, keys: k, send: send, egress: egress}
+// NewService returns the use cases on these stores. It mails the creators of endpoints that fail.
+func NewService(w ports.Webhooks, e ports.Events, p ports.Workspaces, k Keys, send ports.WebhookSender,
+	egress EgressOf, mailer ports.Mailer) *Service {
+	return &Service{webhooks: w, events: e, workspaces: p, keys: k, send: send, egress: egress, mailer: mailer}
 }
 
 // Keys seals the headers of endpoints, and derives their signing keys: no secret is stored.

@@ -10,9 +10,9 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/webhooks"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
@@ -34,6 +34,7 @@ type stage struct {
 	sender  *mocks.MockWebhookSender
 	people  *mocks.MockWorkspaces
 	mailer  *mocks.MockMailer
+	jobs    []job.Job // that settling queued
 	service *webhooks.Service
 	deliver *webhooks.Deliverer
 }
@@ -53,8 +54,8 @@ func newStage(t *testing.T) *stage {
 		}).AnyTimes()
 	keys := webhooks.NewKeys(s.sealer)
 	egress := func(identity.OrgID) identity.Egress { return identity.Egress{} }
-	s.service = webhooks.NewService(s.store, s.events, keys, s.sender, egress)
-	s.deliver = webhooks.NewDeliverer(s.queue, s.events, s.people, keys, s.sender, egress, s.mailer)
+	s.service = webhooks.NewService(s.store, s.events, s.people, keys, s.sender, egress, s.mailer)
+	s.deliver = webhooks.NewDeliverer(s.queue, s.events, keys, s.sender, egress)
 	return s
 }
 
@@ -207,8 +208,8 @@ func (s *stage) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due t
 	}).AnyTimes()
 	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e.ID, gomock.Any(), gomock.Any()).DoAndReturn(func(
 		_ context.Context, _ identity.Actor, _ webhook.ID, _ []webhook.Delivery,
-		change func(*webhook.Endpoint)) (*webhook.Endpoint, error) {
-		change(e)
+		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
+		s.jobs = append(s.jobs, change(e)...)
 		return e, nil
 	}).AnyTimes()
 	s.queue.EXPECT().Release(gomock.Any(), e.ID, gomock.Any()).DoAndReturn(func(_ context.Context, _ webhook.ID,
@@ -254,23 +255,6 @@ func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 		if err := s.deliver.Work(t.Context(), e); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestTheAdminWhoMadeAnEndpointIsToldThatItWasDisabled(t *testing.T) {
-	s, e := newStage(t), endpoint()
-	s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.CreatedBy).
-		Return(account.Member{Role: identity.Admin, Email: "ann@example.com"}, nil)
-	s.people.EXPECT().Find(gomock.Any(), e.Org, string(e.Workspace)).Return(&account.Workspace{Slug: "shop"}, nil)
-	s.mailer.EXPECT().Send(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, m ports.Mail) error {
-		if m.To != "ann@example.com" || !bytes.Contains([]byte(m.Text), []byte("410")) ||
-			bytes.Contains([]byte(m.Text), []byte("/hook")) {
-			t.Errorf("the mail is %+v", m)
-		}
-		return nil
-	})
-	if s.works(t, e, 410); e.Enabled || e.Reason != webhook.Gone {
-		t.Errorf("%+v", e)
 	}
 }
 

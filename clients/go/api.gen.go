@@ -1545,6 +1545,8 @@ type Event struct {
 	// Its place in the workspace's feed. null during about a second after the change, and for events that releases
 	// without a feed wrote.
 	Seq *int64 `json:"seq"`
+	// The revision of the resource after this change. null if it has none, and for events of releases before 0.2.0.
+	Revision *int64 `json:"revision"`
 }
 
 // EventBreak is a type of the API. A place where the chain does not verify.
@@ -4169,7 +4171,8 @@ type WebhookAttempt struct {
 	// The status of the response. null if there was none.
 	Status *int `json:"status"`
 	// Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`,
-	// `tls_untrusted` or `network_not_allowed`.
+	// `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent any more, because retention
+	// has removed the event.
 	Failure *string `json:"failure"`
 	// The first 512 bytes of the response.
 	Answer     string `json:"answer"`
@@ -4217,7 +4220,7 @@ type WebhookDelivery struct {
 	SubjectID string               `json:"subject_id"`
 	State     WebhookDeliveryState `json:"state"`
 	Attempts  int                  `json:"attempts"`
-	// null unless it is pending.
+	// null unless it is pending, and while it waits for an earlier event about the same subject.
 	NextAttemptAt *time.Time `json:"next_attempt_at"`
 	LastAttemptAt *time.Time `json:"last_attempt_at"`
 	// null before the first attempt.
@@ -4349,8 +4352,9 @@ const (
 type WebhookSubject struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
-	// The revision of the resource when the webhook was sent, where it has one.
-	Revision *int64 `json:"revision,omitzero"`
+	// The revision of the resource after this change. null if it has none. Skip an event whose revision is not
+	// higher than the one you have.
+	Revision *int64 `json:"revision"`
 }
 
 // WebhookTest is a type of the API.

@@ -105,7 +105,7 @@ type forwarder struct {
 func (f *forwarder) send(ctx context.Context, e *atrium.Event) (status string, err error) {
 	payload := atrium.WebhookPayload{Type: e.Type, Timestamp: e.CreatedAt, Data: atrium.WebhookEvent{
 		ID: e.ID, Seq: *e.Seq, WorkspaceID: f.workspace, Actor: e.Actor, Change: e.Data,
-		Subject: atrium.WebhookSubject{ID: e.Subject, Type: event.SubjectType(e.Type)},
+		Subject: atrium.WebhookSubject{ID: e.Subject, Type: event.SubjectType(e.Type), Revision: e.Revision},
 	}}
 	body, err := json.Marshal(payload)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type Digest func(purpose string, parts ...[]byte) [32]byte
 
 // Sign returns the signature of an event whose Data is stored as data. It covers all stored fields of
-// the event.
+// the event except Revision, which the release before could not verify.
 func Sign(d Digest, e *Event, data []byte) []byte {
 	parts := [][]byte{
 		[]byte(e.ID), []byte(e.Org), []byte(e.Workspace), []byte(e.Type), []byte(e.Actor), []byte(e.Key),

@@ -26,6 +26,7 @@ type Event struct {
 	Data      map[string]any     // small: what changed, before and after; never a secret
 	At        time.Time
 	Request   identity.Request
+	Revision  int64 // of the subject after this change; 0: it has none, or a release without revisions wrote the event
 	Seq       int64 // its place in the workspace's feed, from 1; 0: it has none yet, which takes about a second
 }
 
@@ -86,6 +87,16 @@ func (l *Log) Record(by identity.Actor, kind, subject string, data map[string]an
 
 // Recorded returns the events, oldest first.
 func (l *Log) Recorded() []Event { return l.events }
+
+// RecordedAt is Recorded for an aggregate that has an id and, after all of its events, a revision.
+func (l *Log) RecordedAt(revision int64, id string) []Event {
+	for i := range l.events {
+		if l.events[i].Subject == id {
+			l.events[i].Revision = revision
+		}
+	}
+	return l.events
+}
 
 // MayRead returns identity.ErrForbidden if by may not read the audit trail.
 func MayRead(by identity.Actor) error {

@@ -40,11 +40,13 @@ type Delivery struct {
 	Event    event.Event
 	State    State
 	Attempts int
-	Due      time.Time // of the next attempt, while it is pending
+	Due      time.Time // of the next attempt, while it is pending; zero: it waits for one about the same subject
 	Last     Outcome   // of the last attempt; zero before the first
 
 	CreatedAt   time.Time
 	AttemptedAt time.Time // zero before the first attempt
+
+	EventRemoved bool // by retention: it cannot be sent any more
 }
 
 // DeliveryPage is one page of deliveries, newest first.
@@ -94,6 +96,14 @@ func (d *Delivery) Ended(o Outcome, now time.Time, chance float64) {
 		wait := time.Duration(float64(waits[d.Attempts-1]) * (0.8 + 0.4*chance))
 		d.Due = now.Add(max(wait, min(o.RetryAfter, 24*time.Hour)))
 	}
+}
+
+// EventRemoved is the failure of a delivery whose event retention has removed before it arrived.
+const EventRemoved = "event_removed"
+
+// Abandon ends d, whose event was removed, so that later ones about the same subject can go on.
+func (d *Delivery) Abandon() {
+	d.State, d.Last = Failed, Outcome{Failure: EventRemoved}
 }
 
 // Again makes d pending, due at a time, as if it had never been tried.

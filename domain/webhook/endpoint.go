@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
@@ -48,6 +49,9 @@ var (
 
 // ID identifies an endpoint.
 type ID string
+
+// NoticeJob mails the admin who created an endpoint that it is failing or was disabled. Its subject is the endpoint.
+const NoticeJob job.Kind = "webhook.notice"
 
 // Status is how deliveries to an endpoint go.
 type Status string

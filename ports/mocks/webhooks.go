@@ -10,6 +10,7 @@ import (
 	time "time"
 
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	job "github.com/atrium-hq/atrium/domain/job"
 	page "github.com/atrium-hq/atrium/domain/page"
 	webhook "github.com/atrium-hq/atrium/domain/webhook"
 	ports "github.com/atrium-hq/atrium/ports"
@@ -225,7 +226,7 @@ func (mr *MockWebhookQueueMockRecorder) Release(ctx, of, due interface{}) *gomoc
 }
 
 // Settle mocks base method.
-func (m *MockWebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery, change func(*webhook.Endpoint)) (*webhook.Endpoint, error) {
+func (m *MockWebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Settle", ctx, by, of, attempted, change)
 	ret0, _ := ret[0].(*webhook.Endpoint)

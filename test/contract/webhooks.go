@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -19,6 +20,7 @@ func Webhooks(t *testing.T, open Opener) {
 	t.Run("endpoints of a workspace", func(t *testing.T) { endpointsKept(t, a) })
 	t.Run("leases", func(t *testing.T) { endpointsLeased(t, a) })
 	t.Run("deliveries", func(t *testing.T) { deliveriesKept(t, a) })
+	t.Run("deliveries that wait", func(t *testing.T) { deliveriesThatWait(t, a) })
 }
 
 // addWebhook stores an endpoint of team's workspace.
@@ -148,7 +150,7 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	must(t, queue.Queue(ctx, e, []webhook.Delivery{delivery(1, "two", 3)}, 3)) // its place has moved
 	pending, err := queue.Pending(ctx, e.ID)
 	must(t, err)
-	if found, err := a.Webhooks.Get(ctx, team.Workspace.ID, e.ID); err != nil || found.Place != 2 || pending != 2 {
+	if found, err := a.Webhooks.Get(ctx, team.Workspace.ID, e.ID); err != nil || found.Place != 2 || pending != 1 { // the other waits
 		t.Errorf("place %d, %d pending, %v", found.Place, pending, err)
 	}
 	next := func(at time.Time) []webhook.Delivery {
@@ -164,15 +166,20 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	}
 	outcome := webhook.Outcome{Status: 500, Answer: "oops", Took: 12 * time.Millisecond}
 	due[0].Ended(outcome, now, 0.5)
-	settled, err := queue.Settle(ctx, team.Admin, e.ID, due, func(e *webhook.Endpoint) {
+	settled, err := queue.Settle(ctx, team.Admin, e.ID, due, func(e *webhook.Endpoint) []job.Job {
 		e.Observe(team.Admin, []webhook.Outcome{outcome})
+		return []job.Job{job.New(team.Admin, webhook.NoticeJob, string(e.ID), now)}
 	})
 	must(t, err)
+	if queued, err := a.Jobs.History(ctx, team.Workspace.ID, string(e.ID), page.Query{Limit: 5}); err != nil ||
+		len(queued.Items) != 1 || queued.Items[0].Kind != webhook.NoticeJob {
+		t.Errorf("queued are %+v, %v", queued.Items, err)
+	}
 	if settled.Failures != 1 || len(next(now)) != 0 || len(next(now.Add(5*time.Second))) != 1 {
 		t.Errorf("%d failures; a later event about the same subject does not wait", settled.Failures)
 	}
 	due[0].Ended(webhook.Outcome{Status: 200}, now, 0)
-	_, err = queue.Settle(ctx, team.Admin, e.ID, due, func(*webhook.Endpoint) {})
+	_, err = queue.Settle(ctx, team.Admin, e.ID, due, func(*webhook.Endpoint) []job.Job { return nil })
 	must(t, err)
 	if got := next(now); len(got) != 1 || got[0].ID != all[1].ID {
 		t.Errorf("then due are %+v", got)

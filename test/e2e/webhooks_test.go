@@ -125,7 +125,8 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 			}
 			a := &answer{text: string(got.body)}
 			a.has(t, map[string]string{"type": "prompt_template.created",
-				"data.subject.id": strings.TrimPrefix(template, templates+"/"), "data.subject.type": "prompt_template", "data.change.name": "hooks/one"})
+				"data.subject.id": strings.TrimPrefix(template, templates+"/"), "data.subject.type": "prompt_template", "data.subject.revision": "1",
+				"data.change.name": "hooks/one"})
 			settled(t)
 			owner.get(t, path).has(t, map[string]string{"status": "active", "header_names.0": "Authorization"})
 			owner.get(t, path+"/deliveries?type=prompt_template.created").has(t, map[string]string{

@@ -1764,6 +1764,9 @@ type Event struct {
 	ID        string `json:"id"`
 	RequestID string `json:"request_id"`
 
+	// Revision The revision of the resource after this change. null if it has none, and for events of releases before 0.2.0.
+	Revision nullable.Nullable[int64] `json:"revision"`
+
 	// Seq Its place in the workspace's feed. null during about a second after the change, and for events that releases without a feed wrote.
 	Seq nullable.Nullable[int64] `json:"seq"`
 
@@ -4152,7 +4155,7 @@ type WebhookAttempt struct {
 	Delivered  bool  `json:"delivered"`
 	DurationMs int64 `json:"duration_ms"`
 
-	// Failure Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`, `tls_untrusted` or `network_not_allowed`.
+	// Failure Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`, `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent any more, because retention has removed the event.
 	Failure nullable.Nullable[string] `json:"failure"`
 
 	// Status The status of the response. null if there was none.
@@ -4224,7 +4227,7 @@ type WebhookDelivery struct {
 	LastAttempt   nullable.Nullable[WebhookAttempt] `json:"last_attempt"`
 	LastAttemptAt nullable.Nullable[Time]           `json:"last_attempt_at"`
 
-	// NextAttemptAt null unless it is pending.
+	// NextAttemptAt null unless it is pending, and while it waits for an earlier event about the same subject.
 	NextAttemptAt nullable.Nullable[Time] `json:"next_attempt_at"`
 	Seq           int64                   `json:"seq"`
 
@@ -4339,8 +4342,8 @@ type WebhookStatus string
 type WebhookSubject struct {
 	ID string `json:"id"`
 
-	// Revision The revision of the resource when the webhook was sent, where it has one.
-	Revision nullable.Nullable[int64] `json:"revision,omitempty,omitzero"`
+	// Revision The revision of the resource after this change. null if it has none. Skip an event whose revision is not higher than the one you have.
+	Revision nullable.Nullable[int64] `json:"revision"`
 
 	// Type Examples: prompt_template
 	Type string `json:"type"`

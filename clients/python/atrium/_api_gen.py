@@ -2008,6 +2008,11 @@ class Event(TypedDict):
     releases without a feed wrote.
     """
 
+    revision: Optional[int]
+    """The revision of the resource after this change. null if it has none, and for events of releases
+    before 0.2.0.
+    """
+
 
 class EventBreak(TypedDict):
     """A place where the chain does not verify."""
@@ -5860,7 +5865,8 @@ class WebhookAttempt(TypedDict):
 
     failure: Optional[str]
     """Why there was no response, as for connections: such as `dns_failed`, `port_closed`,
-    `connect_timeout`, `tls_untrusted` or `network_not_allowed`.
+    `connect_timeout`, `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent
+    any more, because retention has removed the event.
     """
 
     answer: str
@@ -5934,7 +5940,7 @@ class WebhookDelivery(TypedDict):
     """"""
 
     next_attempt_at: Optional[str]
-    """null unless it is pending."""
+    """null unless it is pending, and while it waits for an earlier event about the same subject."""
 
     last_attempt_at: Optional[str]
     """"""
@@ -6098,8 +6104,10 @@ class WebhookSubject(TypedDict):
     type: str
     """"""
 
-    revision: NotRequired[Optional[int]]
-    """The revision of the resource when the webhook was sent, where it has one."""
+    revision: Optional[int]
+    """The revision of the resource after this change. null if it has none. Skip an event whose revision is
+    not higher than the one you have.
+    """
 
 
 class WebhookTest(TypedDict):
@@ -6336,6 +6344,11 @@ class _EventBase(TypedDict):
     seq: Optional[int]
     """Its place in the workspace's feed. null during about a second after the change, and for events that
     releases without a feed wrote.
+    """
+
+    revision: Optional[int]
+    """The revision of the resource after this change. null if it has none, and for events of releases
+    before 0.2.0.
     """
 
 

@@ -1656,6 +1656,11 @@ export type Event = {
    * without a feed wrote.
    */
   seq: number | null
+  /**
+   * The revision of the resource after this change. null if it has none, and for events of releases before
+   * 0.2.0.
+   */
+  revision: number | null
 }
 
 /** A place where the chain does not verify. */
@@ -4698,7 +4703,8 @@ export type WebhookAttempt = {
   status: number | null
   /**
    * Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`,
-   * `tls_untrusted` or `network_not_allowed`.
+   * `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent any more, because retention
+   * has removed the event.
    */
   failure: string | null
   /** The first 512 bytes of the response. */
@@ -4759,7 +4765,7 @@ export type WebhookDelivery = {
   state: WebhookDeliveryState
   /**  */
   attempts: number
-  /** null unless it is pending. */
+  /** null unless it is pending, and while it waits for an earlier event about the same subject. */
   next_attempt_at: string | null
   /**  */
   last_attempt_at: string | null
@@ -4898,8 +4904,11 @@ export type WebhookSubject = {
   id: string
   /**  */
   type: string
-  /** The revision of the resource when the webhook was sent, where it has one. */
-  revision?: number | null
+  /**
+   * The revision of the resource after this change. null if it has none. Skip an event whose revision is not
+   * higher than the one you have.
+   */
+  revision: number | null
 }
 
 /**  */

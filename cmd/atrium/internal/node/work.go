@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 // readLease is the lease of jobs that read what people wait for. If a node dies, another takes them within this time
@@ -77,6 +78,13 @@ func jobTable(s application.Services) worker.Table {
 				return s.Payments.MailNotice(ctx, by, subject)
 			},
 		},
+		webhook.NoticeJob: {
+			// most of a day: after that the console and /api/me still tell
+			Policy: job.Policy{Limit: time.Minute, Attempts: 24},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Webhooks.MailNotice(ctx, by, webhook.ID(subject))
+			},
+		},
 	}
 }
 
@@ -95,6 +103,6 @@ func (n *Node) Jobs(ctx context.Context) {
 // deliverWebhooks delivers events to webhooks until ctx ends.
 func (n *Node) deliverWebhooks(ctx context.Context) {
 	n.Services.Deliverer.Run(ctx, func(err error) {
-		n.Log.Warn("webhooks were not delivered, or a notice was not mailed; retrying", "error", err)
+		n.Log.Warn("webhooks were not delivered; retrying", "error", err)
 	})
 }

@@ -1,0 +1,141 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/webhook"
+)
+
+func TestLinkingEventsWakesEndpoints(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			db, by, _ := signing(t, url(t))
+			by.Workspace, by.User, by.Role = happen(t, db, by, "woken", 1), "usr_a", identity.Admin
+			link(t, db)
+			queue, store := sqlstore.NewWebhookQueue(db), db.Stores().Webhooks
+			var e *webhook.Endpoint
+			if err := store.Add(t.Context(), by, func(n int, place int64) (_ *webhook.Endpoint, err error) {
+				e, err = webhook.New(by, n, place, webhook.Draft{URL: "https://example.com", Events: []string{"*"}})
+				return e, err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			taken := func(at time.Time) bool {
+				t.Helper()
+				all, err := queue.Take(t.Context(), at, at.Add(time.Minute), 5, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(all) == 1
+			}
+			release := func(due time.Time) {
+				t.Helper()
+				if err := queue.Release(t.Context(), e.ID, due); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fails := func(times int) {
+				t.Helper()
+				if _, err := queue.Settle(t.Context(), by, e.ID, nil, func(e *webhook.Endpoint) []job.Job {
+					e.Failures = times
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			change := func(number int) {
+				t.Helper()
+				if err := rename(t.Context(), db, by, by.Workspace, number); err != nil {
+					t.Fatal(err)
+				}
+				link(t, db)
+			}
+			link(t, db) // its own creation
+			later := time.Now().Add(time.Minute)
+			if !taken(later) {
+				t.Error("an endpoint is not woken by a new event")
+			}
+			if release(time.Time{}); taken(later) {
+				t.Error("an endpoint that has nothing to deliver stays due")
+			}
+			fails(webhook.SoloFailures)
+			if change(1); !taken(later) {
+				t.Error("an endpoint that failed and has nothing pending is never woken again")
+			}
+			if change(2); taken(later) {
+				t.Error("it is taken twice")
+			}
+			release(later.Add(time.Hour))
+			if change(3); taken(later.Add(time.Minute)) {
+				t.Error("a failing endpoint is tried before its time")
+			}
+			if !taken(later.Add(2 * time.Hour)) {
+				t.Error("a failing endpoint is not tried at its time")
+			}
+			fails(0)
+			if err := queue.Queue(t.Context(), e, []webhook.Delivery{e.NewDelivery(event.Event{ID: "evt_gone", Seq: 1,
+				Subject: "s", Type: "workspace.created"}, by.At)}, e.Place+1); err != nil {
+				t.Fatal(err)
+			}
+			due, err := queue.Next(t.Context(), e.ID, later, 5)
+			if err != nil || len(due) != 1 || !due[0].EventRemoved {
+				t.Fatalf("of an event that retention removed: %+v, %v", due, err)
+			}
+			due[0].Abandon()
+			if _, err := queue.Settle(t.Context(), by, e.ID, due,
+				func(*webhook.Endpoint) []job.Job { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if release(time.Time{}); taken(later.Add(1000 * time.Hour)) {
+				t.Error("a delivery whose event was removed keeps the endpoint due for ever")
+			}
+		})
+	}
+}
+
+func TestTheSweepWakesDeliveriesThatWaitForNothing(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			db, by, tamper := signing(t, url(t))
+			by.Workspace, by.User, by.Role = happen(t, db, by, "swept", 1), "usr_a", identity.Admin
+			queue, store := sqlstore.NewWebhookQueue(db), db.Stores().Webhooks
+			var e *webhook.Endpoint
+			if err := store.Add(t.Context(), by, func(n int, place int64) (_ *webhook.Endpoint, err error) {
+				e, err = webhook.New(by, n, place, webhook.Draft{URL: "https://example.com", Events: []string{"*"}})
+				return e, err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			var all []webhook.Delivery
+			for i, id := range []string{"evt_1", "evt_2", "evt_3"} {
+				all = append(all, e.NewDelivery(event.Event{ID: id, Seq: int64(i + 1), Subject: "s"}, by.At))
+			}
+			if err := queue.Queue(t.Context(), e, all, e.Place+3); err != nil {
+				t.Fatal(err)
+			}
+			// As a release does that knows no waiting deliveries.
+			if _, err := tamper.Exec(`UPDATE webhook_deliveries SET state = 'delivered' WHERE seq = 1`); err != nil {
+				t.Fatal(err)
+			}
+			at := by.At.Add(time.Hour)
+			if due, err := queue.Next(t.Context(), e.ID, at, 5); err != nil || len(due) != 0 {
+				t.Fatalf("due are %+v, %v", due, err)
+			}
+			if err := db.Sweep(t.Context(), at, 1000*time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			due, err := queue.Next(t.Context(), e.ID, at, 5)
+			if err != nil || len(due) != 1 || due[0].Event.Seq != 2 {
+				t.Errorf("due are %+v, %v", due, err)
+			}
+			if taken, err := queue.Take(t.Context(), at, at.Add(time.Minute), 5, nil); err != nil || len(taken) != 1 {
+				t.Errorf("taken are %+v, %v", taken, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package webhooks_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/webhook"
+)
+
+func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
+	s, e := newStage(t), endpoint()
+	d := e.NewDelivery(event.Event{ID: "evt_1"}, now)
+	d.EventRemoved = true
+	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
+	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return([]webhook.Delivery{d}, nil)
+	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return(nil, nil)
+	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e.ID, gomock.Any(), gomock.Any()).DoAndReturn(func(
+		_ context.Context, _ identity.Actor, _ webhook.ID, all []webhook.Delivery,
+		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
+		if all[0].State != webhook.Failed || all[0].Last.Failure != webhook.EventRemoved {
+			t.Errorf("it ended as %+v", all[0])
+		}
+		change(e)
+		return e, nil
+	})
+	s.queue.EXPECT().Release(gomock.Any(), e.ID, time.Time{}).Return(nil)
+	if err := s.deliver.Work(t.Context(), e); err != nil || e.Failures != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// runs lets a deliverer run with endpoints that a store hands out, until all are worked off. The store hands out at most
+// atOnce of them at the same time. Time passes when all wait (testing/synctest).
+func (s *stage) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce int, work func(webhook.ID)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	leased, left := 0, len(waiting)
+	s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(
+		_ context.Context, _, _ time.Time, n int, without []identity.OrgID) (taken []webhook.Endpoint, _ error) {
+		mu.Lock()
+		defer mu.Unlock()
+		waiting = slices.DeleteFunc(waiting, func(e *webhook.Endpoint) bool {
+			if len(taken) == n || leased == atOnce || slices.Contains(without, e.Org) {
+				return false
+			}
+			taken = append(taken, *e)
+			leased++
+			return true
+		})
+		return taken, nil
+	}).AnyTimes()
+	s.queue.EXPECT().Pending(gomock.Any(), gomock.Any()).Return(1000, nil).AnyTimes()
+	s.queue.EXPECT().Next(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context,
+		id webhook.ID, _ time.Time, _ int) ([]webhook.Delivery, error) {
+		work(id)
+		return nil, nil
+	}).AnyTimes()
+	s.queue.EXPECT().Release(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, webhook.ID,
+		time.Time) error {
+		mu.Lock()
+		defer mu.Unlock()
+		leased--
+		if left--; left == 0 {
+			stop()
+		}
+		return nil
+	}).AnyTimes()
+	s.deliver.Run(ctx, func(err error) { t.Error(err) })
+}
+
+func endpointsOf(org identity.OrgID, n int) (all []*webhook.Endpoint) {
+	for i := range n {
+		e := endpoint()
+		e.ID, e.Org = webhook.ID(fmt.Sprint(org, i)), org
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		var mu sync.Mutex
+		busy, most, begun := 0, 0, time.Now()
+		var served time.Duration
+		all := append(endpointsOf("org_busy", 80), endpointsOf("org_calm", 1)...)
+		s.runs(t, all, len(all), func(id webhook.ID) {
+			if id == "org_calm0" {
+				served = time.Since(begun)
+				return
+			}
+			mu.Lock()
+			busy++
+			most = max(most, busy)
+			mu.Unlock()
+			time.Sleep(15 * time.Second) // a receiver that does not answer
+			mu.Lock()
+			busy--
+			mu.Unlock()
+		})
+		if most > 50 || most < 40 || served > time.Second {
+			t.Errorf("%d endpoints of one org at once; the other org was served after %s", most, served)
+		}
+	})
+}
+
+func TestWorkThatEndsWakesTheNodeForMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		begun := time.Now()
+		s.runs(t, endpointsOf("org_a", 5), 1, func(webhook.ID) { time.Sleep(10 * time.Millisecond) })
+		if took := time.Since(begun); took > 100*time.Millisecond {
+			t.Errorf("five endpoints one after the other took %s", took)
+		}
+	})
+}
+
+func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		asked := 0
+		s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), 10, gomock.Any()).DoAndReturn(func(
+			context.Context, time.Time, time.Time, int, []identity.OrgID) ([]webhook.Endpoint, error) {
+			asked++
+			return nil, nil
+		}).AnyTimes()
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
+		defer stop()
+		s.deliver.Run(ctx, func(err error) { t.Error(err) })
+		if asked != 11 {
+			t.Errorf("asked %d times in ten seconds", asked)
+		}
+	})
+}
