@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check prove-quick prove fuzz verify chart lint vuln generate bench image images site release-snapshot
+.PHONY: help run build test race check prove-quick prove fuzz verify chart lint vuln generate bench image images site release-snapshot
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-16s %s\n' "$$name" "$$does"; done
@@ -17,10 +17,13 @@ build: ## build bin/atrium, one static binary
 test: ## run every test, those that take samples with few of them
 	@.ci/run test
 
+race: ## run every test with the race detector, in all packages and in the program; half an hour
+	@.ci/run race
+
 check: ## run the quick tests, without any server
 	@.ci/run check
 
-prove-quick: ## run only the tests that try to break the whole program, as small as in make test
+prove-quick: ## run only the tests that try to break the whole program, as small as in make test, raced
 	@.ci/run prove-quick
 
 prove: ## run every test with all of its samples, and assert durations; takes hours

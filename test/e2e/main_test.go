@@ -15,10 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/test/program"
 )
 
-// binary is the path of the program under test, which has the race detector if there is a C compiler. plain is the
-// program without it, for short commands of which tests run hundreds, and for SQLite: most tests run on both engines,
-// and the race detector needs four times the processor. With ATRIUM_RACE=all, as in make prove-quick, only the short
-// commands are plain.
+// binary is the path of the program under test. With ATRIUM_RACE=all, as in make race, it has the race detector, which
+// needs four times the processor. plain is the program without it, for short commands of which tests run hundreds.
 var binary, plain string
 
 func TestMain(m *testing.M) {
@@ -50,14 +48,15 @@ func run(m *testing.M) int {
 	return code
 }
 
-// build builds the program with the race detector, if it can, and without it.
+// build builds the program without the race detector, and with it if it should and can.
 func build() (err error) {
 	folder := filepath.Join(filepath.Dir(binary), "plain")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
-	plain, err = program.Build(filepath.Join("..", ".."), "dev", filepath.Join(folder, "atrium"))
-	if _, none := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc")); err != nil || none != nil {
+	plain, err = program.Present(filepath.Join("..", ".."), filepath.Join(folder, "atrium"))
+	_, none := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc"))
+	if err != nil || none != nil || os.Getenv("ATRIUM_RACE") != "all" {
 		binary = plain
 		return err
 	}

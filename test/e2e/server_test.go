@@ -239,10 +239,9 @@ func (s *server) signal(t *testing.T, signal syscall.Signal) {
 }
 
 func (d *deployment) command(args ...string) *exec.Cmd {
-	file := plain
-	watched := d.database != "" || os.Getenv("ATRIUM_RACE") == "all"
-	if watched && !slices.Contains([]string{"user", "token", "keys"}, args[0]) {
-		file = binary
+	file := binary
+	if slices.Contains([]string{"user", "token", "keys"}, args[0]) {
+		file = plain
 	}
 	c := exec.Command(file, args...)
 	c.Dir, c.Env = d.folder, d.env

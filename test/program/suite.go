@@ -37,7 +37,7 @@ func (s *Suite) Binary(t testing.TB) string {
 	t.Helper()
 	s.once.Do(func() {
 		if s.err = fixture.DependOnSources(s.Root); s.err == nil {
-			s.binary, s.err = Build(s.Root, "present", filepath.Join(s.Folder, "present"))
+			s.binary, s.err = Present(s.Root, filepath.Join(s.Folder, "present"))
 		}
 	})
 	if s.err != nil {
