@@ -74,6 +74,7 @@ type (
 		Name   string      `json:"name"`
 		Column string      `json:"column,omitempty"`
 		Type   column.Type `json:"type"`
+		Empty  bool        `json:"empty,omitempty"`
 	}
 	pairRow struct {
 		Field  string `json:"field"`

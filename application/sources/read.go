@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/column"
@@ -211,7 +212,8 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 func headers(p connection.Preview) []column.Header {
 	out := make([]column.Header, len(p.Columns))
 	for i, c := range p.Columns {
-		out[i] = column.Header{Name: c.Name, Type: column.Type(c.Type)}
+		out[i] = column.Header{Name: c.Name, Type: column.Type(c.Type), Empty: len(p.Rows) > 0 &&
+			!slices.ContainsFunc(p.Rows, func(row []*string) bool { return i < len(row) && row[i] != nil })}
 		if c.Type == connection.Text {
 			values := make([]*string, 0, len(p.Rows))
 			for _, row := range p.Rows {

@@ -40,6 +40,7 @@ type Header struct {
 	Name   string // never empty, unique in its table
 	Column string // spreadsheet letters: A to GR; empty for a column of a warehouse
 	Type   Type   // of the values below
+	Empty  bool   // there are rows below, and none has a value
 }
 
 // Preview holds the first rows of a table.

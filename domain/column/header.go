@@ -70,8 +70,9 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		if headerRow == NoHeader {
 			name = Letters(column)
 		}
-		inferred := Infer(columnOf(values, column))
-		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: inferred})
+		cells := columnOf(values, column)
+		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(cells),
+			Empty: len(cells) > 0 && filled(cells) == 0})
 	}
 	left := MaxExtra
 	p.Leading = leading(rows[:at], &left)

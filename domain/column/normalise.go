@@ -23,7 +23,7 @@ func words(name string) []string {
 		}
 		all = append(all, w)
 	}
-	return all
+	return joined.Replace(all) // those that were abbreviated, as in frst_nm
 }
 
 // split splits a name where the case or kind of its letters changes, and at each character that is not
@@ -75,6 +75,8 @@ var joined = compounds{
 	{"post", "code"}: "postcode", {"zip", "code"}: "postcode", {"postal", "code"}: "postcode",
 	{"web", "site"}: "website", {"bar", "code"}: "barcode", {"birth", "day"}: "birthday", {"birth", "date"}: "birthday",
 	{"date", "birth"}: "birthday", {"job", "title"}: "jobtitle", {"e", "mails"}: "email",
+	{"pin", "code"}: "postcode", {"st", "cd"}: "state", {"co", "nm"}: "company", {"lst", "prc"}: "listprice",
+	{"list", "price"}: "listprice", {"qty", "oh"}: "onhand", {"on", "hand"}: "onhand",
 }
 
 // Replace joins words. It ignores "of" between two of them.
@@ -107,5 +109,17 @@ var abbreviations = map[string][]string{
 	"amt":          {"amount"}, "org": {"organisation"}, "organization": {"organisation"}, "colour": {"color"},
 	"cat": {"category"}, "categories": {"category"},
 	"tags": {"tag"}, "img": {"image"}, "pic": {"picture"}, "url": {"url"}, "link": {"url"}, "identifier": {"id"},
-	"phonenumber": {"phone", "number"}, "homepage": {"website"},
+	"phonenumber": {"phone", "number"}, "homepage": {"website"}, "urls": {"url"}, "links": {"url"},
+	"images": {"image"}, "photos": {"photo"}, "addresses": {"address"},
+	// of columns in databases
+	"nm": {"name"}, "cd": {"code"}, "dt": {"date"}, "frst": {"first"}, "lst": {"last"}, "cust": {"customer"},
+	"cty": {"city"}, "cntry": {"country"}, "ctry": {"country"}, "phn": {"phone"}, "mob": {"mobile"}, "ln": {"line"},
+	"crt": {"created"}, "crtd": {"created"}, "upd": {"updated"}, "updt": {"updated"}, "prd": {"product"},
+	"prod": {"product"}, "itm": {"item"}, "prc": {"price"}, "curr": {"currency"}, "ccy": {"currency"},
+	"catg": {"category"}, "brnd": {"brand"}, "mfr": {"manufacturer"}, "mfg": {"manufacturer"}, "wt": {"weight"},
+	"wgt": {"weight"}, "actv": {"active"}, "flg": {"flag"}, "avail": {"available"},
+	"inv": {"inventory"}, "rmk": {"remarks"}, "rmks": {"remarks"}, "cmt": {"comment"}, "cmnts": {"comments"},
+	"acct": {"account"}, "cmpy": {"company"}, "cmpny": {"company"}, "lang": {"language"}, "prov": {"province"},
+	"cel": {"cell"}, "ref": {"reference"}, "bday": {"birthday"}, "lbl": {"label"},
+	"nummer": {"number"}, "numero": {"number"},
 }

@@ -1,6 +1,7 @@
 package column
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ func Suggest(s Schema, headers []Header, memory Memory) []Suggestion {
 			}
 		}
 	}
+	preferFilled(worth, headers)
 	var out []Suggestion
 	for f, c := range assign(worth) {
 		if c < 0 {
@@ -60,6 +62,22 @@ func Suggest(s Schema, headers []Header, memory Memory) []Suggestion {
 	return out
 }
 
+// preferFilled makes each pair with an empty column worthless if a column with values could have the field, unless the
+// workspace chose it before.
+func preferFilled(worth [][]float64, headers []Header) {
+	for _, of := range worth {
+		filled := false
+		for c, h := range headers {
+			filled = filled || !h.Empty && of[c] > 0
+		}
+		for c, h := range headers {
+			if filled && h.Empty && of[c] < scoreChosen {
+				of[c] = 0
+			}
+		}
+	}
+}
+
 // The scores of matching names. Weaker matches score less.
 const (
 	scoreChosen  = 1
@@ -70,26 +88,6 @@ const (
 	scoreValues  = 0.6
 	scoreSlip    = 0.75 // at most: many words differ in one letter
 )
-
-// noise are words that say whose value it is, or that it is the usual one.
-var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer",
-	"requester", "subscriber",
-	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
-
-// qualifiers say which of several, and generics fit any column: they count, but little.
-var (
-	qualifiers = setOf("home", "office", "work", "business", "private", "personal", "gross", "net", "official",
-		"suggested", "current", "seller")
-	generics = setOf("name", "title", "text", "field")
-)
-
-// owners are words for a person other than the one that the row is about.
-var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated",
-	"by", "referrer", "sender", "cc", "employee", "staff", "support"}
-
-// alike are pairs of words that must not count as typing errors of each other.
-var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"},
-	{"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
 
 // matcher holds the data for scoring the pairs of one table.
 type matcher struct {
@@ -112,19 +110,26 @@ const namesOfItsOwn = 2 // of a field
 
 type columnName struct {
 	name
-	head   int    // the last word that is neither noise nor generic, the subject; -1 if there is none
-	either []name // the two names of this/that
+	remembered string // the name as a Memory has it
+	head       int    // the last word that is neither noise nor generic, the subject; -1 if there is none
+	either     []name // the two names of this/that
 }
 
 type name struct {
 	text  string // as Normalise returns it
+	plain string // its letters and digits, before words are replaced
 	words []string
 	ids   []int // of the words
 }
 
 func (m *matcher) name(s string) name {
-	n := name{words: words(s)}
-	n.text = strings.Join(n.words, " ")
+	n := m.nameOf(words(s))
+	n.plain = strings.Join(split(s), "")
+	return n
+}
+
+func (m *matcher) nameOf(words []string) name {
+	n := name{words: words, text: strings.Join(words, " ")}
 	for _, w := range n.words {
 		id, ok := m.known[w]
 		if !ok {
@@ -150,11 +155,12 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 		}
 		m.fields = append(m.fields, named)
 	}
+	fieldWords := maps.Clone(m.known)
 	columnsWith := map[int]int{}
 	for _, h := range headers {
-		c := columnName{name: m.name(h.Name), head: -1}
+		c := m.column(h.Name, fieldWords)
 		for i, w := range c.words {
-			if !isNoise(w) && (i == 0 || !generics[w]) {
+			if !isNoise(w) && (i == 0 || !generics[w] && !qualifiers[w]) {
 				c.head = c.ids[i]
 			}
 		}
@@ -175,6 +181,9 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 	for w, id := range m.known {
 		m.weights[id] = math.Log(1 + float64(len(headers)+1)/float64(max(columnsWith[id], 1)))
 		switch {
+		case fillers[w]:
+			m.weights[id] *= 0.05
+			m.beside[id] = m.weights[id]
 		case isNoise(w):
 			m.beside[id] = 0.05 * m.weights[id]
 		case qualifiers[w], generics[w]:
@@ -184,6 +193,22 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 		}
 	}
 	return m
+}
+
+// column returns the name of a column. Words in brackets, such as units, count only if a field has them.
+func (m *matcher) column(header string, fieldWords map[string]int) columnName {
+	outside, inside := unbracketed(header)
+	for _, w := range inside {
+		if _, ok := fieldWords[w]; ok || slices.Contains(owners, w) {
+			outside = append(outside, w)
+		}
+	}
+	for i, w := range outside {
+		outside[i] = m.inVocabulary(w)
+	}
+	n := m.nameOf(outside)
+	n.plain = strings.Join(split(header), "")
+	return columnName{name: n, remembered: Normalise(header), head: -1}
 }
 
 // judgement is how likely a pair is, and why.
@@ -210,7 +235,7 @@ func (m *matcher) judge(f, c int) judgement {
 	if column.text == "" {
 		return judgement{}
 	}
-	if key, ok := m.memory[column.text]; ok {
+	if key, ok := m.memory[column.remembered]; ok {
 		if key == field.Key {
 			return judgement{score: scoreChosen, why: chosen, fits: true}
 		}
@@ -277,6 +302,9 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 
 // misspelt scores names that are equal except for one word, which is almost equal.
 func misspelt(n name, column *columnName) judgement {
+	if isTransposed(n.plain, column.plain) {
+		return judgement{score: scoreSlip, why: slip}
+	}
 	if len(n.words) != len(column.words) {
 		return judgement{}
 	}

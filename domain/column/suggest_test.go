@@ -35,7 +35,11 @@ func headersOf(line string) []column.Header {
 		if at := strings.LastIndex(h, "::"); at > 0 {
 			h, kind = h[:at], column.Type(h[at+2:])
 		}
-		out = append(out, column.Header{Name: h, Column: column.Letters(i), Type: kind})
+		header := column.Header{Name: h, Column: column.Letters(i), Type: kind}
+		if kind == "empty" {
+			header.Type, header.Empty = column.String, true
+		}
+		out = append(out, header)
 	}
 	return out
 }
@@ -109,6 +113,8 @@ func TestValuesCorrectWhatNamesSay(t *testing.T) {
 		{"none if it holds numbers", "Email::integer", ""},
 		{"the only one with addresses, whatever its name", "Kontakt::email,Nr::integer", "Kontakt"},
 		{"not that of somebody else", "Owner::email", ""},
+		{"the one with values of two", "Email::empty,Mail::email", "Mail"},
+		{"one without values if there is no other", "Email::empty,Nr::integer", "Email"},
 		{"none of several with addresses", "A1::email,B1::email", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 const (
 	maxTypes    = 50
 	maxFields   = column.MaxColumns
-	maxSynonyms = 50 // of a field
+	maxSynonyms = 100 // of a field
 	maxEnum     = 200
 	maxTitle    = 120 // characters of a title, and of a synonym
 	maxExample  = column.MaxCell

@@ -81,7 +81,7 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 		"an empty synonym": {[]source.Type{with(func(f *column.Field) { f.Synonyms = []string{""} })},
 			"[0].fields[0].synonyms[0]"},
 		"too many synonyms": {
-			[]source.Type{with(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 51) })},
+			[]source.Type{with(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 101) })},
 			"[0].fields[0].synonyms"},
 		"an enum without values": {[]source.Type{with(func(f *column.Field) { f.Type = column.Enum })},
 			"[0].fields[0].enum"},
