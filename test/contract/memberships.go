@@ -47,11 +47,11 @@ func Memberships(t *testing.T, open Opener) {
 	if t.Failed() {
 		return
 	}
-	now := map[identity.UserID]standing{}
+	now := map[identity.UserID]heldRole{}
 	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
 		return c.Workspaces.Members(t.Context(), c.org, c.ws, q)
 	}) {
-		now[m.User] = standing{m.Role, m.ByHand, m.Service}
+		now[m.User] = heldRole{m.Role, m.ByHand, m.Service}
 	}
 	same(t, "who is what", fmt.Sprint(now), fmt.Sprint(c.trail.is))
 	if n := c.trail.length; n < writers*steps/8 {
@@ -94,7 +94,7 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 		c.rules = append(c.rules, identity.ClaimRule{Issuer: issuer, Claim: "group", Value: role.String(),
 			Workspace: w.Slug, Role: role})
 	}
-	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{},
+	c.trail = trail{ws: w.ID, is: map[identity.UserID]heldRole{}, open: map[string]identity.Role{},
 		maker: map[string]identity.UserID{}, accepted: map[identity.UserID]identity.Role{}}
 	must(t, c.trail.follow(t, a))
 	return c

@@ -18,14 +18,14 @@ type trail struct {
 	mu       sync.Mutex
 	last     string // the latest event that was read
 	length   int
-	is       map[identity.UserID]standing
+	is       map[identity.UserID]heldRole
 	open     map[string]identity.Role          // the roles of open invitations, by id
 	maker    map[string]identity.UserID        // the creator of each open invitation
 	accepted map[identity.UserID]identity.Role // the role of an accepted invitation, until its member is added
 }
 
-// standing is a user's role, and the part of it that was given by hand.
-type standing struct {
+// heldRole is a user's role, and the part of it that was given by hand.
+type heldRole struct {
 	role, byHand identity.Role
 	program      bool
 }
@@ -73,13 +73,13 @@ func (tr *trail) apply(e event.Event) error {
 	user, role := identity.UserID(text(e.Data["user_id"])), identity.ParseRole(text(e.Data["role"]))
 	switch e.Type {
 	case "workspace.created":
-		tr.is[e.Actor] = standing{role: identity.Owner, byHand: identity.Owner}
+		tr.is[e.Actor] = heldRole{role: identity.Owner, byHand: identity.Owner}
 	case "user.linked", "api_key.created", "api_key.revoked":
 	case "user.created":
 		if err := tr.may(e, role); err != nil {
 			return err
 		}
-		tr.is[identity.UserID(e.Subject)] = standing{role, role, true}
+		tr.is[identity.UserID(e.Subject)] = heldRole{role, role, true}
 	case "invitation.created", "invitation.renewed":
 		if err := tr.may(e, max(role, tr.open[e.Subject])); err != nil {
 			return err
@@ -107,14 +107,14 @@ func (tr *trail) apply(e event.Event) error {
 			return fmt.Errorf("they accepted %q", tr.accepted[user])
 		}
 		delete(tr.accepted, user)
-		tr.is[user] = standing{role: role, byHand: byHand(e, role, identity.NoRole)}
+		tr.is[user] = heldRole{role: role, byHand: byHand(e, role, identity.NoRole)}
 	case "member.updated":
 		change, _ := e.Data["role"].(map[string]any)
 		from, to := identity.ParseRole(text(change["from"])), identity.ParseRole(text(change["to"]))
 		if err := tr.change(e, user, from, to); err != nil {
 			return err
 		}
-		tr.is[user] = standing{to, byHand(e, to, tr.is[user].byHand), tr.is[user].program}
+		tr.is[user] = heldRole{to, byHand(e, to, tr.is[user].byHand), tr.is[user].program}
 	case "member.removed":
 		if err := tr.change(e, user, role, identity.NoRole); err != nil {
 			return err

@@ -20,16 +20,16 @@ const (
 	owning
 )
 
-// library is a workspace with a protected and an open template, and one caller per level of access to them.
-type library struct {
+// promptAccess is a workspace with a protected and an open template, and one caller per level of access to them.
+type promptAccess struct {
 	owner, viewer, editor, manager, admin, stranger, foreigner, capped *client
 
 	open, protected string // each with version 1 active, 2 frozen and 3 a draft
 }
 
-func newLibrary(t *testing.T, s *server) *library {
+func newPromptAccess(t *testing.T, s *server) *promptAccess {
 	t.Helper()
-	l := &library{
+	l := &promptAccess{
 		owner: s.user(t, "member"), viewer: s.user(t, "member"), editor: s.user(t, "member"),
 		manager: s.user(t, "member"), admin: s.user(t, "admin"), stranger: s.user(t, "member"),
 		foreigner: s.user(t, "owner", "--workspace", "elsewhere"),
@@ -40,7 +40,7 @@ func newLibrary(t *testing.T, s *server) *library {
 }
 
 // template creates a template that is shared with everyone who has a share.
-func (l *library) template(t *testing.T, name string, protected bool) string {
+func (l *promptAccess) template(t *testing.T, name string, protected bool) string {
 	t.Helper()
 	path := templates + "/" + l.owner.create(t, templates, object{"name": name, "protected": protected}).at("id")
 	for role, c := range map[string]*client{"viewer": l.viewer, "editor": l.editor, "manager": l.manager} {
@@ -54,7 +54,7 @@ func (l *library) template(t *testing.T, name string, protected bool) string {
 }
 
 // callers call each operation, the weakest first, so that refused calls come before successful ones.
-func (l *library) callers() []caller {
+func (l *promptAccess) callers() []caller {
 	return []caller{
 		{"another workspace's owner", l.foreigner, none}, {"a stranger", l.stranger, none},
 		{"a key with a viewer's ceiling", l.capped, viewing},
@@ -71,7 +71,7 @@ type caller struct {
 
 // may reports whether the table lets a caller perform an operation. A user that a template was shared with can always
 // end their own share.
-func (c caller) may(op operation, l *library) bool {
+func (c caller) may(op operation, l *promptAccess) bool {
 	return c.has >= op.needs || op.name == "end a share" && c.client == l.editor
 }
 
@@ -82,7 +82,7 @@ type operation struct {
 	needs        level
 	method, path string
 	body         any
-	make         func(t *testing.T, l *library) string
+	make         func(t *testing.T, l *promptAccess) string
 	refusal      string // error code for callers who can only view; prompt_template_forbidden if empty
 }
 
@@ -92,7 +92,7 @@ const (
 	toStranger = "transfer to the stranger" // a body that names a user
 )
 
-func (l *library) body(op operation) any {
+func (l *promptAccess) body(op operation) any {
 	if op.body == toStranger {
 		return object{"owner_id": l.stranger.id}
 	}
@@ -104,10 +104,10 @@ func (l *library) body(op operation) any {
 // callers of each level.
 func operations() []operation {
 	number := 0
-	fresh := func(text string, labels ...string) func(t *testing.T, l *library) string {
-		return func(t *testing.T, l *library) string { return l.owner.version(t, l.open, text, labels...) }
+	fresh := func(text string, labels ...string) func(t *testing.T, l *promptAccess) string {
+		return func(t *testing.T, l *promptAccess) string { return l.owner.version(t, l.open, text, labels...) }
 	}
-	whole := func(t *testing.T, l *library) string {
+	whole := func(t *testing.T, l *promptAccess) string {
 		number++
 		return l.template(t, fmt.Sprint("to lose ", number), false)
 	}
@@ -127,7 +127,7 @@ func operations() []operation {
 		{name: "change the visibility", needs: managing, method: "PATCH", body: object{"visibility": "private"}},
 		{name: "set protected", needs: managing, method: "PATCH", body: object{"protected": false}},
 		{name: "delete a frozen version", needs: managing, method: "DELETE", make: fresh("x", "to-delete")},
-		{name: "end a share", needs: managing, method: "DELETE", make: func(t *testing.T, l *library) string {
+		{name: "end a share", needs: managing, method: "DELETE", make: func(t *testing.T, l *promptAccess) string {
 			path := whole(t, l)
 			return path + "/shares/" + l.editor.id
 		}},
@@ -152,7 +152,7 @@ func protectedOperations() []operation {
 func TestPermissions(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
-		l := newLibrary(t, s)
+		l := newPromptAccess(t, s)
 		watch := s.user(t, "owner")
 		latest := func(t *testing.T) string { return watch.latestChange(t) }
 
@@ -293,7 +293,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // fill inserts users into a path.
-func (l *library) fill(path string) string {
+func (l *promptAccess) fill(path string) string {
 	const place = "{viewer}"
 	if n := len(path) - len(place); n >= 0 && path[n:] == place {
 		return path[:n] + l.viewer.id

@@ -9,12 +9,12 @@ import (
 )
 
 // workspace picks one, and says what its members are answered.
-func (w *walk) workspace(p *walker, needs identity.Role) (path string, want verdict) {
+func (w *walk) workspace(p *actor, needs identity.Role) (path string, want verdict) {
 	id, th := w.pick(p, "wsp")
 	return "/api/workspaces/" + id, in(p, th, "wsp", "workspace").and(p.role() >= needs, 403, "forbidden")
 }
 
-func (w *walk) readWorkspace(p *walker, _ *ladder) {
+func (w *walk) readWorkspace(p *actor, _ *ladder) {
 	switch w.rand.IntN(4) {
 	case 0:
 		w.lists(p, "/api/workspaces", "id", []string{p.space.id})
@@ -38,7 +38,7 @@ func (w *walk) readWorkspace(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) readMember(p *walker, _ *ladder) {
+func (w *walk) readMember(p *actor, _ *ladder) {
 	path, want := w.workspace(p, identity.Viewer)
 	id, th := w.pick(p, "usr")
 	if want.allows() && (th == nil || p.space.roles[id] == identity.NoRole) {
@@ -47,7 +47,7 @@ func (w *walk) readMember(p *walker, _ *ladder) {
 	w.call(p, "GET", path+"/members/"+id, nil, want)
 }
 
-func (w *walk) changeRole(p *walker, _ *ladder) {
+func (w *walk) changeRole(p *actor, _ *ladder) {
 	path, want := w.workspace(p, identity.Admin)
 	id, th := w.pick(p, "usr")
 	name := one(w, []string{"viewer", "member", "admin", "owner"})
@@ -66,16 +66,16 @@ func (w *walk) changeRole(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) createKey(p *walker, _ *ladder) {
+func (w *walk) createKey(p *actor, _ *ladder) {
 	mark := w.mark()
 	if a := w.call(p, "POST", "/api/api-keys", object{"name": mark},
 		unless(verdict{status: 409, code: "quota_exceeded"})); a != nil {
-		w.whose(mark, w.learn(&thing{kind: "key", id: a.at("id"), space: p.space, owner: p.id,
+		w.whose(mark, w.learn(&entity{kind: "key", id: a.at("id"), space: p.space, owner: p.id,
 			ceiling: max(p.role(), identity.Member)}))
 	}
 }
 
-func (w *walk) touchKey(p *walker, _ *ladder) {
+func (w *walk) touchKey(p *actor, _ *ladder) {
 	id, th := w.pick(p, "key")
 	want := in(p, th, "key", "api_key")
 	if want.allows() && th.owner != p.id && p.role() < identity.Admin {
@@ -112,22 +112,22 @@ func (w *walk) touchKey(p *walker, _ *ladder) {
 		}
 		if a := w.call(p, "POST", path+"/rotate", nil, want); a != nil {
 			th.gone = true
-			w.learn(&thing{kind: "key", id: a.at("id"), space: p.space, owner: p.id, ceiling: th.ceiling})
+			w.learn(&entity{kind: "key", id: a.at("id"), space: p.space, owner: p.id, ceiling: th.ceiling})
 		}
 	default:
 		w.call(p, "GET", path, nil, want)
 	}
 }
 
-func (w *walk) listKeys(p *walker, _ *ladder) {
+func (w *walk) listKeys(p *actor, _ *ladder) {
 	w.call(p, "GET", "/api/api-keys?limit=100", nil, may)
 }
 
-func (w *walk) readEvents(p *walker, _ *ladder) {
+func (w *walk) readEvents(p *actor, _ *ladder) {
 	w.call(p, "GET", "/api/events?limit=50", nil, may.and(p.role() >= identity.Admin, 403, "forbidden"))
 }
 
-func (w *walk) invite(p *walker, _ *ladder) {
+func (w *walk) invite(p *actor, _ *ladder) {
 	path, want := w.workspace(p, identity.Admin)
 	if want.allows() {
 		want = unless(verdict{status: 409, code: "quota_exceeded"})
@@ -135,16 +135,16 @@ func (w *walk) invite(p *walker, _ *ladder) {
 	email := fmt.Sprintf("%s@example.com", w.mark())
 	if a := w.call(p, "POST", path+"/invitations", object{"email": email, "role": "viewer"}, want); a != nil {
 		mark, _, _ := strings.Cut(email, "@")
-		w.whose(mark, w.learn(&thing{kind: "inv", id: a.at("id"), space: p.space, owner: p.id}))
+		w.whose(mark, w.learn(&entity{kind: "inv", id: a.at("id"), space: p.space, owner: p.id}))
 	}
 }
 
-func (w *walk) touchInvitation(p *walker, _ *ladder) {
+func (w *walk) touchInvitation(p *actor, _ *ladder) {
 	path, want := w.workspace(p, identity.Admin)
 	if w.chance(25) {
 		if want.allows() {
 			w.lists(p, path+"/invitations", "id",
-				w.of("inv", func(th *thing) bool { return th.space == p.space && !th.gone }))
+				w.of("inv", func(th *entity) bool { return th.space == p.space && !th.gone }))
 			return
 		}
 		w.call(p, "GET", path+"/invitations", nil, want)
@@ -164,7 +164,7 @@ func (w *walk) touchInvitation(p *walker, _ *ladder) {
 }
 
 // wrongCredential calls on another org's host, with another workspace's header, or with an unknown key.
-func (w *walk) wrongCredential(p *walker, l *ladder) {
+func (w *walk) wrongCredential(p *actor, l *ladder) {
 	other := one(w, w.spaces)
 	_, th := w.pick(p, l.kind)
 	path := l.path

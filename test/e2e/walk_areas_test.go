@@ -5,25 +5,25 @@ import (
 )
 
 // connect makes a connection of a caller's, before the walk begins.
-func (w *walk) connect(p *walker) {
+func (w *walk) connect(p *actor) {
 	w.Helper()
 	mark := w.mark()
 	body := w.shop.connection("secret")
 	body["name"] = mark
 	a := p.do(w.T, "POST", connections, body, p.space.host).is(w.T, 201)
-	w.whose(mark, w.learn(&thing{kind: "con", id: a.at("id"), space: p.space, owner: p.id}))
+	w.whose(mark, w.learn(&entity{kind: "con", id: a.at("id"), space: p.space, owner: p.id}))
 }
 
-func (w *walk) listConnections(p *walker, _ *ladder) {
-	w.lists(p, connections, "id", w.of("con", func(th *thing) bool { return th.space == p.space }))
+func (w *walk) listConnections(p *actor, _ *ladder) {
+	w.lists(p, connections, "id", w.of("con", func(th *entity) bool { return th.space == p.space }))
 }
 
-func (w *walk) readConnection(p *walker, _ *ladder) {
+func (w *walk) readConnection(p *actor, _ *ladder) {
 	id, th := w.pick(p, "con")
 	w.call(p, "GET", connections+"/"+id, nil, in(p, th, "con", "connection"))
 }
 
-func (w *walk) verifyConnection(p *walker, _ *ladder) {
+func (w *walk) verifyConnection(p *actor, _ *ladder) {
 	id, th := w.pick(p, "con")
 	want := in(p, th, "con", "connection").and(p.role() >= identity.Member, 403, "connection_forbidden")
 	if w.chance(50) {
@@ -42,7 +42,7 @@ func (w *walk) verifyConnection(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) revokeConnection(p *walker, _ *ladder) {
+func (w *walk) revokeConnection(p *actor, _ *ladder) {
 	id, th := w.pick(p, "con")
 	want := in(p, th, "con", "connection")
 	if want.allows() {
@@ -56,7 +56,7 @@ func (w *walk) revokeConnection(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) attachSource(p *walker, _ *ladder) {
+func (w *walk) attachSource(p *actor, _ *ladder) {
 	id, th := w.pick(p, "con")
 	want := may.and(p.role() >= identity.Member, 403, "source_forbidden")
 	if want.allows() {
@@ -68,23 +68,23 @@ func (w *walk) attachSource(p *walker, _ *ladder) {
 	body := w.shop.people(w.T, id)
 	body["name"] = mark
 	if a := w.call(p, "POST", sources, body, want); a != nil {
-		w.whose(mark, w.learn(&thing{kind: "src", id: a.at("id"), space: p.space, owner: p.id, of: th}))
+		w.whose(mark, w.learn(&entity{kind: "src", id: a.at("id"), space: p.space, owner: p.id, of: th}))
 	}
 }
 
-func (w *walk) listSources(p *walker, _ *ladder) {
-	w.lists(p, sources, "id", w.of("src", func(th *thing) bool { return th.space == p.space && !th.gone }))
+func (w *walk) listSources(p *actor, _ *ladder) {
+	w.lists(p, sources, "id", w.of("src", func(th *entity) bool { return th.space == p.space && !th.gone }))
 }
 
 // onSource is the verdict on a data source that every member of its workspace sees, until it is detached.
-func onSource(p *walker, th *thing) verdict {
+func onSource(p *actor, th *entity) verdict {
 	if th != nil && th.gone {
 		th = nil
 	}
 	return in(p, th, "src", "source")
 }
 
-func (w *walk) readSource(p *walker, _ *ladder) {
+func (w *walk) readSource(p *actor, _ *ladder) {
 	id, th := w.pick(p, "src")
 	path := sources + "/" + id
 	if w.chance(30) {
@@ -93,7 +93,7 @@ func (w *walk) readSource(p *walker, _ *ladder) {
 	w.call(p, "GET", path, nil, onSource(p, th))
 }
 
-func (w *walk) mapSource(p *walker, _ *ladder) {
+func (w *walk) mapSource(p *actor, _ *ladder) {
 	id, th := w.pick(p, "src")
 	want := onSource(p, th)
 	if want.allows() {
@@ -105,7 +105,7 @@ func (w *walk) mapSource(p *walker, _ *ladder) {
 	w.call(p, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": "email"}}}, want)
 }
 
-func (w *walk) detachSource(p *walker, _ *ladder) {
+func (w *walk) detachSource(p *actor, _ *ladder) {
 	id, th := w.pick(p, "src")
 	want := onSource(p, th)
 	if want.allows() {
@@ -116,7 +116,7 @@ func (w *walk) detachSource(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) refreshSource(p *walker, _ *ladder) {
+func (w *walk) refreshSource(p *actor, _ *ladder) {
 	id, th := w.pick(p, "src")
 	want := onSource(p, th)
 	if want.allows() { // the owner may have become a viewer since
@@ -128,7 +128,7 @@ func (w *walk) refreshSource(p *walker, _ *ladder) {
 	w.call(p, "POST", sources+"/"+id+"/refresh", nil, want)
 }
 
-func (w *walk) previewTable(p *walker, _ *ladder) {
+func (w *walk) previewTable(p *actor, _ *ladder) {
 	id, th := w.pick(p, "con")
 	want := may.and(p.role() >= identity.Member, 403, "source_forbidden")
 	if want.allows() {
@@ -140,11 +140,11 @@ func (w *walk) previewTable(p *walker, _ *ladder) {
 }
 
 // pays is the verdict on a payment operation that requires the admin role.
-func pays(p *walker) verdict {
+func pays(p *actor) verdict {
 	return may.and(p.role() >= identity.Admin, 403, "billing_role_required")
 }
 
-func (w *walk) readPlans(p *walker, _ *ladder) {
+func (w *walk) readPlans(p *actor, _ *ladder) {
 	if w.chance(50) {
 		w.call(p, "GET", payments+"/plans", nil, may)
 		return
@@ -152,13 +152,13 @@ func (w *walk) readPlans(p *walker, _ *ladder) {
 	w.call(p, "GET", mine, nil, may.and(p.space.subscribed, 404, "no_active_subscription"))
 }
 
-func (w *walk) createIntent(p *walker, _ *ladder) {
+func (w *walk) createIntent(p *actor, _ *ladder) {
 	if a := w.call(p, "POST", payments+"/setup-intent", object{}, pays(p)); a != nil {
-		w.learn(&thing{kind: "seti", id: a.at("id"), space: p.space, secret: a.at("client_secret")})
+		w.learn(&entity{kind: "seti", id: a.at("id"), space: p.space, secret: a.at("client_secret")})
 	}
 }
 
-func (w *walk) confirmIntent(p *walker, _ *ladder) {
+func (w *walk) confirmIntent(p *actor, _ *ladder) {
 	id, th := w.pick(p, "seti")
 	secret := "seti_none_secret_none"
 	if th != nil {
@@ -174,12 +174,12 @@ func (w *walk) confirmIntent(p *walker, _ *ladder) {
 	if w.call(p, "POST", confirm(id), object{"client_secret": secret, "card": testCard(cardNumber)}, want) != nil {
 		th.done = true
 		for _, method := range p.get(w.T, payments+"/methods", p.space.host).each(w.T, "id") {
-			w.learn(&thing{kind: "pm", id: method, space: p.space})
+			w.learn(&entity{kind: "pm", id: method, space: p.space})
 		}
 	}
 }
 
-func (w *walk) listMethods(p *walker, _ *ladder) {
+func (w *walk) listMethods(p *actor, _ *ladder) {
 	if w.chance(30) {
 		w.call(p, "GET", payments+"/invoices", nil, pays(p))
 		return
@@ -188,10 +188,10 @@ func (w *walk) listMethods(p *walker, _ *ladder) {
 		w.call(p, "GET", payments+"/methods", nil, want)
 		return
 	}
-	w.lists(p, payments+"/methods", "id", w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone }))
+	w.lists(p, payments+"/methods", "id", w.of("pm", func(th *entity) bool { return th.space == p.space && !th.gone }))
 }
 
-func (w *walk) touchMethod(p *walker, _ *ladder) {
+func (w *walk) touchMethod(p *actor, _ *ladder) {
 	id, th := w.pick(p, "pm")
 	want := pays(p)
 	if want.allows() {
@@ -204,7 +204,7 @@ func (w *walk) touchMethod(p *walker, _ *ladder) {
 		w.call(p, "POST", payments+"/methods/"+id+"/default", nil, want)
 		return
 	}
-	left := w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone })
+	left := w.of("pm", func(th *entity) bool { return th.space == p.space && !th.gone })
 	if want.allows() && p.space.subscribed && len(left) == 1 {
 		want = verdict{status: 409, code: "payment_method_in_use"}
 	}
@@ -213,9 +213,9 @@ func (w *walk) touchMethod(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) subscribe(p *walker, _ *ladder) {
+func (w *walk) subscribe(p *actor, _ *ladder) {
 	want := pays(p)
-	switch methods := w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone }); {
+	switch methods := w.of("pm", func(th *entity) bool { return th.space == p.space && !th.gone }); {
 	case !want.allows():
 	case p.space.subscribed:
 		want = verdict{status: 409, code: "subscription_exists"}
@@ -227,7 +227,7 @@ func (w *walk) subscribe(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) unsubscribe(p *walker, _ *ladder) {
+func (w *walk) unsubscribe(p *actor, _ *ladder) {
 	want := pays(p)
 	if want.allows() {
 		want = want.and(p.space.subscribed, 404, "no_active_subscription")
@@ -237,10 +237,10 @@ func (w *walk) unsubscribe(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) heartbeat(p *walker, _ *ladder) {
+func (w *walk) heartbeat(p *actor, _ *ladder) {
 	mark := w.mark()
 	if w.chance(10) {
-		if other := one(w, w.walkers); other != p {
+		if other := one(w, w.actors); other != p {
 			w.call(p, "POST", presences, object{"user_id": other.id}, verdict{status: 403, code: "presence_not_own"})
 		}
 		return
@@ -248,13 +248,13 @@ func (w *walk) heartbeat(p *walker, _ *ladder) {
 	a := w.call(p, "POST", presences, object{"text": mark}, unless(verdict{status: 429, code: "rate_limited"}))
 	if a != nil {
 		p.presence, p.there = a.at("id"), true
-		w.whose(mark, w.learn(&thing{kind: "prs", id: p.presence, space: p.space, owner: p.id}))
+		w.whose(mark, w.learn(&entity{kind: "prs", id: p.presence, space: p.space, owner: p.id}))
 	}
 }
 
 // present is the one whose presence it is, if it was not deleted.
-func (w *walk) present(th *thing) *walker {
-	for _, p := range w.walkers {
+func (w *walk) present(th *entity) *actor {
+	for _, p := range w.actors {
 		if th != nil && p.presence == th.id && p.there {
 			return p
 		}
@@ -262,9 +262,9 @@ func (w *walk) present(th *thing) *walker {
 	return nil
 }
 
-func (w *walk) listPresences(p *walker, _ *ladder) {
+func (w *walk) listPresences(p *actor, _ *ladder) {
 	var users []string
-	for _, other := range w.walkers {
+	for _, other := range w.actors {
 		if other.there && (other == p || p.operator && other.space.org == p.space.org) {
 			users = append(users, other.id)
 		}
@@ -272,7 +272,7 @@ func (w *walk) listPresences(p *walker, _ *ladder) {
 	w.lists(p, presences, "user_id", users)
 }
 
-func (w *walk) readPresence(p *walker, _ *ladder) {
+func (w *walk) readPresence(p *actor, _ *ladder) {
 	id, th := w.pick(p, "prs")
 	whose := w.present(th)
 	want := verdict{status: 404, code: "presence_not_found"}
@@ -285,7 +285,7 @@ func (w *walk) readPresence(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) deletePresence(p *walker, _ *ladder) {
+func (w *walk) deletePresence(p *actor, _ *ladder) {
 	id, th := w.pick(p, "prs")
 	whose := w.present(th)
 	want := verdict{status: 404, code: "presence_not_found"}

@@ -17,8 +17,8 @@ type space struct {
 	subscribed bool
 }
 
-// walker is a caller of the walk, with a key of one workspace.
-type walker struct {
+// actor is a caller of the walk, with a key of one workspace.
+type actor struct {
 	name string
 	*client
 	space    *space
@@ -27,19 +27,19 @@ type walker struct {
 	there    bool   // it was not deleted since
 }
 
-func (p *walker) role() identity.Role { return p.space.roles[p.id] }
+func (p *actor) role() identity.Role { return p.space.roles[p.id] }
 
-// thing is something that one of the callers created.
-type thing struct {
+// entity is something that one of the callers created.
+type entity struct {
 	kind, id string // the id's prefix, or pm and seti of the gateway
 	space    *space
 	owner    string           // user id
 	shares   map[string]level // of a template, by user id
 	open     bool             // to every member of the workspace
 	gone     bool             // deleted, revoked or detached
-	of       *thing           // the template of a version or a token, the connection of a source
+	of       *entity          // the template of a version or a token, the connection of a source
 	draft    bool
-	active   *thing        // version
+	active   *entity       // version
 	attached bool          // a workflow
 	secret   string        // that confirms an intent
 	done     bool          // an intent is
@@ -50,7 +50,7 @@ type thing struct {
 
 // level is a caller's access to a template: the highest of ownership, share, workspace role and visibility. There is no
 // access to another workspace, even with a share there.
-func (th *thing) level(p *walker) level {
+func (th *entity) level(p *actor) level {
 	if th.space != p.space || th.gone || p.role() == identity.NoRole {
 		return none
 	}
@@ -117,7 +117,7 @@ func (l *ladder) absent() verdict { return verdict{status: 404, code: l.prefix +
 
 // on is the verdict on an operation that needs a level of access to a template. th is nil if the template does not
 // exist.
-func (l *ladder) on(p *walker, th *thing, needs level) verdict {
+func (l *ladder) on(p *actor, th *entity, needs level) verdict {
 	switch {
 	case th == nil || th.kind != l.kind || th.level(p) == none:
 		return l.absent()
@@ -128,7 +128,7 @@ func (l *ladder) on(p *walker, th *thing, needs level) verdict {
 }
 
 // restore is the verdict on restoring a template: its owner and the workspace's admins may.
-func (l *ladder) restore(p *walker, th *thing) verdict {
+func (l *ladder) restore(p *actor, th *entity) verdict {
 	switch {
 	case th == nil || th.kind != l.kind || th.space != p.space:
 		return l.absent()
@@ -140,8 +140,8 @@ func (l *ladder) restore(p *walker, th *thing) verdict {
 	return verdict{status: 403, code: l.prefix + "_forbidden"}
 }
 
-// in is the verdict on a thing that is visible to every member of its workspace.
-func in(p *walker, th *thing, kind, code string) verdict {
+// in is the verdict on an entity that is visible to every member of its workspace.
+func in(p *actor, th *entity, kind, code string) verdict {
 	if th == nil || th.kind != kind || th.space != p.space {
 		return verdict{status: 404, code: code + "_not_found"}
 	}
@@ -156,8 +156,8 @@ func (v verdict) and(holds bool, status int, code string) verdict {
 	return v
 }
 
-// sees reports whether a response to the caller may name a thing.
-func (p *walker) sees(th *thing) bool {
+// sees reports whether a response to the caller may name an entity.
+func (p *actor) sees(th *entity) bool {
 	switch {
 	case th.kind == "prs" || th.kind == "usr": // of members of the key's own workspace: a key sees no other
 		return p.operator && th.space.org == p.space.org || p.space.roles[th.owner] != identity.NoRole

@@ -6,7 +6,7 @@ import (
 
 // step performs one random move of a random caller.
 func (w *walk) step() {
-	p := one(w, w.walkers)
+	p := one(w, w.actors)
 	l := promptLadder
 	if w.chance(45) {
 		l = chatLadder
@@ -27,7 +27,7 @@ func (w *walk) step() {
 // moves are the calls and their frequencies. Moves on templates use either kind.
 var moves = []struct {
 	weight int
-	make   func(w *walk, p *walker, l *ladder)
+	make   func(w *walk, p *actor, l *ladder)
 }{
 	{8, (*walk).createTemplate}, {4, (*walk).listTemplates}, {14, (*walk).readTemplate}, {12, (*walk).changeTemplate},
 	{4, (*walk).deleteTemplate}, {5, (*walk).restoreTemplate}, {4, (*walk).listPeople}, {10, (*walk).addPerson},
@@ -49,7 +49,7 @@ var moves = []struct {
 
 var levelNames = map[string]level{"viewer": viewing, "editor": editing, "manager": managing}
 
-func (w *walk) createTemplate(p *walker, l *ladder) {
+func (w *walk) createTemplate(p *actor, l *ladder) {
 	mark, open := w.mark(), w.chance(40)
 	body := object{"name": mark, "description": mark,
 		"visibility": map[bool]string{true: "workspace", false: "private"}[open]}
@@ -57,21 +57,21 @@ func (w *walk) createTemplate(p *walker, l *ladder) {
 		body["greeting"] = mark
 	}
 	if a := w.call(p, "POST", l.path, body, may.and(p.role() >= identity.Member, 403, "forbidden")); a != nil {
-		w.whose(mark, w.learn(&thing{kind: l.kind, id: a.at("id"), space: p.space, owner: p.id,
+		w.whose(mark, w.learn(&entity{kind: l.kind, id: a.at("id"), space: p.space, owner: p.id,
 			shares: map[string]level{}, open: open}))
 	}
 }
 
-func (w *walk) listTemplates(p *walker, l *ladder) {
-	w.lists(p, l.path, "id", w.of(l.kind, func(th *thing) bool { return th.level(p) > none }))
+func (w *walk) listTemplates(p *actor, l *ladder) {
+	w.lists(p, l.path, "id", w.of(l.kind, func(th *entity) bool { return th.level(p) > none }))
 }
 
-func (w *walk) readTemplate(p *walker, l *ladder) {
+func (w *walk) readTemplate(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
 	w.call(p, "GET", l.path+"/"+id, nil, l.on(p, th, viewing))
 }
 
-func (w *walk) changeTemplate(p *walker, l *ladder) {
+func (w *walk) changeTemplate(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
 	path := l.path + "/" + id
 	switch n := w.rand.IntN(10); {
@@ -87,7 +87,7 @@ func (w *walk) changeTemplate(p *walker, l *ladder) {
 			th.open = open
 		}
 	default:
-		to := one(w, w.walkers)
+		to := one(w, w.actors)
 		if th != nil && th.owner == to.id {
 			return // which changes nothing
 		}
@@ -100,26 +100,26 @@ func (w *walk) changeTemplate(p *walker, l *ladder) {
 	}
 }
 
-func (w *walk) deleteTemplate(p *walker, l *ladder) {
+func (w *walk) deleteTemplate(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
 	if w.call(p, "DELETE", l.path+"/"+id, nil, l.on(p, th, owning)) != nil {
 		th.gone = true
 	}
 }
 
-func (w *walk) restoreTemplate(p *walker, l *ladder) {
+func (w *walk) restoreTemplate(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	if gone := w.of(l.kind, func(th *thing) bool { return th.gone && th.space == p.space }); len(gone) > 0 &&
+	if gone := w.of(l.kind, func(th *entity) bool { return th.gone && th.space == p.space }); len(gone) > 0 &&
 		w.chance(60) {
 		id = one(w, gone)
-		th = w.things[id]
+		th = w.entities[id]
 	}
 	if w.call(p, "POST", l.path+"/"+id+"/restore", nil, l.restore(p, th)) != nil {
 		th.gone = false
 	}
 }
 
-func (w *walk) listPeople(p *walker, l *ladder) {
+func (w *walk) listPeople(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
 	needs := viewing
 	if l == promptLadder {
@@ -140,9 +140,9 @@ func (w *walk) listPeople(p *walker, l *ladder) {
 	w.lists(p, l.path+"/"+id+"/"+l.people, "user_id", people)
 }
 
-func (w *walk) addPerson(p *walker, l *ladder) {
+func (w *walk) addPerson(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	to, role := one(w, w.walkers), one(w, []string{"viewer", "editor", "manager"})
+	to, role := one(w, w.actors), one(w, []string{"viewer", "editor", "manager"})
 	want := l.on(p, th, managing).and(p.space.roles[to.id] != identity.NoRole, 422, "user_not_in_workspace")
 	if want.allows() && th.owner == to.id {
 		want = l.hasOwner
@@ -154,9 +154,9 @@ func (w *walk) addPerson(p *walker, l *ladder) {
 	}
 }
 
-func (w *walk) removePerson(p *walker, l *ladder) {
+func (w *walk) removePerson(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	to := one(w, w.walkers)
+	to := one(w, w.actors)
 	want := l.on(p, th, managing)
 	if own := th != nil && th.level(p) != none && p.id == to.id && th.shares[p.id] != none; own {
 		want = may // everybody may leave
@@ -177,17 +177,17 @@ func (w *walk) removePerson(p *walker, l *ladder) {
 	}
 }
 
-func (w *walk) createVersion(p *walker, _ *ladder) {
+func (w *walk) createVersion(p *actor, _ *ladder) {
 	id, th := w.pick(p, "ptpl")
 	mark := w.mark()
 	if a := w.call(p, "POST", templates+"/"+id+"/versions", object{"text": mark},
 		promptLadder.on(p, th, editing)); a != nil {
-		w.whose(mark, w.learn(&thing{kind: "pver", id: a.at("id"), space: p.space, of: th, draft: true}))
+		w.whose(mark, w.learn(&entity{kind: "pver", id: a.at("id"), space: p.space, of: th, draft: true}))
 	}
 }
 
 // version picks a version, most often of its own template.
-func (w *walk) version(p *walker) (path string, template, version *thing) {
+func (w *walk) version(p *actor) (path string, template, version *entity) {
 	id, v := w.pick(p, "pver")
 	if v == nil || w.chance(10) {
 		tid, th := w.pick(p, "ptpl")
@@ -199,7 +199,7 @@ func (w *walk) version(p *walker) (path string, template, version *thing) {
 var noVersion = verdict{status: 404, code: "prompt_version_not_found"}
 
 // onVersion is the verdict on an operation that needs a version and a level of access to its template.
-func onVersion(p *walker, th, v *thing, needs level) verdict {
+func onVersion(p *actor, th, v *entity, needs level) verdict {
 	want := promptLadder.on(p, th, needs)
 	hidden := v == nil || v.kind != "pver" || v.of != th || v.gone || th != nil && v.draft && th.level(p) < editing
 	if want.status != 404 && hidden {
@@ -212,19 +212,19 @@ func onVersion(p *walker, th, v *thing, needs level) verdict {
 	return want
 }
 
-func (w *walk) readVersion(p *walker, _ *ladder) {
+func (w *walk) readVersion(p *actor, _ *ladder) {
 	path, th, v := w.version(p)
 	w.call(p, "GET", path, nil, onVersion(p, th, v, viewing))
 }
 
-func (w *walk) activateVersion(p *walker, _ *ladder) {
+func (w *walk) activateVersion(p *actor, _ *ladder) {
 	path, th, v := w.version(p)
 	if w.call(p, "POST", path+"/activate", nil, onVersion(p, th, v, editing)) != nil {
 		th.active, v.draft = v, false
 	}
 }
 
-func (w *walk) deleteVersion(p *walker, _ *ladder) {
+func (w *walk) deleteVersion(p *actor, _ *ladder) {
 	path, th, v := w.version(p)
 	needs := managing
 	if v != nil && v.draft {
@@ -244,7 +244,7 @@ func (w *walk) deleteVersion(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) renderVersion(p *walker, _ *ladder) {
+func (w *walk) renderVersion(p *actor, _ *ladder) {
 	_, th, v := w.version(p)
 	if th == nil || v == nil {
 		return
@@ -252,17 +252,17 @@ func (w *walk) renderVersion(p *walker, _ *ladder) {
 	w.call(p, "POST", templates+"/"+th.id+"/render", object{"ref": v.id}, onVersion(p, th, v, viewing))
 }
 
-func (w *walk) listVersions(p *walker, _ *ladder) {
+func (w *walk) listVersions(p *actor, _ *ladder) {
 	id, th := w.pick(p, "ptpl")
 	if want := promptLadder.on(p, th, viewing); !want.allows() {
 		w.call(p, "GET", templates+"/"+id+"/versions", nil, want)
 		return
 	}
 	w.lists(p, templates+"/"+id+"/versions", "id",
-		w.of("pver", func(v *thing) bool { return onVersion(p, th, v, viewing).allows() }))
+		w.of("pver", func(v *entity) bool { return onVersion(p, th, v, viewing).allows() }))
 }
 
-func (w *walk) createToken(p *walker, _ *ladder) {
+func (w *walk) createToken(p *actor, _ *ladder) {
 	id, th := w.pick(p, "ctpl")
 	mark := w.mark()
 	want := chatLadder.on(p, th, managing)
@@ -271,11 +271,11 @@ func (w *walk) createToken(p *walker, _ *ladder) {
 	}
 	if a := w.call(p, "POST", chats+"/"+id+"/embed-tokens", object{"name": mark, "allowed_origins": []string{shop}},
 		want); a != nil {
-		w.whose(mark, w.learn(&thing{kind: "etok", id: a.at("id"), space: p.space, of: th}))
+		w.whose(mark, w.learn(&entity{kind: "etok", id: a.at("id"), space: p.space, of: th}))
 	}
 }
 
-func (w *walk) touchToken(p *walker, _ *ladder) {
+func (w *walk) touchToken(p *actor, _ *ladder) {
 	id, e := w.pick(p, "etok")
 	tid, th := w.pick(p, "ctpl")
 	if e != nil && w.chance(90) {
@@ -300,16 +300,16 @@ func (w *walk) touchToken(p *walker, _ *ladder) {
 	}
 }
 
-func (w *walk) listTokens(p *walker, _ *ladder) {
+func (w *walk) listTokens(p *actor, _ *ladder) {
 	id, th := w.pick(p, "ctpl")
 	if want := chatLadder.on(p, th, managing); !want.allows() {
 		w.call(p, "GET", chats+"/"+id+"/embed-tokens", nil, want)
 		return
 	}
-	w.lists(p, chats+"/"+id+"/embed-tokens", "id", w.of("etok", func(e *thing) bool { return e.of == th && !e.gone }))
+	w.lists(p, chats+"/"+id+"/embed-tokens", "id", w.of("etok", func(e *entity) bool { return e.of == th && !e.gone }))
 }
 
-func (w *walk) workflow(p *walker, _ *ladder) {
+func (w *walk) workflow(p *actor, _ *ladder) {
 	id, th := w.pick(p, "ctpl")
 	want := chatLadder.on(p, th, editing)
 	path := chats + "/" + id + "/workflows"

@@ -23,13 +23,13 @@ type walk struct {
 	db   *sql.DB
 	shop *shopWarehouse
 
-	spaces  []*space
-	walkers []*walker
-	things  map[string]*thing // by id
-	kinds   map[string][]*thing
-	marks   map[string]*thing // by a text that is in nothing but the thing
-	heard   []string          // every id of any answer, in order
-	known   map[string]bool   // the same
+	spaces   []*space
+	actors   []*actor
+	entities map[string]*entity // by id
+	kinds    map[string][]*entity
+	marks    map[string]*entity // by a text that is in nothing but the entity
+	heard    []string           // every id of any answer, in order
+	known    map[string]bool    // the same
 
 	trail                            []string // the last calls
 	calls, allowed, refused, foreign int
@@ -58,7 +58,7 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 		"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
 	w := &walk{
 		T: t, rand: rand.New(rand.NewPCG(seed, 0)), db: s.open(t), shop: newShop(t),
-		things: map[string]*thing{}, kinds: map[string][]*thing{}, marks: map[string]*thing{}, known: map[string]bool{},
+		entities: map[string]*entity{}, kinds: map[string][]*entity{}, marks: map[string]*entity{}, known: map[string]bool{},
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
 	for _, named := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed},
@@ -80,42 +80,42 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 	} {
 		person := s.user(t, who.role, append([]string{"--org", who.space.org, "--workspace", who.slug}, who.more...)...)
 		key, _ := person.key(t, "--org", who.space.org, "--role", "owner") // so that a higher role, once given, counts
-		p := &walker{name: who.name, client: key, space: who.space, operator: who.more != nil}
+		p := &actor{name: who.name, client: key, space: who.space, operator: who.more != nil}
 		who.space.id = person.workspace
 		who.space.roles[p.id] = identity.ParseRole(who.role)
-		w.walkers = append(w.walkers, p)
-		w.learn(&thing{kind: "usr", id: p.id, space: who.space, owner: p.id})
-		w.learn(&thing{kind: "wsp", id: who.space.id, space: who.space})
+		w.actors = append(w.actors, p)
+		w.learn(&entity{kind: "usr", id: p.id, space: who.space, owner: p.id})
+		w.learn(&entity{kind: "wsp", id: who.space.id, space: who.space})
 	}
-	w.joins(s, w.walkers[4], a)
-	for _, p := range w.walkers { // the keys by which they walk, and those before
+	w.joins(s, w.actors[4], a)
+	for _, p := range w.actors { // the keys by which they walk, and those before
 		keys := p.get(t, "/api/api-keys?limit=100", p.space.host)
 		for i, key := range keys.each(t, "id") {
-			w.learn(&thing{kind: "key", id: key, space: p.space, owner: keys.at(fmt.Sprintf("data.%d.user_id", i)),
+			w.learn(&entity{kind: "key", id: key, space: p.space, owner: keys.at(fmt.Sprintf("data.%d.user_id", i)),
 				root: true})
 		}
 	}
-	for _, p := range []*walker{w.walkers[0], w.walkers[2], w.walkers[4], w.walkers[5]} {
+	for _, p := range []*actor{w.actors[0], w.actors[2], w.actors[4], w.actors[5]} {
 		w.connect(p)
 	}
 	return w
 }
 
 // joins makes a caller a member of another workspace too, to which their key gives no access.
-func (w *walk) joins(s *server, p *walker, other *space) {
+func (w *walk) joins(s *server, p *actor, other *space) {
 	w.Helper()
 	s.must(w.T, "user", "create", "--org", other.org, "--workspace", other.id, "--email", p.email, "--role", "member")
 	other.roles[p.id] = identity.Member
 }
 
-// learn records a created thing.
-func (w *walk) learn(th *thing) *thing {
-	if w.things[th.id] == nil {
-		w.things[th.id] = th
+// learn records a created entity.
+func (w *walk) learn(th *entity) *entity {
+	if w.entities[th.id] == nil {
+		w.entities[th.id] = th
 		w.kinds[th.kind] = append(w.kinds[th.kind], th)
 		w.hear(th.id)
 	}
-	return w.things[th.id]
+	return w.entities[th.id]
 }
 
 func (w *walk) hear(id string) {
@@ -128,15 +128,15 @@ func (w *walk) hear(id string) {
 // mark is a text for what is about to be made, or changed; whose says afterwards what that was.
 func (w *walk) mark() string { return fmt.Sprintf("mark%dx", w.rand.Uint64()) }
 
-func (w *walk) whose(mark string, th *thing) *thing { w.marks[mark] = th; return th }
+func (w *walk) whose(mark string, th *entity) *entity { w.marks[mark] = th; return th }
 
 func one[T any](w *walk, of []T) T { return of[w.rand.IntN(len(of))] }
 
 func (w *walk) chance(percent int) bool { return w.rand.IntN(100) < percent }
 
-// pick is the id of something to call about, and the thing if it is one of that kind: most often one of the
+// pick is the id of something to call about, and the entity if it is one of that kind: most often one of the
 // caller's workspace, often another's, now and then one that was never there, or is something else.
-func (w *walk) pick(p *walker, kind string) (string, *thing) {
+func (w *walk) pick(p *actor, kind string) (string, *entity) {
 	all := w.kinds[kind]
 	switch {
 	case w.chance(4):
@@ -145,7 +145,7 @@ func (w *walk) pick(p *walker, kind string) (string, *thing) {
 		return id.New(kind), nil
 	case w.chance(4):
 		other := one(w, w.heard)
-		if th := w.things[other]; th != nil && th.kind == kind {
+		if th := w.entities[other]; th != nil && th.kind == kind {
 			return other, th
 		}
 		return other, nil
@@ -165,7 +165,7 @@ var (
 )
 
 // call makes a call and checks the response against its verdict. It returns nil if the call was refused.
-func (w *walk) call(p *walker, method, path string, body any, want verdict) *answer {
+func (w *walk) call(p *actor, method, path string, body any, want verdict) *answer {
 	w.Helper()
 	before := ""
 	if !want.allows() {
@@ -200,9 +200,9 @@ func (w *walk) call(p *walker, method, path string, body any, want verdict) *ans
 var ids = regexp.MustCompile(`\b([a-z]+)_[0-9a-z]{26}\b`)
 
 // twins repeats a call with an id that never existed, and expects an indistinguishable response.
-func (w *walk) twins(p *walker, method, path string, body any, a *answer) {
+func (w *walk) twins(p *actor, method, path string, body any, a *answer) {
 	w.Helper()
-	if th := w.things[ids.FindString(path)]; th != nil && th.space != p.space {
+	if th := w.entities[ids.FindString(path)]; th != nil && th.space != p.space {
 		w.foreign++
 	}
 	part := strings.Split(path, "/")
@@ -231,11 +231,11 @@ func (w *walk) twins(p *walker, method, path string, body any, a *answer) {
 	}
 }
 
-// leaks searches a response for things that its caller may not see.
-func (w *walk) leaks(p *walker, a *answer, asked string) {
+// leaks searches a response for entities that its caller may not see.
+func (w *walk) leaks(p *actor, a *answer, asked string) {
 	w.Helper()
 	for _, id := range anyID.FindAllString(a.text, -1) {
-		switch th := w.things[id]; {
+		switch th := w.entities[id]; {
 		case th == nil || strings.Contains(asked, id):
 			w.hear(id)
 		case !p.sees(th):
@@ -249,8 +249,8 @@ func (w *walk) leaks(p *walker, a *answer, asked string) {
 	}
 }
 
-// holdRevisions compares the revision of a returned thing with the one before, if no permitted call has changed it
-// since. It ignores things that background jobs change.
+// holdRevisions compares the revision of a returned entity with the one before, if no permitted call has changed it
+// since. It ignores entities that background jobs change.
 func (w *walk) holdRevisions(a *answer, method, path string) {
 	w.Helper()
 	if a.status >= 300 {
@@ -258,12 +258,12 @@ func (w *walk) holdRevisions(a *answer, method, path string) {
 	}
 	if method != "GET" {
 		for _, id := range ids.FindAllString(path, -1) {
-			if th := w.things[id]; th != nil {
+			if th := w.entities[id]; th != nil {
 				th.revision = ""
 			}
 		}
 	}
-	th := w.things[a.at("id")]
+	th := w.entities[a.at("id")]
 	if th == nil || th.kind == "src" || th.kind == "con" {
 		return
 	}
@@ -285,8 +285,8 @@ func (w *walk) written() (last string) {
 	return last
 }
 
-// lists reads a whole list and expects exactly the things of the model.
-func (w *walk) lists(p *walker, path, member string, want []string) {
+// lists reads a whole list and expects exactly the entities of the model.
+func (w *walk) lists(p *actor, path, member string, want []string) {
 	w.Helper()
 	var got []string
 	for cursor := ""; ; {
@@ -308,8 +308,8 @@ func (w *walk) lists(p *walker, path, member string, want []string) {
 	}
 }
 
-// of returns the ids of the existing things of a kind for which a condition holds.
-func (w *walk) of(kind string, holds func(th *thing) bool) (ids []string) {
+// of returns the ids of the existing entities of a kind for which a condition holds.
+func (w *walk) of(kind string, holds func(th *entity) bool) (ids []string) {
 	for _, th := range w.kinds[kind] {
 		if holds(th) {
 			ids = append(ids, th.id)
