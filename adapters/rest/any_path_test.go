@@ -67,7 +67,7 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 		"the form for servers":       {"OPTIONS * HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "200"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, media := exchange(t, l.Addr().String(), tt.text)
+			status, media := rawExchange(t, l.Addr().String(), tt.text)
 			if status != tt.want {
 				t.Errorf("status %s, want %s", status, tt.want)
 			}
@@ -86,7 +86,7 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 }
 
 // exchange sends a text to a server, and returns the status and the media type of the response.
-func exchange(t *testing.T, address, text string) (status, media string) {
+func rawExchange(t *testing.T, address, text string) (status, media string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

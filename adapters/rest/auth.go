@@ -31,7 +31,7 @@ func (a *API) authenticate(
 			return identity.Actor{}, nil, err
 		}
 	}
-	by, person, selectMembership, err := prove(r, obs, token, at)
+	by, person, selectMembership, err := prove(a, r, obs, token, at)
 	if token != "" {
 		a.measures.authenticated(credentialKind(token, stored), err)
 	}
@@ -51,7 +51,9 @@ func (a *API) authenticate(
 	}
 	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
 	if by.Workspace != "" {
-		w.Header().Set("Workspace-Id", string(by.Workspace))
+		x := exchangeOf(r)
+		x.fields[1] = string(by.Workspace)
+		w.Header()["Workspace-Id"] = x.fields[1:2:2]
 		obs.workspace = by.Workspace
 	}
 	return by, person, nil
@@ -59,7 +61,7 @@ func (a *API) authenticate(
 
 // prover proves a caller by a credential of one kind.
 type prover func(
-	r *http.Request, obs *observed, token string, at time.Time,
+	a *API, r *http.Request, obs *observed, token string, at time.Time,
 ) (identity.Actor, *account.Person, selectMembership, error)
 
 // credential returns the credential of a request and what proves its caller. A cookie counts only if there is no
@@ -68,14 +70,14 @@ func (a *API) credential(r *http.Request, org *identity.Org) (token string, prov
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
 		if cookie := a.cookieOf(r, org); cookie != "" {
-			return cookie, a.bySession, true
+			return cookie, (*API).bySession, true
 		}
 	}
 	token = bearer(authorization)
 	if strings.HasPrefix(token, account.KeyTokenPrefix) {
-		return token, a.byKey, true
+		return token, (*API).byKey, true
 	}
-	return token, a.byToken, false
+	return token, (*API).byToken, false
 }
 
 // admit counts a request against the rate limits of its credential, its user and, if any, its workspace.

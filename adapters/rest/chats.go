@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -16,11 +14,11 @@ import (
 func (a *API) chatOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodGet, "/api/chat-templates", query(a.listChats)},
+		{http.MethodGet, "/api/chat-templates", remembered(a.listChats)},
 		{http.MethodPost, "/api/chat-templates", command(a.createChat)},
 		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before the route of any id
-		{http.MethodGet, template, query(a.getChat)},
-		{http.MethodGet, template + "/runtime", query(a.getChatRuntime)},
+		{http.MethodGet, template, remembered(a.getChat)},
+		{http.MethodGet, template + "/runtime", remembered(a.getChatRuntime)},
 		{http.MethodPatch, template, command(a.updateChat)},
 		{http.MethodDelete, template, command(a.deleteChat)},
 		{http.MethodPost, template + "/restore", command(a.restoreChat)},
@@ -100,7 +98,7 @@ func (a *API) restoreChat(r *request) (reply, error) {
 }
 
 func (a *API) attachWorkflow(r *request) (reply, error) {
-	t, w, attached, err := r.Chats.AttachWorkflow(r.Context(), r.by, chatID(r), mux.Vars(r.Request)["workflow_id"])
+	t, w, attached, err := r.Chats.AttachWorkflow(r.Context(), r.by, chatID(r), pathVar(r.Request, "workflow_id"))
 	if err != nil {
 		return reply{}, err
 	}
@@ -112,7 +110,7 @@ func (a *API) attachWorkflow(r *request) (reply, error) {
 }
 
 func (a *API) detachWorkflow(r *request) (reply, error) {
-	return noContent, r.Chats.DetachWorkflow(r.Context(), r.by, chatID(r), r.match, mux.Vars(r.Request)["workflow_id"])
+	return noContent, r.Chats.DetachWorkflow(r.Context(), r.by, chatID(r), r.match, pathVar(r.Request, "workflow_id"))
 }
 
 func (a *API) getRegistry(r *request) (reply, error) {

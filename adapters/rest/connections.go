@@ -12,9 +12,9 @@ import (
 func (a *API) connectionOperations() []operation {
 	const one = "/api/connections/{connection_id}"
 	return []operation{
-		{http.MethodGet, "/api/connections", query(a.listConnections)},
+		{http.MethodGet, "/api/connections", remembered(a.listConnections)},
 		{http.MethodPost, "/api/connections", dryRunnable{a.createConnection, a.testConnection}},
-		{http.MethodGet, one, query(a.getConnection)},
+		{http.MethodGet, one, remembered(a.getConnection)},
 		{http.MethodPatch, one, command(a.updateConnection)},
 		{http.MethodDelete, one, command(a.revokeConnection)},
 		{http.MethodPost, one + "/erase", command(a.eraseConnection)},

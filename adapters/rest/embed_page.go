@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -99,7 +97,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	if referer := r.Header.Get("Referer"); referer != "" {
 		visit.Origin, _ = originOf(referer)
 	}
-	token := mux.Vars(r)["embed_token"]
+	token := pathVar(r, "embed_token")
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
 	status, ancestors, listed := http.StatusOK, "'none'", false
 	var e *chat.Embedding

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +12,7 @@ import (
 
 // withObservation is a request of which observe has found out as much.
 func withObservation(r *http.Request, o *observed) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
+	return r.WithContext(&exchange{parent: r.Context(), observed: *o})
 }
 
 func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {

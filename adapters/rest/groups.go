@@ -3,8 +3,6 @@ package rest
 import (
 	"net/http"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -32,7 +30,7 @@ func groupID(r *request) identity.UserID {
 
 // granteeID returns the id in the path of a user or a group.
 func granteeID(r *request) identity.UserID {
-	if s := mux.Vars(r.Request)["user_id"]; id.Valid(identity.GroupPrefix, s) {
+	if s := pathVar(r.Request, "user_id"); id.Valid(identity.GroupPrefix, s) {
 		return identity.UserID(s)
 	}
 	return memberID(r)

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,11 +92,11 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 		gates = a.outbound
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		obs := observation(hr)
+		x := exchangeOf(hr)
+		x.limit(a.config.RequestTimeout)
+		defer x.end()
+		obs := &x.observed
 		obs.route = op.Path
-		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
-		defer cancel()
-		hr = hr.WithContext(ctx)
 
 		r := &request{
 			Request:           hr,

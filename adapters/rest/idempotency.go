@@ -109,7 +109,8 @@ func (r *request) readAgain(kept ports.Answer) (ports.Answer, error) {
 		return ports.Answer{}, errNoLongerReadable
 	}
 	again := *r
-	again.Request, again.op = mux.SetURLVars(hr, match.Vars), get.op
+	within := &exchange{parent: r.Context(), observed: *observation(r.Request), match: match}
+	again.Request, again.op = hr.WithContext(within), get.op
 	again.body, again.query, again.match = nil, nil, nil
 	now, _, err := get.query.perform(&again)
 	if err != nil {

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -34,28 +33,24 @@ type observed struct {
 	lasting   bool   // a stream, whose duration says nothing about the server
 }
 
-type observedKey struct{}
-
-func observation(r *http.Request) *observed {
-	if o, ok := r.Context().Value(observedKey{}).(*observed); ok {
-		return o
-	}
-	return &observed{}
-}
-
 // observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
 // logs and measures every response.
 func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	o := &observed{id: requestID(r.Header.Get("Request-Id")), address: a.address(r), route: "unmatched"}
-	o.trace = traceID(r)
-	r = r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
-	w.Header().Set("Request-Id", o.id)
+	x := &exchange{parent: r.Context()}
+	o := &x.observed
+	*o = observed{
+		id: requestID(r.Header.Get("Request-Id")), address: a.address(r), route: "unmatched", trace: traceID(r),
+	}
+	x.recorder = recorder{ResponseWriter: w, obs: o}
+	rec := &x.recorder
+	r = r.WithContext(x)
+	x.fields[0] = o.id
+	w.Header()["Request-Id"] = x.fields[:1:1]
 	w.Header()["X-Content-Type-Options"] = noSniff
 	if a.draining.Load() { // a proxy must not use the connection at the moment at which the server closes it
 		w.Header().Set("Connection", "close")
 	}
-	rec := &recorder{ResponseWriter: w, obs: o}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
@@ -107,12 +102,15 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 		a.problem(w, r, errNoSuchPath)
 		return
 	}
-	a.router.ServeHTTP(w, r)
+	// Not by the router's ServeHTTP, which would copy the request twice to pass on the variables of the path.
+	x := exchangeOf(r)
+	a.router.Match(r, &x.match) // there is always one: unrouted
+	x.match.Handler.ServeHTTP(w, r)
 }
 
 func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 	if !o.lasting {
-		durations := a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, strconv.Itoa(o.status))
+		durations := a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, statusLabel(o.status))
 		durations.Observe(took.Seconds())
 	}
 	if o.code != "" {
@@ -124,7 +122,7 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
-	attrs := []slog.Attr{
+	attrs := append(make([]slog.Attr, 0, 14), // as many as there can be
 		slog.String("request_id", o.id),
 		slog.String("method", r.Method),
 		slog.String("route", o.route),
@@ -132,7 +130,7 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 		slog.Int("bytes", o.bytes),
 		slog.Float64("ms", float64(took.Microseconds())/1000),
 		slog.String("address", o.address),
-	}
+	)
 	if o.org != nil {
 		attrs = append(attrs, slog.String("org", o.org.Slug))
 	}
@@ -158,13 +156,21 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 // traces, of the client's (W3C Trace Context).
 func traceID(r *http.Request) string {
 	ctx := r.Context()
-	if !trace.SpanContextFromContext(ctx).IsValid() && r.Header.Get("traceparent") != "" {
+	if !trace.SpanContextFromContext(ctx).IsValid() && r.Header["Traceparent"] != nil {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
 	}
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		return span.TraceID().String()
 	}
 	return ""
+}
+
+// statusLabel is a status as a label. That of most responses is a constant, which costs no allocation.
+func statusLabel(status int) string {
+	if status == http.StatusOK {
+		return "200"
+	}
+	return strconv.Itoa(status)
 }
 
 // methodLabel limits the values that clients can give to a label.

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -73,7 +71,7 @@ func (r *request) beginSignIn() (string, error) {
 	if err := r.op.CheckQuery(r.URL.RawQuery); err != nil {
 		return "", err
 	}
-	issuer, ok := org.Provider(mux.Vars(r.Request)["provider"])
+	issuer, ok := org.Provider(pathVar(r.Request, "provider"))
 	if !ok {
 		return "", account.ErrProviderNotFound
 	}

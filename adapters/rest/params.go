@@ -3,15 +3,13 @@ package rest
 import (
 	"strconv"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/domain/id"
 )
 
 // pathID is the identifier in a path; a malformed one, or of another kind, is the empty one, which
 // no thing has.
 func pathID[T ~string](r *request, variable, prefix string) T {
-	s := mux.Vars(r.Request)[variable]
+	s := pathVar(r.Request, variable)
 	if !id.Valid(prefix, s) {
 		return ""
 	}

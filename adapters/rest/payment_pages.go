@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/mux"
 	"golang.org/x/text/currency"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -95,7 +94,7 @@ func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()
 	link := billing.SandboxLink{
-		Customer: billing.CustomerID(mux.Vars(r)["customer"]), Secret: secret.New(mux.Vars(r)["secret"]),
+		Customer: billing.CustomerID(pathVar(r, "customer")), Secret: secret.New(pathVar(r, "secret")),
 	}
 	org := observation(r).org.ID
 	page, err := a.Services.Payments.SandboxPage(ctx, org, link)

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -10,7 +8,7 @@ import (
 
 func sandboxIntent(r *request, clientSecret string) billing.SetupIntent {
 	return billing.SetupIntent{
-		ID:           billing.IntentID(mux.Vars(r.Request)["intent_id"]),
+		ID:           billing.IntentID(pathVar(r.Request, "intent_id")),
 		ClientSecret: secret.New(clientSecret),
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/billing"
 )
@@ -37,7 +35,7 @@ func (a *API) webhookOperations() []publicOperation {
 // receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before
 // the signature is verified.
 func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
-	org, there := a.Orgs().BySlug(mux.Vars(r)["org"])
+	org, there := a.Orgs().BySlug(pathVar(r, "org"))
 	if !there {
 		return billing.ErrGatewayNotFound
 	}
@@ -52,7 +50,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 		return errBodyUnreadable
 	}
 	return a.Services.Payments.Receive(
-		r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"),
+		r.Context(), org.ID, billing.GatewayKind(pathVar(r, "gateway")), body, r.Header.Get("Stripe-Signature"),
 		a.now(),
 	)
 }

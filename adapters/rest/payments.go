@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"net/http"
 
-	"github.com/gorilla/mux"
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -59,7 +58,7 @@ func (r *request) gatewayKey() string {
 }
 
 func methodID(r *request) billing.MethodID {
-	return billing.MethodID(mux.Vars(r.Request)["payment_method_id"])
+	return billing.MethodID(pathVar(r.Request, "payment_method_id"))
 }
 
 func (a *API) listPlans(r *request) (reply, error) {
@@ -154,7 +153,7 @@ func (a *API) listInvoices(r *request) (reply, error) {
 }
 
 func (a *API) payInvoice(r *request) (command, error) {
-	id := billing.InvoiceID(mux.Vars(r.Request)["invoice_id"])
+	id := billing.InvoiceID(pathVar(r.Request, "invoice_id"))
 	p, err := r.Payments.PayInvoice(r.Context(), r.by, r.gatewayKey(), id)
 	if err != nil {
 		return nil, err

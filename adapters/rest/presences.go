@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -35,7 +33,7 @@ func (a *API) presenceOperations() []operation {
 const ownPresence = "me"
 
 func presenceID(r *request) (id presence.ID, own bool) {
-	return pathID[presence.ID](r, "presence_id", presence.Prefix), mux.Vars(r.Request)["presence_id"] == ownPresence
+	return pathID[presence.ID](r, "presence_id", presence.Prefix), pathVar(r.Request, "presence_id") == ownPresence
 }
 
 func (a *API) sendHeartbeat(r *request) (reply, error) {

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -12,7 +10,7 @@ func (a *API) moveLabel(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m := prompt.LabelMove{Label: mux.Vars(r.Request)["label"], Reason: in.Reason}
+	m := prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: in.Reason}
 	if in.ExpectedVersion.IsSpecified() {
 		m.Expected = new(prompt.ParseRef(*orZero(in.ExpectedVersion)))
 	}
@@ -21,7 +19,7 @@ func (a *API) moveLabel(r *request) (reply, error) {
 }
 
 func (a *API) removeLabel(r *request) (reply, error) {
-	m := prompt.LabelMove{Label: mux.Vars(r.Request)["label"], Reason: r.query.Get("reason")}
+	m := prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: r.query.Get("reason")}
 	if expected := r.query.Get("expected_version"); expected != "" {
 		m.Expected = new(prompt.ParseRef(expected))
 	}

@@ -3,15 +3,13 @@ package rest
 import (
 	"bytes"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func versionRef(r *request) prompt.Ref { return prompt.ParseRef(mux.Vars(r.Request)["version_id"]) }
+func versionRef(r *request) prompt.Ref { return prompt.ParseRef(pathVar(r.Request, "version_id")) }
 
 func (a *API) listVersions(r *request) (reply, error) {
 	var of *prompt.Reading

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
@@ -84,7 +82,7 @@ func renderCode(markdown string) template.HTML {
 
 // problemPage explains the code of a problem to people. The type of a problem is its address.
 func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
-	declared, ok := a.Contract.Problem(mux.Vars(r)["code"])
+	declared, ok := a.Contract.Problem(pathVar(r, "code"))
 	if !ok {
 		a.problem(w, r, errNoSuchPath)
 		return

@@ -113,6 +113,10 @@ var (
 	noSniff        = []string{"nosniff"}
 )
 
+// maxCounted is the number of bytes of a body up to which net/http sets Content-Length itself. It does so on the wire,
+// without another entry in the map of header fields, which up to eight entries is much smaller.
+const maxCounted = 2048
+
 // write sends an answer, or 304 if the client has it already.
 func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 	h := w.Header()
@@ -131,7 +135,7 @@ func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if a.Body != nil {
+	if a.Body != nil && (len(a.Body) > maxCounted || r.Method == http.MethodHead) {
 		set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
 	w.WriteHeader(a.Status)

@@ -3,8 +3,6 @@ package rest
 import (
 	"net/http"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -38,7 +36,7 @@ func workspaceID(r *request) identity.WorkspaceID {
 	if id := pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix); id != "" || r.person == nil {
 		return id
 	}
-	slug := mux.Vars(r.Request)["workspace_id"]
+	slug := pathVar(r.Request, "workspace_id")
 	for i := range r.person.Memberships {
 		if w := &r.person.Memberships[i].Workspace; w.Slug == slug {
 			return w.ID

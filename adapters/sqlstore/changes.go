@@ -79,7 +79,7 @@ func (db *DB) changingAll() {
 
 // readWidely matches statements that change tables which answers in memory depend on.
 var readWidely = regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+` +
-	`(prompt_\w+|memberships|user_groups|group_people|users|workspaces)\b`)
+	`(prompt_\w+|chat_templates|chat_members|connections|sources|memberships|user_groups|group_people|users|workspaces)\b`)
 
 // beforeCommit notes what a transaction has changed that said nothing about it.
 func (db *DB) beforeCommit(t *transaction) {

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -12,6 +13,11 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
+
+// without changes a table by a transaction that records no event.
+func without(db *sqlstore.DB, statement string) func() error {
+	return func() error { return sqlstore.Exec(context.Background(), db, statement) }
+}
 
 func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
@@ -63,6 +69,10 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			{"a statement without an event", func() error {
 				return sqlstore.Exec(t.Context(), db, `DELETE FROM prompt_shares WHERE template_id = ?`, made.ID)
 			}},
+			{"a chat template without an event", without(db, `UPDATE chat_templates SET name = 'Other'`)},
+			{"a member of a chat template without an event", without(db, `DELETE FROM chat_members`)},
+			{"a connection without an event", without(db, `UPDATE connections SET failures = 1`)},
+			{"a data source without an event", without(db, `UPDATE sources SET failures = 1`)},
 			{"a person", func() error {
 				return sqlstore.Exec(t.Context(), db, `UPDATE users SET name = 'Other' WHERE id = ?`, by.User)
 			}},

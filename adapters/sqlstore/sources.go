@@ -167,6 +167,7 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 
 // changeSource changes a source that is locked, and saves what changed.
 func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
+	db.changing(s.Workspace) // a refresh that finds nothing new records no event
 	before, err := sourceValues(s)
 	if err != nil {
 		return err

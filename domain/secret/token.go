@@ -50,7 +50,8 @@ func NewToken(prefix string) Token {
 		}
 	}
 	body := prefix + string(digits)
-	return Token{New(body + checksum(body))}
+	sum := checksum(body)
+	return Token{New(body + string(sum[:]))}
 }
 
 // ParseToken checks the form and checksum of a token with prefix, so that an invalid one costs no
@@ -60,14 +61,16 @@ func ParseToken(prefix, s string) (Token, bool) {
 		return Token{}, false
 	}
 	body := s[:len(s)-checksumDigits]
-	if checksum(body) != s[len(body):] {
+	if sum := checksum(body); string(sum[:]) != s[len(body):] {
 		return Token{}, false
 	}
 	return Token{New(s)}, true
 }
 
 // Hash returns the stored form of t.
-func (t Token) Hash() Hash { return sha256.Sum256([]byte(t.Reveal())) }
+//
+// The buffer is on the stack, and long enough for any token.
+func (t Token) Hash() Hash { return sha256.Sum256(append(make([]byte, 0, 128), t.Reveal()...)) }
 
 // Hint returns the part of t that may be shown later.
 func (t Token) Hint() string {
@@ -75,12 +78,16 @@ func (t Token) Hint() string {
 	return s[len(s)-4:]
 }
 
-func checksum(body string) string {
-	sum := crc32.ChecksumIEEE([]byte(body))
-	out := make([]byte, checksumDigits)
+// checksum returns the digits of the CRC-32 of body, like crc32.ChecksumIEEE, which would need body on the heap.
+func checksum(body string) (out [checksumDigits]byte) {
+	sum := ^uint32(0)
+	for i := range len(body) {
+		sum = crc32.IEEETable[byte(sum)^body[i]] ^ sum>>8
+	}
+	sum = ^sum
 	for i := checksumDigits - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62
 	}
-	return string(out)
+	return out
 }

@@ -31,14 +31,20 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 						return
 					default:
 					}
-					least := active.Load()
-					a, err := c.try(t, "GET", template+"/versions/active", nil)
-					if err != nil || least == 0 && a.status == 404 {
-						continue
-					}
-					if n, _ := strconv.ParseInt(a.at("number"), 10, 64); n < least {
-						text := a.String()
-						wrong.Store(&text)
+					for path, number := range map[string]string{
+						template + "/versions/active": "number",
+						template:                      "active_version.number",
+						"/api/prompt-templates":       "data.0.active_version.number",
+					} {
+						least := active.Load()
+						a, err := c.try(t, "GET", path, nil)
+						if err != nil || least == 0 {
+							continue
+						}
+						if n, _ := strconv.ParseInt(a.at(number), 10, 64); n < least {
+							text := path + ": " + a.String()
+							wrong.Store(&text)
+						}
 					}
 				}
 			})
