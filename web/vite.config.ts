@@ -20,6 +20,9 @@ export default defineConfig({
         entryFileNames: 'assets/[name].js',
         chunkFileNames: 'assets/[name].js',
         assetFileNames: 'assets/[name][extname]',
+        codeSplitting: {
+          groups: [{ name: 'editor', test: /node_modules.(@codemirror|@lezer|style-mod|w3c-keyname|crelt|@marijn)/ }],
+        },
       },
     },
   },

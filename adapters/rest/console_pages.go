@@ -9,7 +9,7 @@ import (
 
 // The pages where people sign in and join. They hold nothing of an org: their script asks the API.
 var (
-	//go:embed console/sign-in.js console/sign-in.css
+	//go:embed console/sign-in.js console/sign-in.css console/card.html console/card.js
 	consoleFiles embed.FS
 
 	//go:embed console/page.html
@@ -32,11 +32,12 @@ func (a *API) registerConsole() error {
 			return newAsset(html.Bytes(), "text/html; charset=utf-8", "no-store")
 		})
 	}
-	for _, name := range []string{"sign-in.js", "sign-in.css"} {
+	for _, name := range []string{"sign-in.js", "sign-in.css", "card.js"} {
 		a.registerConsoleFile("/console/"+name, func() (*asset, error) {
 			return openAsset(consoleFiles, "console/"+name, "no-cache")
 		})
 	}
+	a.registerCardPage()
 	const to = "./console/" // a proxy may add a path before
 	for _, path := range []string{"/", "/console"} {
 		register(a.router, http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -56,12 +57,15 @@ func (a *API) registerConsole() error {
 func (a *API) registerConsoleFile(path string, load func() (*asset, error)) {
 	serve := a.asset(path, load)
 	register(a.router, http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", consolePolicy)
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		setConsoleHeaders(w.Header(), consolePolicy)
 		serve.ServeHTTP(w, r)
 	}))
+}
+
+func setConsoleHeaders(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 }

@@ -74,6 +74,9 @@ func NewService(s ports.Stores, m ports.Mailer, d ports.Digester, t TermsOf, q C
 	}
 }
 
+// GatewayOf returns the gateway of an org; empty if the org takes no payments.
+func (s *Service) GatewayOf(org identity.OrgID) billing.GatewayKind { return s.termsOf(org).Kind }
+
 // termsForManager returns the terms if by manages payments.
 func (s *Service) termsForManager(by identity.Actor) (Terms, error) {
 	if err := billing.MayManage(by); err != nil {

@@ -27,7 +27,7 @@ func undone(ctx context.Context, t *testing.T, s *server, owner *client) {
 	presses(ctx, t, "Undo")
 	reads(ctx, t, "Undone.")
 	owner.get(t, templates+"/"+template+"/versions/active").has(t, map[string]string{"number": "1"})
-	presses(ctx, t, "Delete…")
+	picks(ctx, t, "Delete…")
 	reads(ctx, t, "You can restore it for 30 days.")
 	presses(ctx, t, "Delete")
 	reads(ctx, t, "console/undone is deleted.")

@@ -99,6 +99,7 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 	at(t, "prompts")
 
 	t.Run("a prompt is made, saved and made active by keys alone", func(t *testing.T) {
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main [data-key=c]') !== null`))
 		drive(ctx, t, chromedp.KeyEvent("c"))
 		drive(ctx, t, chromedp.Poll[bool](`document.activeElement.name === 'name'`))
 		drive(ctx, t, chromedp.KeyEvent("keys/only"))

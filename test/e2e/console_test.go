@@ -52,6 +52,14 @@ func presses(ctx context.Context, t *testing.T, text string) {
 		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled)`, text), "click")
 }
 
+// picks clicks an item of the menu of a page.
+func picks(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	on(ctx, t, `document.querySelector('[aria-label="More actions"]')`, "click")
+	on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('[role=menuitem]')].find((i) => i.innerText === %q)`, text),
+		"click")
+}
+
 func TestTheConsole(t *testing.T) {
 	t.Parallel()
 	s, owner, chromium, ctx, silent := demo(t, sqlite)
@@ -74,7 +82,7 @@ func TestTheConsole(t *testing.T) {
 		presses(ctx, t, "Save as a new version")
 		reads(ctx, t, "Preview of v2")
 		keep(ctx, t, "console-prompt")
-		presses(ctx, t, "Settings…")
+		picks(ctx, t, "Settings…")
 		reads(ctx, t, "Settings of console/greeting")
 		types(ctx, t, `[name=tags]`, "greeting, friendly")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=compatibility]').value = 'backward'`))
@@ -145,6 +153,7 @@ func TestTheConsole(t *testing.T) {
 	t.Run("a group is made, and a person put into it", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/settings/groups"))
 		reads(ctx, t, "There are no groups yet.")
+		presses(ctx, t, "New group")
 		types(ctx, t, `[name=name]`, "Reviewers")
 		types(ctx, t, `[name=external_id]`, "okta-reviewers")
 		presses(ctx, t, "Create")
@@ -161,14 +170,14 @@ func TestTheConsole(t *testing.T) {
 			`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))`))
 		reads(ctx, t, "Audit trail")
 		keep(ctx, t, "console-commands")
-		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText === 'Audit trail')`, "click")
+		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.startsWith('Audit trail'))`, "click")
 		reads(ctx, t, "source.mapped")
 		presses(ctx, t, "Verify the trail")
 		reads(ctx, t, "events are as they were written")
 		keep(ctx, t, "console-audit")
 	})
 	t.Run("each page shows the calls that it made", func(t *testing.T) {
-		presses(ctx, t, "API")
+		presses(ctx, t, "API calls of this page")
 		reads(ctx, t, `curl "$ATRIUM_URL/api/events"`)
 		keep(ctx, t, "console-api")
 	})
@@ -237,6 +246,7 @@ func TestTheConsole(t *testing.T) {
 			boss.get(t, "/api/people/"+eve.id).has(t, map[string]string{"status": step.status})
 		}
 	})
+	t.Run("a test card is added, and nothing else can be typed", func(t *testing.T) { paid(ctx, t, s, owner) })
 	t.Run("what was done can be undone", func(t *testing.T) { undone(ctx, t, s, owner) })
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
 	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })

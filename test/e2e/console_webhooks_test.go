@@ -21,6 +21,7 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	defer receiver.Close()
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/settings/webhooks"))
 	reads(ctx, t, "There are no webhooks yet.")
+	presses(ctx, t, "New webhook")
 	types(ctx, t, `[name=url]`, "ftp://example.com")
 	types(ctx, t, `[name=events]`, "no_such.event")
 	presses(ctx, t, "Create")

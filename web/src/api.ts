@@ -2,7 +2,7 @@ import { Atrium, type Attempt, AtriumError } from '@atrium-hq/client'
 import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
 
 // The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
-const PROOF = 'atrium_proof'
+export const PROOF = 'atrium_proof'
 export const RETURN = 'atrium_return'
 
 /** A call that the page has made. */

@@ -4,6 +4,7 @@ import { base, calls, type Made } from '../api'
 import { t } from '../text'
 import { Button, Copy } from '../ui/basics'
 import { InlineSelect } from '../ui/form'
+import { CodeIcon } from '../ui/icons'
 
 type Language = 'curl' | 'typescript' | 'go' | 'python'
 type Samples = Record<string, Record<Language | 'call', string>>
@@ -26,8 +27,10 @@ export function Calls() {
     },
   })
   return (
-    <footer className="mt-10 border-t border-line pt-3">
-      <Button tone="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>{t.api}</Button>
+    <footer className="mt-12 border-t border-line pt-3">
+      <Button tone="quiet" className="-ml-3 text-soft" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <CodeIcon size={15} aria-hidden="true" />{t.api}
+      </Button>
       {open && (
         <div className="mt-2">
           <div className="mb-2 flex flex-wrap items-center gap-2">
@@ -41,9 +44,9 @@ export function Calls() {
             const sample = samples.data?.get(call.name)
             const text = sample && filled(sample, call, language)
             return (
-              <div key={call.name + call.path} className="mb-2 rounded-md border border-line bg-card p-2">
+              <div key={call.name + call.path} className="mb-2 rounded-md border border-line bg-card px-3 py-2">
                 <div className="flex items-center gap-2">
-                  <code className="mr-auto break-all">{call.method} {call.path} · {call.status || '–'}</code>
+                  <code className="mr-auto min-w-0 text-xs break-all"><b>{call.method}</b> {call.path} <span className="text-soft">{call.status || '–'}</span></code>
                   {text && <Copy text={text} />}
                 </div>
                 {text && <pre tabIndex={0} className="m-0 mt-1 overflow-x-auto text-xs">{text}</pre>}

@@ -2,28 +2,31 @@ import { AtriumError } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
-import { atrium, calls, queries, signIn, signOut } from '../api'
+import { atrium, calls, queries, signOut } from '../api'
 import { t } from '../text'
-import { Button } from '../ui/basics'
-import { InlineSelect } from '../ui/form'
-import { Dialog } from '../ui/overlays'
+import { Button, IconButton } from '../ui/basics'
+import {
+  BillingIcon, ChatsIcon, ChooseIcon, ConnectionsIcon, PeopleIcon, PresenceIcon, PromptsIcon, SettingsIcon, SignOutIcon, SourcesIcon,
+} from '../ui/icons'
 import { Calls } from './calls'
+import { Ended } from './ended'
 import { useLive } from './live'
 import { Palette } from './palette'
 import { Toasts } from './toast'
 import { firstPage, useMe, useWorkspace } from './workspace'
 
+/** The areas of the console. Keys are those after g. */
 export const areas = [
-  { path: 'prompts', label: t.prompts, key: 'p' },
-  { path: 'chats', label: t.chats, key: 'c' },
-  { path: 'sources', label: t.sources, key: 's' },
-  { path: 'connections', label: t.connections, key: 'k' },
-  { path: 'presence', label: t.presence, key: 'r' },
-  { path: 'billing', label: t.billing, key: 'b' },
-  { path: 'settings/members', label: t.settings, key: 'm' },
+  { path: 'prompts', label: t.prompts, icon: PromptsIcon },
+  { path: 'chats', label: t.chats, icon: ChatsIcon },
+  { path: 'sources', label: t.sources, icon: SourcesIcon },
+  { path: 'connections', label: t.connections, icon: ConnectionsIcon },
+  { path: 'presence', label: t.presence, icon: PresenceIcon },
+  { path: 'billing', label: t.billing, icon: BillingIcon },
+  { path: 'settings/members', label: t.settings, icon: SettingsIcon },
 ] as const
 
-const operators = { path: 'people', label: t.people } as const
+const operators = { path: 'people', label: t.people, icon: PeopleIcon } as const
 
 export function Shell() {
   const workspace = useWorkspace()
@@ -32,51 +35,60 @@ export function Shell() {
   useLive()
   const ended = useSyncExternalStore(calls.subscribe, calls.ended)
   return (
-    <div className="min-h-screen md:grid md:grid-cols-[14rem_minmax(0,1fr)]">
+    <div className="min-h-screen md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-30 focus:bg-card focus:p-2">{t.skip}</a>
       <nav
         aria-label={t.areas}
         className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-center border-b border-line bg-card px-2 pt-2 md:sticky md:top-0
-          md:flex md:h-screen md:flex-col md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-4"
+          md:flex md:h-screen md:flex-col md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-3"
       >
-        <div className="min-w-0 md:mb-4"><Workspaces /></div>
-        <ul className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto p-0 py-2 md:order-none md:block md:p-0">
-          {[...areas, ...(me.data?.user.operator ? [operators] : [])].map((area) => {
-            const here = path.startsWith(`/w/${workspace}/${area.path.split('/')[0]}`)
+        <div className="min-w-0 md:mb-2"><Workspaces /></div>
+        <Palette />
+        <ul className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto p-0 py-2 md:order-none md:mt-3 md:block md:overflow-visible md:py-0">
+          {[...areas, ...(me.data?.user.operator ? [operators] : [])].map(({ path: to, label, icon: Icon }) => {
+            const here = path.startsWith(`/w/${workspace}/${to.split('/')[0]}`)
             return (
-              <li key={area.path}>
+              <li key={to}>
                 <Link
-                  to={`/w/${workspace}/${area.path}` as string} aria-current={here ? 'page' : undefined}
+                  to={`/w/${workspace}/${to}` as string} aria-current={here ? 'page' : undefined}
                   ref={(link) => { if (here) link?.scrollIntoView({ block: 'nearest', inline: 'nearest' }) }}
-                  className={`block rounded-md px-2.5 py-1.5 whitespace-nowrap no-underline hover:bg-hover
-                    ${here ? 'bg-markbg font-medium text-act' : 'text-ink'}`}
+                  className={`flex items-center gap-2.5 rounded-md px-2.5 py-1.5 whitespace-nowrap no-underline
+                    ${here ? 'bg-markbg font-medium text-act' : 'text-ink hover:bg-hover'}`}
                 >
-                  {area.label}
+                  <Icon size={16} aria-hidden="true" className={here ? '' : 'text-soft'} />{label}
                 </Link>
               </li>
             )
           })}
         </ul>
-        <p className="m-0 mt-8 hidden px-2.5 text-xs break-words text-soft md:block">
-          {me.data?.user.email ?? me.data?.user.name}<br />{me.data?.role}
-        </p>
-        <Button tone="quiet" className="md:justify-start md:px-2.5" onClick={() => void signOut()}>{t.signOut}</Button>
-        <Palette />
+        <div className="flex items-center gap-2 md:mt-auto md:border-t md:border-line md:pt-3">
+          <Initial of={me.data?.user.name || me.data?.user.email || ''} className="hidden rounded-full md:flex" />
+          <p className="m-0 mr-auto hidden min-w-0 text-xs leading-4 md:block">
+            <span className="block truncate font-medium">{me.data?.user.email ?? me.data?.user.name}</span>
+            <span className="block text-soft">{me.data?.role}</span>
+          </p>
+          <IconButton label={t.signOut} onClick={() => void signOut()}><SignOutIcon size={16} aria-hidden="true" /></IconButton>
+        </div>
       </nav>
-      <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-8">
-        <Failed />
-        <Outlet />
-        <Calls />
+      <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:px-8 md:py-7">
+        <div className="mx-auto max-w-6xl">
+          <Failed />
+          <Outlet />
+          <Calls />
+        </div>
       </main>
       <Toasts />
-      <Dialog open={ended} onClose={() => {}} title={t.ended}>
-        <p>{t.endedAbout}</p>
-        <div className="flex flex-wrap gap-2">
-          <Button tone="act" onClick={signIn}>{t.signIn}</Button>
-          <Button onClick={() => { calls.resume(); void queries.invalidateQueries() }}>{t.signedInAgain}</Button>
-        </div>
-      </Dialog>
+      <Ended open={ended} />
     </div>
+  )
+}
+
+/** The first letter of a name, where others have a picture. */
+function Initial({ of, className = '' }: { of: string; className?: string }) {
+  return (
+    <span aria-hidden="true" className={`flex size-7 shrink-0 items-center justify-center bg-markbg text-xs font-semibold text-act uppercase ${className}`}>
+      {of.slice(0, 1)}
+    </span>
   )
 }
 
@@ -105,14 +117,22 @@ function Workspaces() {
   })
   const all = list.data ?? []
   const name = all.find((w) => w.slug === workspace)?.name ?? workspace
-  if (all.length < 2) return <p className="m-0 px-2.5 font-semibold break-words">{name}</p>
   return (
-    <InlineSelect
-      label={t.workspace}
-      value={workspace}
-      choices={all.map((w) => ({ value: w.slug, label: w.name }))}
-      onChange={(e) => void navigate({ to: `/w/${e.target.value}/prompts` as string })}
-    />
+    <div className="relative flex items-center gap-2.5 rounded-md px-1.5 py-1 has-[select]:hover:bg-hover has-[select:focus-visible]:outline-2">
+      <Initial of={name} className="rounded-md" />
+      <span className="min-w-0 truncate font-semibold">{name}</span>
+      {all.length > 1 && (
+        <>
+          <ChooseIcon size={14} aria-hidden="true" className="ml-auto shrink-0 text-soft" />
+          <select
+            aria-label={t.workspace} value={workspace} className="absolute inset-0 w-full cursor-pointer opacity-0"
+            onChange={(e) => void navigate({ to: `/w/${e.target.value}/prompts` as string })}
+          >
+            {all.map((w) => <option key={w.slug} value={w.slug}>{w.name}</option>)}
+          </select>
+        </>
+      )}
+    </div>
   )
 }
 

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { atrium } from '../api'
 
 /** The slug or id of the workspace, which is in the address. */
@@ -10,6 +10,13 @@ export function useWorkspace(): string {
 /** A parameter of the address. */
 export function useParam(name: string): string {
   return (useParams({ strict: false }) as Record<string, string>)[name] ?? ''
+}
+
+/** Whether the form for something new is open. It is a part of the address: links lead to it, and Back closes it. */
+export function useCreating(): [boolean, (open: boolean) => void] {
+  const open = 'new' in useSearch({ strict: false })
+  const navigate = useNavigate()
+  return [open, (next) => void navigate({ to: '.', search: (next ? { new: true } : {}) as never, replace: !next })]
 }
 
 export function useMe() {

@@ -8,6 +8,7 @@ import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basic
 import { Confirm, Dialog } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
+import { Confirmation, Methods } from './billing-cards'
 
 /** An amount in the smallest unit of its currency, as people write it. */
 export function money({ amount, currency }: Money): string {
@@ -51,6 +52,7 @@ export function Billing() {
           )}
         >
           {s.stale && <p className="mt-0 text-warn">The payment provider does not answer now. This is the last known state.</p>}
+          {manages && s.action && <Confirmation subscription={s} onDone={refresh} />}
           {s.status === 'past_due' && <p role="alert" className="mt-0 text-bad">The last payment failed. Check the card.</p>}
           <p className="m-0">
             {s.trial_end && Date.parse(s.trial_end) > Date.now() ? <>The trial ends <When at={s.trial_end} />.</>
@@ -63,7 +65,7 @@ export function Billing() {
       <ul className="m-0 mb-6 grid list-none gap-3 p-0 sm:grid-cols-2 xl:grid-cols-3">
         {plans.data?.map((plan) => <PlanCard key={plan.id} plan={plan} manages={manages} subscribed={!!s} onDone={refresh} />)}
       </ul>
-      <Methods manages={manages} />
+      {manages && <Methods />}
       {manages && <Invoices />}
     </>
   )
@@ -119,36 +121,6 @@ function Change({ plan, onClose, onDone }: { plan: Plan; onClose: () => void; on
         </>
       )}
     </Dialog>
-  )
-}
-
-function Methods({ manages }: { manages: boolean }) {
-  const workspace = useWorkspace()
-  const o = { workspace }
-  const list = useQuery({ queryKey: ['methods', workspace], queryFn: () => firstPage(atrium.payments.methods.list({}, o)).then((p) => p.data), enabled: manages })
-  const refresh = () => queries.invalidateQueries({ queryKey: ['methods', workspace] })
-  const prefer = useMutation({ mutationFn: (id: string) => atrium.payments.methods.setDefault(id, o), onSuccess: refresh })
-  if (!manages) return null
-  return (
-    <Card title="Payment methods">
-      <Problem error={list.error ?? prefer.error} />
-      {list.data?.length === 0 && <p className="m-0 text-soft">There is no payment method yet.</p>}
-      <ul className="m-0 list-none p-0">
-        {list.data?.map((m) => (
-          <li key={m.id} className="flex flex-wrap items-center gap-2 border-b border-line py-2 last:border-0">
-            <span className="mr-auto">
-              {m.brand ?? m.type} {m.last4 && `•••• ${m.last4}`} {m.exp_month && <span className="text-soft">{m.exp_month}/{m.exp_year}</span>}{' '}
-              {m.is_default && <Pill tone="ok">default</Pill>} {m.is_expired && <Pill tone="bad">expired</Pill>}
-            </span>
-            {!m.is_default && <Button onClick={() => prefer.mutate(m.id)}>Make default</Button>}
-            <Confirm
-              label="Remove" title="Remove the payment method" act="Remove" body={`${m.brand ?? m.type} •••• ${m.last4 ?? ''}`}
-              run={() => atrium.payments.methods.delete(m.id, {}, o).then(refresh)}
-            />
-          </li>
-        ))}
-      </ul>
-    </Card>
   )
 }
 

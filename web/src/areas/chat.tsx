@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useParam, useWorkspace } from '../app/workspace'
+import { Up } from '../app/up'
 import { t } from '../text'
 import { Button, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
@@ -25,7 +26,7 @@ export function Chat() {
   const mayEdit = c.my_role !== 'viewer', manages = ['manager', 'owner'].includes(c.my_role)
   return (
     <>
-      <Heading title={c.name}>
+      <Heading title={c.name} up={<Up to="chats">{t.chats}</Up>}>
         <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>{c.status}</Pill>
         {mayEdit && (
           <Button tone={c.status === 'published' ? 'plain' : 'act'} disabled={publish.isPending} onClick={() => publish.mutate(c.status === 'published' ? 'draft' : 'published')}>

@@ -1,23 +1,23 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { atrium, queries } from '../api'
-import { useList, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
+import { AddIcon } from '../ui/icons'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
 export function Chats() {
   const workspace = useWorkspace()
   const may = usePermission()
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useCreating()
   const list = useList(['chats', workspace], (cursor) => atrium.chatTemplates.list({ limit: 50, ...(cursor && { cursor }) }, { workspace }))
   return (
     <>
       <Heading title={t.chats}>
-        {may('chat_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}>New chat</Button>}
+        {may('chat_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newChat}</Button>}
       </Heading>
       <Problem error={list.error} />
       {list.isPending && <Loading />}
@@ -64,7 +64,7 @@ function Create({ onClose }: { onClose: () => void }) {
   })
   const wrong = fieldErrors(create.error)
   return (
-    <Dialog open onClose={onClose} title="New chat">
+    <Dialog open onClose={onClose} title={t.newChat}>
       <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
         <Input name="name" label="Name" required maxLength={120} autoFocus error={wrong.name} />
         <TextArea name="instructions" label="Instructions" error={wrong.instructions} hint="A prompt can take their place later." />

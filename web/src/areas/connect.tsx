@@ -4,6 +4,8 @@ import { useRef } from 'react'
 import { AtriumError, type ConnectionKind, type ProbeCheck } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { firstPage, useParam, useWorkspace } from '../app/workspace'
+import { Up } from '../app/up'
+import { t } from '../text'
 import { Button, Card, Copy, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, Select, TextArea } from '../ui/form'
 import { Checks } from './connections'
@@ -75,7 +77,7 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   }
   return (
     <>
-      <Heading title={`Connect ${kind.title}`} />
+      <Heading title={`Connect ${kind.title}`} up={<Up to="connections">{t.connections}</Up>} />
       <div className="grid gap-4 lg:grid-cols-2">
         <Card>
           <div ref={form}>

@@ -4,6 +4,8 @@ import { useState } from 'react'
 import { AtriumError, type Charset, type Delimiter, type SourceLocation, type SourcePair, type TablePreview, type WarehouseTableList } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
+import { Up } from '../app/up'
+import { t } from '../text'
 import { Button, Card, Copy, Heading, Loading, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Mapper, type Sheet, suggested } from '../ui/mapper'
@@ -92,7 +94,7 @@ export function NewSource() {
   if (types.isPending) return <Loading />
   return (
     <>
-      <Heading title="Map a sheet or table" />
+      <Heading title={t.newSource} up={<Up to="sources">{t.sources}</Up>} />
       <Problem error={types.error} />
       <div className="grid gap-4 md:grid-cols-2">
         <Card title="A spreadsheet">

@@ -5,7 +5,7 @@ import { confirmed } from '../app/confirmed'
 import { useList, useMe } from '../app/workspace'
 import { t } from '../text'
 import { Button, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
-import { InlineSelect } from '../ui/form'
+import { InlineSelect, SearchBox } from '../ui/form'
 import { Confirm } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
@@ -25,11 +25,7 @@ export function People() {
   return (
     <>
       <Heading title={t.people}>
-        <input
-          type="search" aria-label={t.search} placeholder={t.search} value={typed} maxLength={100}
-          onChange={(e) => setTyped(e.target.value)}
-          className="w-48 rounded-md border border-soft/60 bg-card px-2.5 py-1.5 text-ink placeholder:text-soft"
-        />
+        <SearchBox value={typed} onChange={setTyped} />
         <InlineSelect label="Status" value={status} choices={statuses} onChange={(e) => setStatus(e.target.value)} />
       </Heading>
       <Problem error={list.error} />

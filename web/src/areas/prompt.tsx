@@ -3,10 +3,13 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
+import { Up } from '../app/up'
 import { useList, useParam, useWorkspace } from '../app/workspace'
+import { t } from '../text'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
 import { Form, InlineSelect, Input, TextArea } from '../ui/form'
+import { Menu } from '../ui/menu'
 import { Dialog, Tabs } from '../ui/overlays'
 import { Delete, Duplicate } from './prompt-more'
 import { Ledger } from './prompt-history'
@@ -102,7 +105,7 @@ export function Prompt() {
   const mayActivate = prompt.data.protected ? ['manager', 'owner'].includes(prompt.data.my_role) : mayEdit
   return (
     <>
-      <Heading title={prompt.data.name}>
+      <Heading title={prompt.data.name} up={<Up to="prompts">{t.prompts}</Up>}>
         {prompt.data.active_version && <Pill tone="ok">active: v{prompt.data.active_version.number}</Pill>}
         {prompt.data.protected && <Pill tone="warn">protected</Pill>}
         {prompt.data.version_count > 0 && (
@@ -117,10 +120,14 @@ export function Prompt() {
             ]}
           />
         )}
-        {mayEdit && <Button onClick={() => setMore('settings')}>Settings…</Button>}
-        <Button onClick={() => setMore('duplicate')}>Duplicate…</Button>
-        {prompt.data.my_role === 'owner' && <Button onClick={() => setMore('delete')}>Delete…</Button>}
-        {mayActivate && <Button disabled={!version.data} onClick={() => { pin(); setLabelling(true) }}>Labels…</Button>}
+        <Menu
+          items={[
+            mayEdit && { label: 'Settings…', onClick: () => setMore('settings') },
+            mayActivate && { label: 'Labels…', disabled: !version.data, onClick: () => { pin(); setLabelling(true) } },
+            { label: 'Duplicate…', onClick: () => setMore('duplicate') },
+            prompt.data.my_role === 'owner' && { label: 'Delete…', danger: true, onClick: () => setMore('delete') },
+          ]}
+        />
         {mayActivate && (
           <Button
             tone="act" disabled={!version.data || version.data.is_active || draft !== undefined || (!!prompt.data.active_version && !active.data)}

@@ -3,10 +3,11 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import type { PromptTemplate } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
-import { useList, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
-import { Form, InlineSelect, Input, Select, TextArea } from '../ui/form'
+import { Form, InlineSelect, Input, SearchBox, Select, TextArea } from '../ui/form'
+import { AddIcon } from '../ui/icons'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 import { Start } from './start'
@@ -15,7 +16,7 @@ export function Prompts() {
   const workspace = useWorkspace()
   const may = usePermission()
   const [typed, setTyped] = useState('')
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useCreating()
   const [deleted, setDeleted] = useState(false)
   const q = useDeferredValue(typed.trim())
   const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
@@ -24,16 +25,12 @@ export function Prompts() {
   return (
     <>
       <Heading title={t.prompts}>
-        <input
-          type="search" aria-label={t.search} placeholder={t.search} value={typed} maxLength={100}
-          onChange={(e) => setTyped(e.target.value)}
-          className="w-48 rounded-md border border-soft/60 bg-card px-2.5 py-1.5 text-ink placeholder:text-soft"
-        />
+        <SearchBox value={typed} onChange={setTyped} />
         <InlineSelect
           label="Show" value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
           choices={[{ value: '', label: 'prompts' }, { value: 'deleted', label: 'deleted prompts' }]}
         />
-        {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}>New prompt</Button>}
+        {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newPrompt}</Button>}
       </Heading>
       <Start />
       <Problem error={list.error} />
@@ -73,8 +70,10 @@ const columns = (workspace: string) => [
     title: 'Name', text: (p: PromptTemplate) => p.name,
     cell: (p: PromptTemplate) => (
       <>
-        <Link className="font-medium break-words" to={`/w/${workspace}/prompts/${p.id}` as string}>{p.name}</Link>{' '}
-        {p.protected && <Pill tone="warn">protected</Pill>} {p.tags.map((tag) => <Pill key={tag}>{tag}</Pill>)}
+        <span className="flex flex-wrap items-center gap-1.5">
+          <Link className="min-w-0 font-medium break-words" to={`/w/${workspace}/prompts/${p.id}` as string}>{p.name}</Link>
+          {p.protected && <Pill tone="warn">protected</Pill>} {p.tags.map((tag) => <Pill key={tag}>{tag}</Pill>)}
+        </span>
         {p.description && <p className="m-0 text-xs text-soft">{p.description}</p>}
       </>
     ),
@@ -88,8 +87,8 @@ const columns = (workspace: string) => [
     cell: (p: PromptTemplate) => p.version_count,
   },
   {
-    title: 'Seen by', narrow: true, text: (p: PromptTemplate) => p.visibility,
-    cell: (p: PromptTemplate) => (p.visibility === 'private' ? 'those it is shared with' : 'the workspace'),
+    title: t.seenBy, narrow: true, text: (p: PromptTemplate) => p.visibility,
+    cell: (p: PromptTemplate) => (p.visibility === 'private' ? t.seenBySome : t.seenByAll),
   },
   {
     title: 'Changed', narrow: true, text: (p: PromptTemplate) => p.updated_at,
@@ -119,7 +118,7 @@ function Create({ onClose }: { onClose: () => void }) {
   })
   const wrong = fieldErrors(create.error)
   return (
-    <Dialog open onClose={onClose} title="New prompt">
+    <Dialog open onClose={onClose} title={t.newPrompt}>
       <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
         <Input name="name" label="Name" required maxLength={200} autoFocus error={wrong.name} hint="A / makes folders: support/greeting." />
         <Select name="type" label="Type" choices={[{ value: 'text', label: 'Text' }, { value: 'chat', label: 'Chat messages' }]} />

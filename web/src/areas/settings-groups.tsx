@@ -2,10 +2,11 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Group } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
-import { firstPage, useList, usePermission, useWorkspace } from '../app/workspace'
+import { firstPage, useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
-import { Button, Card, Empty, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
+import { About, Button, Empty, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
+import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
@@ -19,19 +20,27 @@ export function Groups() {
   const manages = usePermission()('members.manage')
   const o = { workspace }
   const [shown, setShown] = useState<Group>()
+  const [creating, setCreating] = useCreating()
   const list = useList(['groups', workspace], (cursor) => atrium.groups.list({ limit: 50, ...(cursor && { cursor }) }, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['groups', workspace] })
   const create = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.groups.create({
       name: v.name ?? '', ...(v.role && { role: v.role }), ...(v.external_id && { external_id: v.external_id }),
     }, o),
-    onSuccess: refresh,
+    onSuccess: () => { setCreating(false); return refresh() },
   })
   return (
     <>
+      <About
+        actions={manages && (
+          <Button tone="act" data-key="c" onClick={() => { create.reset(); setCreating(true) }}><AddIcon size={16} aria-hidden="true" />{t.newGroup}</Button>
+        )}
+      >
+        Share prompts and chats with a group instead of with each person.
+      </About>
       <Problem error={list.error} />
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="There are no groups yet.">Share prompts and chats with a group instead of with each person.</Empty>
+        <Empty title="There are no groups yet.">A group can follow one of your identity provider.</Empty>
       )}
       {list.items.length > 0 && (
         <Table
@@ -63,14 +72,10 @@ export function Groups() {
       )}
       <More list={list} />
       {shown && <Dialog open onClose={() => setShown(undefined)} title={shown.name}><OneGroup group={shown} manages={manages} changed={refresh} /></Dialog>}
-      {manages && (
-        <div className="mt-6 max-w-lg">
-          <Card title="New group">
-            <Form key={create.data?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-              <GroupFields error={create.error} />
-            </Form>
-          </Card>
-        </div>
+      {manages && creating && (
+        <Dialog open onClose={() => setCreating(false)} title={t.newGroup}>
+          <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}><GroupFields error={create.error} /></Form>
+        </Dialog>
       )}
     </>
   )

@@ -1,10 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { atrium, base, queries } from '../api'
-import { useList, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
-import { Card, Copy, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
+import { About, Button, Card, Copy, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
-import { Confirm } from '../ui/overlays'
+import { AddIcon } from '../ui/icons'
+import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
 const lifetimes = [
@@ -15,6 +16,7 @@ export function Keys() {
   const workspace = useWorkspace()
   const may = usePermission()
   const o = { workspace }
+  const [creating, setCreating] = useCreating()
   const list = useList(['keys', workspace], (cursor) => atrium.apiKeys.list({ limit: 50, ...(cursor && { cursor }) }, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['keys', workspace] })
   const create = useMutation({
@@ -23,13 +25,25 @@ export function Keys() {
       ...(v.scopes && { scopes: v.scopes.split(/[\s,]+/).filter(Boolean) }),
       ...(v.days && { expires_at: new Date(Date.now() + Number(v.days) * 86_400_000).toISOString() }),
     }, o),
-    onSuccess: refresh,
+    onSuccess: () => { setCreating(false); return refresh() },
   })
   const wrong = fieldErrors(create.error)
   const example = create.data && `curl ${new URL('api/me', base).href} -H 'Authorization: Bearer ${create.data.token}'`
   return (
     <>
+      <About
+        actions={may('api_keys.create') && (
+          <Button tone="act" data-key="c" onClick={() => { create.reset(); setCreating(true) }}><AddIcon size={16} aria-hidden="true" />{t.newKey}</Button>
+        )}
+      >
+        Applications call the API with a key. It may never do more than you.
+      </About>
       <Problem error={list.error} />
+      {create.data && example && (
+        <Card title={`The key ${create.data.name}`} actions={<Copy text={example} label="Copy a curl command" />}>
+          <Secret value={create.data.token} hint="The key is shown only now." />
+        </Card>
+      )}
       {list.isSuccess && list.items.length === 0 && <Empty title="There are no API keys yet." />}
       {list.items.length > 0 && (
         <Table
@@ -56,26 +70,19 @@ export function Keys() {
         />
       )}
       <More list={list} />
-      {create.data && example && (
-        <Card title={`The key ${create.data.name}`} actions={<Copy text={example} label="Copy a curl command" />}>
-          <Secret value={create.data.token} hint="The key is shown only now." />
-        </Card>
-      )}
-      {may('api_keys.create') && (
-        <div className="mt-6 max-w-lg">
-          <Card title="New API key">
-            <Form key={create.data?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-              <Input name="name" label="Name" required maxLength={120} error={wrong.name} />
-              <Select
-                name="role" label="At most the role" defaultValue="viewer" error={wrong.role_ceiling}
-                choices={['viewer', 'member', 'admin', 'owner'].map((r) => ({ value: r, label: r }))}
-              />
-              <Input name="scopes" label="Scopes" placeholder="prompts:read prompts:render" hint="Nothing else. Empty: everything that the role allows." error={wrong.scopes} />
-              <Select name="days" label="Ends after" defaultValue="90" choices={lifetimes} error={wrong.expires_at} />
-              <Problem error={create.error} />
-            </Form>
-          </Card>
-        </div>
+      {creating && (
+        <Dialog open onClose={() => setCreating(false)} title={t.newKey}>
+          <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+            <Input name="name" label="Name" required maxLength={120} autoFocus error={wrong.name} hint="What uses it, such as the CI of the shop." />
+            <Select
+              name="role" label="At most the role" defaultValue="viewer" error={wrong.role_ceiling} hint="A viewer can only read."
+              choices={['viewer', 'member', 'admin', 'owner'].map((r) => ({ value: r, label: r }))}
+            />
+            <Input name="scopes" label="Scopes" placeholder="prompts:read prompts:render" hint="Empty: everything that the role allows." error={wrong.scopes} />
+            <Select name="days" label="Ends after" defaultValue="90" choices={lifetimes} error={wrong.expires_at} />
+            <Problem error={create.error} />
+          </Form>
+        </Dialog>
       )}
     </>
   )

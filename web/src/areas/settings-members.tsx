@@ -1,10 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
-import { useList, useMe, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, useMe, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
-import { Card, Copy, fieldErrors, Pill, Problem, When } from '../ui/basics'
+import { About, Button, Copy, fieldErrors, Pill, Problem, When } from '../ui/basics'
 import { Form, InlineSelect, Input, Select } from '../ui/form'
-import { Confirm } from '../ui/overlays'
+import { AddIcon } from '../ui/icons'
+import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
 const roles = ['viewer', 'member', 'admin', 'owner']
@@ -14,6 +15,7 @@ export function Members() {
   const may = usePermission()
   const me = useMe()
   const manages = may('members.manage')
+  const [inviting, setInviting] = useCreating()
   const list = useList(['members list', workspace], (cursor) => atrium.workspaces.members.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
   const refresh = () => queries.invalidateQueries({ queryKey: ['members list', workspace] })
   const change = useMutation({
@@ -21,6 +23,13 @@ export function Members() {
   })
   return (
     <>
+      <About
+        actions={manages && (
+          <Button tone="act" data-key="c" onClick={() => setInviting(true)}><AddIcon size={16} aria-hidden="true" />{t.invite}</Button>
+        )}
+      >
+        Viewers read. Members make prompts and chats. Admins manage people, keys and payments. Owners can do everything.
+      </About>
       <Problem error={list.error ?? change.error} />
       {list.items.length > 0 && (
         <Table
@@ -52,6 +61,7 @@ export function Members() {
       )}
       <More list={list} />
       {manages && <Invitations />}
+      {manages && inviting && <Invite onClose={() => setInviting(false)} />}
     </>
   )
 }
@@ -60,29 +70,13 @@ function Invitations() {
   const workspace = useWorkspace()
   const list = useList(['invitations', workspace], (cursor) => atrium.workspaces.invitations.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
   const refresh = () => queries.invalidateQueries({ queryKey: ['invitations', workspace] })
-  const invite = useMutation({
-    mutationFn: (v: Record<string, string>) => atrium.workspaces.invitations.create(workspace, { email: v.email ?? '', role: v.role ?? 'member' }),
-    onSuccess: refresh,
-  })
-  const wrong = fieldErrors(invite.error)
   const open = list.items.filter((i) => i.status === 'pending')
   return (
-    <div className="mt-6 max-w-2xl">
-      <Card title="Invite">
-        <Form key={invite.data?.id} send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
-          <Input name="email" type="email" label="E-mail address" required maxLength={254} error={wrong.email} />
-          <Select name="role" label="Role" defaultValue="member" choices={roles.map((r) => ({ value: r, label: r }))} error={wrong.role} />
-          <Problem error={invite.error} />
-        </Form>
-        {invite.data && (
-          <div className="mt-4 rounded-md border border-line p-3">
-            <p className="mt-0">{invite.data.mailed ? 'The invitation has been mailed. This is its link:' : 'No mail was sent. Send them this link:'}</p>
-            <code className="break-all">{invite.data.accept_url}</code> <Copy text={invite.data.accept_url} />
-          </div>
-        )}
-      </Card>
+    <div className="mt-6">
       <Problem error={list.error} />
       {open.length > 0 && (
+        <>
+          <h2 className="mb-2 text-base font-semibold">Open invitations</h2>
         <Table
           label="Open invitations" items={open} id={(i) => i.id}
           columns={[
@@ -100,7 +94,38 @@ function Invitations() {
             },
           ]}
         />
+        </>
       )}
     </div>
+  )
+}
+
+function Invite({ onClose }: { onClose: () => void }) {
+  const workspace = useWorkspace()
+  const invite = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.workspaces.invitations.create(workspace, { email: v.email ?? '', role: v.role ?? 'member' }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['invitations', workspace] }),
+  })
+  const wrong = fieldErrors(invite.error)
+  return (
+    <Dialog open onClose={onClose} title={t.invite}>
+      {invite.data
+        ? (
+          <>
+            <p className="mt-0">
+              {invite.data.mailed ? `The invitation has been mailed to ${invite.data.email}. This is its link:` : `No mail was sent. Send this link to ${invite.data.email}:`}
+            </p>
+            <p><code className="rounded bg-hover px-2 py-1 break-all">{invite.data.accept_url}</code></p>
+            <div className="flex gap-2"><Copy text={invite.data.accept_url} /><Button onClick={() => invite.reset()}>{t.inviteMore}</Button></div>
+          </>
+        )
+        : (
+          <Form send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
+            <Input name="email" type="email" label="E-mail address" required maxLength={254} autoFocus error={wrong.email} />
+            <Select name="role" label="Role" defaultValue="member" choices={roles.map((r) => ({ value: r, label: r }))} error={wrong.role} />
+            <Problem error={invite.error} />
+          </Form>
+        )}
+    </Dialog>
   )
 }

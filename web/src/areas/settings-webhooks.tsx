@@ -2,10 +2,11 @@ import type { Webhook } from '@atrium-hq/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
-import { useList, useWorkspace } from '../app/workspace'
+import { useCreating, useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
-import { Button, Card, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
+import { About, Button, Card, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form } from '../ui/form'
+import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
 import { Table } from '../ui/table'
 import { eventsOf, OneWebhook, WebhookFields } from './settings-webhook'
@@ -19,21 +20,30 @@ export function Webhooks() {
   const workspace = useWorkspace()
   const o = { workspace }
   const [shown, setShown] = useState<string>()
+  const [creating, setCreating] = useCreating()
   const list = useList(['webhooks', workspace], () => atrium.webhooks.list({}, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['webhooks', workspace] })
   const create = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.webhooks.create({
       url: v.url ?? '', description: v.description ?? '', events: eventsOf(v.events),
     }, o),
-    onSuccess: refresh,
+    onSuccess: () => { setCreating(false); return refresh() },
   })
   const wrong = fieldErrors(create.error)
   const open = list.items.find((w) => w.id === shown)
   return (
     <>
+      <About
+        actions={<Button tone="act" data-key="c" onClick={() => { create.reset(); setCreating(true) }}><AddIcon size={16} aria-hidden="true" />{t.newWebhook}</Button>}
+      >
+        A webhook sends the events of the workspace to a URL of yours, signed.
+      </About>
       <Problem error={list.error} />
+      {create.data && (
+        <Card title="The new webhook"><Secret value={create.data.secret} hint="This secret signs the requests. It is shown only now." /></Card>
+      )}
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="There are no webhooks yet.">A webhook sends the events of the workspace to a URL of yours.</Empty>
+        <Empty title="There are no webhooks yet.">Deliveries are in order, retried for days, and listed here.</Empty>
       )}
       {list.items.length > 0 && (
         <Table
@@ -61,20 +71,15 @@ export function Webhooks() {
           ]}
         />
       )}
-      {create.data && (
-        <div className="mt-4">
-          <Card title="The new webhook"><Secret value={create.data.secret} hint="This secret signs the requests. It is shown only now." /></Card>
-        </div>
-      )}
       {open && <Dialog open wide onClose={() => setShown(undefined)} title={open.url}><OneWebhook webhook={open} changed={refresh} /></Dialog>}
-      <div className="mt-6 max-w-lg">
-        <Card title="New webhook">
-          <Form key={create.data?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
+      {creating && (
+        <Dialog open onClose={() => setCreating(false)} title={t.newWebhook}>
+          <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
             <WebhookFields wrong={wrong} />
             <Problem error={create.error} />
           </Form>
-        </Card>
-      </div>
+        </Dialog>
+      )}
     </>
   )
 }

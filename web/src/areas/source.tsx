@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { Source as Data, SourcePair } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
+import { Up } from '../app/up'
 import { t } from '../text'
 import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Mapper } from '../ui/mapper'
@@ -35,7 +36,7 @@ export function Source() {
   const s = source.data
   return (
     <>
-      <Heading title={s.name}>
+      <Heading title={s.name} up={<Up to="sources">{t.sources}</Up>}>
         <Pill tone={sourceTone(s.status)}>{s.status}</Pill>
         {may('sources.create') && (
           <>

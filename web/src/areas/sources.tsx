@@ -4,6 +4,7 @@ import { atrium } from '../api'
 import { useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { AddIcon } from '../ui/icons'
 import { More, Table } from '../ui/table'
 
 export const sourceTone = (status: string) =>
@@ -23,8 +24,8 @@ export function Sources() {
     <>
       <Heading title={t.sources}>
         {may('sources.create') && (
-          <Link data-key="c" className="rounded-md bg-act px-3 py-1.5 font-medium text-on no-underline" to={`/w/${workspace}/sources/new` as string}>
-            Map a sheet or table
+          <Link data-key="c" className="inline-flex items-center gap-1.5 rounded-md bg-act px-3 py-1.5 font-medium text-on no-underline shadow-xs hover:opacity-90" to={`/w/${workspace}/sources/new` as string}>
+            <AddIcon size={16} aria-hidden="true" />{t.newSource}
           </Link>
         )}
       </Heading>

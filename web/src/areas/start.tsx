@@ -52,8 +52,8 @@ export function Start() {
     setShown(false)
   }
   return (
-    <Card title={t.start} actions={<Button onClick={dismiss}>{t.dismiss}</Button>}>
-      <ol className="m-0 grid list-none gap-3 p-0 sm:grid-cols-2 xl:grid-cols-4">
+    <Card title={t.start} actions={<Button tone="quiet" className="-my-1 text-soft" onClick={dismiss}>{t.dismiss}</Button>}>
+      <ol className="m-0 grid list-none gap-x-6 gap-y-3 p-0 sm:grid-cols-2 xl:grid-cols-4">
         {steps.map((s, i) => (
           <li key={s.title} className="min-w-0">
             <p className="m-0 font-medium break-words">

@@ -1,11 +1,12 @@
 import { AtriumError } from '@atrium-hq/client'
 import { type ComponentProps, type ReactNode, useState } from 'react'
 import { t } from '../text'
+import { CopyIcon, DoneIcon } from './icons'
 
 const tones = {
-  plain: 'border border-line bg-card text-ink hover:bg-hover',
-  act: 'border border-act bg-act text-on hover:opacity-90',
-  danger: 'border border-bad bg-bad text-card hover:opacity-90',
+  plain: 'border border-line bg-card text-ink shadow-xs hover:bg-hover',
+  act: 'border border-act bg-act text-on shadow-xs hover:opacity-90',
+  danger: 'border border-bad bg-bad text-card shadow-xs hover:opacity-90',
   quiet: 'border border-transparent text-act hover:bg-hover',
 }
 
@@ -16,8 +17,19 @@ export function Button({ tone = 'plain', className = '', ...rest }: ComponentPro
     <button
       type="button"
       {...rest}
-      className={`inline-flex items-center justify-center gap-1.5 rounded-md px-3 py-1.5 text-sm font-medium
+      className={`inline-flex cursor-pointer items-center justify-center gap-1.5 rounded-md px-3 py-1.5 text-sm font-medium
         whitespace-nowrap disabled:cursor-default disabled:opacity-50 ${tones[tone]} ${className}`}
+    />
+  )
+}
+
+/** A button that is a picture. Its label is what screen readers say, and people see when they point at it. */
+export function IconButton({ label, className = '', ...rest }: ComponentProps<'button'> & { label: string }) {
+  return (
+    <button
+      type="button" aria-label={label} title={label} {...rest}
+      className={`inline-flex size-8 shrink-0 cursor-pointer items-center justify-center rounded-md text-soft
+        hover:bg-hover hover:text-ink ${className}`}
     />
   )
 }
@@ -61,18 +73,32 @@ export function fieldErrors(error: unknown): Record<string, string> {
   return Object.fromEntries(error.errors.map((e) => [e.pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '', e.detail]))
 }
 
-export function Heading({ title, children }: { title: ReactNode; children?: ReactNode }) {
+/** The title of a screen with what can be done there. Above it stands what it is a part of. */
+export function Heading({ title, up, children }: { title: ReactNode; up?: ReactNode; children?: ReactNode }) {
   return (
-    <header className="mb-4 flex flex-wrap items-center gap-2">
-      <h1 className="m-0 mr-auto text-xl font-semibold break-words">{title}</h1>
-      {children}
+    <header className="mb-5">
+      {up && <p className="m-0 mb-1 text-[0.8125rem] text-soft [&_a]:text-soft [&_a]:no-underline [&_a]:hover:underline">{up}</p>}
+      <div className="flex flex-wrap items-center gap-2">
+        <h1 className="m-0 mr-auto min-w-0 text-xl font-semibold tracking-tight break-words">{title}</h1>
+        {children}
+      </div>
     </header>
+  )
+}
+
+/** What a list is about, with what can be done there. */
+export function About({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-3">
+      <p className="m-0 mr-auto max-w-prose text-soft">{children}</p>
+      {actions}
+    </div>
   )
 }
 
 export function Card({ title, children, actions }: { title?: ReactNode; children: ReactNode; actions?: ReactNode }) {
   return (
-    <section className="mb-4 rounded-lg border border-line bg-card p-4">
+    <section className="mb-4 rounded-lg border border-line bg-card p-4 shadow-xs sm:p-5">
       {(title || actions) && (
         <div className="mb-3 flex flex-wrap items-center gap-2">
           <h2 className="m-0 mr-auto text-base font-semibold">{title}</h2>
@@ -84,17 +110,19 @@ export function Card({ title, children, actions }: { title?: ReactNode; children
   )
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+/** What a list says while it has nothing, and the way to have something. */
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
-    <div className="rounded-lg border border-dashed border-line px-6 py-10 text-center">
+    <div className="mb-4 rounded-lg border border-dashed border-soft/50 bg-card px-6 py-12 text-center">
       <p className="m-0 font-medium">{title}</p>
-      {children && <div className="mt-2 text-soft">{children}</div>}
+      {children && <div className="mx-auto mt-1.5 max-w-prose text-soft">{children}</div>}
+      {action && <div className="mt-4">{action}</div>}
     </div>
   )
 }
 
 export function Loading() {
-  return <p role="status" className="text-soft">{t.loading}</p>
+  return <p role="status" className="fade-in text-soft">{t.loading}</p>
 }
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
@@ -116,6 +144,7 @@ export function Copy({ text, label = t.copy }: { text: string; label?: string })
       onClick={() => navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false))}
       onBlur={() => setCopied(false)}
     >
+      {copied ? <DoneIcon size={14} aria-hidden="true" /> : <CopyIcon size={14} aria-hidden="true" />}
       {copied ? t.copied : label}
     </Button>
   )

@@ -1,8 +1,10 @@
 import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
+import { t } from '../text'
 import { Button } from './basics'
+import { SearchIcon } from './icons'
 
-const box = `block w-full rounded-md border border-soft/60 bg-page px-2.5 py-1.5 text-ink aria-invalid:border-bad
-  placeholder:text-soft`
+const box = `block w-full rounded-md border border-edge bg-field px-2.5 py-1.5 text-ink shadow-xs aria-invalid:border-bad
+  placeholder:text-soft disabled:bg-hover disabled:text-soft [&[readonly]]:bg-hover`
 
 interface Named { label: string; hint?: ReactNode; error?: string | undefined }
 
@@ -57,9 +59,26 @@ export function Select({ label, hint, error, choices, ...rest }: Named & Compone
 /** A select within a line, whose label only screen readers need. */
 export function InlineSelect({ label, choices, ...rest }: { label: string; choices: Choice[] } & ComponentProps<'select'>) {
   return (
-    <select aria-label={label} {...rest} className="rounded-md border border-line bg-card px-2 py-1.5 text-sm text-ink">
+    <select
+      aria-label={label} {...rest}
+      className="max-w-full cursor-pointer rounded-md border border-line bg-card px-2 py-1.5 text-sm text-ink shadow-xs hover:bg-hover"
+    >
       {choices.map((c) => <option key={c.value} value={c.value}>{c.label}</option>)}
     </select>
+  )
+}
+
+/** A field that searches a list while people type. */
+export function SearchBox({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
+  return (
+    <div className="relative max-sm:w-full">
+      <SearchIcon size={15} aria-hidden="true" className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-soft" />
+      <input
+        type="search" aria-label={t.search} placeholder={t.search} value={value} maxLength={100}
+        onChange={(e) => onChange(e.target.value)}
+        className="w-full rounded-md border border-line bg-card py-1.5 pr-2.5 pl-8 text-ink shadow-xs placeholder:text-soft sm:w-56"
+      />
+    </div>
   )
 }
 

@@ -3,25 +3,37 @@ import { Tabs as T } from '@base-ui/react/tabs'
 import { type ReactNode, useState } from 'react'
 import { t } from '../text'
 import { Button, type Tone } from './basics'
+import { CloseIcon } from './icons'
 
 export function Dialog({ open, onClose, title, children, wide }: {
   open: boolean
-  onClose: () => void
+  /** Without it, only what the dialog offers closes it. */
+  onClose?: () => void
   title: string
   children: ReactNode
   wide?: boolean
 }) {
   return (
-    <D.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <D.Root open={open} onOpenChange={(next) => !next && onClose?.()}>
       <D.Portal>
-        <D.Backdrop className="fixed inset-0 z-10 bg-black/40" />
+        <D.Backdrop className="fixed inset-0 z-10 bg-black/40 transition-opacity data-[starting-style]:opacity-0 data-[ending-style]:opacity-0" />
         <D.Popup
           className={`fixed top-[6vh] left-1/2 z-20 max-h-[88vh] w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto
-            rounded-lg border border-line bg-card p-5 shadow-xl ${wide ? 'max-w-4xl' : 'max-w-lg'}`}
+            rounded-xl border border-line bg-card p-5 shadow-2xl transition-[opacity,scale] duration-150
+            data-[starting-style]:scale-98 data-[starting-style]:opacity-0 data-[ending-style]:scale-98
+            data-[ending-style]:opacity-0 ${wide ? 'max-w-4xl' : 'max-w-lg'}`}
         >
-          <div className="mb-3 flex items-start gap-2">
-            <D.Title className="m-0 mr-auto text-base font-semibold">{title}</D.Title>
-            <D.Close aria-label={t.close} className="rounded px-2 text-soft hover:bg-hover">✕</D.Close>
+          <div className="mb-4 flex items-start gap-2">
+            <D.Title className="m-0 mr-auto min-w-0 text-base font-semibold break-words">{title}</D.Title>
+            {onClose && (
+              <D.Close
+                aria-label={t.close}
+                className="-mt-1 -mr-1.5 inline-flex size-8 shrink-0 cursor-pointer items-center justify-center rounded-md text-soft
+                  hover:bg-hover hover:text-ink"
+              >
+                <CloseIcon size={16} aria-hidden="true" />
+              </D.Close>
+            )}
           </div>
           {children}
         </D.Popup>
@@ -78,13 +90,13 @@ export function Tabs({ tabs, value, onChange }: {
 }) {
   return (
     <T.Root value={value} onValueChange={(id) => onChange(String(id))}>
-      <T.List className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+      <T.List className="mb-5 flex gap-1 overflow-x-auto overflow-y-hidden shadow-[inset_0_-1px_var(--line)]">
         {tabs.map((tab) => (
           <T.Tab
             key={tab.id}
             value={tab.id}
-            className="border-b-2 border-transparent px-3 py-2 text-sm whitespace-nowrap text-soft data-[active]:border-act
-              data-[active]:font-medium data-[active]:text-ink"
+            className="cursor-pointer border-b-2 border-transparent px-3 py-2 text-sm whitespace-nowrap text-soft
+              hover:text-ink data-[active]:border-act data-[active]:font-medium data-[active]:text-ink"
           >
             {tab.label}
           </T.Tab>

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { t } from '../text'
 import { Button } from './basics'
+import { DownloadIcon } from './icons'
 
 export interface Column<T> {
   title: string
@@ -36,17 +37,17 @@ export function Table<T>({ label, items, columns, id, csv }: {
   const parts = Array.from({ length: Math.ceil(items.length / part) }, (_, i) => items.slice(i * part, (i + 1) * part))
   return (
     <>
-      <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
+      <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card shadow-xs">
         <table
           aria-rowcount={long ? items.length + 1 : undefined}
           className={`w-full border-collapse text-left max-sm:block ${widths ? 'sm:table-fixed' : ''}`}
         >
           <caption className="sr-only">{label}</caption>
           {widths && <colgroup>{widths.map((w, i) => <col key={i} style={{ width: `${(w / all) * 100}%` }} />)}</colgroup>}
-          <thead className="max-sm:sr-only">
+          <thead className="bg-page max-sm:sr-only">
             <tr ref={head} className="border-b border-line text-xs text-soft">
               {columns.map((c) => (
-                <th key={c.title} scope="col" className="px-3 py-2 font-medium whitespace-nowrap">
+                <th key={c.title} scope="col" className="px-4 py-2 font-medium whitespace-nowrap">
                   {c.title === t.actions ? <span className="sr-only">{c.title}</span> : c.title}
                 </th>
               ))}
@@ -59,7 +60,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
                   {columns.map((c, i) => (
                     <td
                       key={c.title}
-                      className={`px-3 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
+                      className={`px-4 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
                         ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
                     >
                       {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
@@ -73,7 +74,11 @@ export function Table<T>({ label, items, columns, id, csv }: {
         </table>
       </section>
       {csv && items.length > 0 && (
-        <p className="mt-2"><Button onClick={() => download(csv, items, columns)}>{t.csv}</Button></p>
+        <p className="m-0 mt-1 text-right">
+          <Button tone="quiet" className="text-xs text-soft" onClick={() => download(csv, items, columns)}>
+            <DownloadIcon size={14} aria-hidden="true" />{t.csv}
+          </Button>
+        </p>
       )}
     </>
   )

@@ -1,0 +1,35 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// cardPolicy lets the page of the card form load Stripe.js, which the policy of the console does not: it needs scripts,
+// frames and connections of its own, and no Trusted Types. See https://docs.stripe.com/security/guide.
+const cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; " +
+	"frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; " +
+	"connect-src 'self' https://api.stripe.com; style-src 'self'; img-src data:; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
+
+// registerCardPage serves the document in which payers type a card into Stripe's own form, so that the card reaches
+// Stripe only. It exists only where the org's gateway is Stripe.
+func (a *API) registerCardPage() {
+	page := a.asset("/console/card", func() (*asset, error) {
+		return openAsset(consoleFiles, "console/card.html", "no-store")
+	})
+	register(a.router, http.MethodGet, "/console/card", withRoute("/console/card",
+		func(w http.ResponseWriter, r *http.Request) {
+			if a.Services.Payments.GatewayOf(observation(r).org.ID) != billing.Stripe {
+				a.problem(w, r, errNoSuchPath)
+				return
+			}
+			h := w.Header()
+			setConsoleHeaders(h, cardPolicy)
+			h.Set("Referrer-Policy", "strict-origin") // Stripe asks which site shows its form
+			h.Set("Permissions-Policy", `camera=(), geolocation=(), microphone=(), usb=(), `+
+				`payment=(self "https://js.stripe.com")`)
+			page.ServeHTTP(w, r)
+		}))
+}

@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdpfetch "github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// stripeScript stands in for https://js.stripe.com/v3/: it takes what the page must give it, and refuses anything else,
+// as Stripe's script does. It has a card that is declined at first.
+const stripeScript = `window.Stripe = (key, options) => {
+	if (!/^pk_/.test(key)) throw new Error('not a publishable key')
+	if (Object.keys(options).some((o) => o !== 'stripeAccount')) throw new Error('unknown option')
+	let mounted = false, tries = 0
+	return {
+		elements({clientSecret, appearance}) {
+			if (!/^seti_.+_secret_.+/.test(clientSecret)) throw new Error('not a client secret')
+			if (!['stripe', 'night', 'flat'].includes(appearance.theme)) throw new Error('unknown theme')
+			return {
+				create(kind) {
+					if (kind !== 'payment') throw new Error('unknown element')
+					return {mount(at) {
+						mounted = true
+						document.querySelector(at).textContent = 'The form of Stripe'
+					}}
+				},
+			}
+		},
+		async confirmSetup({elements, redirect, confirmParams}) {
+			if (!mounted || !elements || redirect !== 'if_required' || !new URL(confirmParams.return_url).protocol.startsWith('http')) {
+				throw new Error('confirmSetup')
+			}
+			return tries++ === 0
+				? {error: {type: 'card_error', message: 'Your card was declined.'}}
+				: {setupIntent: {status: 'succeeded'}}
+		},
+	}
+}`
+
+// standsIn answers requests for Stripe's script in a tab.
+func standsIn(ctx context.Context, t *testing.T) (asked *int) {
+	t.Helper()
+	asked = new(int)
+	drive(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, cdpfetch.Enable, cdpfetch.EnableParams{
+			Patterns: []*cdpfetch.RequestPattern{{URLPattern: "https://js.stripe.com/*"}},
+		})
+		return err
+	}))
+	paused := chromedp.Events(ctx, cdpfetch.RequestPaused)
+	go func() {
+		for event, err := range paused {
+			if err != nil {
+				return
+			}
+			*asked++
+			_, _ = chromedp.Run(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+				_, err := cdp.Call(ctx, target, cdpfetch.FulfillRequest, cdpfetch.FulfillRequestParams{
+					RequestID: event.RequestID, ResponseCode: 200,
+					ResponseHeaders: []*cdpfetch.HeaderEntry{{Name: "Content-Type", Value: "text/javascript"}},
+					Body:            []byte(stripeScript),
+				})
+				return err
+			}))
+		}
+	}()
+	return asked
+}
+
+func TestTheCardFormOfStripeIsADocumentOfItsOwn(t *testing.T) {
+	t.Parallel()
+	mock := services.StripeMock(t)
+	s := start(t, sqlite, configured(fmt.Sprintf(`
+orgs:
+  - slug: default
+    payments:
+      gateway: stripe
+      webhook_secrets: ['env:TEST_WEBHOOK_SECRET']
+      stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
+      plans: [{id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_1}]
+`, mock)), knowsWebhookKey, func(d *deployment) { d.env = append(d.env, "TEST_STRIPE_KEY=sk_test_c4n4ry") })
+	ann := s.user(t, "owner")
+	ctx, console := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, ann.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "There are no prompts yet.")
+	asked := standsIn(ctx, t)
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+ann.workspace+"/billing"))
+	presses(ctx, t, "Add a payment method")
+	reads(ctx, t, "The form of Stripe")
+	keep(ctx, t, "console-card")
+	if *asked != 1 {
+		t.Errorf("Stripe's script was asked for %d times", *asked)
+	}
+	presses(ctx, t, "Save the payment method")
+	reads(ctx, t, "Your card was declined.")
+	presses(ctx, t, "Save the payment method")
+	reads(ctx, t, "A new payment method can take a moment to appear here.")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
+	for m, err := range console {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Text == "that was all" {
+			break
+		}
+		t.Errorf("the browser says %s", m)
+	}
+	card, other := policyOf(t, s.url+"/console/card", 200), policyOf(t, s.url+"/console/w/default/billing", 200)
+	for _, has := range []string{"script-src 'self' https://js.stripe.com", "frame-ancestors 'none'"} {
+		if !strings.Contains(card, has) {
+			t.Errorf("the policy has no %q", has)
+		}
+	}
+	if strings.Contains(other, "stripe") {
+		t.Error("the console itself may load Stripe's script")
+	}
+}
+
+// policyOf returns the content security policy of a page.
+func policyOf(t *testing.T, url string, status int) string {
+	t.Helper()
+	page, err := http.Get(url) //nolint:gosec,noctx // a page of the server under test
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = page.Body.Close()
+	if page.StatusCode != status {
+		t.Errorf("%s: %d", url, page.StatusCode)
+	}
+	return page.Header.Get("Content-Security-Policy")
+}
+
+// paid adds test cards in the sandbox, and subscribes with one that asks the bank.
+func paid(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	policyOf(t, s.url+"/console/card", 404)
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/billing"))
+	reads(ctx, t, "no money moves")
+	presses(ctx, t, "Add a payment method")
+	clicks(ctx, t, `[data-card="0002"]`)
+	reads(ctx, t, "declined")
+	keep(ctx, t, "console-test-cards")
+	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-card="3155"]').disabled`))
+	clicks(ctx, t, `[data-card="3155"]`)
+	reads(ctx, t, "The bank asks whether it is you.")
+	presses(ctx, t, "Confirm")
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null`))
+	reads(ctx, t, "•••• 3155")
+	owner.get(t, payments+"/methods").has(t, map[string]string{"data.0.last4": "3155", "data.0.is_default": "true"})
+	keep(ctx, t, "console-billing")
+}
