@@ -165,14 +165,14 @@ type Source struct {
 // Load reads the settings from s over the defaults. An empty Source is the embedded default. The
 // error joins every problem, and never quotes a value, since it may be a secret.
 func Load(s Source) (Config, error) {
-	c, found := load(s)
+	c, found := mustLoad(s)
 	return c, found.err()
 }
 
-// load reads the settings, the problems with them, and where each comes from.
-func load(s Source) (Config, *problems) {
+// mustLoad reads the settings, the problems with them, and where each comes from.
+func mustLoad(s Source) (Config, *problems) {
 	found := newProblems()
-	env := environ(s.Environ)
+	env := pickEnvironment(s.Environ)
 	layers := []layer{
 		readFile(cmp.Or(s.File, env[fileVariable]), found),
 		readEnvironment(env, found),
@@ -183,8 +183,8 @@ func load(s Source) (Config, *problems) {
 		layers = append(layers, layer{"data": argument(s.Data)})
 	}
 	c := defaults()
-	decode(layers, &c, found)
-	c.complete()
+	applyLayers(layers, &c, found)
+	c.normalize()
 	c.validate(found)
 	return c, found
 }
@@ -225,9 +225,9 @@ func defaults() Config {
 	}
 }
 
-// complete fills in what follows from other settings, and brings names of hosts into the one
+// normalize fills in what follows from other settings, and brings names of hosts into the one
 // form in which they are compared.
-func (c *Config) complete() {
+func (c *Config) normalize() {
 	if c.Database.URL.IsZero() {
 		c.Database.URL = secret.New("sqlite:" + filepath.Join(c.Data, "atrium.db"))
 	}

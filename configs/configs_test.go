@@ -27,8 +27,8 @@ var equal = cmp.Options{
 	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 }
 
-// file writes a configuration file and returns its path.
-func file(t *testing.T, yaml string) string {
+// inFile writes a configuration file and returns its path.
+func inFile(t *testing.T, yaml string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "atrium.yaml")
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
@@ -37,7 +37,7 @@ func file(t *testing.T, yaml string) string {
 	return path
 }
 
-func load(t *testing.T, s configs.Source) configs.Config {
+func parse(t *testing.T, s configs.Source) configs.Config {
 	t.Helper()
 	c, err := configs.Load(s)
 	if err != nil {
@@ -48,7 +48,7 @@ func load(t *testing.T, s configs.Source) configs.Config {
 
 func TestLoad(t *testing.T) {
 	t.Run("no configuration at all is the embedded default", func(t *testing.T) {
-		c := load(t, configs.Source{})
+		c := parse(t, configs.Source{})
 		if c.Server.Addr != "127.0.0.1:8080" || c.Database.URL.Reveal() != "sqlite:atrium-data/atrium.db" ||
 			c.Keyring.KeyFile != "atrium-data/keyring.json" {
 			t.Errorf("addr %s, database %s, key file %s", c.Server.Addr, c.Database.URL.Reveal(), c.Keyring.KeyFile)
@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 	})
 
 	t.Run("what the defaults derive from the data directory moves with it", func(t *testing.T) {
-		c := load(t, configs.Source{Data: "/var/lib/atrium", Environ: []string{"ATRIUM_DATA=/elsewhere"}})
+		c := parse(t, configs.Source{Data: "/var/lib/atrium", Environ: []string{"ATRIUM_DATA=/elsewhere"}})
 		if c.Data != "/var/lib/atrium" || c.Database.URL.Reveal() != "sqlite:/var/lib/atrium/atrium.db" ||
 			c.Keyring.KeyFile != "/var/lib/atrium/keyring.json" {
 			t.Errorf("data %s, database %s, key file %s", c.Data, c.Database.URL.Reveal(), c.Keyring.KeyFile)
@@ -70,8 +70,8 @@ func TestLoad(t *testing.T) {
 	})
 
 	t.Run("the environment overrides the file, and flags override both", func(t *testing.T) {
-		c := load(t, configs.Source{
-			File:    file(t, "server: {addr: ':1', read_timeout: 11s, idle_timeout: 21s, write_timeout: 41s}"),
+		c := parse(t, configs.Source{
+			File:    inFile(t, "server: {addr: ':1', read_timeout: 11s, idle_timeout: 21s, write_timeout: 41s}"),
 			Environ: []string{"ATRIUM_SERVER_READ_TIMEOUT=12s", "ATRIUM_SERVER_IDLE_TIMEOUT=22s", "PATH=/bin"},
 			Flags:   map[string]string{"server.idle_timeout": "23s"},
 		})
@@ -84,7 +84,7 @@ func TestLoad(t *testing.T) {
 	})
 
 	t.Run("a variable can give every kind of value", func(t *testing.T) {
-		c := load(t, configs.Source{Environ: []string{
+		c := parse(t, configs.Source{Environ: []string{
 			"ATRIUM_DATABASE_URL=postgres://atrium:p%23w@db/atrium?x=a=b", "ATRIUM_DATABASE_MAX_CONNS=7",
 			"ATRIUM_EVENTS_RETENTION=30d12h", "ATRIUM_LOG_LEVEL=debug", "ATRIUM_KEYRING_KEYSET={}",
 			"ATRIUM_BASE_DOMAIN=Example.COM",
@@ -97,19 +97,19 @@ func TestLoad(t *testing.T) {
 	})
 
 	t.Run("ATRIUM_CONFIG names the file, unless a flag did", func(t *testing.T) {
-		env := []string{"ATRIUM_CONFIG=" + file(t, "data: ./from-variable")}
-		if c := load(t, configs.Source{Environ: env}); c.Data != "./from-variable" {
+		env := []string{"ATRIUM_CONFIG=" + inFile(t, "data: ./from-variable")}
+		if c := parse(t, configs.Source{Environ: env}); c.Data != "./from-variable" {
 			t.Errorf("data = %s", c.Data)
 		}
-		if c := load(t, configs.Source{Environ: env, File: file(t, "data: ./from-flag")}); c.Data != "./from-flag" {
+		if c := parse(t, configs.Source{Environ: env, File: inFile(t, "data: ./from-flag")}); c.Data != "./from-flag" {
 			t.Errorf("data = %s", c.Data)
 		}
 	})
 
 	t.Run("a secret may lie in a file of its own, without its last line break", func(t *testing.T) {
-		c := load(t, configs.Source{Environ: []string{
-			"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{\"key\": []}\n"),
-			"ATRIUM_DATABASE_URL_FILE=" + file(t, "postgres://db/atrium\r\n"),
+		c := parse(t, configs.Source{Environ: []string{
+			"ATRIUM_KEYRING_KEYSET_FILE=" + inFile(t, "{\"key\": []}\n"),
+			"ATRIUM_DATABASE_URL_FILE=" + inFile(t, "postgres://db/atrium\r\n"),
 		}})
 		if c.Keyring.Keyset.Reveal() != `{"key": []}` || c.Database.URL.Reveal() != "postgres://db/atrium" {
 			t.Errorf("keyset %q, database %q", c.Keyring.Keyset.Reveal(), c.Database.URL.Reveal())
@@ -117,7 +117,7 @@ func TestLoad(t *testing.T) {
 	})
 
 	t.Run("no secret is printed with its configuration", func(t *testing.T) {
-		c := load(t, configs.Source{Environ: []string{
+		c := parse(t, configs.Source{Environ: []string{
 			"ATRIUM_KEYRING_KEYSET=" + canary, "ATRIUM_DATABASE_URL=postgres://atrium:" + canary + "@db/atrium",
 			"ATRIUM_MAIL_SMTP_ADDR=smtp.test:587", "ATRIUM_MAIL_SMTP_FROM=a@b.test", "ATRIUM_MAIL_SMTP_USER=atrium",
 			"ATRIUM_MAIL_SMTP_PASSWORD=" + canary,
@@ -136,7 +136,7 @@ func TestLoad(t *testing.T) {
 	})
 
 	t.Run("lists and networks are read from the file", func(t *testing.T) {
-		c := load(t, configs.Source{File: file(t, `
+		c := parse(t, configs.Source{File: inFile(t, `
 server:
   trusted_proxies: [10.1.2.3/8, 192.0.2.7, "2001:db8::/32"]
 orgs:
@@ -169,7 +169,7 @@ orgs:
 
 	t.Run("an empty file, only a comment and an empty section are the defaults", func(t *testing.T) {
 		for _, yaml := range []string{"", "# nothing yet\n", "server:\norgs:\n", "{}"} {
-			if diff := cmp.Diff(load(t, configs.Source{}), load(t, configs.Source{File: file(t, yaml)}),
+			if diff := cmp.Diff(parse(t, configs.Source{}), parse(t, configs.Source{File: inFile(t, yaml)}),
 				equal); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", yaml, diff)
 			}
@@ -178,8 +178,8 @@ orgs:
 }
 
 func TestDirectory(t *testing.T) {
-	c := load(t, configs.Source{
-		File: file(t, "base_domain: example.com\norgs: [{slug: acme, hosts: [acme.test, acme.example.com]}, {slug: "+
+	c := parse(t, configs.Source{
+		File: inFile(t, "base_domain: example.com\norgs: [{slug: acme, hosts: [acme.test, acme.example.com]}, {slug: "+
 			"b2b}]")})
 	d := c.Directory(func(slug string) identity.OrgID { return identity.OrgID("org_" + slug) })
 	for host, want := range map[string]identity.OrgID{
@@ -210,7 +210,7 @@ func TestLinksAreAbsolute(t *testing.T) {
 		"mail: {smtp: {addr: 'mail.test:25', from: a@b.test}}":             "http://127.0.0.1:8080",
 	} {
 		t.Run(yaml+" makes "+want, func(t *testing.T) {
-			orgs := load(t, configs.Source{File: file(t, yaml)}).Directory(func(string) identity.OrgID {
+			orgs := parse(t, configs.Source{File: inFile(t, yaml)}).Directory(func(string) identity.OrgID {
 				return "org_1"
 			}).All()
 			if len(orgs) != 1 || orgs[0].BaseURL != want {

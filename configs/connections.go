@@ -8,9 +8,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// embedded reports whether this is a deployment with only one org, on its own disk. Only there may
+// readsTenantFiles reports whether this is a deployment with only one org, on its own disk. Only there may
 // tenants read SQLite files, since every workspace can read all files in the folder of warehouses.
-func (c *Config) embedded() bool {
+func (c *Config) readsTenantFiles() bool {
 	return len(c.Orgs) == 1 && strings.HasPrefix(c.Database.URL.Reveal(), "sqlite:")
 }
 
@@ -21,7 +21,7 @@ func (c *Config) connectionKinds(o Org) []string {
 	}
 	var all []string
 	for _, d := range connection.Kinds() {
-		if d.Kind != connection.SQLite || c.embedded() {
+		if d.Kind != connection.SQLite || c.readsTenantFiles() {
 			all = append(all, string(d.Kind))
 		}
 	}
@@ -45,8 +45,8 @@ func (c *Config) validateConnections(found *problems) {
 		for j, kind := range o.ConnectionKinds {
 			key := fmt.Sprintf("orgs[%d].connection_kinds[%d]", i, j)
 			oneOf(found, key, kind, known...)
-			taken(found, listed, kind, key)
-			if connection.Kind(kind) == connection.SQLite && !c.embedded() {
+			noteTaken(found, listed, kind, key)
+			if connection.Kind(kind) == connection.SQLite && !c.readsTenantFiles() {
 				found.add(key, "must not be sqlite: that is for a single org whose own database is SQLite, since its "+
 					"files are every workspace's to read")
 			}

@@ -24,7 +24,7 @@ func TestWhichKindsAnOrgOffers(t *testing.T) {
 			true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := load(t, configs.Source{File: file(t, tt.yaml)}).Directory(func(slug string) identity.OrgID {
+			d := parse(t, configs.Source{File: inFile(t, tt.yaml)}).Directory(func(slug string) identity.OrgID {
 				return identity.OrgID(slug)
 			})
 			kinds := d.All()[0].ConnectionKinds
@@ -36,7 +36,7 @@ func TestWhichKindsAnOrgOffers(t *testing.T) {
 }
 
 func TestEgressReachesTheDirectory(t *testing.T) {
-	c := load(t, configs.Source{File: file(t, "orgs: [{slug: acme, egress: {allow: [10.1.0.0/16, 127.0.0.1]}}]")})
+	c := parse(t, configs.Source{File: inFile(t, "orgs: [{slug: acme, egress: {allow: [10.1.0.0/16, 127.0.0.1]}}]")})
 	o, ok := c.Directory(func(string) identity.OrgID { return "org_acme" }).ByID("org_acme")
 	if !ok || !slices.Equal(o.Egress.Allow,
 		[]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("127.0.0.1/32")}) {

@@ -19,8 +19,8 @@ import (
 // layer is what one source sets, by dotted key or as nested sections.
 type layer map[string]any
 
-// decode lays the layers over what c holds, later ones over earlier ones.
-func decode(layers []layer, c *Config, found *problems) {
+// applyLayers lays the layers over what c holds, later ones over earlier ones.
+func applyLayers(layers []layer, c *Config, found *problems) {
 	merged := koanf.New(".")
 	for _, l := range layers {
 		for key, value := range l {
@@ -28,9 +28,9 @@ func decode(layers []layer, c *Config, found *problems) {
 		}
 	}
 	err := merged.UnmarshalWithConf("", c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		DecodeHook:   mapstructure.DecodeHookFuncValue(read),
+		DecodeHook:   mapstructure.DecodeHookFuncValue(convert),
 		ErrorUnused:  true, // the sources refuse unknown keys before, with their lines
-		MapFieldName: snake,
+		MapFieldName: snakeCase,
 		MatchName:    func(key, field string) bool { return key == field },
 	}})
 	wrong := decodeErrors(err)
@@ -65,15 +65,15 @@ type reader struct {
 
 var readers = map[reflect.Type]reader{
 	reflect.TypeFor[time.Duration](): {wantDuration, func(s string) (any, bool) { return duration(s) }},
-	reflect.TypeFor[netip.Prefix]():  {"must be an IP address or a network such as 10.0.0.0/8", network},
-	reflect.TypeFor[slog.Level]():    {"must be debug, info, warn or error", level},
+	reflect.TypeFor[netip.Prefix]():  {"must be an IP address or a network such as 10.0.0.0/8", parseNetwork},
+	reflect.TypeFor[slog.Level]():    {"must be debug, info, warn or error", parseLevel},
 	reflect.TypeFor[secret.String](): {"must be a text; quote it",
 		func(s string) (any, bool) { return secret.New(s), true }},
 }
 
-// read is called for every value on its way into Config. It is strict about types, since
+// convert is called for every value on its way into Config. It is strict about types, since
 // mapstructure would cut 1.5 down to 1 and take 30 for 30 ns.
-func read(from, to reflect.Value) (any, error) {
+func convert(from, to reflect.Value) (any, error) {
 	data := from.Interface()
 	text, isText := data.(string)
 	arg, isArgument := data.(argument)
@@ -148,8 +148,8 @@ func duration(s string) (time.Duration, bool) {
 	return time.Duration(n)*day + d, errDays == nil && errRest == nil && n <= maxDays
 }
 
-// network reads a CIDR, or one address as a network of only that address.
-func network(s string) (any, bool) {
+// parseNetwork reads a CIDR, or one address as a network of only that address.
+func parseNetwork(s string) (any, bool) {
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 		return netip.PrefixFrom(a, a.BitLen()), true
 	}
@@ -157,7 +157,7 @@ func network(s string) (any, bool) {
 	return p.Masked(), err == nil
 }
 
-func level(s string) (any, bool) {
+func parseLevel(s string) (any, bool) {
 	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		if s == strings.ToLower(l.String()) {
 			return l, true

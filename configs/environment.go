@@ -21,14 +21,14 @@ var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password"
 // may stand for a number or a truth value.
 type argument string
 
-// variable returns the name of the variable of a key: ATRIUM_SERVER_RATE_LIMIT_BURST is
+// variableOf returns the name of the variable of a key: ATRIUM_SERVER_RATE_LIMIT_BURST is
 // server.rate_limit.burst. No two keys share one.
-func variable(key string) string {
+func variableOf(key string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// environ picks the variables that are Atrium's.
-func environ(all []string) map[string]string {
+// pickEnvironment picks the variables that are Atrium's.
+func pickEnvironment(all []string) map[string]string {
 	env := map[string]string{}
 	for _, entry := range all {
 		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, variablePrefix) {
@@ -42,11 +42,11 @@ func environ(all []string) map[string]string {
 // pass silently.
 func readEnvironment(env map[string]string, found *problems) layer {
 	byVariable, paths := map[string]string{}, map[string]string{}
-	for key := range keys() {
-		byVariable[variable(key)] = key
+	for key := range keyTypes() {
+		byVariable[variableOf(key)] = key
 	}
 	for _, key := range secretKeys {
-		paths[variable(key)+"_FILE"] = key
+		paths[variableOf(key)+"_FILE"] = key
 	}
 	values := layer{}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -57,7 +57,7 @@ func readEnvironment(env map[string]string, found *problems) layer {
 			found.origin[key] = name
 			values[key] = argument(env[name])
 		case secretPath != "" && values[secretPath] != nil: // set by the name without _FILE, which sorts first
-			found.refuse(name, "%s: is given by %s too", secretPath, variable(secretPath))
+			found.refuse(name, "%s: is given by %s too", secretPath, variableOf(secretPath))
 		case secretPath != "":
 			found.origin[secretPath] = name
 			text, err := os.ReadFile(env[name])
@@ -75,7 +75,7 @@ func readEnvironment(env map[string]string, found *problems) layer {
 
 // readFlags reads dotted keys.
 func readFlags(flags map[string]string, found *problems) layer {
-	known, values := keys(), layer{}
+	known, values := keyTypes(), layer{}
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		if _, ok := known[key]; !ok {
 			found.refuse("flag", "%s: unknown key", key)

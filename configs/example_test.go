@@ -79,7 +79,7 @@ func TestTheExampleFile(t *testing.T) {
 	})
 
 	t.Run("says something about every key, or about the ones above it", func(t *testing.T) {
-		for key := range keys() {
+		for key := range keyTypes() {
 			name := key[strings.LastIndex(key, ".")+1:]
 			before, _, found := strings.Cut(string(raw), "\n"+strings.Repeat("  ", strings.Count(key, "."))+name+":")
 			if !found {
@@ -96,27 +96,27 @@ func TestTheExampleFile(t *testing.T) {
 
 func TestNoTwoKeysShareAVariable(t *testing.T) {
 	seen := map[string]string{fileVariable: "the file"}
-	for key := range keys() {
-		if other, taken := seen[variable(key)]; taken {
-			t.Errorf("%s and %s are both %s", key, other, variable(key))
+	for key := range keyTypes() {
+		if other, taken := seen[variableOf(key)]; taken {
+			t.Errorf("%s and %s are both %s", key, other, variableOf(key))
 		}
-		seen[variable(key)] = key
+		seen[variableOf(key)] = key
 	}
 	for _, key := range secretKeys {
-		if other, taken := seen[variable(key)+"_FILE"]; taken {
+		if other, taken := seen[variableOf(key)+"_FILE"]; taken {
 			t.Errorf("the file of %s and %s share a variable", key, other)
 		}
 	}
 }
 
 func TestSecretKeysAreSecrets(t *testing.T) {
-	for key, kind := range keys() {
+	for key, kind := range keyTypes() {
 		if isSecret := kind == reflect.TypeFor[secret.String](); isSecret != slices.Contains(secretKeys, key) {
 			t.Errorf("%s is a secret: %v; it can be given as a file: %v", key, isSecret, !isSecret)
 		}
 	}
 	for _, key := range secretKeys {
-		if _, ok := keys()[key]; !ok {
+		if _, ok := keyTypes()[key]; !ok {
 			t.Errorf("%s is no key", key)
 		}
 	}

@@ -25,7 +25,7 @@ const Default = "default"
 // Explain returns every setting that Load would use, in the order of Config, and where each comes from. It returns the
 // same error as Load.
 func Explain(s Source) ([]Setting, error) {
-	c, found := load(s)
+	c, found := mustLoad(s)
 	if err := found.err(); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func Explain(s Source) ([]Setting, error) {
 		switch {
 		case isSection(v.Type()):
 			for f := range v.Type().Fields() {
-				walk(strings.TrimPrefix(key+"."+snake(f.Name), "."), v.FieldByIndex(f.Index))
+				walk(strings.TrimPrefix(key+"."+snakeCase(f.Name), "."), v.FieldByIndex(f.Index))
 			}
 		case v.Kind() == reflect.Slice && isSection(v.Type().Elem()) && v.Len() > 0:
 			for i := range v.Len() {
@@ -46,15 +46,15 @@ func Explain(s Source) ([]Setting, error) {
 			if from == "" {
 				from = Default
 			}
-			all = append(all, Setting{key, shown(v), from})
+			all = append(all, Setting{key, redacted(v), from})
 		}
 	}
 	walk("", reflect.ValueOf(c))
 	return all, nil
 }
 
-// shown returns a value as the file would hold it, and never a secret.
-func shown(v reflect.Value) any {
+// redacted returns a value as the file would hold it, and never a secret.
+func redacted(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case secret.String:
 		return shownSecret(x)
@@ -72,11 +72,11 @@ func shown(v reflect.Value) any {
 		if v.IsNil() {
 			return nil
 		}
-		return shown(v.Elem())
+		return redacted(v.Elem())
 	case reflect.Slice:
 		items := make([]any, v.Len())
 		for i := range items {
-			items[i] = shown(v.Index(i))
+			items[i] = redacted(v.Index(i))
 		}
 		return items
 	}

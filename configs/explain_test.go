@@ -77,7 +77,7 @@ orgs:
 			t.Errorf("%s is %s, want %s", key, got[key], want)
 		}
 	}
-	for key := range keys() {
+	for key := range keyTypes() {
 		if _, ok := got[key]; !ok && key != "orgs" {
 			t.Errorf("%s is not listed", key)
 		}

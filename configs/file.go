@@ -29,7 +29,7 @@ func readFile(path string, found *problems) layer {
 	if err := in.Decode(&document); errors.Is(err, io.EOF) {
 		return nil // empty, or nothing but comments
 	} else if err != nil {
-		found.refuse(path, "%s", syntax(err))
+		found.refuse(path, "%s", describeSyntax(err))
 		return nil
 	}
 	if err := in.Decode(&second); !errors.Is(err, io.EOF) {
@@ -42,9 +42,9 @@ func readFile(path string, found *problems) layer {
 
 var position = regexp.MustCompile(`line \d+`)
 
-// syntax describes an error in the YAML itself. It leaves out the name of an unknown anchor, which may be an
+// describeSyntax describes an error in the YAML itself. It leaves out the name of an unknown anchor, which may be an
 // unquoted password that begins with an asterisk.
-func syntax(err error) string {
+func describeSyntax(err error) string {
 	if strings.Contains(err.Error(), "anchor") {
 		return strings.TrimSpace(position.FindString(err.Error()) + " names an anchor; quote a value that begins " +
 			"with * or &")
@@ -61,14 +61,14 @@ type walker struct {
 // value returns what n holds, or nil after noting why that cannot be a t.
 func (w walker) value(key string, n *yaml.Node, t reflect.Type) any {
 	if key != "" {
-		w.found.origin[key] = w.at(n)
+		w.found.origin[key] = w.position(n)
 	}
 	switch empty := n.Kind == yaml.ScalarNode && n.Tag == "!!null"; {
 	case n.Kind == yaml.AliasNode:
-		w.wrong(key, n, "aliases are not supported; quote a text that begins with *")
+		w.note(key, n, "aliases are not supported; quote a text that begins with *")
 	case t == reflect.TypeFor[Document]():
-		if v, err := document(n); err != nil {
-			w.wrong(key, n, "%s", err)
+		if v, err := readDocument(n); err != nil {
+			w.note(key, n, "%s", err)
 		} else {
 			return v
 		}
@@ -76,22 +76,22 @@ func (w walker) value(key string, n *yaml.Node, t reflect.Type) any {
 		if n.Kind == yaml.MappingNode {
 			return w.section(key, n, t)
 		} else if !empty {
-			w.wrong(key, n, "must be a section of keys")
+			w.note(key, n, "must be a section of keys")
 		}
 	case t.Kind() == reflect.Slice:
 		if n.Kind == yaml.SequenceNode {
 			return w.list(key, n, t)
 		} else if !empty {
-			w.wrong(key, n, "must be a list")
+			w.note(key, n, "must be a list")
 		}
 	case n.Kind != yaml.ScalarNode:
-		w.wrong(key, n, "must be a single value")
+		w.note(key, n, "must be a single value")
 	case empty:
-		w.wrong(key, n, "has no value; leave the key out for its default")
+		w.note(key, n, "has no value; leave the key out for its default")
 	default:
 		var v any
 		if err := n.Decode(&v); err != nil {
-			w.wrong(key, n, "cannot be read as %s", n.Tag)
+			w.note(key, n, "cannot be read as %s", n.Tag)
 		}
 		return v
 	}
@@ -103,14 +103,14 @@ func (w walker) section(key string, n *yaml.Node, t reflect.Type) any {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, node := n.Content[i], n.Content[i+1]
 		inner := strings.TrimPrefix(key+"."+name.Value, ".")
-		ft, ok := field(t, name.Value)
+		ft, ok := fieldType(t, name.Value)
 		switch {
 		case !ok && key == "":
-			w.found.refuse(w.at(name), "%s: unknown key; known are %s", inner, known(t))
+			w.found.refuse(w.position(name), "%s: unknown key; known are %s", inner, knownKeys(t))
 		case !ok:
-			w.found.refuse(w.at(name), "%s: unknown key; %s has %s", inner, key, known(t))
+			w.found.refuse(w.position(name), "%s: unknown key; %s has %s", inner, key, knownKeys(t))
 		case seen[name.Value]:
-			w.found.refuse(w.at(name), "%s: is given twice", inner)
+			w.found.refuse(w.position(name), "%s: is given twice", inner)
 		default:
 			seen[name.Value] = true
 			if v := w.value(inner, node, ft); v != nil {
@@ -129,12 +129,12 @@ func (w walker) list(key string, n *yaml.Node, t reflect.Type) any {
 	return values
 }
 
-func (w walker) wrong(key string, n *yaml.Node, reason string, args ...any) {
+func (w walker) note(key string, n *yaml.Node, reason string, args ...any) {
 	if key == "" { // the document itself
-		w.found.refuse(w.at(n), reason, args...)
+		w.found.refuse(w.position(n), reason, args...)
 		return
 	}
 	w.found.add(key, reason, args...)
 }
 
-func (w walker) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", w.path, n.Line) }
+func (w walker) position(n *yaml.Node) string { return fmt.Sprintf("%s:%d", w.path, n.Line) }

@@ -89,7 +89,7 @@ func (c IssuerClient) validate(found *problems, key, issuer string, names map[st
 	case name == "callback" || name == "logout":
 		found.add(key+".name", "must not be callback or logout, which are addresses of their own")
 	default:
-		taken(found, names, name, key+".name")
+		noteTaken(found, names, name, key+".name")
 	}
 }
 
@@ -99,8 +99,8 @@ var scopeForm = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 // RequiredClaim is a claim and the value that it must have.
 type RequiredClaim struct{ Claim, Value string }
 
-// stated reports whether i says itself for which addresses it vouches.
-func (i Issuer) stated() bool { return i.TrustEmail != nil || len(i.EmailDomains) > 0 }
+// statesTrust reports whether i says itself for which addresses it vouches.
+func (i Issuer) statesTrust() bool { return i.TrustEmail != nil || len(i.EmailDomains) > 0 }
 
 // trusted reports whether i, the nth issuer of its org, vouches for any address.
 func (i Issuer) trusted(n int) bool {
@@ -192,7 +192,7 @@ func (o Org) validateIssuers(found *problems, key string) {
 		if !isIssuer(issuer.URL) {
 			found.add(key+".url", "must be an https URL without user, query and fragment; http is for loopback only")
 		}
-		taken(found, urls, issuer.URL, key+".url")
+		noteTaken(found, urls, issuer.URL, key+".url")
 		if len(issuer.Audiences) == 0 || slices.Contains(issuer.Audiences, "") {
 			found.add(key+".audiences", "must list at least one, and none that is empty: tokens for others are not "+
 				"for Atrium")
@@ -214,7 +214,7 @@ func (o Org) validateIssuers(found *problems, key string) {
 		}
 	}
 	for j := 1; j < len(o.Issuers); j++ {
-		if o.Issuers[j].trusted(j) && !o.Issuers[0].stated() {
+		if o.Issuers[j].trusted(j) && !o.Issuers[0].statesTrust() {
 			found.add(key+".issuers[0].trust_email",
 				"must be set, or email_domains be listed: issuers[%d] vouches for addresses too, and either could "+
 					"take over accounts of the other", j)

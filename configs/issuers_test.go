@@ -13,7 +13,7 @@ import (
 func inOrg(t *testing.T, settings ...string) (*identity.Org, error) {
 	t.Helper()
 	c, err := configs.Load(configs.Source{
-		File: file(t, "orgs:\n  - slug: a\n    "+strings.Join(settings, "\n    ")+"\n")})
+		File: inFile(t, "orgs:\n  - slug: a\n    "+strings.Join(settings, "\n    ")+"\n")})
 	if err != nil {
 		return nil, err
 	}

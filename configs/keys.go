@@ -12,15 +12,15 @@ import (
 func fields(section reflect.Type) iter.Seq2[string, reflect.Type] {
 	return func(yield func(string, reflect.Type) bool) {
 		for f := range section.Fields() {
-			if !yield(snake(f.Name), f.Type) {
+			if !yield(snakeCase(f.Name), f.Type) {
 				return
 			}
 		}
 	}
 }
 
-// field returns the type of one key of a section.
-func field(section reflect.Type, name string) (reflect.Type, bool) {
+// fieldType returns the type of one key of a section.
+func fieldType(section reflect.Type, name string) (reflect.Type, bool) {
 	for n, t := range fields(section) {
 		if n == name {
 			return t, true
@@ -35,8 +35,8 @@ func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !value
 }
 
-// keys returns the type of each dotted key outside of lists: what a variable or a flag can name.
-func keys() map[string]reflect.Type {
+// keyTypes returns the type of each dotted key outside of lists: what a variable or a flag can name.
+func keyTypes() map[string]reflect.Type {
 	all := map[string]reflect.Type{}
 	var walk func(prefix string, section reflect.Type)
 	walk = func(prefix string, section reflect.Type) {
@@ -52,8 +52,8 @@ func keys() map[string]reflect.Type {
 	return all
 }
 
-// known lists the keys of a section for an error about another.
-func known(section reflect.Type) string {
+// knownKeys lists the keys of a section for an error about another.
+func knownKeys(section reflect.Type) string {
 	var names []string
 	for name := range fields(section) {
 		names = append(names, name)
@@ -62,8 +62,8 @@ func known(section reflect.Type) string {
 	return strings.Join(names, ", ")
 }
 
-// snake turns the name of a Go field into its key: CORSOrigins is cors_origins.
-func snake(name string) string {
+// snakeCase turns the name of a Go field into its key: CORSOrigins is cors_origins.
+func snakeCase(name string) string {
 	var b strings.Builder
 	letters := []rune(name)
 	for i, r := range letters {

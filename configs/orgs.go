@@ -35,9 +35,9 @@ func (c *Config) validateOrgs(found *problems) {
 			found.add(key+".slug", "must be 1 to %d lower-case letters and digits, with single hyphens between them",
 				maxSlug)
 		}
-		taken(found, slugs, o.Slug, key+".slug")
+		noteTaken(found, slugs, o.Slug, key+".slug")
 		if c.BaseDomain != "" {
-			taken(found, hosts, o.Slug+"."+c.BaseDomain, key+".slug")
+			noteTaken(found, hosts, o.Slug+"."+c.BaseDomain, key+".slug")
 		}
 		if len([]rune(o.Name)) > maxName {
 			found.add(key+".name", "must have at most %d characters", maxName)
@@ -96,7 +96,7 @@ func (c *Config) validateOrgs(found *problems) {
 				found.add(key, "must be a host name or an IP address, without a scheme or a port")
 			}
 			if hosts[h] != fmt.Sprintf("orgs[%d].slug", i) { // an org may list the host that its slug gives it
-				taken(found, hosts, h, key)
+				noteTaken(found, hosts, h, key)
 			}
 		}
 	}
@@ -125,8 +125,8 @@ func (c *Config) baseURL(o Org) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// taken notes that the value of key is in use by another key, or from now on by this one.
-func taken(found *problems, by map[string]string, value, key string) {
+// noteTaken notes that the value of key is in use by another key, or from now on by this one.
+func noteTaken(found *problems, by map[string]string, value, key string) {
 	if other, ok := by[value]; ok {
 		found.add(key, "is the same as %s", other)
 		return

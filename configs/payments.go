@@ -199,7 +199,7 @@ func (p Payments) validate(found *problems, key string) {
 	for i, plan := range p.Plans {
 		key := fmt.Sprintf("%s.plans[%d]", key, i)
 		plan.validate(found, key, p.Gateway)
-		taken(found, ids, plan.ID, key+".id")
+		noteTaken(found, ids, plan.ID, key+".id")
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 
 func TestWhatAnOrgSells(t *testing.T) {
 	t.Setenv("TEST_KEY", "sk_test_c4n4ry")
-	key := file(t, "whsec_c4n4ry\n")
-	c := load(t, configs.Source{
-		File: file(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
+	key := inFile(t, "whsec_c4n4ry\n")
+	c := parse(t, configs.Source{
+		File: inFile(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3}, gateway_price: price_1}]}}]`)})
 	p := c.Orgs[0].Payments
@@ -29,10 +29,10 @@ func TestWhatAnOrgSells(t *testing.T) {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
-	if d := load(t, configs.Source{}).Orgs[0].Payments; d.Gateway != "sandbox" || len(d.Plans) == 0 {
+	if d := parse(t, configs.Source{}).Orgs[0].Payments; d.Gateway != "sandbox" || len(d.Plans) == 0 {
 		t.Errorf("the embedded default sells nothing: %+v", d)
 	}
-	if d := load(t, configs.Source{File: file(t, "orgs: [{slug: a}]")}).Orgs[0].Payments; d.Gateway != "" {
+	if d := parse(t, configs.Source{File: inFile(t, "orgs: [{slug: a}]")}).Orgs[0].Payments; d.Gateway != "" {
 		t.Errorf("an org that does not say so sells in the %s", d.Gateway)
 	}
 }
@@ -73,7 +73,7 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 		"a grace of more than it is good": {`{grace_days: 91}`, "grace_days: must be 0 to 90"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, payments: "+tt.payments+"}]")})
+			_, err := configs.Load(configs.Source{File: inFile(t, "orgs: [{slug: a, payments: "+tt.payments+"}]")})
 			if err == nil || !strings.Contains(err.Error(), tt.want) ||
 				!strings.Contains(err.Error(), "orgs[0].payments.") || strings.Contains(err.Error(), "c4n4ry") {
 				t.Errorf("error = %v, want %s", err, tt.want)

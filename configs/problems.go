@@ -22,7 +22,7 @@ func newProblems() *problems {
 // add notes why the value of key cannot be used. A key that is wrong already, or lies within one
 // that is, gets no second reason.
 func (p *problems) add(key, reason string, args ...any) {
-	for k := key; k != ""; k = parent(k) {
+	for k := key; k != ""; k = parentKey(k) {
 		if p.wrong[k] {
 			return
 		}
@@ -37,7 +37,7 @@ func (p *problems) add(key, reason string, args ...any) {
 
 // find returns where key was set, or else the section or list that should hold it.
 func (p *problems) find(key string) string {
-	for ; key != ""; key = parent(key) {
+	for ; key != ""; key = parentKey(key) {
 		if origin := p.origin[key]; origin != "" {
 			return origin
 		}
@@ -54,7 +54,7 @@ func (p *problems) err() error { return errors.Join(p.all...) }
 
 var lastStep = regexp.MustCompile(`(\.[^.\[\]]+|\[\d+\]|^[^.\[\]]+)$`)
 
-// parent returns the key that holds key, empty for the outermost: orgs[0].slug, orgs[0], orgs.
-func parent(key string) string {
+// parentKey returns the key that holds key, empty for the outermost: orgs[0].slug, orgs[0], orgs.
+func parentKey(key string) string {
 	return strings.TrimSuffix(key, lastStep.FindString(key))
 }

@@ -179,7 +179,7 @@ func TestTheFileIsRefused(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := configs.Load(configs.Source{File: file(t, tt.yaml)})
+			_, err := configs.Load(configs.Source{File: inFile(t, tt.yaml)})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error = %v\nwant … %s …", err, tt.want)
 			}
@@ -216,7 +216,7 @@ func TestCORSOrigins(t *testing.T) {
 			name = origin + " is accepted"
 		}
 		t.Run(name, func(t *testing.T) {
-			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, cors_origins: ['"+origin+"']}]")})
+			_, err := configs.Load(configs.Source{File: inFile(t, "orgs: [{slug: a, cors_origins: ['"+origin+"']}]")})
 			if ok != (err == nil) || err != nil &&
 				!strings.Contains(err.Error(), "orgs[0].cors_origins[0]: must be exactly") {
 				t.Errorf("error = %v", err)
@@ -271,7 +271,7 @@ func TestVariablesAndFlagsAreRefused(t *testing.T) {
 	}
 
 	t.Run("for a secret given twice", func(t *testing.T) {
-		_, err := configs.Load(configs.Source{Environ: []string{"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{}"),
+		_, err := configs.Load(configs.Source{Environ: []string{"ATRIUM_KEYRING_KEYSET_FILE=" + inFile(t, "{}"),
 			"ATRIUM_KEYRING_KEYSET={}"}})
 		if err == nil || err.Error() != "ATRIUM_KEYRING_KEYSET_FILE: keyring.keyset: is given by "+
 			"ATRIUM_KEYRING_KEYSET too" {
@@ -283,7 +283,7 @@ func TestVariablesAndFlagsAreRefused(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Run("all are told at once, in the same order each time", func(t *testing.T) {
 		s := configs.Source{
-			File: file(t, "colour: red\nserver:\n  addr: 8080\n  idle_timeout: 0s\ndatabase: {max_conns: 0, "+
+			File: inFile(t, "colour: red\nserver:\n  addr: 8080\n  idle_timeout: 0s\ndatabase: {max_conns: 0, "+
 				"statement_timeout: 1}\norgs:\n  - slug: A\n  - 7\n"),
 			Environ: []string{"ATRIUM_SERVER_ADRR=:1", "ATRIUM_LOG_LEVEL=loud"},
 			Flags:   map[string]string{"log.colour": "red"},
@@ -320,7 +320,7 @@ func TestProblems(t *testing.T) {
 			"database: {max_conns: " + canary + "}", "log: {level: " + canary + "}", "data: x\n" + canary,
 			"keyring:\n  keyset:\t" + canary + ": x: y",
 		} {
-			s := configs.Source{File: file(t, yaml)}
+			s := configs.Source{File: inFile(t, yaml)}
 			if _, err := configs.Load(s); err != nil && strings.Contains(err.Error(), canary) {
 				t.Errorf("%q: %v", yaml, err)
 			}

@@ -45,8 +45,8 @@ type ConfiguredItem struct {
 // Document is a value of any shape, as JSON.
 type Document json.RawMessage
 
-// document reads a node of any shape.
-func document(n *yaml.Node) (Document, error) {
+// readDocument reads a node of any shape.
+func readDocument(n *yaml.Node) (Document, error) {
 	var v any
 	if err := n.Decode(&v); err != nil {
 		return nil, errNoDocument

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-func registries(t *testing.T, yaml string) map[identity.OrgID]*chat.Registry {
+func loadRegistries(t *testing.T, yaml string) map[identity.OrgID]*chat.Registry {
 	t.Helper()
 	source := configs.Source{}
 	if yaml != "" {
@@ -29,14 +29,14 @@ func registries(t *testing.T, yaml string) map[identity.OrgID]*chat.Registry {
 
 func TestRegistries(t *testing.T) {
 	t.Run("the embedded default offers something of every kind", func(t *testing.T) {
-		r := registries(t, "")["org_default"]
+		r := loadRegistries(t, "")["org_default"]
 		if len(r.Agents) == 0 || len(r.Tools) == 0 || len(r.Capabilities) == 0 || len(r.Workflows) == 0 ||
 			r.Revision == "" {
 			t.Errorf("registry %+v", r)
 		}
 	})
 	t.Run("an org of one's own offers what is listed, and nothing else", func(t *testing.T) {
-		all := registries(t, `
+		all := loadRegistries(t, `
 orgs:
   - slug: acme
     hosts: [acme.test]

@@ -10,7 +10,7 @@ func NeedRestart(running, read Config) []string {
 	var walk func(prefix string, a, b reflect.Value)
 	walk = func(prefix string, a, b reflect.Value) {
 		for f := range a.Type().Fields() {
-			key, x, y := prefix+snake(f.Name), a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
+			key, x, y := prefix+snakeCase(f.Name), a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
 			switch {
 			case key == "orgs" || key == "base_domain" || key == "payments":
 			case isSection(f.Type):

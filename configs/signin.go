@@ -117,7 +117,7 @@ func (r ClaimRule) validate(found *problems, key string) {
 // whether its responses are authentic: over TLS, or from this machine.
 func isIssuer(s string) bool {
 	u, err := url.Parse(s)
-	if err != nil || u.User != nil || strings.ContainsAny(s, "?#") || !isHost(lowered(u)) {
+	if err != nil || u.User != nil || strings.ContainsAny(s, "?#") || !isHost(lowerHost(u)) {
 		return false
 	}
 	a, err := netip.ParseAddr(u.Hostname())
@@ -129,9 +129,9 @@ func isIssuer(s string) bool {
 // the token is after it.
 func isAcceptURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && isHost(lowered(u)) &&
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && isHost(lowerHost(u)) &&
 		strings.Count(s, tokenPlace) == 1
 }
 
-// lowered is u with its host in the letters that isHost knows.
-func lowered(u *url.URL) *url.URL { return &url.URL{Host: strings.ToLower(u.Host)} }
+// lowerHost is u with its host in the letters that isHost knows.
+func lowerHost(u *url.URL) *url.URL { return &url.URL{Host: strings.ToLower(u.Host)} }

@@ -32,7 +32,7 @@ func TestIssuers(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{
-				File: file(t, "orgs: [{slug: a, issuers: [{url: '"+issuer+"', audiences: [atrium]}]}]")})
+				File: inFile(t, "orgs: [{slug: a, issuers: [{url: '"+issuer+"', audiences: [atrium]}]}]")})
 			if ok != (err == nil) || err != nil &&
 				!strings.Contains(err.Error(), "orgs[0].issuers[0].url: must be an https URL") {
 				t.Errorf("error = %v", err)
@@ -42,13 +42,15 @@ func TestIssuers(t *testing.T) {
 
 	t.Run("two orgs may share one", func(t *testing.T) {
 		const issuers = "issuers: [{url: 'https://login.example.com', audiences: [atrium]}]"
-		load(t, configs.Source{
-			File: file(t, "orgs: [{slug: a, hosts: [a.test], "+issuers+"}, {slug: b, hosts: [b.test], "+issuers+"}]")})
+		parse(t, configs.Source{
+			File: inFile(t, "orgs: [{slug: a, hosts: [a.test], "+issuers+
+				"}, {slug: b, hosts: [b.test], "+issuers+"}]")})
 	})
 
 	t.Run("no audience is empty", func(t *testing.T) {
 		_, err := configs.Load(configs.Source{
-			File: file(t, "orgs: [{slug: a, issuers: [{url: 'https://login.example.com', audiences: [atrium, '']}]}]")})
+			File: inFile(t, "orgs: [{slug: a, issuers: [{url: 'https://login.example.com', "+
+				"audiences: [atrium, '']}]}]")})
 		if err == nil || !strings.Contains(err.Error(), "orgs[0].issuers[0].audiences: must list at least one") {
 			t.Errorf("error = %v", err)
 		}
@@ -78,7 +80,7 @@ func TestClaimRules(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{
-				File: file(t, "orgs: [{slug: a, claim_rules: [{claim: groups, value: x, "+grant+"}]}]")})
+				File: inFile(t, "orgs: [{slug: a, claim_rules: [{claim: groups, value: x, "+grant+"}]}]")})
 			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
 				strings.Contains(err.Error(), "\n")) {
 				t.Errorf("error = %v\nwant … %s …, and no other line", err, want)
@@ -104,7 +106,7 @@ func TestAcceptURL(t *testing.T) {
 			name = url + " is accepted"
 		}
 		t.Run(name, func(t *testing.T) {
-			_, err := configs.Load(configs.Source{File: file(t, `orgs: [{slug: a, accept_url: "`+url+`"}]`)})
+			_, err := configs.Load(configs.Source{File: inFile(t, `orgs: [{slug: a, accept_url: "`+url+`"}]`)})
 			if ok != (err == nil) || err != nil &&
 				!strings.Contains(err.Error(), "orgs[0].accept_url: must be an absolute") {
 				t.Errorf("error = %v", err)
@@ -114,7 +116,7 @@ func TestAcceptURL(t *testing.T) {
 }
 
 func TestSignInReachesTheDirectory(t *testing.T) {
-	c := load(t, configs.Source{File: file(t, `
+	c := parse(t, configs.Source{File: inFile(t, `
 orgs:
   - slug: acme
     issuers:
@@ -164,8 +166,8 @@ func TestMail(t *testing.T) {
 		"<atrium@example.com>'}\norgs: [{slug: a, base_url: 'https://a.test'}]\n"
 
 	t.Run("its password may lie in a file of its own", func(t *testing.T) {
-		c := load(t, configs.Source{File: file(t, settings),
-			Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD_FILE=" + file(t, canary+"\n")}})
+		c := parse(t, configs.Source{File: inFile(t, settings),
+			Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD_FILE=" + inFile(t, canary+"\n")}})
 		if s := c.Mail.SMTP; s.Password.Reveal() != canary || s.Addr != "smtp.example.com:587" || s.User != "atrium" ||
 			s.From != "Atrium <atrium@example.com>" || s.TLS != "starttls" {
 			t.Errorf("got %+v", s)

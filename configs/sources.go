@@ -76,8 +76,8 @@ func checkTimeouts(t connection.Timeouts, key string, found *problems) {
 func (c Config) SourceOffers(ids func(slug string) identity.OrgID) map[identity.OrgID]SourceOffer {
 	all := make(map[identity.OrgID]SourceOffer, len(c.Orgs))
 	for _, o := range c.Orgs {
-		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.embedded(), GoogleAPIKey: o.GoogleAPIKey,
-			Rows: o.Rows, Timeouts: o.WarehouseTimeouts}
+		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.readsTenantFiles(),
+			GoogleAPIKey: o.GoogleAPIKey, Rows: o.Rows, Timeouts: o.WarehouseTimeouts}
 	}
 	return all
 }

@@ -15,7 +15,7 @@ func sourceOffers(t *testing.T, yaml string) map[identity.OrgID]configs.SourceOf
 	t.Helper()
 	from := configs.Source{}
 	if yaml != "" {
-		from.File = file(t, yaml)
+		from.File = inFile(t, yaml)
 	}
 	c, err := configs.Load(from)
 	if err != nil {

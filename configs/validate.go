@@ -25,7 +25,7 @@ func (c *Config) validate(found *problems) {
 		found.add("redis.url", "is for nodes that share a PostgreSQL; SQLite has only one node")
 	}
 	if c.Metrics.Addr != "" {
-		address(found, "metrics.addr", c.Metrics.Addr)
+		checkAddress(found, "metrics.addr", c.Metrics.Addr)
 	}
 	oneOf(found, "log.format", c.Log.Format, "text", "json")
 	within(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
@@ -37,7 +37,7 @@ func (c *Config) validate(found *problems) {
 
 func (c *Config) validateServer(found *problems) {
 	s := c.Server
-	address(found, "server.addr", s.Addr)
+	checkAddress(found, "server.addr", s.Addr)
 	for _, t := range []struct {
 		key string
 		d   time.Duration
@@ -124,8 +124,8 @@ func oneOf(found *problems, key, value string, legal ...string) {
 	}
 }
 
-// address demands host:port with a numeric port, 0 for one that the system picks.
-func address(found *problems, key, value string) {
+// checkAddress demands host:port with a numeric port, 0 for one that the system picks.
+func checkAddress(found *problems, key, value string) {
 	_, port, err := net.SplitHostPort(value)
 	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 		found.add(key, "must be host:port, such as 127.0.0.1:8080 or :8080")

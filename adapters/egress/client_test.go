@@ -53,10 +53,10 @@ func TestClient(t *testing.T) {
 	}
 
 	t.Run("it reaches what is allowed, past any proxy of the environment", func(t *testing.T) {
-		proxied, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
+		proxied, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
 		t.Setenv("HTTPS_PROXY", fmt.Sprintf("http://127.0.0.1:%d", proxied))
 		u := start(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })
-		r, err := get(t, New(rules()), u.String())
+		r, err := get(t, New(loopbackRules()), u.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,8 +76,8 @@ func TestClient(t *testing.T) {
 			u := start(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, location, http.StatusFound)
 			})
-			r := rules()
-			r.Resolve = to(netip.MustParseAddr("127.0.0.2"))
+			r := loopbackRules()
+			r.Resolve = resolves(netip.MustParseAddr("127.0.0.2"))
 			if _, err := get(t, New(r), u.String()); !errors.Is(err, connection.NetworkNotAllowed) || reached {
 				t.Errorf("error = %v, reached %v", err, reached)
 			}
@@ -87,7 +87,7 @@ func TestClient(t *testing.T) {
 	t.Run("a name that means a forbidden address the second time is not reached", func(t *testing.T) {
 		u := start(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) {})
 		var asked atomic.Int32
-		r := rules()
+		r := loopbackRules()
 		r.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 			if asked.Add(1) == 1 {
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
@@ -109,7 +109,7 @@ func TestClient(t *testing.T) {
 			n++
 			http.Redirect(w, r, r.URL.String()+"x", http.StatusFound)
 		})
-		if _, err := get(t, New(rules()), u.String()); err == nil || n > maxRedirects+1 {
+		if _, err := get(t, New(loopbackRules()), u.String()); err == nil || n > maxRedirects+1 {
 			t.Errorf("%d requests, %v", n, err)
 		}
 	})
@@ -122,7 +122,7 @@ func TestClient(t *testing.T) {
 				}
 			}
 		})
-		r, err := get(t, New(rules()), u.String())
+		r, err := get(t, New(loopbackRules()), u.String())
 		if err != nil {
 			t.Fatal(err)
 		}

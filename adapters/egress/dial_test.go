@@ -19,7 +19,7 @@ import (
 func TestDial(t *testing.T) {
 	t.Run("networks other than tcp are refused", func(t *testing.T) {
 		for _, network := range []string{"unix", "udp", "tcp4", "ip", ""} {
-			if _, err := New(rules()).DialContext(t.Context(), network, "127.0.0.1:1"); !errors.Is(err,
+			if _, err := New(loopbackRules()).DialContext(t.Context(), network, "127.0.0.1:1"); !errors.Is(err,
 				connection.NetworkNotAllowed) {
 				t.Errorf("%s: %v", network, err)
 			}
@@ -28,16 +28,16 @@ func TestDial(t *testing.T) {
 	t.Run("ports are numbers", func(t *testing.T) {
 		for _, address := range []string{"127.0.0.1:http", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
 			"127.0.0.1", "/tmp/x"} {
-			if _, err := New(rules()).DialContext(t.Context(), "tcp", address); !errors.Is(err,
+			if _, err := New(loopbackRules()).DialContext(t.Context(), "tcp", address); !errors.Is(err,
 				connection.NetworkNotAllowed) {
 				t.Errorf("%s: %v", address, err)
 			}
 		}
 	})
 	t.Run("the next address is tried when one does not accept", func(t *testing.T) {
-		port, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
-		closed := freed(t)
-		c, err := New(rules()).Dial(t.Context(),
+		port, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
+		closed := freedPort(t)
+		c, err := New(loopbackRules()).Dial(t.Context(),
 			[]netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closed),
 				netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
 		if err != nil {
@@ -53,14 +53,14 @@ func TestDial(t *testing.T) {
 	t.Run("a context that has ended ends it", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		port, _ := listen(t, "127.0.0.1:0", func(net.Conn) {})
-		if _, err := New(rules()).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		port, _ := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
+		if _, err := New(loopbackRules()).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			t.Error("it connected")
 		}
 	})
 }
 
-func freed(t *testing.T) uint16 {
+func freedPort(t *testing.T) uint16 {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +78,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 	}
 	t.Run("to their bytes, all together", func(t *testing.T) {
-		port, _ := listen(t, "127.0.0.1:0", flood)
-		r := rules()
+		port, _ := countConnections(t, "127.0.0.1:0", flood)
+		r := loopbackRules()
 		r.Bytes = 10_000
 		d := New(r)
 		read := int64(0)
@@ -99,8 +99,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 	})
 	t.Run("but may use all of them", func(t *testing.T) {
-		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write(make([]byte, 10_000)) })
-		r := rules()
+		port, _ := countConnections(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write(make([]byte, 10_000)) })
+		r := loopbackRules()
 		r.Bytes = 10_000
 		c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
@@ -112,13 +112,13 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 	})
 	t.Run("to their end, even if later deadlines are set", func(t *testing.T) {
-		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		port, _ := countConnections(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		for name, set := range map[string]func(net.Conn) error{
 			"none":          func(net.Conn) error { return nil },
 			"a later one":   func(c net.Conn) error { return c.SetDeadline(time.Now().Add(time.Hour)) },
 			"none any more": func(c net.Conn) error { return c.SetReadDeadline(time.Time{}) },
 		} {
-			r := rules()
+			r := loopbackRules()
 			r.Deadline = time.Now().Add(100 * time.Millisecond)
 			c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			if err != nil {
@@ -141,7 +141,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 // by a forbidden address.
 func TestNoTrickOpensASocket(t *testing.T) {
 	r := rand.New(rand.NewPCG(20260101, 5))
-	port, accepted := listen(t, "127.0.0.1:0", func(net.Conn) {})
+	port, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
 	hit := 0
 	for i := range 10_000 {
 		d := New(Rules{

@@ -42,15 +42,15 @@ type Dialer struct {
 // New returns a Dialer.
 func New(rules Rules) *Dialer {
 	if rules.Resolve == nil {
-		rules.Resolve = resolve
+		rules.Resolve = lookUp
 	}
 	d := &Dialer{rules: rules}
 	d.left.Store(rules.Bytes)
 	return d
 }
 
-// resolve asks by the resolver of Go, which takes no other spellings of addresses for one.
-func resolve(ctx context.Context, name string) ([]netip.Addr, error) {
+// lookUp asks by the resolver of Go, which takes no other spellings of addresses for one.
+func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
 	r := net.Resolver{PreferGo: true}
 	return r.LookupNetIP(ctx, "ip", name)
 }
@@ -69,12 +69,12 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 		return nil, connection.NetworkNotAllowed
 	}
 	if h.literal.IsValid() {
-		if !d.listed(h.literal) {
+		if !d.allowsNetwork(h.literal) {
 			return nil, connection.NetworkNotAllowed
 		}
 		return []netip.AddrPort{netip.AddrPortFrom(h.literal, port)}, nil
 	}
-	ctx, cancel := d.bounded(ctx)
+	ctx, cancel := d.withDeadline(ctx)
 	defer cancel()
 	asked := h.name
 	if len(d.rules.Allow) == 0 {
@@ -90,7 +90,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	var addresses []netip.AddrPort
 	for _, a := range found {
 		a = a.Unmap()
-		if d.listed(a) || public(a) && !h.internal {
+		if d.allowsNetwork(a) || isPublic(a) && !h.internal {
 			addresses = append(addresses, netip.AddrPortFrom(a, port))
 		}
 	}
@@ -104,7 +104,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 
 // Dial connects to the first of the addresses that accepts, in turn. Each is checked again.
 func (d *Dialer) Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
-	ctx, cancel := d.bounded(ctx)
+	ctx, cancel := d.withDeadline(ctx)
 	defer cancel()
 	end, _ := ctx.Deadline()
 	first := error(connection.NetworkNotAllowed) // if there is none
@@ -140,8 +140,8 @@ func (d *Dialer) dial(ctx context.Context, a netip.AddrPort, within time.Duratio
 // control is called with the address that the socket is about to connect to.
 func (d *Dialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp4" && network != "tcp6" || !d.rules.Port(a.Port()) || !d.listed(a.Addr()) &&
-		!public(a.Addr()) {
+	if err != nil || network != "tcp4" && network != "tcp6" || !d.rules.Port(a.Port()) || !d.allowsNetwork(a.Addr()) &&
+		!isPublic(a.Addr()) {
 		return connection.NetworkNotAllowed
 	}
 	if d.dialed != nil {
@@ -179,7 +179,7 @@ func splitHostPort(address string) (string, uint16, error) {
 	return name, port.Port(), nil
 }
 
-func (d *Dialer) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d *Dialer) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(d.rules.Connect)
 	if d.rules.Deadline.Before(end) {
 		end = d.rules.Deadline
@@ -187,8 +187,8 @@ func (d *Dialer) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithDeadline(ctx, end)
 }
 
-// listed reports whether the rules allow an address by name of its network.
-func (d *Dialer) listed(a netip.Addr) bool {
+// allowsNetwork reports whether the rules allow an address by name of its network.
+func (d *Dialer) allowsNetwork(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
 	}
@@ -215,13 +215,15 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (c *conn) SetDeadline(t time.Time) error     { return c.Conn.SetDeadline(c.dialer.earlier(t)) }
-func (c *conn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(c.dialer.earlier(t)) }
+func (c *conn) SetDeadline(t time.Time) error { return c.Conn.SetDeadline(c.dialer.capDeadline(t)) }
+func (c *conn) SetReadDeadline(t time.Time) error {
+	return c.Conn.SetReadDeadline(c.dialer.capDeadline(t))
+}
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	return c.Conn.SetWriteDeadline(c.dialer.earlier(t))
+	return c.Conn.SetWriteDeadline(c.dialer.capDeadline(t))
 }
 
-func (d *Dialer) earlier(t time.Time) time.Time {
+func (d *Dialer) capDeadline(t time.Time) time.Time {
 	if t.IsZero() || t.After(d.rules.Deadline) {
 		return d.rules.Deadline
 	}

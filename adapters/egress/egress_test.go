@@ -21,21 +21,21 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func anyPort(uint16) bool { return true }
 
-// rules allow the test's own servers on 127.0.0.1 and nothing else that is special.
-func rules() Rules {
+// loopbackRules allow the test's own servers on 127.0.0.1 and nothing else that is special.
+func loopbackRules() Rules {
 	return Rules{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Port: anyPort,
 		Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience), Bytes: 1 << 20,
 	}
 }
 
-// to makes every name mean some addresses.
-func to(addresses ...netip.Addr) func(context.Context, string) ([]netip.Addr, error) {
+// resolves makes every name mean some addresses.
+func resolves(addresses ...netip.Addr) func(context.Context, string) ([]netip.Addr, error) {
 	return func(context.Context, string) ([]netip.Addr, error) { return addresses, nil }
 }
 
-// listen counts the connections that reach an address.
-func listen(t *testing.T, address string, serve func(net.Conn)) (port uint16, accepted *atomic.Int32) {
+// countConnections counts the connections that reach an address.
+func countConnections(t *testing.T, address string, serve func(net.Conn)) (port uint16, accepted *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -59,8 +59,8 @@ func listen(t *testing.T, address string, serve func(net.Conn)) (port uint16, ac
 	return l.Addr().(*net.TCPAddr).AddrPort().Port(), accepted
 }
 
-// last returns the highest address of a prefix.
-func last(p netip.Prefix) netip.Addr {
+// lastAddress returns the highest address of a prefix.
+func lastAddress(p netip.Prefix) netip.Addr {
 	b := p.Masked().Addr().AsSlice()
 	for bit := p.Bits(); bit < len(b)*8; bit++ {
 		b[bit/8] |= 1 << (7 - bit%8)
@@ -72,10 +72,10 @@ func last(p netip.Prefix) netip.Addr {
 func TestSpecialAddressesAreRefused(t *testing.T) {
 	noRules := Rules{Port: anyPort, Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience), Bytes: 1}
 	for _, row := range special {
-		for _, a := range []netip.Addr{row.prefix.Addr(), last(row.prefix)} {
+		for _, a := range []netip.Addr{row.prefix.Addr(), lastAddress(row.prefix)} {
 			t.Run(fmt.Sprintf("%s of %s, %s", a, row.prefix, row.why), func(t *testing.T) {
 				r := noRules
-				r.Resolve = to(a)
+				r.Resolve = resolves(a)
 				d := New(r)
 				d.dialed = func(a netip.AddrPort) { t.Errorf("%s was let pass", a) }
 				if _, err := d.Lookup(t.Context(), "db.example.com", 5432); !errors.Is(err,
@@ -125,11 +125,11 @@ func TestKnownAddressesAreRefused(t *testing.T) {
 		"fe80::1", "fe80::1%eth0", "febf::1", "fec0::1", "ff02::1", "1::1", "4000::1", "8000::1", "fe00::1",
 		"2606:4700::1%eth0",
 	} {
-		if public(netip.MustParseAddr(a)) {
+		if isPublic(netip.MustParseAddr(a)) {
 			t.Errorf("%s is public", a)
 		}
 	}
-	if public(netip.Addr{}) {
+	if isPublic(netip.Addr{}) {
 		t.Error("no address is public")
 	}
 }
@@ -144,7 +144,7 @@ func TestPublicAddressesAreNotSpecial(t *testing.T) {
 		"2001:200::1", "2001:db7:ffff::1", "2001:db9::1", "2003::1", "2606:4700:4700::1111", "2a00:1450:4001::1",
 		"3ffe:ffff::1", "2620:4f:7fff::1",
 	} {
-		if !public(netip.MustParseAddr(a)) {
+		if !isPublic(netip.MustParseAddr(a)) {
 			t.Errorf("%s is refused", a)
 		}
 	}
@@ -155,7 +155,7 @@ func TestLookup(t *testing.T) {
 	lookup := func(t *testing.T, change func(*Rules), name string, port uint16) ([]netip.AddrPort, error) {
 		t.Helper()
 		r := Rules{Port: anyPort, Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience),
-			Resolve: to(public)}
+			Resolve: resolves(public)}
 		if change != nil {
 			change(&r)
 		}
@@ -222,7 +222,7 @@ func TestLookup(t *testing.T) {
 
 	t.Run("of a name's addresses the forbidden ones are left out", func(t *testing.T) {
 		got, err := lookup(t, func(r *Rules) {
-			r.Resolve = to(private, public, netip.MustParseAddr("::ffff:127.0.0.1"))
+			r.Resolve = resolves(private, public, netip.MustParseAddr("::ffff:127.0.0.1"))
 		}, "db.example.com", 1)
 		if err != nil || len(got) != 1 || got[0].Addr() != public {
 			t.Errorf("%v, %v", got, err)
@@ -231,7 +231,7 @@ func TestLookup(t *testing.T) {
 
 	t.Run("no more than four addresses are tried, IPv4 first", func(t *testing.T) {
 		got, err := lookup(t, func(r *Rules) {
-			r.Resolve = to(netip.MustParseAddr("2606:4700::1"), public, public, public, public, public)
+			r.Resolve = resolves(netip.MustParseAddr("2606:4700::1"), public, public, public, public, public)
 		}, "db.example.com", 1)
 		if err != nil || len(got) != 4 || !got[0].Addr().Is4() {
 			t.Errorf("%v, %v", got, err)
@@ -256,22 +256,23 @@ func TestLookup(t *testing.T) {
 			"may name an address of them":        {"10.1.2.3", nothing, true},
 			"may not name one of other networks": {"192.168.1.1", nothing, false},
 			"may not name a public address":      {"1.2.3.4", nothing, false},
-			"may use an internal name that leads to them": {"db.internal", func(r *Rules) { r.Resolve = to(private) },
+			"may use an internal name that leads to them": {"db.internal",
+				func(r *Rules) { r.Resolve = resolves(private) },
 				true},
-			"may use a single label that leads to them": {"db", func(r *Rules) { r.Resolve = to(private) },
+			"may use a single label that leads to them": {"db", func(r *Rules) { r.Resolve = resolves(private) },
 				true},
 			"may not use an internal name that leads elsewhere": {"db.internal",
-				func(r *Rules) { r.Resolve = to(netip.MustParseAddr("127.0.0.1")) }, false},
+				func(r *Rules) { r.Resolve = resolves(netip.MustParseAddr("127.0.0.1")) }, false},
 			"may not use an internal name for a public address": {"db.internal", nothing, false},
 			"is not told that an internal name does not exist": {"db.internal", func(r *Rules) {
 				r.Resolve = func(context.Context, string) ([]netip.Addr, error) { return nil, &net.DNSError{} }
 			}, false},
 			"may use a public name that leads to them": {"db.example.com",
-				func(r *Rules) { r.Resolve = to(private) }, true},
+				func(r *Rules) { r.Resolve = resolves(private) }, true},
 			"may use other public names":                      {"db.example.com", nothing, true},
 			"may not spell an address of them in another way": {"0x0a010203", nothing, false},
 			"may not use a public name that leads to other such": {"db.example.com",
-				func(r *Rules) { r.Resolve = to(netip.MustParseAddr("192.168.1.1")) }, false},
+				func(r *Rules) { r.Resolve = resolves(netip.MustParseAddr("192.168.1.1")) }, false},
 		} {
 			t.Run(name, func(t *testing.T) {
 				if _, err := lookup(t, own(tt.change), tt.name, 5432); (err == nil) != tt.ok || err != nil &&

@@ -54,9 +54,9 @@ var special = []struct {
 	{netip.MustParsePrefix("8000::/1"), "not global unicast"},
 }
 
-// public reports whether a belongs to the public internet. An address with a zone never does, nor an
+// isPublic reports whether a belongs to the public internet. An address with a zone never does, nor an
 // IPv4 address within an IPv6 one (::ffff:a.b.c.d): Lookup takes it out before.
-func public(a netip.Addr) bool {
+func isPublic(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
 	}

@@ -70,14 +70,15 @@ func (s purposeSealer) Seal(plain, associated []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keyring: derive a key: %w", err)
 	}
-	return aead.Seal(header(versionDerived, state.primary), nil, plain, associated), nil //nolint:gosec // the AEAD prepends a random nonce
+	header := envelopeHeader(versionDerived, state.primary)
+	return aead.Seal(header, nil, plain, associated), nil //nolint:gosec // the AEAD prepends a random nonce
 }
 
 // Open implements ports.Sealer. What was sealed with an unknown key has the key file read again, at most
 // once a second: another process may have rotated it, and sealed with the new key.
 func (s purposeSealer) Open(sealed, associated []byte) ([]byte, error) {
 	plain, err := s.open(sealed, associated)
-	if err != nil && s.ring.learn(sealed) {
+	if err != nil && s.ring.reload(sealed) {
 		plain, err = s.open(sealed, associated)
 	}
 	if err != nil {
@@ -101,17 +102,17 @@ func (s purposeSealer) open(sealed, associated []byte) ([]byte, error) {
 // prefix begins all that the sealer seals now.
 func (s purposeSealer) prefix() []byte {
 	if s.ring.DerivesIn() > 0 {
-		return header(versionTink, s.ring.state.Load().primary)
+		return envelopeHeader(versionTink, s.ring.state.Load().primary)
 	}
-	return header(versionDerived, s.ring.state.Load().primary)
+	return envelopeHeader(versionDerived, s.ring.state.Load().primary)
 }
 
-func header(version byte, key uint32) []byte {
+func envelopeHeader(version byte, key uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{version}, key)
 }
 
-// roots are the bytes of the enabled keys, by id.
-func roots(handle *keyset.Handle) (map[uint32][]byte, error) {
+// rootKeys are the bytes of the enabled keys, by id.
+func rootKeys(handle *keyset.Handle) (map[uint32][]byte, error) {
 	out := map[uint32][]byte{}
 	for i := range handle.Len() {
 		entry, err := handle.Entry(i)

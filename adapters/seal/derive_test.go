@@ -22,10 +22,10 @@ import (
 var purposes = []seal.Purpose{seal.Cursors, seal.EmbedSessions, seal.EmbedTickets, seal.SignIns,
 	seal.Answers, seal.DataKeys}
 
-// released is how v0.1.0 sealed with a key file: directly under its keys.
-func released(t *testing.T, path string) tink.AEAD {
+// sealerOfV010 is how v0.1.0 sealed with a key file: directly under its keys.
+func sealerOfV010(t *testing.T, path string) tink.AEAD {
 	t.Helper()
-	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(strings.NewReader(content(t, path))))
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(strings.NewReader(readFile(t, path))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func released(t *testing.T, path string) tink.AEAD {
 	return primitive
 }
 
-func sealed(t *testing.T, s ports.Sealer, plain string, associated []byte) []byte {
+func mustSeal(t *testing.T, s ports.Sealer, plain string, associated []byte) []byte {
 	t.Helper()
 	b, err := s.Seal([]byte(plain), associated)
 	if err != nil {
@@ -47,16 +47,16 @@ func sealed(t *testing.T, s ports.Sealer, plain string, associated []byte) []byt
 
 func TestContractBesideTheReleasedVersion(t *testing.T) {
 	contract.Sealer(t, func(t *testing.T) ports.Sealer {
-		k := open(t, created(t))
+		k := open(t, newKeyFile(t))
 		k.DeriveSince(time.Now().Add(time.Hour))
 		return k.For(seal.Cursors)
 	})
 }
 
 func TestEachPurposeHasAKeyOfItsOwn(t *testing.T) {
-	k := open(t, created(t))
+	k := open(t, newKeyFile(t))
 	for _, one := range purposes {
-		b := sealed(t, k.For(one), "content", []byte("for"))
+		b := mustSeal(t, k.For(one), "content", []byte("for"))
 		for _, other := range purposes {
 			got, err := k.For(other).Open(b, []byte("for"))
 			if (err == nil) != (one == other) {
@@ -67,8 +67,8 @@ func TestEachPurposeHasAKeyOfItsOwn(t *testing.T) {
 }
 
 func TestTheReleasedVersion(t *testing.T) {
-	path := created(t)
-	old, k := released(t, path), open(t, path)
+	path := newKeyFile(t)
+	old, k := sealerOfV010(t, path), open(t, path)
 
 	t.Run("what it sealed opens for each purpose", func(t *testing.T) {
 		b, err := old.Encrypt([]byte("content"), []byte("for"))
@@ -85,7 +85,7 @@ func TestTheReleasedVersion(t *testing.T) {
 		k := open(t, path)
 		k.DeriveSince(time.Now().Add(time.Hour))
 		for _, p := range purposes {
-			if got, err := old.Decrypt(sealed(t, k.For(p), "content", []byte("for")), []byte("for")); err != nil ||
+			if got, err := old.Decrypt(mustSeal(t, k.For(p), "content", []byte("for")), []byte("for")); err != nil ||
 				string(got) != "content" {
 				t.Errorf("%s: %q, %v", p, got, err)
 			}
@@ -94,7 +94,7 @@ func TestTheReleasedVersion(t *testing.T) {
 	t.Run("it does not open what is sealed under a derived key", func(t *testing.T) {
 		k := open(t, path)
 		k.DeriveSince(time.Now().Add(-time.Second))
-		b := sealed(t, k.For(seal.Cursors), "content", nil)
+		b := mustSeal(t, k.For(seal.Cursors), "content", nil)
 		if got, err := old.Decrypt(b, nil); err == nil {
 			t.Errorf("it opens as %q", got)
 		}
@@ -117,7 +117,7 @@ func TestTheReleasedVersion(t *testing.T) {
 		k.DeriveSince(time.Now().Add(time.Hour))
 		kept := &shelf{}
 		e := newEnvelope(t, k, kept)
-		b := sealed(t, e, "secret", []byte("place"))
+		b := mustSeal(t, e, "secret", []byte("place"))
 		fingerprint := e.Fingerprint([]byte("secret"), nil)
 		if same, err := e.Rewrap(b); err != nil || !bytes.Equal(same, b) {
 			t.Errorf("before: changed, %v", err)

@@ -13,7 +13,7 @@ import (
 // shelf is where a key of fingerprints is kept.
 type shelf struct{ kept []byte }
 
-func (s *shelf) keep(fresh []byte) ([]byte, error) {
+func (s *shelf) keepFirst(fresh []byte) ([]byte, error) {
 	if s.kept == nil {
 		s.kept = fresh
 	}
@@ -35,7 +35,7 @@ func newRing(t testing.TB) *seal.Keyring {
 
 func newEnvelope(t testing.TB, ring *seal.Keyring, s *shelf) *seal.Envelope {
 	t.Helper()
-	e, err := seal.NewEnvelope(ring, s.keep)
+	e, err := seal.NewEnvelope(ring, s.keepFirst)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestRewrap(t *testing.T) {
 		}
 	})
 	t.Run("a key of fingerprints of another keyring is refused at the start", func(t *testing.T) {
-		if _, err := seal.NewEnvelope(newRing(t), kept.keep); err == nil {
+		if _, err := seal.NewEnvelope(newRing(t), kept.keepFirst); err == nil {
 			t.Error("it was taken")
 		}
 	})

@@ -16,21 +16,21 @@ import (
 
 func TestCreate(t *testing.T) {
 	t.Run("only its owner can read the file", func(t *testing.T) {
-		info, err := os.Stat(created(t))
+		info, err := os.Stat(newKeyFile(t))
 		if err != nil || info.Mode() != 0o600 {
 			t.Fatalf("mode = %v, %v; want 0600", info.Mode(), err)
 		}
 	})
 
 	t.Run("it holds one key, the primary", func(t *testing.T) {
-		keys := open(t, created(t)).Keys()
+		keys := open(t, newKeyFile(t)).Keys()
 		if len(keys) != 1 || !keys[0].Primary || keys[0].Status != "enabled" || keys[0].ID == 0 {
 			t.Fatalf("keys = %+v", keys)
 		}
 	})
 
 	t.Run("no two files hold the same key", func(t *testing.T) {
-		if content(t, created(t)) == content(t, created(t)) {
+		if readFile(t, newKeyFile(t)) == readFile(t, newKeyFile(t)) {
 			t.Fatal("they do")
 		}
 	})
@@ -43,7 +43,7 @@ func TestCreate(t *testing.T) {
 		if err := seal.Create(path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
 			t.Fatalf("error = %v, want fs.ErrExist with the path", err)
 		}
-		if got := content(t, path); got != "precious" {
+		if got := readFile(t, path); got != "precious" {
 			t.Fatalf("content = %q", got)
 		}
 	})
@@ -95,7 +95,7 @@ func TestOpen(t *testing.T) {
 
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o610, 0o601} {
 		t.Run(fmt.Sprintf("a file of mode %#o is refused with the remedy", mode), func(t *testing.T) {
-			path := created(t)
+			path := newKeyFile(t)
 			if err := os.Chmod(path, mode); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestOpen(t *testing.T) {
 	}
 
 	t.Run("a read-only file is enough", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		if err := os.Chmod(path, 0o400); err != nil {
 			t.Fatal(err)
 		}
@@ -124,9 +124,9 @@ func TestOpen(t *testing.T) {
 
 	for name, broken := range map[string]string{"an empty file": "", "a cut file": "CUT", "another file": "hunter2"} {
 		t.Run(name+" is refused by its path, unquoted", func(t *testing.T) {
-			path := created(t)
+			path := newKeyFile(t)
 			if broken == "CUT" {
-				whole := content(t, path)
+				whole := readFile(t, path)
 				broken = whole[:len(whole)/2]
 			}
 			if err := os.WriteFile(path, []byte(broken), 0o600); err != nil {
@@ -152,7 +152,7 @@ func TestRotate(t *testing.T) {
 	}
 
 	t.Run("the fresh key is the primary, in memory and on disk", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		k := open(t, path)
 		old := k.Keys()[0].ID
 		fresh := rotate(t, k)
@@ -165,7 +165,7 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("data sealed before and after the rotation opens", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		k := open(t, path)
 		var sealed [][]byte
 		for i := range 5 {
@@ -187,8 +187,8 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("new data is sealed under the fresh key", func(t *testing.T) {
-		path := created(t)
-		before, err := seal.Open(seal.Config{Keyset: secret.New(content(t, path))})
+		path := newKeyFile(t)
+		before, err := seal.Open(seal.Config{Keyset: secret.New(readFile(t, path))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("only its owner can still read the file, and nothing is left beside it", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		rotate(t, open(t, path))
 		info, err := os.Stat(path)
 		if err != nil || info.Mode() != 0o600 {
@@ -217,7 +217,7 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("a key that another process added is kept", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		one, other := open(t, path), open(t, path)
 		theirs := rotate(t, other)
 		rotate(t, one)
@@ -227,30 +227,30 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("an unfinished rotation is named, and nothing changes", func(t *testing.T) {
-		path := created(t)
-		k, before := open(t, path), content(t, path)
+		path := newKeyFile(t)
+		k, before := open(t, path), readFile(t, path)
 		if err := os.WriteFile(path+".next", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := k.Rotate(); err == nil || !strings.Contains(err.Error(), path+".next") {
 			t.Fatalf("error = %v; want one that names the file to remove", err)
 		}
-		if content(t, path) != before || len(k.Keys()) != 1 {
+		if readFile(t, path) != before || len(k.Keys()) != 1 {
 			t.Fatal("the keyring changed")
 		}
 	})
 
 	t.Run("a foreign file in its place is refused and kept", func(t *testing.T) {
-		path, other := created(t), created(t)
+		path, other := newKeyFile(t), newKeyFile(t)
 		k := open(t, path)
 		if err := os.Rename(other, path); err != nil {
 			t.Fatal(err)
 		}
-		before := content(t, path)
+		before := readFile(t, path)
 		if _, err := k.Rotate(); !errors.Is(err, seal.ErrWrongKeyring) {
 			t.Fatalf("error = %v, want ErrWrongKeyring", err)
 		}
-		if content(t, path) != before {
+		if readFile(t, path) != before {
 			t.Fatal("the file changed")
 		}
 		if _, err := os.Stat(path + ".next"); !errors.Is(err, fs.ErrNotExist) {
@@ -259,7 +259,7 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("a file that was taken away is ErrNoKeyFile", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		k := open(t, path)
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -270,7 +270,7 @@ func TestRotate(t *testing.T) {
 	})
 
 	t.Run("sealing and opening work during rotations", func(t *testing.T) {
-		k := open(t, created(t))
+		k := open(t, newKeyFile(t))
 		done := make(chan struct{})
 		var wg sync.WaitGroup
 		for range 4 {
@@ -304,7 +304,7 @@ func TestRotate(t *testing.T) {
 
 func TestReload(t *testing.T) {
 	t.Run("what another process sealed after its rotation opens", func(t *testing.T) {
-		path := created(t)
+		path := newKeyFile(t)
 		one, other := open(t, path), open(t, path)
 		rotated := func() (sealed []byte) {
 			if _, err := other.Rotate(); err != nil {
@@ -334,7 +334,7 @@ func TestReload(t *testing.T) {
 	})
 
 	t.Run("a foreign file in its place is refused, and the keys stay", func(t *testing.T) {
-		path, other := created(t), created(t)
+		path, other := newKeyFile(t), newKeyFile(t)
 		k := open(t, path)
 		before := k.Keys()[0].ID
 		if err := os.Rename(other, path); err != nil {

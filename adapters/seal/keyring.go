@@ -77,7 +77,7 @@ func newState(handle *keyset.Handle) (*state, error) {
 		primary: primary.KeyID(),
 		derived: derivedKeys{made: map[derivation]cipher.AEAD{}},
 	}
-	s.roots, err = roots(handle)
+	s.roots, err = rootKeys(handle)
 	return s, err
 }
 
@@ -111,8 +111,8 @@ func (k *Keyring) sealDirectly(plain, associated []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// learn reads the key file again to find an unknown key, and reports whether it did.
-func (k *Keyring) learn(sealed []byte) bool {
+// reload reads the key file again to find an unknown key, and reports whether it did.
+func (k *Keyring) reload(sealed []byte) bool {
 	id, ok := sealingKey(sealed)
 	known := slices.ContainsFunc(k.Keys(), func(i KeyInfo) bool { return i.ID == id })
 	if !ok || known || k.file == "" {

@@ -18,11 +18,11 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	contract.Sealer(t, func(t *testing.T) ports.Sealer { return open(t, created(t)).For(seal.Cursors) })
+	contract.Sealer(t, func(t *testing.T) ports.Sealer { return open(t, newKeyFile(t)).For(seal.Cursors) })
 }
 
-// created returns the path of a fresh key file.
-func created(t *testing.T) string {
+// newKeyFile returns the path of a fresh key file.
+func newKeyFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys.json")
 	if err := seal.Create(path); err != nil {
@@ -40,7 +40,7 @@ func open(t *testing.T, path string) *seal.Keyring {
 	return k
 }
 
-func content(t *testing.T, path string) string {
+func readFile(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -50,8 +50,8 @@ func content(t *testing.T, path string) string {
 }
 
 func TestInlineKeyset(t *testing.T) {
-	path := created(t)
-	inline := secret.New(content(t, path))
+	path := newKeyFile(t)
+	inline := secret.New(readFile(t, path))
 
 	t.Run("it opens what the file's keyring sealed", func(t *testing.T) {
 		k, err := seal.Open(seal.Config{Keyset: inline})
@@ -68,7 +68,7 @@ func TestInlineKeyset(t *testing.T) {
 	})
 
 	t.Run("it wins over the file", func(t *testing.T) {
-		k, err := seal.Open(seal.Config{KeyFile: created(t), Keyset: inline})
+		k, err := seal.Open(seal.Config{KeyFile: newKeyFile(t), Keyset: inline})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestInlineKeyset(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	path := created(t)
+	path := newKeyFile(t)
 	k := open(t, path)
 	check, err := k.Check()
 	if err != nil {
@@ -135,7 +135,7 @@ func TestCheck(t *testing.T) {
 	})
 
 	t.Run("another keyring is told which key is missing", func(t *testing.T) {
-		other := created(t)
+		other := newKeyFile(t)
 		stranger := open(t, other)
 		err := stranger.Verify(check)
 		if !errors.Is(err, seal.ErrWrongKeyring) {
@@ -162,19 +162,19 @@ func TestCheck(t *testing.T) {
 }
 
 func TestKeyMaterialIsNotShown(t *testing.T) {
-	path := created(t)
+	path := newKeyFile(t)
 	k := open(t, path)
 	var file struct {
 		Key []struct{ KeyData struct{ Value string } }
 	}
-	if err := json.Unmarshal([]byte(content(t, path)), &file); err != nil || len(file.Key) != 1 ||
+	if err := json.Unmarshal([]byte(readFile(t, path)), &file); err != nil || len(file.Key) != 1 ||
 		len(file.Key[0].KeyData.Value) < 40 {
 		t.Fatalf("key file = %+v, %v", file, err)
 	}
 	material := file.Key[0].KeyData.Value
 
 	var log bytes.Buffer
-	config := seal.Config{KeyFile: path, Keyset: secret.New(content(t, path))}
+	config := seal.Config{KeyFile: path, Keyset: secret.New(readFile(t, path))}
 	for _, handler := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
 		slog.New(handler).Info("opened", "keyring", k, "keys", k.Keys(), "config", config)
 	}

@@ -16,9 +16,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	a billing.Amendment) (billing.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.GatewaySubscription{}, failure(err)
+		return billing.GatewaySubscription{}, translate(err)
 	}
-	item := first(s)
+	item := planItem(s)
 	if s, err = g.dropUpdate(ctx, key, s); err != nil {
 		return billing.GatewaySubscription{}, err
 	}
@@ -77,13 +77,13 @@ func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription
 	a billing.Amendment) (*stripe.Subscription, error) {
 	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
 		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID,
-			&stripe.SubscriptionScheduleReleaseParams{Params: g.write(key + "_release")})
+			&stripe.SubscriptionScheduleReleaseParams{Params: g.writeParams(key + "_release")})
 		if err != nil {
 			return nil, err
 		}
 	}
 	p := &stripe.SubscriptionUpdateParams{
-		Params: g.write(key), Expand: expand(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd,
+		Params: g.writeParams(key), Expand: subscriptionExpansions(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd,
 		Metadata:        map[string]string{changedBy: key},
 		PaymentBehavior: stripe.String("error_if_incomplete"), // a change that cannot be charged is none
 	}
@@ -97,9 +97,9 @@ func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription
 		p.Metadata[codeOf] = p0.Code
 	}
 	pause(p, item, a)
-	explain(p, a.Cancellation)
+	setReason(p, a.Cancellation)
 	changed, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
-	if unanswered(ctx, err) {
+	if isUnanswered(ctx, err) {
 		if now, looked := g.subscription(ctx, billing.SubscriptionID(s.ID)); looked == nil &&
 			now.Metadata[changedBy] == key {
 			return now, nil
@@ -110,13 +110,13 @@ func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription
 
 func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {
 	return g.api.V1Subscriptions.Retrieve(ctx, string(id),
-		&stripe.SubscriptionRetrieveParams{Params: g.read(), Expand: expand("")})
+		&stripe.SubscriptionRetrieveParams{Params: g.readParams(), Expand: subscriptionExpansions("")})
 }
 
 func (g *Gateway) readNow(ctx context.Context, id billing.SubscriptionID) (billing.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.GatewaySubscription{}, failure(err)
+		return billing.GatewaySubscription{}, translate(err)
 	}
 	return mirrorSubscription(s), nil
 }
@@ -128,9 +128,9 @@ func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscripti
 	schedule := s.Schedule
 	if schedule == nil {
 		made, err := g.api.V1SubscriptionSchedules.Create(ctx,
-			&stripe.SubscriptionScheduleCreateParams{Params: g.write(key + "_schedule"), FromSubscription: &s.ID})
+			&stripe.SubscriptionScheduleCreateParams{Params: g.writeParams(key + "_schedule"), FromSubscription: &s.ID})
 		if err != nil {
-			return failure(err)
+			return translate(err)
 		}
 		schedule = made
 	}
@@ -142,7 +142,7 @@ func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscripti
 		start = schedule.CurrentPhase.StartDate
 	}
 	_, err := g.api.V1SubscriptionSchedules.Update(ctx, schedule.ID, &stripe.SubscriptionScheduleUpdateParams{
-		Params: g.write(key + "_phases"), EndBehavior: stripe.String("release"),
+		Params: g.writeParams(key + "_phases"), EndBehavior: stripe.String("release"),
 		ProrationBehavior: stripe.String("none"), Metadata: map[string]string{changedBy: key},
 		Phases: []*stripe.SubscriptionScheduleUpdatePhaseParams{
 			{

@@ -31,9 +31,9 @@ type forgetful struct {
 	lose int
 }
 
-// losing makes the first change of this call unanswered, and nothing answered after it: else the adapter
+// loseCalls makes the first change of this call unanswered, and nothing answered after it: else the adapter
 // finds out by itself what came of it.
-func (f *forgetful) losing() (after func()) {
+func (f *forgetful) loseCalls() (after func()) {
 	if f.lose == 0 {
 		return func() {}
 	}
@@ -50,29 +50,29 @@ func (f *forgetful) losing() (after func()) {
 }
 
 func (f *forgetful) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
-	defer f.losing()()
+	defer f.loseCalls()()
 	return f.Gateway.CreateCustomer(ctx, key, d)
 }
 
 func (f *forgetful) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
-	defer f.losing()()
+	defer f.loseCalls()()
 	return f.Gateway.UpdateCustomer(ctx, key, c, d)
 }
 
 func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID,
 	o billing.Order) (billing.GatewaySubscription, error) {
-	defer f.losing()()
+	defer f.loseCalls()()
 	return f.Gateway.Subscribe(ctx, key, c, o)
 }
 
 func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
 	a billing.Amendment) (billing.GatewaySubscription, error) {
-	defer f.losing()()
+	defer f.loseCalls()()
 	return f.Gateway.Amend(ctx, key, c, s, a)
 }
 
 func (f *forgetful) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
-	defer f.losing()()
+	defer f.loseCalls()()
 	return f.Gateway.ReportUsage(ctx, e)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // CreateCustomer implements ports.GatewayCustomers.
 func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
-	p := &stripe.CustomerCreateParams{Params: g.write(key), Metadata: map[string]string{madeBy: key}}
+	p := &stripe.CustomerCreateParams{Params: g.writeParams(key), Metadata: map[string]string{madeBy: key}}
 	if d.Workspace != "" {
 		p.Metadata[workspaceOf] = string(d.Workspace)
 	}
@@ -24,24 +24,24 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 		p.Email = &d.Email
 	}
 	c, err := g.api.V1Customers.Create(ctx, p)
-	if unanswered(ctx, err) || reused(err) {
+	if isUnanswered(ctx, err) || isKeyReused(err) {
 		made, looked := g.customerOf(ctx, key, d)
 		switch {
 		case made != "":
 			return made, nil
 		case looked != nil: // then even a failure that Stripe keeps leaves the outcome open
-			return "", failure(looked)
+			return "", translate(looked)
 		}
 	}
 	if err != nil {
-		return "", failure(err)
+		return "", translate(err)
 	}
 	return billing.CustomerID(c.ID), nil
 }
 
 // customerOf looks for the customer that a call has made within the last day. It returns "" if there is none.
 func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
-	p := &stripe.CustomerListParams{ListParams: g.list(),
+	p := &stripe.CustomerListParams{ListParams: g.listParams(),
 		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
 	if d.Email != "" {
 		p.Email = &d.Email
@@ -61,12 +61,12 @@ func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details)
 func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID,
 	u billing.Usage) (billing.SetupIntent, error) {
 	i, err := g.api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
-		Params: g.write(key), Customer: stripe.String(string(c)), Usage: stripe.String(string(u)),
+		Params: g.writeParams(key), Customer: stripe.String(string(c)), Usage: stripe.String(string(u)),
 		Metadata:                map[string]string{madeBy: key},
 		AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
 	})
 	if err != nil {
-		return billing.SetupIntent{}, failure(err)
+		return billing.SetupIntent{}, translate(err)
 	}
 	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret),
 		Status: string(i.Status)}, nil
@@ -74,10 +74,10 @@ func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.C
 
 // CancelSetupIntents implements ports.GatewayCustomers. An intent that was just confirmed is left as it is.
 func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
-	p := &stripe.SetupIntentListParams{ListParams: g.list(), Customer: stripe.String(string(c))}
+	p := &stripe.SetupIntentListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	for i, err := range g.api.V1SetupIntents.List(ctx, p).All(ctx) {
 		if err != nil {
-			return failure(err)
+			return translate(err)
 		}
 		switch i.Status {
 		case stripe.SetupIntentStatusRequiresPaymentMethod, stripe.SetupIntentStatusRequiresConfirmation,
@@ -85,10 +85,10 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 		default:
 			continue
 		}
-		_, err := g.api.V1SetupIntents.Cancel(ctx, i.ID, &stripe.SetupIntentCancelParams{Params: g.read()})
+		_, err := g.api.V1SetupIntents.Cancel(ctx, i.ID, &stripe.SetupIntentCancelParams{Params: g.readParams()})
 		var said *stripe.Error
 		if err != nil && !(errors.As(err, &said) && said.Code == stripe.ErrorCodeSetupIntentUnexpectedState) {
-			return failure(err)
+			return translate(err)
 		}
 	}
 	return nil
@@ -104,23 +104,23 @@ func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wal
 	if customer.Balance < 0 { // https://docs.stripe.com/billing/customer/balance: what is negative is credit
 		w.Credit = billing.Money{Amount: -customer.Balance, Currency: string(customer.Currency)}
 	}
-	p := &stripe.CustomerListPaymentMethodsParams{ListParams: g.list(), Customer: stripe.String(string(c))}
+	p := &stripe.CustomerListPaymentMethodsParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	for m, err := range g.api.V1Customers.ListPaymentMethods(ctx, p).All(ctx) {
 		if err != nil {
-			return billing.Wallet{}, failure(err)
+			return billing.Wallet{}, translate(err)
 		}
-		w.Methods = append(w.Methods, shown(m))
+		w.Methods = append(w.Methods, toMethod(m))
 	}
 	return w, nil
 }
 
 func (g *Gateway) customer(ctx context.Context, c billing.CustomerID) (*stripe.Customer, error) {
-	customer, err := g.api.V1Customers.Retrieve(ctx, string(c), &stripe.CustomerRetrieveParams{Params: g.read()})
+	customer, err := g.api.V1Customers.Retrieve(ctx, string(c), &stripe.CustomerRetrieveParams{Params: g.readParams()})
 	switch {
-	case err == nil && customer.Deleted, missing(err) && !g.live:
+	case err == nil && customer.Deleted, isMissing(err) && !g.live:
 		return nil, billing.ErrCustomerGone
 	case err != nil: // in live mode customers never vanish: the key may be another account's
-		return nil, failure(err)
+		return nil, translate(err)
 	}
 	return customer, nil
 }
@@ -133,9 +133,9 @@ func defaultOf(c *stripe.Customer) billing.MethodID {
 	return ""
 }
 
-// shown is a payment method as it is mirrored.
-func shown(m *stripe.PaymentMethod) billing.Method {
-	out := billing.Method{ID: billing.MethodID(m.ID), Type: string(m.Type), CreatedAt: moment(m.Created)}
+// toMethod is a payment method as it is mirrored.
+func toMethod(m *stripe.PaymentMethod) billing.Method {
+	out := billing.Method{ID: billing.MethodID(m.ID), Type: string(m.Type), CreatedAt: fromSeconds(m.Created)}
 	switch {
 	case m.Card != nil:
 		out.Fingerprint = m.Card.Fingerprint
@@ -165,35 +165,36 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 		return billing.ErrMethodNotFound
 	}
 	_, err = g.api.V1Customers.Update(ctx, string(c), &stripe.CustomerUpdateParams{
-		Params: g.write(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{
+		Params: g.writeParams(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{
 			DefaultPaymentMethod: stripe.String(string(m))},
 	})
-	if unanswered(ctx, err) {
+	if isUnanswered(ctx, err) {
 		if now, looked := g.customer(ctx, c); looked == nil && defaultOf(now) == m {
 			err = nil
 		}
 	}
 	if err != nil {
-		return failure(err)
+		return translate(err)
 	}
 	return afterEffect(g.setOwnDefaults(ctx, key, c, m))
 }
 
 // setOwnDefaults makes m the default of the live subscriptions that have another one of their own.
 func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
-	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c))} // without ended ones
+	// Without ended ones.
+	p := &stripe.SubscriptionListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	for s, err := range g.api.V1Subscriptions.List(ctx, p).All(ctx) {
 		if err != nil {
-			return failure(err)
+			return translate(err)
 		}
 		if own := s.DefaultPaymentMethod; own == nil || own.ID == string(m) {
 			continue
 		}
 		_, err := g.api.V1Subscriptions.Update(ctx, s.ID, &stripe.SubscriptionUpdateParams{
-			Params: g.write(key + "_" + s.ID), DefaultPaymentMethod: stripe.String(string(m)),
+			Params: g.writeParams(key + "_" + s.ID), DefaultPaymentMethod: stripe.String(string(m)),
 		})
 		if err != nil {
-			return failure(err)
+			return translate(err)
 		}
 	}
 	return nil
@@ -202,11 +203,11 @@ func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c billing.Cust
 // owns reports whether a method is the customer's.
 func (g *Gateway) owns(ctx context.Context, c billing.CustomerID, m billing.MethodID) (bool, error) {
 	_, err := g.api.V1Customers.RetrievePaymentMethod(ctx, string(m),
-		&stripe.CustomerRetrievePaymentMethodParams{Params: g.read(), Customer: stripe.String(string(c))})
-	if missing(err) {
+		&stripe.CustomerRetrievePaymentMethodParams{Params: g.readParams(), Customer: stripe.String(string(c))})
+	if isMissing(err) {
 		return false, nil
 	}
-	return err == nil, failure(err)
+	return err == nil, translate(err)
 }
 
 // Detach implements ports.GatewayCustomers.
@@ -215,15 +216,16 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 	if err != nil || !owned {
 		return err
 	}
-	_, err = g.api.V1PaymentMethods.Detach(ctx, string(m), &stripe.PaymentMethodDetachParams{Params: g.write(key)})
-	if err != nil && (unanswered(ctx, err) || missing(err)) {
+	detach := &stripe.PaymentMethodDetachParams{Params: g.writeParams(key)}
+	_, err = g.api.V1PaymentMethods.Detach(ctx, string(m), detach)
+	if err != nil && (isUnanswered(ctx, err) || isMissing(err)) {
 		owned, looked := g.owns(ctx, c, m)
 		switch {
 		case looked == nil && !owned:
 			return nil
-		case missing(err) && looked != nil: // it may be gone by an earlier call: that is no refusal
+		case isMissing(err) && looked != nil: // it may be gone by an earlier call: that is no refusal
 			return looked
 		}
 	}
-	return failure(err)
+	return translate(err)
 }

@@ -33,7 +33,7 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 			continue
 		}
 		made, err := g.api.V1TaxIDs.Create(ctx, &stripe.TaxIDCreateParams{
-			Params: g.write(key + "_tax_" + strconv.Itoa(i)), Customer: stripe.String(string(c)),
+			Params: g.writeParams(key + "_tax_" + strconv.Itoa(i)), Customer: stripe.String(string(c)),
 			Type: &id.Type, Value: &id.Value,
 		})
 		if err != nil {
@@ -41,7 +41,7 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 		}
 		added = append(added, made.ID)
 	}
-	if _, err := g.api.V1Customers.Update(ctx, string(c), g.describing(key, d)); err != nil {
+	if _, err := g.api.V1Customers.Update(ctx, string(c), g.detailsParams(key, d)); err != nil {
 		return refused(err)
 	}
 	for _, h := range held {
@@ -49,16 +49,16 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 			continue
 		}
 		if err := g.dropTaxID(ctx, c, h.ID); err != nil {
-			return afterEffect(failure(err))
+			return afterEffect(translate(err))
 		}
 	}
 	return nil
 }
 
-func (g *Gateway) describing(key string, d billing.Details) *stripe.CustomerUpdateParams {
+func (g *Gateway) detailsParams(key string, d billing.Details) *stripe.CustomerUpdateParams {
 	a := d.Address
 	p := &stripe.CustomerUpdateParams{
-		Params: g.write(key), Name: &d.Name, Email: &d.Email,
+		Params: g.writeParams(key), Name: &d.Name, Email: &d.Email,
 		Address: &stripe.AddressParams{ // Stripe unsets what is empty
 			Line1: &a.Line1, Line2: &a.Line2, City: &a.City,
 			PostalCode: &a.PostalCode, State: &a.State, Country: &a.Country,
@@ -75,7 +75,7 @@ func (g *Gateway) describing(key string, d billing.Details) *stripe.CustomerUpda
 
 func (g *Gateway) taxIDs(ctx context.Context, c billing.CustomerID) ([]*stripe.TaxID, error) {
 	var all []*stripe.TaxID
-	for id, err := range g.api.V1TaxIDs.List(ctx, &stripe.TaxIDListParams{ListParams: g.list(),
+	for id, err := range g.api.V1TaxIDs.List(ctx, &stripe.TaxIDListParams{ListParams: g.listParams(),
 		Customer: stripe.String(string(c))}).All(ctx) {
 		if err != nil {
 			return nil, err
@@ -91,9 +91,9 @@ func isTaxID(h *stripe.TaxID, id billing.TaxID) bool {
 
 // dropTaxID deletes a tax id, unless it is gone.
 func (g *Gateway) dropTaxID(ctx context.Context, c billing.CustomerID, id string) error {
-	_, err := g.api.V1TaxIDs.Delete(ctx, id, &stripe.TaxIDDeleteParams{Params: g.read(),
+	_, err := g.api.V1TaxIDs.Delete(ctx, id, &stripe.TaxIDDeleteParams{Params: g.readParams(),
 		Customer: stripe.String(string(c))})
-	if missing(err) {
+	if isMissing(err) {
 		return nil
 	}
 	return err
@@ -102,12 +102,12 @@ func (g *Gateway) dropTaxID(ctx context.Context, c billing.CustomerID, id string
 // detailsFailure returns the fault for a call about a customer's details, billing.ErrCustomerGone if the customer
 // was deleted.
 func (g *Gateway) detailsFailure(ctx context.Context, c billing.CustomerID, err error) error {
-	if missing(err) {
+	if isMissing(err) {
 		if _, looked := g.customer(ctx, c); looked != nil {
 			return looked
 		}
 	}
-	return failure(err)
+	return translate(err)
 }
 
 // billedTo returns the billing details that an invoice shows.

@@ -46,8 +46,8 @@ func serve(t *testing.T, answer func(call string, w http.ResponseWriter, r *http
 	return s
 }
 
-// asked is what has been asked by now.
-func (s *server) asked() []string {
+// received is what has been asked by now.
+func (s *server) received() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
@@ -143,8 +143,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			defer cancel()
 			_, err := s.gateway().CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
 			if name == "another page" {
-				if len(s.asked()) != 1 {
-					t.Errorf("a redirect was followed: %v", s.asked())
+				if len(s.received()) != 1 {
+					t.Errorf("a redirect was followed: %v", s.received())
 				}
 				return
 			}
@@ -161,8 +161,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 				strings.Contains(text, canary) {
 				t.Errorf("the error tells too much: %s", text)
 			}
-			if len(s.asked()) != 1 || s.asked()[0] != "POST /v1/setup_intents k" {
-				t.Errorf("calls: %v", s.asked())
+			if len(s.received()) != 1 || s.received()[0] != "POST /v1/setup_intents k" {
+				t.Errorf("calls: %v", s.received())
 			}
 		})
 	}
@@ -286,9 +286,9 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 		_, err, s := play(t, incomplete(
 			`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`))
 		if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != "lost_card" ||
-			s.asked()[len(s.asked())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
-				!strings.HasPrefix(s.asked()[len(s.asked())-1], "DELETE /v1/subscriptions/sub_1") {
-			t.Errorf("error = %v, calls %v", err, s.asked())
+			s.received()[len(s.received())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
+				!strings.HasPrefix(s.received()[len(s.received())-1], "DELETE /v1/subscriptions/sub_1") {
+			t.Errorf("error = %v, calls %v", err, s.received())
 		}
 	})
 	t.Run("the payer is asked", func(t *testing.T) {

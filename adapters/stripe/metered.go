@@ -23,7 +23,7 @@ func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
 		return err
 	}
 	_, err = g.api.V1BillingMeterEvents.Create(ctx, &stripe.BillingMeterEventCreateParams{
-		Params: g.read(), EventName: &name, Identifier: stripe.String(e.ID), Timestamp: stripe.Int64(e.At.Unix()),
+		Params: g.readParams(), EventName: &name, Identifier: stripe.String(e.ID), Timestamp: stripe.Int64(e.At.Unix()),
 		Payload: map[string]string{
 			"stripe_customer_id": string(e.Customer), "value": strconv.FormatInt(e.Quantity, 10),
 		},
@@ -31,7 +31,7 @@ func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
 	if alreadyCounted(err) {
 		return nil
 	}
-	return failure(err)
+	return translate(err)
 }
 
 // alreadyCounted reports whether Stripe refused an event because it has counted one with the same identifier. The
@@ -49,17 +49,17 @@ func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) 
 		name, _ := stored.(string)
 		return name, nil
 	}
-	p, err := g.api.V1Prices.Retrieve(ctx, price, &stripe.PriceRetrieveParams{Params: g.read()})
+	p, err := g.api.V1Prices.Retrieve(ctx, price, &stripe.PriceRetrieveParams{Params: g.readParams()})
 	if err != nil {
-		return "", failure(err)
+		return "", translate(err)
 	}
 	if p.Recurring == nil || p.Recurring.Meter == "" {
 		return "", &billing.Rejection{Reason: "the price has no meter"}
 	}
 	m, err := g.api.V1BillingMeters.Retrieve(ctx, p.Recurring.Meter,
-		&stripe.BillingMeterRetrieveParams{Params: g.read()})
+		&stripe.BillingMeterRetrieveParams{Params: g.readParams()})
 	if err != nil {
-		return "", failure(err)
+		return "", translate(err)
 	}
 	g.meters.Store(price, m.EventName)
 	return m.EventName, nil
@@ -72,12 +72,12 @@ func (g *Gateway) sellsMetered(ctx context.Context, p *billing.Plan) (bool, erro
 	if m == nil {
 		return true, nil
 	}
-	price, err := g.api.V1Prices.Retrieve(ctx, m.PriceRef, &stripe.PriceRetrieveParams{Params: g.read()})
-	if missing(err) {
+	price, err := g.api.V1Prices.Retrieve(ctx, m.PriceRef, &stripe.PriceRetrieveParams{Params: g.readParams()})
+	if isMissing(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, failure(err)
+		return false, translate(err)
 	}
 	r := price.Recurring
 	return price.Active && r != nil && r.UsageType == stripe.PriceRecurringUsageTypeMetered && r.Meter != "" &&
@@ -90,8 +90,8 @@ func isMetered(price *stripe.Price) bool {
 	return price != nil && price.Recurring != nil && price.Recurring.UsageType == stripe.PriceRecurringUsageTypeMetered
 }
 
-// metered returns the item of a subscription that is billed by usage; nil if it has none.
-func metered(s *stripe.Subscription) *stripe.SubscriptionItem {
+// meteredItem returns the item of a subscription that is billed by usage; nil if it has none.
+func meteredItem(s *stripe.Subscription) *stripe.SubscriptionItem {
 	if s.Items == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func changedItems(
 	price := a.Plan.PriceRef
 	items := []*stripe.SubscriptionUpdateItemParams{
 		{ID: &item.ID, Price: &price, Quantity: stripe.Int64(int64(a.Quantity))}}
-	was, now := metered(s), a.Plan.Metered
+	was, now := meteredItem(s), a.Plan.Metered
 	switch {
 	case was != nil && now == nil:
 		items = append(items, &stripe.SubscriptionUpdateItemParams{ID: &was.ID, Deleted: stripe.Bool(true)})
@@ -134,7 +134,7 @@ func changedItems(
 
 // soldMeter returns the metered price of a subscription; nil if it has none.
 func soldMeter(s *stripe.Subscription) *billing.MeteredPrice {
-	item := metered(s)
+	item := meteredItem(s)
 	if item == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func mirrorLines(i *stripe.Invoice) []billing.InvoiceLine {
 	for _, l := range i.Lines.Data {
 		line := billing.InvoiceLine{Description: l.Description, Quantity: l.Quantity, Amount: l.Amount}
 		if l.Period != nil {
-			line.Start, line.End = moment(l.Period.Start), moment(l.Period.End)
+			line.Start, line.End = fromSeconds(l.Period.Start), fromSeconds(l.Period.End)
 		}
 		lines = append(lines, line)
 	}

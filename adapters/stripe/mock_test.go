@@ -24,9 +24,9 @@ import (
 var plan = billing.Plan{ID: "team", PriceRef: "price_1", Price: billing.Money{Amount: 2900, Currency: "usd"},
 	Interval: billing.Month, IntervalCount: 1}
 
-// rewriting returns the address of a proxy for stripe-mock that replaces a text in its responses. The objects of
+// rewritingProxy returns the address of a proxy for stripe-mock that replaces a text in its responses. The objects of
 // stripe-mock have one state each.
-func rewriting(t *testing.T, mock, was, now string) string {
+func rewritingProxy(t *testing.T, mock, was, now string) string {
 	t.Helper()
 	target, err := url.Parse(mock)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			customer, _ := invoice["customer"].(string)
 			status, _ := invoice["status"].(string)
 			open := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
-				BaseURL: rewriting(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
+				BaseURL: rewritingProxy(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
 			return made(open.Pay(ctx, "k", billing.CustomerID(customer), "in_1"))
 		}},
 		"Promotion": {func() error {
@@ -172,7 +172,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		}},
 		"ReportUsage": {func() error {
 			metered := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
-				BaseURL: rewriting(t, mock, `"meter":null`, `"meter":"mtr_1"`)})
+				BaseURL: rewritingProxy(t, mock, `"meter":null`, `"meter":"mtr_1"`)})
 			return metered.ReportUsage(ctx, billing.UsageEvent{
 				ID: "use_1", Customer: "cus_1", Feature: "messages", PriceRef: "price_metered", Quantity: 3,
 				At: time.Now(),

@@ -12,10 +12,10 @@ import (
 // (https://docs.stripe.com/api/customer_portal/sessions/create).
 func (g *Gateway) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
 	s, err := g.api.V1BillingPortalSessions.Create(ctx, &stripe.BillingPortalSessionCreateParams{
-		Params: g.read(), Customer: stripe.String(string(c)), ReturnURL: &back,
+		Params: g.readParams(), Customer: stripe.String(string(c)), ReturnURL: &back,
 	})
 	if err != nil {
-		return "", failure(err)
+		return "", translate(err)
 	}
 	return s.URL, nil
 }
@@ -26,7 +26,7 @@ func (g *Gateway) Checkout(
 	ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder,
 ) (string, error) {
 	p := &stripe.CheckoutSessionCreateParams{
-		Params: g.write(key), Mode: stripe.String(string(stripe.CheckoutSessionModeSubscription)),
+		Params: g.writeParams(key), Mode: stripe.String(string(stripe.CheckoutSessionModeSubscription)),
 		Customer: stripe.String(string(c)), SuccessURL: &o.SuccessURL, CancelURL: &o.CancelURL,
 		LineItems: []*stripe.CheckoutSessionCreateLineItemParams{{
 			Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity)),
@@ -47,7 +47,7 @@ func (g *Gateway) Checkout(
 	}
 	s, err := g.api.V1CheckoutSessions.Create(ctx, p)
 	if err != nil {
-		return "", failure(err)
+		return "", translate(err)
 	}
 	return s.URL, nil
 }
@@ -55,24 +55,25 @@ func (g *Gateway) Checkout(
 // EndCheckouts implements ports.GatewayPages. A page on which the payer has just paid cannot be ended.
 func (g *Gateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
 	p := &stripe.CheckoutSessionListParams{
-		ListParams: g.list(), Customer: stripe.String(string(c)),
+		ListParams: g.listParams(), Customer: stripe.String(string(c)),
 		Status: stripe.String(string(stripe.CheckoutSessionStatusOpen)),
 	}
 	for s, err := range g.api.V1CheckoutSessions.List(ctx, p).All(ctx) {
 		if err != nil {
-			return failure(err)
+			return translate(err)
 		}
-		_, err := g.api.V1CheckoutSessions.Expire(ctx, s.ID, &stripe.CheckoutSessionExpireParams{Params: g.read()})
+		expire := &stripe.CheckoutSessionExpireParams{Params: g.readParams()}
+		_, err := g.api.V1CheckoutSessions.Expire(ctx, s.ID, expire)
 		if err == nil {
 			continue
 		}
-		read := &stripe.CheckoutSessionRetrieveParams{Params: g.read()}
+		read := &stripe.CheckoutSessionRetrieveParams{Params: g.readParams()}
 		now, looked := g.api.V1CheckoutSessions.Retrieve(ctx, s.ID, read)
 		if looked != nil {
-			return failure(looked)
+			return translate(looked)
 		}
 		if now.Status == stripe.CheckoutSessionStatusOpen {
-			return failure(err)
+			return translate(err)
 		}
 	}
 	return nil

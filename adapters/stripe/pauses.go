@@ -15,7 +15,7 @@ const paidUntil = "atrium_paid_until"
 func mirrorPause(s *stripe.Subscription, h *billing.GatewaySubscription) {
 	if h.Paused = s.PauseCollection != nil; h.Paused {
 		seconds, _ := strconv.ParseInt(s.Metadata[paidUntil], 10, 64)
-		h.PaidUntil = moment(seconds)
+		h.PaidUntil = fromSeconds(seconds)
 	}
 	if d := s.CancellationDetails; d != nil {
 		h.Cancellation = billing.Cancellation{Feedback: billing.Feedback(d.Feedback), Comment: d.Comment}
@@ -40,13 +40,13 @@ func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a 
 	}
 }
 
-// explain adds to an update why the subscription is cancelled; nil leaves that as it is.
-func explain(p *stripe.SubscriptionUpdateParams, why *billing.Cancellation) {
+// setReason adds to an update why the subscription is cancelled; nil leaves that as it is.
+func setReason(p *stripe.SubscriptionUpdateParams, why *billing.Cancellation) {
 	if why == nil {
 		return
 	}
 	d := &stripe.SubscriptionUpdateCancellationDetailsParams{
-		Feedback: said(string(why.Feedback)), Comment: said(why.Comment),
+		Feedback: optionalText(string(why.Feedback)), Comment: optionalText(why.Comment),
 	}
 	if d.Feedback == nil {
 		d.AddUnsetField(stripe.SubscriptionUpdateCancellationDetailsParamsUnsetFieldFeedback)
@@ -57,8 +57,8 @@ func explain(p *stripe.SubscriptionUpdateParams, why *billing.Cancellation) {
 	p.CancellationDetails = d
 }
 
-// said returns a text as a parameter; nil if it is empty.
-func said(text string) *string {
+// optionalText returns a text as a parameter; nil if it is empty.
+func optionalText(text string) *string {
 	if text == "" {
 		return nil
 	}

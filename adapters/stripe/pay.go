@@ -15,10 +15,10 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 	id billing.InvoiceID) (billing.InvoicePayment, error) {
 	i, err := g.invoice(ctx, id)
 	switch {
-	case missing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c)):
+	case isMissing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c)):
 		return billing.InvoicePayment{}, billing.ErrInvoiceNotFound
 	case err != nil:
-		return billing.InvoicePayment{}, failure(err)
+		return billing.InvoicePayment{}, translate(err)
 	}
 	if i.Status == stripe.InvoiceStatusDraft {
 		if i, err = g.finalize(ctx, key, id); err != nil {
@@ -32,24 +32,24 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 	default:
 		return billing.InvoicePayment{}, billing.ErrInvoiceNotPayable
 	}
-	p := &stripe.InvoicePayParams{Params: g.write(key), OffSession: stripe.Bool(false),
+	p := &stripe.InvoicePayParams{Params: g.writeParams(key), OffSession: stripe.Bool(false),
 		Expand: []*string{stripe.String(confirmation), stripe.String(couponOf)}}
 	paid, err := g.api.V1Invoices.Pay(ctx, string(id), p)
 	if err == nil {
-		return payment(paid), nil
+		return toPayment(paid), nil
 	}
-	refused := failure(err)
+	refused := translate(err)
 	if errors.Is(refused, billing.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
 		return billing.InvoicePayment{}, refused
 	}
 	now, looked := g.invoice(ctx, id)
 	switch {
 	case looked != nil && wantsPayer(err):
-		return billing.InvoicePayment{}, failure(looked)
+		return billing.InvoicePayment{}, translate(looked)
 	case looked != nil:
 		return billing.InvoicePayment{}, refused
 	case now.Status == stripe.InvoiceStatusPaid, wantsPayer(err):
-		return payment(now), nil
+		return toPayment(now), nil
 	}
 	return billing.InvoicePayment{}, refused
 }
@@ -57,7 +57,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 const confirmation = "confirmation_secret"
 
 func (g *Gateway) invoice(ctx context.Context, id billing.InvoiceID) (*stripe.Invoice, error) {
-	p := &stripe.InvoiceRetrieveParams{Params: g.read(), Expand: []*string{stripe.String(confirmation),
+	p := &stripe.InvoiceRetrieveParams{Params: g.readParams(), Expand: []*string{stripe.String(confirmation),
 		stripe.String(couponOf)}}
 	return g.api.V1Invoices.Retrieve(ctx, string(id), p)
 }
@@ -65,13 +65,13 @@ func (g *Gateway) invoice(ctx context.Context, id billing.InvoiceID) (*stripe.In
 // finalize makes a draft payable. The subscription that it belongs to is unpaid, or renews within the hour.
 func (g *Gateway) finalize(ctx context.Context, key string, id billing.InvoiceID) (*stripe.Invoice, error) {
 	i, err := g.api.V1Invoices.FinalizeInvoice(ctx, string(id),
-		&stripe.InvoiceFinalizeInvoiceParams{Params: g.write(key + "_finalize")})
+		&stripe.InvoiceFinalizeInvoiceParams{Params: g.writeParams(key + "_finalize")})
 	if err != nil && ctx.Err() == nil {
 		if now, looked := g.invoice(ctx, id); looked == nil && now.Status != stripe.InvoiceStatusDraft {
 			return now, nil
 		}
 	}
-	return i, failure(err)
+	return i, translate(err)
 }
 
 // wantsPayer reports whether a charge was refused because the payer must authenticate it.
@@ -85,8 +85,8 @@ func wantsPayer(err error) bool {
 // (https://docs.stripe.com/error-codes).
 const changeWantsPayer stripe.ErrorCode = "subscription_payment_intent_requires_action"
 
-// payment returns what came of paying an invoice.
-func payment(i *stripe.Invoice) billing.InvoicePayment {
+// toPayment returns what came of paying an invoice.
+func toPayment(i *stripe.Invoice) billing.InvoicePayment {
 	p := billing.InvoicePayment{Invoice: mirrorInvoice(i)}
 	if s := i.ConfirmationSecret; i.Status == stripe.InvoiceStatusOpen && s != nil {
 		p.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New(s.ClientSecret)}

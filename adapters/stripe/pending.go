@@ -16,36 +16,38 @@ func (g *Gateway) updateWithPayer(
 	ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment,
 ) (billing.GatewaySubscription, error) {
 	id := billing.SubscriptionID(s.ID)
-	note := &stripe.SubscriptionUpdateParams{Params: g.write(key + "_note"), Metadata: map[string]string{waitsBy: key}}
+	note := &stripe.SubscriptionUpdateParams{
+		Params: g.writeParams(key + "_note"), Metadata: map[string]string{waitsBy: key},
+	}
 	if _, err := g.api.V1Subscriptions.Update(ctx, string(id), note); err != nil {
-		return billing.GatewaySubscription{}, failure(err)
+		return billing.GatewaySubscription{}, translate(err)
 	}
 	_, err := g.api.V1Subscriptions.Update(ctx, string(id), &stripe.SubscriptionUpdateParams{
-		Params: g.write(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
+		Params: g.writeParams(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
 		ProrationBehavior: stripe.String("always_invoice"), ProrationDate: prorationDate(a),
 		Items: changedItems(s, item, a),
 	})
-	if err != nil && !unanswered(ctx, err) {
-		return billing.GatewaySubscription{}, failure(err)
+	if err != nil && !isUnanswered(ctx, err) {
+		return billing.GatewaySubscription{}, translate(err)
 	}
 	now, looked := g.subscription(ctx, id)
 	switch {
 	case looked != nil:
-		return billing.GatewaySubscription{}, failure(looked)
+		return billing.GatewaySubscription{}, translate(looked)
 	case now.PendingUpdate != nil:
-		return g.waiting(ctx, now)
-	case sells(now, a):
+		return g.withPending(ctx, now)
+	case hasTerms(now, a):
 		return mirrorSubscription(now), nil
 	case err != nil:
-		return billing.GatewaySubscription{}, failure(err)
+		return billing.GatewaySubscription{}, translate(err)
 	}
 	// it has lapsed
 	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "authentication_required"}
 }
 
-// waiting returns a subscription whose pending update waits for the payer. If its payment was declined, the update is
-// discarded.
-func (g *Gateway) waiting(ctx context.Context, s *stripe.Subscription) (billing.GatewaySubscription, error) {
+// withPending returns a subscription whose pending update waits for the payer. If its payment was declined, the update
+// is discarded.
+func (g *Gateway) withPending(ctx context.Context, s *stripe.Subscription) (billing.GatewaySubscription, error) {
 	code, err := g.declineCode(ctx, s.LatestInvoice)
 	if err != nil {
 		return billing.GatewaySubscription{}, err
@@ -59,9 +61,9 @@ func (g *Gateway) waiting(ctx context.Context, s *stripe.Subscription) (billing.
 	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: code}
 }
 
-// sells reports whether a subscription has the terms of a change.
-func sells(s *stripe.Subscription, a billing.Amendment) bool {
-	item := first(s)
+// hasTerms reports whether a subscription has the terms of a change.
+func hasTerms(s *stripe.Subscription, a billing.Amendment) bool {
+	item := planItem(s)
 	return item != nil && item.Price != nil && item.Price.ID == a.Plan.PriceRef && item.Quantity == int64(a.Quantity)
 }
 
@@ -76,7 +78,7 @@ func (g *Gateway) dropUpdate(ctx context.Context, key string, s *stripe.Subscrip
 	}
 	now, err := g.subscription(ctx, billing.SubscriptionID(s.ID))
 	if err != nil {
-		return nil, failure(err)
+		return nil, translate(err)
 	}
 	return now, nil
 }

@@ -17,9 +17,9 @@ func (g *Gateway) Preview(
 ) (billing.Preview, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.Preview{}, failure(err)
+		return billing.Preview{}, translate(err)
 	}
-	item := first(s)
+	item := planItem(s)
 	if item == nil || item.Price == nil {
 		return billing.Preview{}, &billing.Rejection{Reason: "the subscription has no item"}
 	}
@@ -60,7 +60,7 @@ func (g *Gateway) previewInvoice(
 	a billing.Amendment, proration string,
 ) (*stripe.Invoice, error) {
 	p := &stripe.InvoiceCreatePreviewParams{
-		Params: g.read(), Customer: stripe.String(string(c)), Subscription: &s.ID,
+		Params: g.readParams(), Customer: stripe.String(string(c)), Subscription: &s.ID,
 	}
 	d := &stripe.InvoiceCreatePreviewSubscriptionDetailsParams{}
 	if a.Resell {
@@ -123,10 +123,10 @@ func nextPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem, a billing
 	r := item.Price.Recurring
 	switch {
 	case s.Status == stripe.SubscriptionStatusTrialing:
-		return moment(s.TrialEnd)
+		return fromSeconds(s.TrialEnd)
 	case a.Resell && !a.AtRenewal && r != nil &&
 		(string(r.Interval) != string(a.Plan.Interval) || int(r.IntervalCount) != a.Plan.IntervalCount):
 		return a.Plan.Interval.After(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
 	}
-	return moment(item.CurrentPeriodEnd)
+	return fromSeconds(item.CurrentPeriodEnd)
 }

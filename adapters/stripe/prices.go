@@ -14,11 +14,11 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 	plans = slices.Clone(plans)
 	for i := range plans {
 		p := &plans[i]
-		price, err := g.api.V1Prices.Retrieve(ctx, p.PriceRef, &stripe.PriceRetrieveParams{Params: g.read()})
-		if err != nil && !missing(err) {
-			return nil, failure(err)
+		price, err := g.api.V1Prices.Retrieve(ctx, p.PriceRef, &stripe.PriceRetrieveParams{Params: g.readParams()})
+		if err != nil && !isMissing(err) {
+			return nil, translate(err)
 		}
-		p.Unavailable = err != nil || !matches(price, p)
+		p.Unavailable = err != nil || !matchesPlan(price, p)
 		if sold, err := g.sellsMetered(ctx, p); err != nil {
 			return nil, err
 		} else if !sold {
@@ -28,9 +28,9 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 	return plans, nil
 }
 
-// matches reports whether a price matches a plan's own: an amount per unit, paid in advance. Tiered, package and
+// matchesPlan reports whether a price matches a plan's own: an amount per unit, paid in advance. Tiered, package and
 // usage-based prices do not match.
-func matches(price *stripe.Price, p *billing.Plan) bool {
+func matchesPlan(price *stripe.Price, p *billing.Plan) bool {
 	r := price.Recurring
 	return price.Active && r != nil && price.UnitAmount == p.Price.Amount &&
 		string(price.Currency) == p.Price.Currency &&
@@ -42,11 +42,11 @@ func matches(price *stripe.Price, p *billing.Plan) bool {
 // Invoices implements ports.GatewaySubscriptions.
 func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
 	var all []billing.Invoice
-	p := &stripe.InvoiceListParams{ListParams: g.list(), Customer: stripe.String(string(c))}
+	p := &stripe.InvoiceListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	p.AddExpand("data." + couponOf)
 	for i, err := range g.api.V1Invoices.List(ctx, p).All(ctx) {
 		if err != nil {
-			return nil, failure(err)
+			return nil, translate(err)
 		}
 		if len(all) == billing.MirroredInvoices {
 			break
@@ -61,8 +61,8 @@ func mirrorInvoice(i *stripe.Invoice) billing.Invoice {
 		ID: billing.InvoiceID(i.ID), Number: i.Number, Status: billing.InvoiceStatus(i.Status),
 		Currency: string(i.Currency),
 		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
-		PeriodStart: moment(i.PeriodStart), PeriodEnd: moment(i.PeriodEnd), DueAt: moment(i.DueDate),
-		HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF, CreatedAt: moment(i.Created),
+		PeriodStart: fromSeconds(i.PeriodStart), PeriodEnd: fromSeconds(i.PeriodEnd), DueAt: fromSeconds(i.DueDate),
+		HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF, CreatedAt: fromSeconds(i.Created),
 	}
 	out.BilledTo = billedTo(i)
 	for _, tax := range i.TotalTaxes {
@@ -76,7 +76,7 @@ func mirrorInvoice(i *stripe.Invoice) billing.Invoice {
 	}
 	out.Lines = mirrorLines(i)
 	if t := i.StatusTransitions; t != nil {
-		out.PaidAt = moment(t.PaidAt)
+		out.PaidAt = fromSeconds(t.PaidAt)
 	}
 	return out
 }

@@ -27,13 +27,13 @@ const couponOf = "discounts.source.coupon"
 func (g *Gateway) Promotion(
 	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
 ) (billing.Promotion, error) {
-	p := &stripe.PromotionCodeListParams{ListParams: g.list(), Code: &code, Active: stripe.Bool(true)}
+	p := &stripe.PromotionCodeListParams{ListParams: g.listParams(), Code: &code, Active: stripe.Bool(true)}
 	p.AddExpand("data.promotion.coupon.applies_to")
 	for found, err := range g.api.V1PromotionCodes.List(ctx, p).All(ctx) {
 		if err != nil {
-			return billing.Promotion{}, failure(err)
+			return billing.Promotion{}, translate(err)
 		}
-		usable, err := g.usable(ctx, found, c, of)
+		usable, err := g.isUsable(ctx, found, c, of)
 		if err != nil {
 			return billing.Promotion{}, err
 		}
@@ -45,8 +45,8 @@ func (g *Gateway) Promotion(
 	return billing.Promotion{}, billing.ErrPromotionInvalid
 }
 
-// usable reports whether a customer can use a promotion code for a sale.
-func (g *Gateway) usable(
+// isUsable reports whether a customer can use a promotion code for a sale.
+func (g *Gateway) isUsable(
 	ctx context.Context, p *stripe.PromotionCode, c billing.CustomerID, of billing.Sale,
 ) (bool, error) {
 	if !p.Active || p.Customer != nil && p.Customer.ID != string(c) || p.Promotion == nil || p.Promotion.Coupon == nil {
@@ -68,9 +68,9 @@ func (g *Gateway) usable(
 	if coupon.AppliesTo == nil || len(coupon.AppliesTo.Products) == 0 {
 		return true, nil
 	}
-	price, err := g.api.V1Prices.Retrieve(ctx, of.Plan.PriceRef, &stripe.PriceRetrieveParams{Params: g.read()})
+	price, err := g.api.V1Prices.Retrieve(ctx, of.Plan.PriceRef, &stripe.PriceRetrieveParams{Params: g.readParams()})
 	if err != nil {
-		return false, failure(err)
+		return false, translate(err)
 	}
 	return price.Product != nil && slices.Contains(coupon.AppliesTo.Products, price.Product.ID), nil
 }
@@ -81,12 +81,12 @@ func (g *Gateway) hasPaid(ctx context.Context, c billing.CustomerID, interesting
 		return false, nil
 	}
 	p := &stripe.InvoiceListParams{
-		ListParams: g.list(), Customer: stripe.String(string(c)),
+		ListParams: g.listParams(), Customer: stripe.String(string(c)),
 		Status: stripe.String(string(stripe.InvoiceStatusPaid)),
 	}
 	for i, err := range g.api.V1Invoices.List(ctx, p).All(ctx) {
 		if err != nil {
-			return false, failure(err)
+			return false, translate(err)
 		}
 		if i.AmountPaid > 0 {
 			return true, nil
@@ -113,7 +113,7 @@ func mirrorDiscount(d *stripe.Discount) *billing.Discount {
 	if d.Source != nil && d.Source.Coupon != nil {
 		out = couponDiscount(d.Source.Coupon)
 	}
-	out.ID, out.Start, out.End = d.ID, moment(d.Start), moment(d.End)
+	out.ID, out.Start, out.End = d.ID, fromSeconds(d.Start), fromSeconds(d.End)
 	return &out
 }
 
@@ -123,7 +123,7 @@ func saleFailure(p *billing.Promotion, err error) error {
 	var said *stripe.Error
 	if p == nil || !errors.As(err, &said) || said.HTTPStatusCode != http.StatusBadRequest ||
 		said.Type != stripe.ErrorTypeInvalidRequest {
-		return failure(err)
+		return translate(err)
 	}
 	code, param := string(said.Code), said.Param
 	if strings.Contains(param, "discounts") || strings.Contains(code, "coupon") || strings.Contains(code,
@@ -131,7 +131,7 @@ func saleFailure(p *billing.Promotion, err error) error {
 		code == "" && param == "" {
 		return billing.ErrPromotionInvalid
 	}
-	return failure(err)
+	return translate(err)
 }
 
 // phaseDiscounts returns the discounts of a phase of a schedule: that of a promotion, or else those that the

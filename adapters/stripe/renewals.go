@@ -24,9 +24,9 @@ func (g *Gateway) addRenewalAction(
 			continue
 		}
 		id := payment.Payment.PaymentIntent.ID
-		i, err := g.api.V1PaymentIntents.Retrieve(ctx, id, &stripe.PaymentIntentRetrieveParams{Params: g.read()})
+		i, err := g.api.V1PaymentIntents.Retrieve(ctx, id, &stripe.PaymentIntentRetrieveParams{Params: g.readParams()})
 		if err != nil {
-			return failure(err)
+			return translate(err)
 		}
 		if i.Status == stripe.PaymentIntentStatusRequiresAction || declinedForPayer(i) {
 			text := secret.New(invoice.ConfirmationSecret.ClientSecret)

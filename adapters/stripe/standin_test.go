@@ -63,7 +63,7 @@ func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 		"tax ids":  {read(t, api.URL+"/v1/customers/"+string(c)+"/tax_ids"), "/v1/customers/cus_1/tax_ids"},
 		"list":     {read(t, api.URL+"/v1/invoices?customer="+string(c)), "/v1/invoices"},
 	} {
-		t.Run(name, func(t *testing.T) { within(t, name, tt.shown, read(t, mock+tt.theirs)) })
+		t.Run(name, func(t *testing.T) { compareWithin(t, name, tt.shown, read(t, mock+tt.theirs)) })
 	}
 }
 
@@ -86,9 +86,9 @@ func read(t *testing.T, url string) map[string]any {
 	return out
 }
 
-// within fails t for each member that is shown at a place where theirs has none. What is null there, or only
+// compareWithin fails t for each member that is shown at a place where theirs has none. What is null there, or only
 // named by its identifier, cannot be compared.
-func within(t *testing.T, at string, shown, theirs any) {
+func compareWithin(t *testing.T, at string, shown, theirs any) {
 	t.Helper()
 	switch s := shown.(type) {
 	case map[string]any:
@@ -102,11 +102,11 @@ func within(t *testing.T, at string, shown, theirs any) {
 			if !has && at+"."+name != "invoice.payments.data.payment.payment_intent" {
 				t.Errorf("%s has no %s", at, name)
 			}
-			within(t, at+"."+name, value, known)
+			compareWithin(t, at+"."+name, value, known)
 		}
 	case []any:
 		if there, is := theirs.([]any); is && len(s) > 0 && len(there) > 0 {
-			within(t, at, s[0], there[0])
+			compareWithin(t, at, s[0], there[0])
 		}
 	}
 }

@@ -119,14 +119,14 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// write returns the common parameters of calls that change something.
-func (g *Gateway) write(key string) stripe.Params {
-	p := g.read()
+// writeParams returns the common parameters of calls that change something.
+func (g *Gateway) writeParams(key string) stripe.Params {
+	p := g.readParams()
 	p.SetIdempotencyKey(key)
 	return p
 }
 
-func (g *Gateway) read() stripe.Params {
+func (g *Gateway) readParams() stripe.Params {
 	var p stripe.Params
 	if g.account != "" {
 		p.SetStripeAccount(g.account)
@@ -134,7 +134,7 @@ func (g *Gateway) read() stripe.Params {
 	return p
 }
 
-func (g *Gateway) list() stripe.ListParams {
+func (g *Gateway) listParams() stripe.ListParams {
 	p := stripe.ListParams{Limit: stripe.Int64(100)}
 	if g.account != "" {
 		p.SetStripeAccount(g.account)
@@ -142,15 +142,15 @@ func (g *Gateway) list() stripe.ListParams {
 	return p
 }
 
-// failure returns the fault for an error of the library. It never contains Stripe's own text, which may quote the
+// translate returns the fault for an error of the library. It never contains Stripe's own text, which may quote the
 // payer's input.
-func failure(err error) error {
+func translate(err error) error {
 	if err == nil {
 		return nil
 	}
 	var said *stripe.Error
 	if errors.As(err, &said) {
-		return refusal(said)
+		return faultOf(said)
 	}
 	var network net.Error
 	var syntax *json.SyntaxError
@@ -173,8 +173,8 @@ func isNetwork(err error) bool {
 	return errors.As(err, &network) || errors.As(err, &call) || errors.Is(err, io.EOF)
 }
 
-// refusal returns the fault for an error response of Stripe.
-func refusal(said *stripe.Error) error {
+// faultOf returns the fault for an error response of Stripe.
+func faultOf(said *stripe.Error) error {
 	reason := string(said.Code)
 	if reason == "" {
 		reason = string(said.Type)
@@ -196,7 +196,7 @@ func refusal(said *stripe.Error) error {
 		return &billing.DeclinedError{DeclineCode: code}
 	case status == http.StatusTooManyRequests && said.Code != stripe.ErrorCodeLockTimeout:
 		return &billing.LimitedError{Wait: retryAfter(said), Reason: detail}
-	case status >= http.StatusInternalServerError && replayed(said):
+	case status >= http.StatusInternalServerError && isReplay(said):
 		return &billing.KeptFailure{Reason: detail}
 	// 409: a request with the same key is running
 	case status >= http.StatusInternalServerError, status == http.StatusConflict, status == http.StatusTooManyRequests:
@@ -216,9 +216,9 @@ func afterEffect(err error) error {
 	return err
 }
 
-// replayed reports whether Stripe repeated the response that it stored under the key of a call
+// isReplay reports whether Stripe repeated the response that it stored under the key of a call
 // (https://docs.stripe.com/error-low-level#idempotency).
-func replayed(said *stripe.Error) bool {
+func isReplay(said *stripe.Error) bool {
 	return said.LastResponse != nil && said.LastResponse.Header.Get("Idempotent-Replayed") == "true"
 }
 
@@ -233,25 +233,25 @@ func retryAfter(said *stripe.Error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// missing reports whether Stripe does not know the object that a call names.
-func missing(err error) bool {
+// isMissing reports whether Stripe does not know the object that a call names.
+func isMissing(err error) bool {
 	var said *stripe.Error
 	return errors.As(err, &said) &&
 		(said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
 }
 
-// reused reports whether Stripe knows the key of a call with other parameters: those of an older Atrium.
-func reused(err error) bool {
+// isKeyReused reports whether Stripe knows the key of a call with other parameters: those of an older Atrium.
+func isKeyReused(err error) bool {
 	var said *stripe.Error
 	return errors.As(err, &said) && said.Type == stripe.ErrorTypeIdempotency
 }
 
-// unanswered reports whether the outcome of a call is unknown and there is time left to look it up.
-func unanswered(ctx context.Context, err error) bool {
-	return billing.OutcomeUnknown(failure(err)) && ctx.Err() == nil
+// isUnanswered reports whether the outcome of a call is unknown and there is time left to look it up.
+func isUnanswered(ctx context.Context, err error) bool {
+	return billing.OutcomeUnknown(translate(err)) && ctx.Err() == nil
 }
 
-func moment(seconds int64) time.Time {
+func fromSeconds(seconds int64) time.Time {
 	if seconds == 0 {
 		return time.Time{}
 	}

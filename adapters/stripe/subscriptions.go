@@ -14,7 +14,7 @@ import (
 var expansions = []string{"latest_invoice.confirmation_secret", "latest_invoice.payments",
 	"pending_setup_intent", "schedule", couponOf}
 
-func expand(prefix string) []*string {
+func subscriptionExpansions(prefix string) []*string {
 	var all []*string
 	for _, e := range expansions {
 		all = append(all, stripe.String(prefix+e))
@@ -26,7 +26,7 @@ func expand(prefix string) []*string {
 func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID,
 	o billing.Order) (billing.GatewaySubscription, error) {
 	p := &stripe.SubscriptionCreateParams{
-		Params: g.write(key), Customer: stripe.String(string(c)), Expand: expand(""),
+		Params: g.writeParams(key), Customer: stripe.String(string(c)), Expand: subscriptionExpansions(""),
 		Items: orderItems(o),
 		// it is charged at once, and the payer asked if the bank wants so
 		PaymentBehavior: stripe.String("allow_incomplete"),
@@ -43,7 +43,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		p.Metadata[codeOf] = o.Promotion.Code
 	}
 	s, err := g.api.V1Subscriptions.Create(ctx, p)
-	if unanswered(ctx, err) {
+	if isUnanswered(ctx, err) {
 		if made := g.subscriptionOf(ctx, c, key); made != nil {
 			s, err = made, nil
 		}
@@ -53,7 +53,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 	}
 	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled ||
 		s.Status == stripe.SubscriptionStatusIncompleteExpired {
-		if err := g.declined(ctx, key, s); err != nil {
+		if err := g.refuseIfDeclined(ctx, key, s); err != nil {
 			return billing.GatewaySubscription{}, afterEffect(err)
 		}
 	}
@@ -73,9 +73,9 @@ func (g *Gateway) subscriptionOf(ctx context.Context, c billing.CustomerID, key 
 	return nil
 }
 
-// declined ends a subscription whose first charge was declined, and returns the reason. It returns nil if the payer
-// must act.
-func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscription) error {
+// refuseIfDeclined ends a subscription whose first charge was declined, and returns the reason. It returns nil if the
+// payer must act.
+func (g *Gateway) refuseIfDeclined(ctx context.Context, key string, s *stripe.Subscription) error {
 	code, err := g.declineCode(ctx, s.LatestInvoice)
 	if err != nil || code == "" {
 		return err
@@ -101,9 +101,9 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 			continue
 		}
 		i, err := g.api.V1PaymentIntents.Retrieve(ctx, payment.Payment.PaymentIntent.ID,
-			&stripe.PaymentIntentRetrieveParams{Params: g.read()})
+			&stripe.PaymentIntentRetrieveParams{Params: g.readParams()})
 		if err != nil {
-			return "", failure(err)
+			return "", translate(err)
 		}
 		if i.Status != stripe.PaymentIntentStatusRequiresPaymentMethod &&
 			i.Status != stripe.PaymentIntentStatusCanceled {
@@ -125,7 +125,7 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	h := billing.GatewaySubscription{
 		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]),
 		Key:      s.Metadata[madeBy],
-		TrialEnd: moment(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: moment(s.Created),
+		TrialEnd: fromSeconds(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: fromSeconds(s.Created),
 	}
 	h.Code = s.Metadata[codeOf]
 	mirrorPause(s, &h)
@@ -138,15 +138,15 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	if m := s.DefaultPaymentMethod; m != nil {
 		h.Method = billing.MethodID(m.ID)
 	}
-	if item := first(s); item != nil {
-		h.Quantity, h.PeriodStart, h.PeriodEnd = int(item.Quantity), moment(item.CurrentPeriodStart),
-			moment(item.CurrentPeriodEnd)
+	if item := planItem(s); item != nil {
+		h.Quantity, h.PeriodStart, h.PeriodEnd = int(item.Quantity), fromSeconds(item.CurrentPeriodStart),
+			fromSeconds(item.CurrentPeriodEnd)
 		if item.Price != nil {
 			h.PriceRef = item.Price.ID
 		}
 	}
 	if s.Schedule != nil {
-		h.Pending, h.PendingPrice = coming(s.Schedule, h.PeriodEnd.Unix())
+		h.Pending, h.PendingPrice = pendingChange(s.Schedule, h.PeriodEnd.Unix())
 	}
 	h.Confirming = s.PendingUpdate != nil
 	wantsPayment := h.Confirming || s.Status == stripe.SubscriptionStatusIncomplete
@@ -162,8 +162,8 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	return h
 }
 
-// first returns the item of the plan's own price; nil if there is none.
-func first(s *stripe.Subscription) *stripe.SubscriptionItem {
+// planItem returns the item of the plan's own price; nil if there is none.
+func planItem(s *stripe.Subscription) *stripe.SubscriptionItem {
 	if s.Items == nil {
 		return nil
 	}
@@ -175,9 +175,9 @@ func first(s *stripe.Subscription) *stripe.SubscriptionItem {
 	return nil
 }
 
-// coming returns the change that a schedule makes when the period ends, and the price if the schedule was made
+// pendingChange returns the change that a schedule makes when the period ends, and the price if the schedule was made
 // outside of Atrium and names no plan.
-func coming(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingChange, string) {
+func pendingChange(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingChange, string) {
 	for _, phase := range s.Phases {
 		if phase.StartDate < periodEnd || len(phase.Items) == 0 {
 			continue
@@ -192,7 +192,7 @@ func coming(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingCh
 		if plan == "" && next.Price != nil {
 			price = next.Price.ID
 		}
-		return &billing.PendingChange{Plan: plan, Quantity: int(next.Quantity), At: moment(phase.StartDate)}, price
+		return &billing.PendingChange{Plan: plan, Quantity: int(next.Quantity), At: fromSeconds(phase.StartDate)}, price
 	}
 	return nil, ""
 }
@@ -202,10 +202,10 @@ func coming(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingCh
 func (g *Gateway) GiveUp(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID) error {
 	s, err := g.subscription(ctx, id)
 	switch {
-	case missing(err):
+	case isMissing(err):
 		return nil
 	case err != nil:
-		return failure(err)
+		return translate(err)
 	case !billing.Status(s.Status).Live():
 		return nil
 	case s.Status != stripe.SubscriptionStatusIncomplete:
@@ -222,20 +222,20 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 	if i == nil || i.Status == stripe.InvoiceStatusVoid {
 		return nil
 	}
-	_, err := g.api.V1Invoices.VoidInvoice(ctx, i.ID, &stripe.InvoiceVoidInvoiceParams{Params: g.read()})
+	_, err := g.api.V1Invoices.VoidInvoice(ctx, i.ID, &stripe.InvoiceVoidInvoiceParams{Params: g.readParams()})
 	if err == nil {
 		return nil
 	}
-	now, looked := g.api.V1Invoices.Retrieve(ctx, i.ID, &stripe.InvoiceRetrieveParams{Params: g.read()})
+	now, looked := g.api.V1Invoices.Retrieve(ctx, i.ID, &stripe.InvoiceRetrieveParams{Params: g.readParams()})
 	switch {
 	case looked == nil && now.Status == stripe.InvoiceStatusVoid:
 		return nil
 	case looked == nil && now.Status == stripe.InvoiceStatusPaid:
 		return billing.ErrSubscriptionExists
 	case looked != nil:
-		return failure(looked)
+		return translate(looked)
 	}
-	return failure(err)
+	return translate(err)
 }
 
 // Cancel implements ports.GatewaySubscriptions.
@@ -248,45 +248,45 @@ func (g *Gateway) Cancel(
 	}
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return failure(err)
+		return translate(err)
 	}
 	if _, err := g.dropUpdate(ctx, key, s); err != nil {
 		return err
 	}
-	return g.end(ctx, key, id, why, metered(s) != nil)
+	return g.end(ctx, key, id, why, meteredItem(s) != nil)
 }
 
 // end ends a subscription. used says that an invoice is created for what was used.
 func (g *Gateway) end(
 	ctx context.Context, key string, id billing.SubscriptionID, why billing.Cancellation, used bool,
 ) error {
-	p := &stripe.SubscriptionCancelParams{Params: g.write(key)}
+	p := &stripe.SubscriptionCancelParams{Params: g.writeParams(key)}
 	if used {
 		p.InvoiceNow = stripe.Bool(true)
 	}
 	if why != (billing.Cancellation{}) {
 		p.CancellationDetails = &stripe.SubscriptionCancelCancellationDetailsParams{
-			Feedback: said(string(why.Feedback)), Comment: said(why.Comment),
+			Feedback: optionalText(string(why.Feedback)), Comment: optionalText(why.Comment),
 		}
 	}
 	_, err := g.api.V1Subscriptions.Cancel(ctx, string(id), p)
-	if err != nil && (unanswered(ctx, err) || missing(err)) {
+	if err != nil && (isUnanswered(ctx, err) || isMissing(err)) {
 		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id),
-			&stripe.SubscriptionRetrieveParams{Params: g.read()})
+			&stripe.SubscriptionRetrieveParams{Params: g.readParams()})
 		switch {
-		case looked == nil && !billing.Status(s.Status).Live(), missing(err) && missing(looked):
+		case looked == nil && !billing.Status(s.Status).Live(), isMissing(err) && isMissing(looked):
 			return nil
-		case missing(err) && looked != nil: // it may have ended by an earlier call: that is no refusal
-			return failure(looked)
+		case isMissing(err) && looked != nil: // it may have ended by an earlier call: that is no refusal
+			return translate(looked)
 		}
 	}
-	return failure(err)
+	return translate(err)
 }
 
 // subscriptions yields the subscriptions of a customer in any status, newest first.
 func (g *Gateway) subscriptions(ctx context.Context, c billing.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
-	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c)),
-		Status: stripe.String("all"), Expand: expand("data.")}
+	p := &stripe.SubscriptionListParams{ListParams: g.listParams(), Customer: stripe.String(string(c)),
+		Status: stripe.String("all"), Expand: subscriptionExpansions("data.")}
 	return g.api.V1Subscriptions.List(ctx, p).All(ctx)
 }
 
@@ -295,7 +295,7 @@ func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]bi
 	var all []billing.GatewaySubscription
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
-			return nil, failure(err)
+			return nil, translate(err)
 		}
 		h := mirrorSubscription(s)
 		if err := g.addRenewalAction(ctx, s, &h); err != nil {
