@@ -77,6 +77,8 @@ type PromptVersions interface {
 
 // PromptLists reads the lists of prompt templates and of what belongs to one.
 type PromptLists interface {
+	PromptRequests
+
 	// Outline returns the first limit live templates in a folder, in the order of NameKey, for which
 	// Template.Access(by) is at least View. The empty folder has all of them.
 	Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error)

@@ -41,6 +41,9 @@ func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
 		Protected:   in.Protected,
 
 		Compatibility: prompt.Compatibility(in.Compatibility),
+
+		Approvals:      in.Approvals,
+		RequiredChecks: in.RequiredChecks,
 	}
 }
 
@@ -56,6 +59,9 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 		Owner:       (*identity.UserID)(in.OwnerID),
 
 		Compatibility: (*prompt.Compatibility)(in.Compatibility),
+
+		Approvals:      in.Approvals,
+		RequiredChecks: orZero(in.RequiredChecks),
 	}
 }
 
@@ -301,6 +307,7 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 		ActivatedBy:       string(a.By),
 		ActivatedAt:       openapi.Time(a.At),
 		Reason:            a.Reason,
+		RequestID:         openapi.OrNull(string(a.Request)),
 	}
 }
 
@@ -311,25 +318,30 @@ func (r *request) template(t *prompt.Template) openapi.PromptTemplate { return t
 func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 	obs := t.Versions(by)
 	out := openapi.PromptTemplate{
-		ID:            string(t.ID),
-		Name:          t.Name,
-		Type:          openapi.PromptType(t.Type),
-		Description:   t.Description,
-		Tags:          nonNil(t.Tags),
-		Metadata:      orEmpty(t.Metadata, "{}"),
-		Visibility:    openapi.Visibility(t.Visibility),
-		Protected:     t.Protected,
-		Compatibility: openapi.PromptCompatibility(t.Compatibility),
-		OwnerID:       string(t.Owner),
-		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](),
-		LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
-		VersionCount:  obs.Count,
-		MyRole:        openapi.PromptRole(t.Access(by).String()),
-		Revision:      t.Revision,
-		CreatedAt:     openapi.Time(t.CreatedAt),
-		CreatedBy:     string(t.CreatedBy),
-		UpdatedAt:     openapi.Time(t.UpdatedAt),
-		DeletedAt:     orNullTime(t.DeletedAt),
+		ID:             string(t.ID),
+		Name:           t.Name,
+		Type:           openapi.PromptType(t.Type),
+		Description:    t.Description,
+		Tags:           nonNil(t.Tags),
+		Metadata:       orEmpty(t.Metadata, "{}"),
+		Visibility:     openapi.Visibility(t.Visibility),
+		Protected:      t.Protected,
+		Compatibility:  openapi.PromptCompatibility(t.Compatibility),
+		Approvals:      t.Approvals,
+		RequiredChecks: nonNil(t.RequiredChecks),
+		OwnerID:        string(t.Owner),
+		ActiveVersion:  nullable.NewNullNullable[openapi.ActiveVersion](),
+		LatestVersion:  nullable.NewNullNullable[openapi.PromptVersionRef](),
+		VersionCount:   obs.Count,
+		MyRole:         openapi.PromptRole(t.Access(by).String()),
+		Revision:       t.Revision,
+		CreatedAt:      openapi.Time(t.CreatedAt),
+		CreatedBy:      string(t.CreatedBy),
+		UpdatedAt:      openapi.Time(t.UpdatedAt),
+		DeletedAt:      orNullTime(t.DeletedAt),
+	}
+	if t.SeesDrafts(by) {
+		out.OpenRequests = t.OpenRequests
 	}
 	if v := t.Active; v.Version != "" {
 		out.ActiveVersion = nullable.NewNullableWithValue(openapi.ActiveVersion{

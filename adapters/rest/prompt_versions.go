@@ -65,13 +65,17 @@ func (a *API) diffVersions(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.VersionDiff{
+	return ok(versionDiff(from, to, d)), nil
+}
+
+func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionDiff {
+	return openapi.VersionDiff{
 		Against:       toVersionRef(from),
 		Version:       toVersionRef(to),
 		Unified:       d.Unified,
 		ChangedFields: nonNil(d.Changed),
 		Changes:       fieldChanges(from, to, d.Changed),
-	}), nil
+	}
 }
 
 func (a *API) renderPrompt(r *request) (reply, error) {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -34,7 +33,23 @@ func (a *API) promptOperations() []operation {
 		{http.MethodDelete, template + "/versions/{version_id}", command(a.deleteVersion)},
 		{http.MethodPost, template + "/versions/{version_id}/activate", command(a.activateVersion)},
 		{http.MethodGet, template + "/versions/{version_id}/diff", query(a.diffVersions)},
+		{http.MethodGet, template + "/versions/{version_id}/checks", query(a.listVersionChecks)},
+		{http.MethodPost, template + "/versions/{version_id}/checks/{name}", command(a.reportVersionCheck)},
 		{http.MethodGet, template + "/activations", query(a.listActivations)},
+		{http.MethodGet, template + "/activation-requests", query(a.listActivationRequests)},
+		{http.MethodGet, template + "/activation-requests/{activation_request_id}", query(a.getActivationRequest)},
+		{
+			http.MethodPost, template + "/activation-requests/{activation_request_id}/approve",
+			command(a.approveActivationRequest),
+		},
+		{
+			http.MethodPost, template + "/activation-requests/{activation_request_id}/refuse",
+			command(a.refuseActivationRequest),
+		},
+		{
+			http.MethodPost, template + "/activation-requests/{activation_request_id}/cancel",
+			command(a.cancelActivationRequest),
+		},
 		{http.MethodPut, template + "/labels/{label}", command(a.moveLabel)},
 		{http.MethodDelete, template + "/labels/{label}", command(a.removeLabel)},
 		{http.MethodPost, template + "/render", remembered(a.renderPrompt)},
@@ -111,18 +126,6 @@ func (a *API) copyPrompt(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return created(promptPath(t.ID), templateFor(by, t)).withRevision(t.Revision), nil
-}
-
-func (a *API) activateVersion(r *request) (reply, error) {
-	in, err := decode[openapi.ActivateRequest](r)
-	if err != nil {
-		return reply{}, err
-	}
-	expected := patchString[prompt.VersionID](in.ExpectedActiveVersionID)
-	t, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, prompts.Activating{
-		Expected: expected, Reason: in.Reason, Acknowledged: in.AcknowledgeContractBreak,
-	})
-	return r.templateReply(t, err)
 }
 
 func (a *API) listActivations(r *request) (reply, error) {

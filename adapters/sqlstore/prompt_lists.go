@@ -90,11 +90,11 @@ func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id pro
 // Activations implements ports.PromptLists.
 func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string,
 	q page.Query) (page.Of[prompt.Activation], error) {
-	ledger := `activated_by, a.activated_at, a.reason
+	ledger := `activated_by, a.activated_at, a.reason, a.request_id
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	if label != "" {
-		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason
+		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, '' AS request_id
 		FROM prompt_templates t JOIN prompt_label_moves a ON a.template_id = t.id`
 		where.when(true, `a.label = ?`, label)
 	}
@@ -108,6 +108,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		By         identity.UserID  `db:"activated_by"`
 		At         int64            `db:"activated_at"`
 		Reason     string           `db:"reason"`
+		Request    prompt.RequestID `db:"request_id"`
 	}
 	err := l.db.list(ctx, &rows, `
 		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.`+ledger+`
@@ -122,7 +123,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	}
 	for _, r := range rows {
 		cut.Items = append(cut.Items, prompt.Activation{Label: label, From: r.From, FromNumber: r.FromNumber, To: r.To,
-			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason})
+			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason, Request: r.Request})
 	}
 	return cut, nil
 }

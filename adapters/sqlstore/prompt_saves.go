@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -12,7 +13,7 @@ import (
 // anything. also are writes of what belongs to it.
 func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...write) error {
 	if len(t.Recorded()) == 0 {
-		return nil
+		return db.saveBelongings(ctx, t)
 	}
 	if live := t.DeletedAt.IsZero(); live && (t.Name != before.Name || !before.DeletedAt.IsZero()) {
 		if err := db.nameIsFree(ctx, t); err != nil {
@@ -34,12 +35,7 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 	if err := db.run(ctx, slices.Concat(writes, events)...); err != nil {
 		return db.nameTaken(err)
 	}
-	for _, s := range t.ChangedShares {
-		if err := db.saveShare(ctx, t, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return db.saveBelongings(ctx, t)
 }
 
 // templateWrites returns the write of a template's row. The wide columns are written only if one of them changed.
@@ -50,17 +46,17 @@ func templateWrites(before, t *prompt.Template) []write {
 	case !slices.Equal(fields, templateFields(before)):
 		return []write{{`
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
-			visibility = ?, protected = ?, search = ?, compatibility = ?,
+			visibility = ?, protected = ?, search = ?, compatibility = ?, approvals = ?, required_checks = ?,
 				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
 				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
-				latest_frozen_number = ?, revision = ?, updated_at = ?, deleted_at = ?
+				latest_frozen_number = ?, open_requests = ?, revision = ?, updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, slices.Concat(fields, state, key)}}
 	case !slices.Equal(state, templateState(before)):
 		return []write{{`
 			UPDATE prompt_templates SET active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
 			last_number = ?,
 				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
-				latest_frozen_number = ?, revision = ?, updated_at = ?, deleted_at = ?
+				latest_frozen_number = ?, open_requests = ?, revision = ?, updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, slices.Concat(state, key)}}
 	}
 	return nil
@@ -69,7 +65,8 @@ func templateWrites(before, t *prompt.Template) []write {
 // templateFields are the values of the columns that hold what people enter.
 func templateFields(t *prompt.Template) []any {
 	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
-		t.Visibility, t.Protected, searchText(t), t.Compatibility}
+		t.Visibility, t.Protected, searchText(t), t.Compatibility, t.Approvals,
+		strings.Join(t.RequiredChecks, ",")}
 }
 
 // templateState are the values of the columns that follow from what was done.
@@ -78,7 +75,7 @@ func templateState(t *prompt.Template) []any {
 	return []any{
 		t.Active.Version, t.Active.Number, micros(t.Active.At), t.Active.By, t.LastNumber,
 		all.Count, all.Latest, all.LatestNumber, frozen.Count, frozen.Latest, frozen.LatestNumber,
-		t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
+		t.OpenRequests, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
 	}
 }
 
@@ -87,11 +84,11 @@ func templateState(t *prompt.Template) []any {
 func activationWrite(id prompt.ID, a prompt.Activation) write {
 	return write{`
 		INSERT INTO prompt_activations (template_id, number, from_version_id, from_number, to_version_id, to_number,
-		activated_by, activated_at, reason)
+		activated_by, activated_at, reason, request_id)
 		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT),
-		CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
+		CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
 		FROM prompt_activations WHERE template_id = ?`,
-		[]any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, id}}
+		[]any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, a.Request, id}}
 }
 
 // labelMoveWrite is activationWrite for the move of a label. Each label has numbers of its own.

@@ -26,6 +26,7 @@ const (
 	readingColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
 	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected, t.compatibility,
+		t.approvals, t.required_checks, t.open_requests,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
 		t.latest_number, t.frozen_count, t.latest_frozen_id,
 		t.latest_frozen_number, t.revision, t.created_at, t.created_by, t.updated_at`
@@ -69,6 +70,9 @@ type templateRow struct {
 	Metadata           string               `db:"metadata"`
 	Protected          bool                 `db:"protected"`
 	Compatibility      prompt.Compatibility `db:"compatibility"`
+	Approvals          int                  `db:"approvals"`
+	RequiredChecks     string               `db:"required_checks"`
+	OpenRequests       int                  `db:"open_requests"`
 	ActiveNumber       int                  `db:"active_number"`
 	ActivatedAt        int64                `db:"activated_at"`
 	ActivatedBy        identity.UserID      `db:"activated_by"`
@@ -93,7 +97,8 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
-		Compatibility: r.Compatibility, LastNumber: r.LastNumber,
+		Compatibility: r.Compatibility, LastNumber: r.LastNumber, Approvals: r.Approvals,
+		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests,
 		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},
 		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
@@ -117,13 +122,14 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 		}
 		_, err := tx.exec(ctx, `
 			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
-			visibility, protected, search, compatibility,
+			visibility, protected, search, compatibility, approvals, required_checks,
 				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at,
 				created_by, updated_at, deleted_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
 			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags),
 			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility,
-			t.Revision, micros(t.CreatedAt), t.CreatedBy, micros(t.UpdatedAt))
+			t.Approvals, strings.Join(t.RequiredChecks, ","), t.Revision, micros(t.CreatedAt), t.CreatedBy,
+			micros(t.UpdatedAt))
 		if err == nil {
 			err = tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 		}

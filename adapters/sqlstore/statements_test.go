@@ -47,8 +47,8 @@ func TestAnActivationTakesFewStatements(t *testing.T) {
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				sent.Take()
-				if _, err := service.ActivateVersion(t.Context(), tt.by, made.ID, tt.ref, nil,
-					prompts.Activating{Reason: "why"}); err != nil {
+				if _, _, err := service.ActivateVersion(t.Context(), tt.by, made.ID, tt.ref, nil,
+					prompt.Activating{Reason: "why"}); err != nil {
 					t.Fatal(err)
 				}
 				all := atMost(t, sent, maxActivation)

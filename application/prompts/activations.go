@@ -9,54 +9,113 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Activating is the caller's request to activate a version.
-type Activating struct {
-	Expected     *prompt.VersionID // the version that the caller believes to be active; nil: any
-	Reason       string            // up to 500 characters
-	Acknowledged bool              // activate it although it breaks the contract
-}
-
-// ActivateVersion makes one version of a template the one that callers receive. It returns prompt.ErrContractBreak if
-// the template is checked for that, the version breaks the contract of the active one, and a does not acknowledge it.
+// ActivateVersion makes one version of a template the one that callers receive. If the activation has to wait for
+// approvals, checks or a time, it returns the request that waits, and the template as it stays until then. It returns
+// prompt.ErrContractBreak if the template is checked for that, the version breaks the contract of the active one, and a
+// does not acknowledge it.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	at revision.Match, a Activating) (*prompt.Template, error) {
-	var activated *prompt.Template
-	err := s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
-		activated, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,
-			func(t *prompt.Template, v *prompt.VersionInfo) error {
-				return t.Activate(by, at, v, a.Expected, a.Reason)
+	at revision.Match, a prompt.Activating) (t *prompt.Template, asked *prompt.ActivationRequest, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+		var v *prompt.VersionInfo
+		waits := false
+		t, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,
+			func(stored *prompt.Template, named *prompt.VersionInfo) error {
+				v = named
+				if waits = stored.Waits(by, a); waits {
+					return stored.MayRequest(by, at, named, a)
+				}
+				return stored.Activate(by, at, named, a.Expected, a.Reason)
 			})
-		if err != nil || a.Acknowledged {
+		if err == nil && waits {
+			t, asked, err = activateLater(ctx, tx, by, t, v, a)
 			return err
 		}
-		return keepsContract(ctx, tx, by, activated)
+		if err == nil {
+			err = activated(ctx, tx, by, t, a.Acknowledged)
+		}
+		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return activated, nil
+	return t, asked, nil
 }
 
-// keepsContract returns prompt.ErrContractBreak if the version that t has just activated breaks the contract of the
-// one before. The transaction must be rolled back then. It reads the contents after the activation, so that an
-// activation of a template that is not checked reads none.
-func keepsContract(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template) error {
-	if t.Compatibility != prompt.Backward {
-		return nil
+// activateLater records a request for the activation of v, unless that has to wait for nothing.
+func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, v *prompt.VersionInfo,
+	a prompt.Activating) (*prompt.Template, *prompt.ActivationRequest, error) {
+	if t.Active.Version == v.ID {
+		return t, nil, nil
 	}
+	checks, err := tx.PromptLists.Checks(ctx, by.Workspace, t.ID, v.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	planned := t.Plan(by, v, a, checks)
+	if planned.IsReady(by.At) {
+		t, err = tx.Prompts.UpdateVersion(ctx, by, t.ID, prompt.Ref{ID: v.ID},
+			func(t *prompt.Template, v *prompt.VersionInfo) error {
+				t.ActivateReady(by, v, planned)
+				return nil
+			})
+		if err == nil {
+			err = activated(ctx, tx, by, t, a.Acknowledged)
+		}
+		return t, nil, err
+	}
+	if !a.Acknowledged {
+		if err := keepsContract(ctx, tx, by, t, t.Active.Version, v.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	open, err := tx.PromptLists.OpenRequests(ctx, by.Workspace, t.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	var made prompt.ActivationRequest
+	t, err = tx.Prompts.Update(ctx, by, t.ID, func(t *prompt.Template) (err error) {
+		made, err = t.Request(by, planned, open)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, &made, lookLater(ctx, tx, by, made)
+}
+
+// activated checks what follows from the activation that t, just saved, has recorded. It returns
+// prompt.ErrContractBreak if the version breaks the contract of the one before; the transaction must be rolled back
+// then. It reads the contents after the activation, so that an activation of a template that is not checked reads none.
+func activated(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, acknowledged bool) error {
 	for _, a := range t.Activated {
-		if a.Label != "" || a.From == "" {
+		if a.Label != "" {
 			continue
 		}
-		_, from, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: a.From})
-		if err != nil {
-			return err
+		if !acknowledged {
+			if err := keepsContract(ctx, tx, by, t, a.From, a.To); err != nil {
+				return err
+			}
 		}
-		_, to, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: a.To})
-		if err != nil {
-			return err
-		}
-		return t.KeepsContract(from, to)
+		return settle(ctx, tx, by, t)
 	}
 	return nil
+}
+
+// keepsContract returns prompt.ErrContractBreak if t is checked for that, and the version to breaks the contract of the
+// version from.
+func keepsContract(
+	ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, from, to prompt.VersionID,
+) error {
+	if t.Compatibility != prompt.Backward || from == "" {
+		return nil
+	}
+	_, before, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: from})
+	if err != nil {
+		return err
+	}
+	_, after, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: to})
+	if err != nil {
+		return err
+	}
+	return t.KeepsContract(before, after)
 }

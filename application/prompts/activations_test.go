@@ -6,7 +6,6 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -45,8 +44,8 @@ func TestActivationsKeepTheContract(t *testing.T) {
 					return t, change(t, &tt.to.VersionInfo)
 				})
 			s.expectRead(tt.to, tt.acknowledged)
-			_, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, nil,
-				prompts.Activating{Acknowledged: tt.acknowledged})
+			_, _, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, nil,
+				prompt.Activating{Acknowledged: tt.acknowledged})
 			wantErr(t, err, tt.want)
 		})
 		t.Run(name+", also at once with a new version", func(t *testing.T) {

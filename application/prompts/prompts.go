@@ -92,6 +92,9 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 			changed, err = tx.Prompts.Update(ctx, by, id,
 				func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
 		}
+		if err == nil {
+			err = settle(ctx, tx, by, changed)
+		}
 		return kinds, err
 	})
 	if err != nil {
@@ -141,8 +144,8 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 			t, of = stored, stored.Reading()
 			return v, err
 		})
-		if err == nil && d.Activate && !d.Acknowledged {
-			err = keepsContract(ctx, tx, by, t)
+		if err == nil && d.Activate {
+			err = activated(ctx, tx, by, t, d.Acknowledged)
 		}
 		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
 	})
@@ -215,6 +218,9 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 			return nil, err
 		}
 		of = t.Reading()
+		if err := settle(ctx, tx, by, t); err != nil {
+			return nil, err
+		}
 		if len(lost) == 0 { // for unused, no references mean all
 			return kinds, nil
 		}
@@ -232,7 +238,7 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 			return err
 		}
 		var refs []string
-		if _, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
+		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
 			if err := t.DeleteVersion(by, at, v); err != nil {
 				return err
 			}
@@ -243,7 +249,11 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 				refs = append(refs, "latest")
 			}
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
+			return err
+		}
+		if err := settle(ctx, tx, by, t); err != nil {
 			return err
 		}
 		return unused(ctx, tx, by, id, refs)

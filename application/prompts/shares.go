@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // Shares lists the shares of a template.
@@ -73,9 +74,15 @@ func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, 
 
 func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
 	change func(*prompt.Template, prompt.Recipient) (prompt.Share, error)) (share prompt.Share, err error) {
-	_, err = s.prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, named prompt.Recipient) error {
-		share, err = change(t, named)
-		return err
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		t, err := tx.Prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, named prompt.Recipient) error {
+			share, err = change(t, named)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return settle(ctx, tx, by, t)
 	})
 	return share, err
 }

@@ -37,13 +37,17 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, a
 				broken = uses
 			}
 		}
-		if _, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error {
+		t, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error {
 			if err := t.Delete(by, at); err != nil {
 				return err
 			}
 			t.Orphan(by, broken)
 			return nil
-		}); err != nil || len(broken) > 0 {
+		})
+		if err == nil {
+			err = settle(ctx, tx, by, t)
+		}
+		if err != nil || len(broken) > 0 {
 			return err
 		}
 		return unused(ctx, tx, by, id, nil)

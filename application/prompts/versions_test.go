@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -201,8 +200,8 @@ func TestActivateVersion(t *testing.T) {
 	t.Run("it moves the pointer", func(t *testing.T) {
 		s := newStage(t)
 		s.expectUpdateVersion(owner, ref, func() *prompt.VersionInfo { return &version(1).VersionInfo })
-		got, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
-			prompts.Activating{Expected: new(prompt.VersionID("")), Reason: "why"})
+		got, _, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
+			prompt.Activating{Expected: new(prompt.VersionID("")), Reason: "why"})
 		if err != nil || got.Active.Version != "ver1" || len(got.Activated) != 1 || got.Activated[0].Reason != "why" {
 			t.Fatalf("ActivateVersion = %+v, %v", got, err)
 		}
@@ -224,7 +223,7 @@ func TestActivateVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return tt.v })
-			_, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, prompts.Activating{Expected: tt.expected})
+			_, _, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, prompt.Activating{Expected: tt.expected})
 			wantErr(t, err, tt.want)
 		})
 	}

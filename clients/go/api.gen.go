@@ -15,208 +15,214 @@ var _, _ = json.Valid, errors.New
 
 // The codes of errors. Compare them with errors.Is: errors.Is(err, atrium.CodeNameTaken).
 const (
-	CodeActiveChanged              Code = "active_changed"               // Active version changed
-	CodeAddressNotAllowed          Code = "address_not_allowed"          // Address not allowed
-	CodeAlreadyAttached            Code = "already_attached"             // Already attached
-	CodeAlreadyMember              Code = "already_member"               // Already a member
-	CodeAlreadyShared              Code = "already_shared"               // Already shared
-	CodeAmbiguousHost              Code = "ambiguous_host"               // Ambiguous host
-	CodeAPIKeyInactive             Code = "api_key_inactive"             // API key inactive
-	CodeAPIKeyNotFound             Code = "api_key_not_found"            // API key not found
-	CodeBaseOutdated               Code = "base_outdated"                // Base outdated
-	CodeBillingAddressInvalid      Code = "billing_address_invalid"      // Invalid billing address
-	CodeBillingRoleRequired        Code = "billing_role_required"        // Not allowed to manage payments
-	CodeBodyTooLarge               Code = "body_too_large"               // Body too large
-	CodeCardDeclined               Code = "card_declined"                // Card declined
-	CodeChatMemberNotFound         Code = "chat_member_not_found"        // Chat member not found
-	CodeChatPromptGone             Code = "chat_prompt_gone"             // Prompt gone
-	CodeChatTemplateForbidden      Code = "chat_template_forbidden"      // Not allowed on this chat template
-	CodeChatTemplateNotFound       Code = "chat_template_not_found"      // Chat template not found
-	CodeConnectionForbidden        Code = "connection_forbidden"         // Not allowed on this connection
-	CodeConnectionLimitReached     Code = "connection_limit_reached"     // Too many connections
-	CodeConnectionNotFound         Code = "connection_not_found"         // Connection not found
-	CodeConnectionNotRevoked       Code = "connection_not_revoked"       // Connection not revoked
-	CodeConnectionRevoked          Code = "connection_revoked"           // Connection revoked
-	CodeContractBreak              Code = "contract_break"               // Contract break
-	CodeCopyTooLarge               Code = "copy_too_large"               // Copy too large
-	CodeCredentialChanged          Code = "credential_changed"           // Credential changed
-	CodeCrossOrigin                Code = "cross_origin"                 // Page of another origin
-	CodeDailyRepliesReached        Code = "daily_replies_reached"        // Daily limit of replies
-	CodeDeviceLimitReached         Code = "device_limit_reached"         // Too many devices
-	CodeEmbedSessionInvalid        Code = "embed_session_invalid"        // Invalid embed session
-	CodeEmbedSessionNotFound       Code = "embed_session_not_found"      // No such session
-	CodeEmbedTicketInvalid         Code = "embed_ticket_invalid"         // Invalid ticket
-	CodeEmbedTokenInvalid          Code = "embed_token_invalid"          // Invalid embed token
-	CodeEmbedTokenNotFound         Code = "embed_token_not_found"        // Embed token not found
-	CodeErasureNotFound            Code = "erasure_not_found"            // Erasure not found
-	CodeFileTooLarge               Code = "file_too_large"               // File too large
-	CodeFolderTooLarge             Code = "folder_too_large"             // Folder too large
-	CodeForbidden                  Code = "forbidden"                    // Not allowed
-	CodeGatewayError               Code = "gateway_error"                // Payment gateway failed
-	CodeGatewayNotFound            Code = "gateway_not_found"            // Gateway not found
-	CodeGatewayTimeout             Code = "gateway_timeout"              // Payment gateway timed out
-	CodeGatewayUnavailable         Code = "gateway_unavailable"          // Payment gateway unavailable
-	CodeGroupNotFound              Code = "group_not_found"              // Group not found
-	CodeHeaderUncertain            Code = "header_uncertain"             // Header uncertain
-	CodeHTTPSRequired              Code = "https_required"               // HTTPS required
-	CodeIdempotencyAnswerErased    Code = "idempotency_answer_erased"    // Response not kept
-	CodeIdempotencyInFlight        Code = "idempotency_in_flight"        // Call in progress
-	CodeIdempotencyKeyReused       Code = "idempotency_key_reused"       // Idempotency-Key reused
-	CodeInUse                      Code = "in_use"                       // In use
-	CodeIntentNotFound             Code = "intent_not_found"             // Intent not found
-	CodeIntentState                Code = "intent_state"                 // Wrong intent state
-	CodeInternal                   Code = "internal"                     // Internal error
-	CodeInvalidCursor              Code = "invalid_cursor"               // Invalid cursor
-	CodeInvalidFields              Code = "invalid_fields"               // Invalid fields
-	CodeInvalidItemConfig          Code = "invalid_item_config"          // Invalid configuration
-	CodeInvalidLimit               Code = "invalid_limit"                // Invalid limit
-	CodeInvalidParameter           Code = "invalid_parameter"            // Invalid parameter
-	CodeInvalidVariables           Code = "invalid_variables"            // Invalid variables
-	CodeInvitationEmailMismatch    Code = "invitation_email_mismatch"    // Invitation for another address
-	CodeInvitationExpired          Code = "invitation_expired"           // Invitation expired
-	CodeInvitationNotFound         Code = "invitation_not_found"         // Invitation not found
-	CodeInvitationRoleRequired     Code = "invitation_role_required"     // Not allowed to invite
-	CodeInvoiceNotFound            Code = "invoice_not_found"            // Invoice not found
-	CodeInvoiceNotPayable          Code = "invoice_not_payable"          // Invoice not payable
-	CodeKindNotOffered             Code = "kind_not_offered"             // Kind not offered
-	CodeLabelChanged               Code = "label_changed"                // Label changed
-	CodeLabelLimitReached          Code = "label_limit_reached"          // Too many labels
-	CodeLabelNotFound              Code = "label_not_found"              // Label not found
-	CodeLastOperator               Code = "last_operator"                // Last operator
-	CodeLastOwner                  Code = "last_owner"                   // Last owner
-	CodeLastPasskey                Code = "last_passkey"                 // Last passkey
-	CodeLogoutTokenInvalid         Code = "logout_token_invalid"         // Invalid logout token
-	CodeMailNotConfigured          Code = "mail_not_configured"          // No mail server
-	CodeMalformedJSON              Code = "malformed_json"               // Malformed JSON
-	CodeMalformedRequest           Code = "malformed_request"            // Malformed request
-	CodeMappingInvalid             Code = "mapping_invalid"              // Invalid mapping
-	CodeMemberLimitReached         Code = "member_limit_reached"         // Too many members
-	CodeMemberNotFound             Code = "member_not_found"             // Member not found
-	CodeMethodNotAllowed           Code = "method_not_allowed"           // Method not allowed
-	CodeMissingVariables           Code = "missing_variables"            // Missing variables
-	CodeNameTaken                  Code = "name_taken"                   // Name taken
-	CodeNoActiveSubscription       Code = "no_active_subscription"       // No subscription
-	CodeNoSession                  Code = "no_session"                   // No session
-	CodeNotASheet                  Code = "not_a_sheet"                  // Not a sheet
-	CodeNotAcceptable              Code = "not_acceptable"               // Not acceptable
-	CodeNotFound                   Code = "not_found"                    // Not found
-	CodeNotSourceOwner             Code = "not_source_owner"             // Not the owner of the data source
-	CodeOnlyOwner                  Code = "only_owner"                   // Only owner
-	CodeOperatorByRules            Code = "operator_by_rules"            // Operator by claim rules
-	CodeOriginNotAllowed           Code = "origin_not_allowed"           // Site not allowed
-	CodeOwnerShare                 Code = "owner_share"                  // Owner needs no share
-	CodeOwnerStays                 Code = "owner_stays"                  // Owner cannot be removed
-	CodePasskeyExists              Code = "passkey_exists"               // Passkey exists
-	CodePasskeyInvalid             Code = "passkey_invalid"              // Invalid passkey
-	CodePasskeyNotFound            Code = "passkey_not_found"            // Passkey not found
-	CodePasskeyRefused             Code = "passkey_refused"              // Passkey refused
-	CodePasskeysUnavailable        Code = "passkeys_unavailable"         // No passkeys here
-	CodePaymentMethodExpired       Code = "payment_method_expired"       // Payment method expired
-	CodePaymentMethodInUse         Code = "payment_method_in_use"        // Payment method in use
-	CodePaymentMethodNotFound      Code = "payment_method_not_found"     // Payment method not found
-	CodePaymentMethodRequired      Code = "payment_method_required"      // Payment method required
-	CodePaymentPending             Code = "payment_pending"              // Change in progress
-	CodePaymentsNotConfigured      Code = "payments_not_configured"      // Payments not configured
-	CodePaymentsPaused             Code = "payments_paused"              // Payments paused
-	CodePermissionDenied           Code = "permission_denied"            // Permission denied
-	CodePersonalKeysForbidden      Code = "personal_keys_forbidden"      // Personal API keys not allowed
-	CodePlanLimitReached           Code = "plan_limit_reached"           // Plan limit reached
-	CodePlanNotFound               Code = "plan_not_found"               // Plan not found
-	CodePlanUnavailable            Code = "plan_unavailable"             // Plan unavailable
-	CodePresenceNotFound           Code = "presence_not_found"           // Presence not found
-	CodePresenceNotOwn             Code = "presence_not_own"             // Not your presence
-	CodePreviewNotFound            Code = "preview_not_found"            // Preview not found
-	CodePreviewOutdated            Code = "preview_outdated"             // Preview outdated
-	CodePreviewRateLimited         Code = "preview_rate_limited"         // Too many previews
-	CodeProbeFailed                Code = "probe_failed"                 // Probe failed
-	CodeProbeRateLimited           Code = "probe_rate_limited"           // Too many probes
-	CodePromotionCodeInvalid       Code = "promotion_code_invalid"       // Invalid promotion code
-	CodePromotionCodeRateLimited   Code = "promotion_code_rate_limited"  // Too many promotion codes
-	CodePromptTemplateForbidden    Code = "prompt_template_forbidden"    // Not allowed on this prompt template
-	CodePromptTemplateNotFound     Code = "prompt_template_not_found"    // Prompt template not found
-	CodePromptUnavailable          Code = "prompt_unavailable"           // Prompt unavailable
-	CodePromptVersionNotFound      Code = "prompt_version_not_found"     // Prompt version not found
-	CodeProviderFailed             Code = "provider_failed"              // Provider failed
-	CodeProviderNotFound           Code = "provider_not_found"           // Provider not found
-	CodeQuotaExceeded              Code = "quota_exceeded"               // Quota exceeded
-	CodeRateLimited                Code = "rate_limited"                 // Too many requests
-	CodeRenderTooLarge             Code = "render_too_large"             // Rendered prompt too large
-	CodeRepliesNotConfigured       Code = "replies_not_configured"       // No replies
-	CodeReplyConnectionUnavailable Code = "reply_connection_unavailable" // Connection not available
-	CodeReportSignatureInvalid     Code = "report_signature_invalid"     // Invalid signature
-	CodeRequiredClaimMissing       Code = "required_claim_missing"       // Required claim missing
-	CodeRevisionMismatch           Code = "revision_mismatch"            // Revision mismatch
-	CodeRoleCeiling                Code = "role_ceiling"                 // Above your own role
-	CodeRowsUnsupported            Code = "rows_unsupported"             // Rows not supported
-	CodeScopeRequired              Code = "scope_required"               // Scope required
-	CodeSessionNotFound            Code = "session_not_found"            // Session not found
-	CodeSessionRequired            Code = "session_required"             // Session required
-	CodeSetupIntentRateLimited     Code = "setup_intent_rate_limited"    // Too many setup intents
-	CodeShareLimitReached          Code = "share_limit_reached"          // Too many shares
-	CodeShareNotFound              Code = "share_not_found"              // Share not found
-	CodeSheetNotFound              Code = "sheet_not_found"              // Sheet not found
-	CodeSheetNotShared             Code = "sheet_not_shared"             // Sheet not shared
-	CodeSignInLinkInvalid          Code = "sign_in_link_invalid"         // Invalid sign-in
-	CodeSignInNotConfigured        Code = "sign_in_not_configured"       // Sign-in not configured
-	CodeSignInRefused              Code = "sign_in_refused"              // Sign-in refused
-	CodeSignInRequired             Code = "sign_in_required"             // Sign in to accept
-	CodeSignInStateInvalid         Code = "sign_in_state_invalid"        // Sign-in not begun here
-	CodeSignUpClosed               Code = "sign_up_closed"               // Sign-up closed
-	CodeSlugTaken                  Code = "slug_taken"                   // Slug taken
-	CodeSourceChanged              Code = "source_changed"               // Data source changed
-	CodeSourceForbidden            Code = "source_forbidden"             // Not allowed on this data source
-	CodeSourceLimitReached         Code = "source_limit_reached"         // Too many data sources
-	CodeSourceNotFound             Code = "source_not_found"             // Data source not found
-	CodeSourcePaused               Code = "source_paused"                // Data source paused
-	CodeSourceUnmapped             Code = "source_unmapped"              // Data source unmapped
-	CodeStepUpRequired             Code = "step_up_required"             // Confirm it is you
-	CodeStreamLimitReached         Code = "stream_limit_reached"         // Too many streams
-	CodeSubscriptionEnds           Code = "subscription_ends"            // Subscription ends
-	CodeSubscriptionExists         Code = "subscription_exists"          // Subscription exists
-	CodeSubscriptionNotActive      Code = "subscription_not_active"      // Subscription not active
-	CodeSubscriptionPaused         Code = "subscription_paused"          // Subscription paused
-	CodeTabNotFound                Code = "tab_not_found"                // Tab not found
-	CodeTableNotFound              Code = "table_not_found"              // Table not found
-	CodeTableUnreadable            Code = "table_unreadable"             // Table unreadable
-	CodeTaxIDInvalid               Code = "tax_id_invalid"               // Invalid tax id
-	CodeTemplateNotPublished       Code = "template_not_published"       // Chat not published
-	CodeTestCardRequired           Code = "test_card_required"           // Test card required
-	CodeTimeout                    Code = "timeout"                      // Timed out
-	CodeTooManyReads               Code = "too_many_reads"               // Too many pending reads
-	CodeTransferRefused            Code = "transfer_refused"             // Transfer refused
-	CodeTrialUsed                  Code = "trial_used"                   // Trial used
-	CodeUnauthenticated            Code = "unauthenticated"              // Not authenticated
-	CodeUnavailable                Code = "unavailable"                  // Unavailable
-	CodeUndeclaredVariable         Code = "undeclared_variable"          // Undeclared variable
-	CodeUnknownFeature             Code = "unknown_feature"              // Unknown feature
-	CodeUnknownHost                Code = "unknown_host"                 // Unknown host
-	CodeUnknownParameter           Code = "unknown_parameter"            // Unknown query parameter
-	CodeUnknownRegistryItem        Code = "unknown_registry_item"        // Not in the registry
-	CodeUnknownSourceType          Code = "unknown_source_type"          // Unknown data source type
-	CodeUnknownWorkflow            Code = "unknown_workflow"             // Unknown workflow
-	CodeUnsupportedFormat          Code = "unsupported_format"           // Unsupported format
-	CodeUnsupportedMediaType       Code = "unsupported_media_type"       // Unsupported media type
-	CodeUnsupportedSyntax          Code = "unsupported_syntax"           // Unsupported syntax
-	CodeUpstreamFailed             Code = "upstream_failed"              // Upstream failed
-	CodeUpstreamTimeout            Code = "upstream_timeout"             // Upstream timed out
-	CodeURLNotAllowed              Code = "url_not_allowed"              // URL not allowed
-	CodeUserNotFound               Code = "user_not_found"               // User not found
-	CodeUserNotInWorkspace         Code = "user_not_in_workspace"        // User not in the workspace
-	CodeVersionActive              Code = "version_active"               // Version active
-	CodeVersionFrozen              Code = "version_frozen"               // Version frozen
-	CodeVisitorSignatureInvalid    Code = "visitor_signature_invalid"    // Invalid signature of a visitor
-	CodeWebhookDeliveryNotFound    Code = "webhook_delivery_not_found"   // Delivery not found
-	CodeWebhookDisabled            Code = "webhook_disabled"             // Webhook disabled
-	CodeWebhookMalformed           Code = "webhook_malformed"            // Malformed event
-	CodeWebhookNotFound            Code = "webhook_not_found"            // Webhook not found
-	CodeWebhookSignatureInvalid    Code = "webhook_signature_invalid"    // Invalid signature
-	CodeWorkflowLimitReached       Code = "workflow_limit_reached"       // Too many workflows
-	CodeWorkflowNotAttached        Code = "workflow_not_attached"        // Workflow not attached
-	CodeWorkspaceInUse             Code = "workspace_in_use"             // Workspace in use
-	CodeWorkspaceMismatch          Code = "workspace_mismatch"           // Workspace mismatch
-	CodeWorkspaceNotFound          Code = "workspace_not_found"          // Workspace not found
-	CodeWorkspaceRequired          Code = "workspace_required"           // Workspace required
-	CodeWorkspacesByOperators      Code = "workspaces_by_operators"      // Only operators can create workspaces
+	CodeActivationGated               Code = "activation_gated"                 // Activation needs approvals or checks
+	CodeActivationRequestEnded        Code = "activation_request_ended"         // Activation request ended
+	CodeActivationRequestLimitReached Code = "activation_request_limit_reached" // Too many activation requests
+	CodeActivationRequestNotFound     Code = "activation_request_not_found"     // No such activation request
+	CodeActivationRequested           Code = "activation_requested"             // Activation requested already
+	CodeActiveChanged                 Code = "active_changed"                   // Active version changed
+	CodeAddressNotAllowed             Code = "address_not_allowed"              // Address not allowed
+	CodeAlreadyAttached               Code = "already_attached"                 // Already attached
+	CodeAlreadyMember                 Code = "already_member"                   // Already a member
+	CodeAlreadyShared                 Code = "already_shared"                   // Already shared
+	CodeAmbiguousHost                 Code = "ambiguous_host"                   // Ambiguous host
+	CodeAPIKeyInactive                Code = "api_key_inactive"                 // API key inactive
+	CodeAPIKeyNotFound                Code = "api_key_not_found"                // API key not found
+	CodeBaseOutdated                  Code = "base_outdated"                    // Base outdated
+	CodeBillingAddressInvalid         Code = "billing_address_invalid"          // Invalid billing address
+	CodeBillingRoleRequired           Code = "billing_role_required"            // Not allowed to manage payments
+	CodeBodyTooLarge                  Code = "body_too_large"                   // Body too large
+	CodeCardDeclined                  Code = "card_declined"                    // Card declined
+	CodeChatMemberNotFound            Code = "chat_member_not_found"            // Chat member not found
+	CodeChatPromptGone                Code = "chat_prompt_gone"                 // Prompt gone
+	CodeChatTemplateForbidden         Code = "chat_template_forbidden"          // Not allowed on this chat template
+	CodeChatTemplateNotFound          Code = "chat_template_not_found"          // Chat template not found
+	CodeCheckLimitReached             Code = "check_limit_reached"              // Too many checks
+	CodeConnectionForbidden           Code = "connection_forbidden"             // Not allowed on this connection
+	CodeConnectionLimitReached        Code = "connection_limit_reached"         // Too many connections
+	CodeConnectionNotFound            Code = "connection_not_found"             // Connection not found
+	CodeConnectionNotRevoked          Code = "connection_not_revoked"           // Connection not revoked
+	CodeConnectionRevoked             Code = "connection_revoked"               // Connection revoked
+	CodeContractBreak                 Code = "contract_break"                   // Contract break
+	CodeCopyTooLarge                  Code = "copy_too_large"                   // Copy too large
+	CodeCredentialChanged             Code = "credential_changed"               // Credential changed
+	CodeCrossOrigin                   Code = "cross_origin"                     // Page of another origin
+	CodeDailyRepliesReached           Code = "daily_replies_reached"            // Daily limit of replies
+	CodeDeviceLimitReached            Code = "device_limit_reached"             // Too many devices
+	CodeEmbedSessionInvalid           Code = "embed_session_invalid"            // Invalid embed session
+	CodeEmbedSessionNotFound          Code = "embed_session_not_found"          // No such session
+	CodeEmbedTicketInvalid            Code = "embed_ticket_invalid"             // Invalid ticket
+	CodeEmbedTokenInvalid             Code = "embed_token_invalid"              // Invalid embed token
+	CodeEmbedTokenNotFound            Code = "embed_token_not_found"            // Embed token not found
+	CodeErasureNotFound               Code = "erasure_not_found"                // Erasure not found
+	CodeFileTooLarge                  Code = "file_too_large"                   // File too large
+	CodeFolderTooLarge                Code = "folder_too_large"                 // Folder too large
+	CodeForbidden                     Code = "forbidden"                        // Not allowed
+	CodeGatewayError                  Code = "gateway_error"                    // Payment gateway failed
+	CodeGatewayNotFound               Code = "gateway_not_found"                // Gateway not found
+	CodeGatewayTimeout                Code = "gateway_timeout"                  // Payment gateway timed out
+	CodeGatewayUnavailable            Code = "gateway_unavailable"              // Payment gateway unavailable
+	CodeGroupNotFound                 Code = "group_not_found"                  // Group not found
+	CodeHeaderUncertain               Code = "header_uncertain"                 // Header uncertain
+	CodeHTTPSRequired                 Code = "https_required"                   // HTTPS required
+	CodeIdempotencyAnswerErased       Code = "idempotency_answer_erased"        // Response not kept
+	CodeIdempotencyInFlight           Code = "idempotency_in_flight"            // Call in progress
+	CodeIdempotencyKeyReused          Code = "idempotency_key_reused"           // Idempotency-Key reused
+	CodeInUse                         Code = "in_use"                           // In use
+	CodeIntentNotFound                Code = "intent_not_found"                 // Intent not found
+	CodeIntentState                   Code = "intent_state"                     // Wrong intent state
+	CodeInternal                      Code = "internal"                         // Internal error
+	CodeInvalidCursor                 Code = "invalid_cursor"                   // Invalid cursor
+	CodeInvalidFields                 Code = "invalid_fields"                   // Invalid fields
+	CodeInvalidItemConfig             Code = "invalid_item_config"              // Invalid configuration
+	CodeInvalidLimit                  Code = "invalid_limit"                    // Invalid limit
+	CodeInvalidParameter              Code = "invalid_parameter"                // Invalid parameter
+	CodeInvalidVariables              Code = "invalid_variables"                // Invalid variables
+	CodeInvitationEmailMismatch       Code = "invitation_email_mismatch"        // Invitation for another address
+	CodeInvitationExpired             Code = "invitation_expired"               // Invitation expired
+	CodeInvitationNotFound            Code = "invitation_not_found"             // Invitation not found
+	CodeInvitationRoleRequired        Code = "invitation_role_required"         // Not allowed to invite
+	CodeInvoiceNotFound               Code = "invoice_not_found"                // Invoice not found
+	CodeInvoiceNotPayable             Code = "invoice_not_payable"              // Invoice not payable
+	CodeKindNotOffered                Code = "kind_not_offered"                 // Kind not offered
+	CodeLabelChanged                  Code = "label_changed"                    // Label changed
+	CodeLabelLimitReached             Code = "label_limit_reached"              // Too many labels
+	CodeLabelNotFound                 Code = "label_not_found"                  // Label not found
+	CodeLastOperator                  Code = "last_operator"                    // Last operator
+	CodeLastOwner                     Code = "last_owner"                       // Last owner
+	CodeLastPasskey                   Code = "last_passkey"                     // Last passkey
+	CodeLogoutTokenInvalid            Code = "logout_token_invalid"             // Invalid logout token
+	CodeMailNotConfigured             Code = "mail_not_configured"              // No mail server
+	CodeMalformedJSON                 Code = "malformed_json"                   // Malformed JSON
+	CodeMalformedRequest              Code = "malformed_request"                // Malformed request
+	CodeMappingInvalid                Code = "mapping_invalid"                  // Invalid mapping
+	CodeMemberLimitReached            Code = "member_limit_reached"             // Too many members
+	CodeMemberNotFound                Code = "member_not_found"                 // Member not found
+	CodeMethodNotAllowed              Code = "method_not_allowed"               // Method not allowed
+	CodeMissingVariables              Code = "missing_variables"                // Missing variables
+	CodeNameTaken                     Code = "name_taken"                       // Name taken
+	CodeNoActiveSubscription          Code = "no_active_subscription"           // No subscription
+	CodeNoSession                     Code = "no_session"                       // No session
+	CodeNotASheet                     Code = "not_a_sheet"                      // Not a sheet
+	CodeNotAcceptable                 Code = "not_acceptable"                   // Not acceptable
+	CodeNotFound                      Code = "not_found"                        // Not found
+	CodeNotSourceOwner                Code = "not_source_owner"                 // Not the owner of the data source
+	CodeOnlyOwner                     Code = "only_owner"                       // Only owner
+	CodeOperatorByRules               Code = "operator_by_rules"                // Operator by claim rules
+	CodeOriginNotAllowed              Code = "origin_not_allowed"               // Site not allowed
+	CodeOwnerShare                    Code = "owner_share"                      // Owner needs no share
+	CodeOwnerStays                    Code = "owner_stays"                      // Owner cannot be removed
+	CodePasskeyExists                 Code = "passkey_exists"                   // Passkey exists
+	CodePasskeyInvalid                Code = "passkey_invalid"                  // Invalid passkey
+	CodePasskeyNotFound               Code = "passkey_not_found"                // Passkey not found
+	CodePasskeyRefused                Code = "passkey_refused"                  // Passkey refused
+	CodePasskeysUnavailable           Code = "passkeys_unavailable"             // No passkeys here
+	CodePaymentMethodExpired          Code = "payment_method_expired"           // Payment method expired
+	CodePaymentMethodInUse            Code = "payment_method_in_use"            // Payment method in use
+	CodePaymentMethodNotFound         Code = "payment_method_not_found"         // Payment method not found
+	CodePaymentMethodRequired         Code = "payment_method_required"          // Payment method required
+	CodePaymentPending                Code = "payment_pending"                  // Change in progress
+	CodePaymentsNotConfigured         Code = "payments_not_configured"          // Payments not configured
+	CodePaymentsPaused                Code = "payments_paused"                  // Payments paused
+	CodePermissionDenied              Code = "permission_denied"                // Permission denied
+	CodePersonalKeysForbidden         Code = "personal_keys_forbidden"          // Personal API keys not allowed
+	CodePlanLimitReached              Code = "plan_limit_reached"               // Plan limit reached
+	CodePlanNotFound                  Code = "plan_not_found"                   // Plan not found
+	CodePlanUnavailable               Code = "plan_unavailable"                 // Plan unavailable
+	CodePresenceNotFound              Code = "presence_not_found"               // Presence not found
+	CodePresenceNotOwn                Code = "presence_not_own"                 // Not your presence
+	CodePreviewNotFound               Code = "preview_not_found"                // Preview not found
+	CodePreviewOutdated               Code = "preview_outdated"                 // Preview outdated
+	CodePreviewRateLimited            Code = "preview_rate_limited"             // Too many previews
+	CodeProbeFailed                   Code = "probe_failed"                     // Probe failed
+	CodeProbeRateLimited              Code = "probe_rate_limited"               // Too many probes
+	CodePromotionCodeInvalid          Code = "promotion_code_invalid"           // Invalid promotion code
+	CodePromotionCodeRateLimited      Code = "promotion_code_rate_limited"      // Too many promotion codes
+	CodePromptTemplateForbidden       Code = "prompt_template_forbidden"        // Not allowed on this prompt template
+	CodePromptTemplateNotFound        Code = "prompt_template_not_found"        // Prompt template not found
+	CodePromptUnavailable             Code = "prompt_unavailable"               // Prompt unavailable
+	CodePromptVersionNotFound         Code = "prompt_version_not_found"         // Prompt version not found
+	CodeProviderFailed                Code = "provider_failed"                  // Provider failed
+	CodeProviderNotFound              Code = "provider_not_found"               // Provider not found
+	CodeQuotaExceeded                 Code = "quota_exceeded"                   // Quota exceeded
+	CodeRateLimited                   Code = "rate_limited"                     // Too many requests
+	CodeRenderTooLarge                Code = "render_too_large"                 // Rendered prompt too large
+	CodeRepliesNotConfigured          Code = "replies_not_configured"           // No replies
+	CodeReplyConnectionUnavailable    Code = "reply_connection_unavailable"     // Connection not available
+	CodeReportSignatureInvalid        Code = "report_signature_invalid"         // Invalid signature
+	CodeRequiredClaimMissing          Code = "required_claim_missing"           // Required claim missing
+	CodeRevisionMismatch              Code = "revision_mismatch"                // Revision mismatch
+	CodeRoleCeiling                   Code = "role_ceiling"                     // Above your own role
+	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
+	CodeScopeRequired                 Code = "scope_required"                   // Scope required
+	CodeSessionNotFound               Code = "session_not_found"                // Session not found
+	CodeSessionRequired               Code = "session_required"                 // Session required
+	CodeSetupIntentRateLimited        Code = "setup_intent_rate_limited"        // Too many setup intents
+	CodeShareLimitReached             Code = "share_limit_reached"              // Too many shares
+	CodeShareNotFound                 Code = "share_not_found"                  // Share not found
+	CodeSheetNotFound                 Code = "sheet_not_found"                  // Sheet not found
+	CodeSheetNotShared                Code = "sheet_not_shared"                 // Sheet not shared
+	CodeSignInLinkInvalid             Code = "sign_in_link_invalid"             // Invalid sign-in
+	CodeSignInNotConfigured           Code = "sign_in_not_configured"           // Sign-in not configured
+	CodeSignInRefused                 Code = "sign_in_refused"                  // Sign-in refused
+	CodeSignInRequired                Code = "sign_in_required"                 // Sign in to accept
+	CodeSignInStateInvalid            Code = "sign_in_state_invalid"            // Sign-in not begun here
+	CodeSignUpClosed                  Code = "sign_up_closed"                   // Sign-up closed
+	CodeSlugTaken                     Code = "slug_taken"                       // Slug taken
+	CodeSourceChanged                 Code = "source_changed"                   // Data source changed
+	CodeSourceForbidden               Code = "source_forbidden"                 // Not allowed on this data source
+	CodeSourceLimitReached            Code = "source_limit_reached"             // Too many data sources
+	CodeSourceNotFound                Code = "source_not_found"                 // Data source not found
+	CodeSourcePaused                  Code = "source_paused"                    // Data source paused
+	CodeSourceUnmapped                Code = "source_unmapped"                  // Data source unmapped
+	CodeStepUpRequired                Code = "step_up_required"                 // Confirm it is you
+	CodeStreamLimitReached            Code = "stream_limit_reached"             // Too many streams
+	CodeSubscriptionEnds              Code = "subscription_ends"                // Subscription ends
+	CodeSubscriptionExists            Code = "subscription_exists"              // Subscription exists
+	CodeSubscriptionNotActive         Code = "subscription_not_active"          // Subscription not active
+	CodeSubscriptionPaused            Code = "subscription_paused"              // Subscription paused
+	CodeTabNotFound                   Code = "tab_not_found"                    // Tab not found
+	CodeTableNotFound                 Code = "table_not_found"                  // Table not found
+	CodeTableUnreadable               Code = "table_unreadable"                 // Table unreadable
+	CodeTaxIDInvalid                  Code = "tax_id_invalid"                   // Invalid tax id
+	CodeTemplateNotPublished          Code = "template_not_published"           // Chat not published
+	CodeTestCardRequired              Code = "test_card_required"               // Test card required
+	CodeTimeout                       Code = "timeout"                          // Timed out
+	CodeTooManyReads                  Code = "too_many_reads"                   // Too many pending reads
+	CodeTransferRefused               Code = "transfer_refused"                 // Transfer refused
+	CodeTrialUsed                     Code = "trial_used"                       // Trial used
+	CodeUnauthenticated               Code = "unauthenticated"                  // Not authenticated
+	CodeUnavailable                   Code = "unavailable"                      // Unavailable
+	CodeUndeclaredVariable            Code = "undeclared_variable"              // Undeclared variable
+	CodeUnknownFeature                Code = "unknown_feature"                  // Unknown feature
+	CodeUnknownHost                   Code = "unknown_host"                     // Unknown host
+	CodeUnknownParameter              Code = "unknown_parameter"                // Unknown query parameter
+	CodeUnknownRegistryItem           Code = "unknown_registry_item"            // Not in the registry
+	CodeUnknownSourceType             Code = "unknown_source_type"              // Unknown data source type
+	CodeUnknownWorkflow               Code = "unknown_workflow"                 // Unknown workflow
+	CodeUnsupportedFormat             Code = "unsupported_format"               // Unsupported format
+	CodeUnsupportedMediaType          Code = "unsupported_media_type"           // Unsupported media type
+	CodeUnsupportedSyntax             Code = "unsupported_syntax"               // Unsupported syntax
+	CodeUpstreamFailed                Code = "upstream_failed"                  // Upstream failed
+	CodeUpstreamTimeout               Code = "upstream_timeout"                 // Upstream timed out
+	CodeURLNotAllowed                 Code = "url_not_allowed"                  // URL not allowed
+	CodeUserNotFound                  Code = "user_not_found"                   // User not found
+	CodeUserNotInWorkspace            Code = "user_not_in_workspace"            // User not in the workspace
+	CodeVersionActive                 Code = "version_active"                   // Version active
+	CodeVersionFrozen                 Code = "version_frozen"                   // Version frozen
+	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid signature of a visitor
+	CodeWebhookDeliveryNotFound       Code = "webhook_delivery_not_found"       // Delivery not found
+	CodeWebhookDisabled               Code = "webhook_disabled"                 // Webhook disabled
+	CodeWebhookMalformed              Code = "webhook_malformed"                // Malformed event
+	CodeWebhookNotFound               Code = "webhook_not_found"                // Webhook not found
+	CodeWebhookSignatureInvalid       Code = "webhook_signature_invalid"        // Invalid signature
+	CodeWorkflowLimitReached          Code = "workflow_limit_reached"           // Too many workflows
+	CodeWorkflowNotAttached           Code = "workflow_not_attached"            // Workflow not attached
+	CodeWorkspaceInUse                Code = "workspace_in_use"                 // Workspace in use
+	CodeWorkspaceMismatch             Code = "workspace_mismatch"               // Workspace mismatch
+	CodeWorkspaceNotFound             Code = "workspace_not_found"              // Workspace not found
+	CodeWorkspaceRequired             Code = "workspace_required"               // Workspace required
+	CodeWorkspacesByOperators         Code = "workspaces_by_operators"          // Only operators can create workspaces
 )
 
 // APIKey is a type of the API.
@@ -388,6 +394,10 @@ type ActivateRequest struct {
 	ExpectedActiveVersionID Opt[string] `json:"expected_active_version_id,omitzero"`
 	// Activate the version although it breaks the contract of the active one (`compatibility`).
 	AcknowledgeContractBreak *bool `json:"acknowledge_contract_break,omitzero"`
+	// Activate the version at this time, within the next 366 days. A past time is refused with 422.
+	ActivateAt *time.Time `json:"activate_at,omitzero"`
+	// Do not wait for `required_checks`. Requires the manager role and a `reason`.
+	BypassChecks *bool `json:"bypass_checks,omitzero"`
 }
 
 // Activation is a type of the API. One activation of a version, or one move of a label.
@@ -406,6 +416,22 @@ type Activation struct {
 	Reason      string    `json:"reason"`
 	ActivatedBy string    `json:"activated_by"`
 	ActivatedAt time.Time `json:"activated_at"`
+	// The activation request, if the activation waited for one.
+	RequestID *string `json:"request_id"`
+}
+
+// ActivationDecision is a type of the API.
+type ActivationDecision struct {
+	UserID   string `json:"user_id"`
+	Approves bool   `json:"approves"`
+	// Empty if none was given.
+	Comment   string    `json:"comment"`
+	DecidedAt time.Time `json:"decided_at"`
+}
+
+// ActivationDecisionCreate is a type of the API.
+type ActivationDecisionCreate struct {
+	Comment *string `json:"comment,omitzero"`
 }
 
 // ActivationList is a type of the API.
@@ -413,6 +439,86 @@ type ActivationList struct {
 	Data       []Activation `json:"data"`
 	NextCursor *string      `json:"next_cursor"`
 }
+
+// ActivationRequest is a type of the API. An activation that waits, or waited, for approvals, checks or a time.
+type ActivationRequest struct {
+	ID               string           `json:"id"`
+	PromptTemplateID string           `json:"prompt_template_id"`
+	Version          PromptVersionRef `json:"version"`
+	// The active version when the request was made. null if there was none.
+	BaseVersionID     *string                `json:"base_version_id"`
+	BaseVersionNumber *int                   `json:"base_version_number"`
+	State             ActivationRequestState `json:"state"`
+	// Why the request was cancelled. null in other states.
+	Cause *ActivationRequestCause `json:"cause"`
+	// What is missing. Empty unless the request waits.
+	WaitsFor []ActivationWait `json:"waits_for"`
+	// Empty if none was given.
+	Reason string `json:"reason"`
+	// null: as soon as nothing else is missing.
+	ActivateAt        *time.Time `json:"activate_at"`
+	ApprovalsRequired int        `json:"approvals_required"`
+	// What other users decided, oldest first.
+	Decisions []ActivationDecision `json:"decisions"`
+	// Required checks that have not passed.
+	MissingChecks []string `json:"missing_checks"`
+	RequestedBy   string   `json:"requested_by"`
+	// When the request is cancelled if it still waits.
+	ExpiresAt time.Time  `json:"expires_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	// null while the request waits, and if the server ended it.
+	EndedBy *string `json:"ended_by"`
+	// From `base_version_id` to `version`. Only in the response to a GET of one request, if both versions exist.
+	Diff      *VersionDiff `json:"diff,omitzero"`
+	Revision  int64        `json:"revision"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
+}
+
+// ActivationRequestCause is a type of the API. Why a request was cancelled: by its author or a manager
+// (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted
+// (`version_changed`), its author may not activate the version any more or the API key was revoked
+// (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the
+// template keeps (`contract_break`), or because it waited for 30 days (`expired`).
+type ActivationRequestCause string
+
+// The values of ActivationRequestCause that this version of the client knows.
+const (
+	ActivationRequestCauseWithdrawn       ActivationRequestCause = "withdrawn"
+	ActivationRequestCauseBaseMoved       ActivationRequestCause = "base_moved"
+	ActivationRequestCauseVersionChanged  ActivationRequestCause = "version_changed"
+	ActivationRequestCauseAccessLost      ActivationRequestCause = "access_lost"
+	ActivationRequestCauseTemplateDeleted ActivationRequestCause = "template_deleted"
+	ActivationRequestCauseContractBreak   ActivationRequestCause = "contract_break"
+	ActivationRequestCauseExpired         ActivationRequestCause = "expired"
+)
+
+// ActivationRequestList is a type of the API.
+type ActivationRequestList struct {
+	Data       []ActivationRequest `json:"data"`
+	NextCursor *string             `json:"next_cursor"`
+}
+
+// ActivationRequestState is a type of the API. Only a request that waits can change.
+type ActivationRequestState string
+
+// The values of ActivationRequestState that this version of the client knows.
+const (
+	ActivationRequestStateWaiting   ActivationRequestState = "waiting"
+	ActivationRequestStateActivated ActivationRequestState = "activated"
+	ActivationRequestStateRefused   ActivationRequestState = "refused"
+	ActivationRequestStateCancelled ActivationRequestState = "cancelled"
+)
+
+// ActivationWait is a type of the API. What an activation can wait for.
+type ActivationWait string
+
+// The values of ActivationWait that this version of the client knows.
+const (
+	ActivationWaitApprovals ActivationWait = "approvals"
+	ActivationWaitChecks    ActivationWait = "checks"
+	ActivationWaitTime      ActivationWait = "time"
+)
 
 // ActiveVersion is a type of the API.
 type ActiveVersion struct {
@@ -954,6 +1060,24 @@ type ChatWorkflowAttachedData struct {
 type ChatWorkflowDetachedData struct {
 	WorkflowID string `json:"workflow_id"`
 }
+
+// CheckConclusion is a type of the API. The result of a check. A version passes with `success`, `neutral` and
+// `skipped`.
+type CheckConclusion string
+
+// The values of CheckConclusion that this version of the client knows.
+const (
+	CheckConclusionSuccess        CheckConclusion = "success"
+	CheckConclusionNeutral        CheckConclusion = "neutral"
+	CheckConclusionSkipped        CheckConclusion = "skipped"
+	CheckConclusionFailure        CheckConclusion = "failure"
+	CheckConclusionCancelled      CheckConclusion = "cancelled"
+	CheckConclusionTimedOut       CheckConclusion = "timed_out"
+	CheckConclusionActionRequired CheckConclusion = "action_required"
+)
+
+// CheckNames is a type of the API. The checks that a version must pass before it is activated: up to 10 names.
+type CheckNames []string
 
 // CheckoutSessionCreate is a type of the API.
 type CheckoutSessionCreate struct {
@@ -2773,7 +2897,16 @@ type PromptTemplate struct {
 	// Whether activating a version and moving labels require the manager role.
 	Protected     bool                `json:"protected"`
 	Compatibility PromptCompatibility `json:"compatibility"`
-	OwnerID       string              `json:"owner_id"`
+	// With how many approvals of others an editor can activate a version of a protected template. With 0, only
+	// managers can. Managers need none.
+	Approvals int `json:"approvals"`
+	// The checks that a version must pass before it is activated, sorted.
+	RequiredChecks []string `json:"required_checks"`
+	// How many activation requests wait. 0 for viewers, who cannot list them.
+	OpenRequests int `json:"open_requests"`
+	// The request that the call made. Only in a response with status 202.
+	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
+	OwnerID           string             `json:"owner_id"`
 	// The version that applications receive. null until a version is activated.
 	ActiveVersion *ActiveVersion `json:"active_version"`
 	// The newest version that the caller can see. null if there is none.
@@ -2797,6 +2930,9 @@ type PromptTemplateActivatedData struct {
 	VersionNumber   int64     `json:"version_number"`
 	ActiveVersionID ChangedID `json:"active_version_id"`
 	Reason          string    `json:"reason"`
+	// An id.
+	RequestID      *string `json:"request_id,omitzero"`
+	ChecksBypassed *bool   `json:"checks_bypassed,omitzero"`
 }
 
 // PromptTemplateCopy is a type of the API.
@@ -2821,7 +2957,11 @@ type PromptTemplateCreate struct {
 	Visibility    *Visibility          `json:"visibility,omitzero"`
 	Protected     *bool                `json:"protected,omitzero"`
 	Compatibility *PromptCompatibility `json:"compatibility,omitzero"`
-	Version       *PromptVersionCreate `json:"version,omitzero"`
+	// With how many approvals of others an editor can activate a version, if the template is protected. With 0, only
+	// managers can.
+	Approvals      *int                 `json:"approvals,omitzero"`
+	RequiredChecks *CheckNames          `json:"required_checks,omitzero"`
+	Version        *PromptVersionCreate `json:"version,omitzero"`
 }
 
 // PromptTemplateCreatedData is a type of the API. The data of prompt_template.created: A prompt template was
@@ -2857,6 +2997,10 @@ type PromptTemplatePatch struct {
 	Protected *bool `json:"protected,omitzero"`
 	// Changing it requires the manager role.
 	Compatibility *PromptCompatibility `json:"compatibility,omitzero"`
+	// Changing it requires the manager role.
+	Approvals *int `json:"approvals,omitzero"`
+	// Changing it requires the manager role.
+	RequiredChecks Opt[[]string] `json:"required_checks,omitzero"`
 	// Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
 }
@@ -2876,13 +3020,15 @@ type PromptTemplateTransferredData struct {
 // PromptTemplateUpdatedData is a type of the API. The data of prompt_template.updated: A prompt template was
 // changed.
 type PromptTemplateUpdatedData struct {
-	Name          *ChangedText `json:"name,omitzero"`
-	Visibility    *ChangedText `json:"visibility,omitzero"`
-	Protected     *ChangedFlag `json:"protected,omitzero"`
-	Compatibility *ChangedText `json:"compatibility,omitzero"`
-	Description   *Changed     `json:"description,omitzero"`
-	Tags          *Changed     `json:"tags,omitzero"`
-	Metadata      *Changed     `json:"metadata,omitzero"`
+	Name           *ChangedText   `json:"name,omitzero"`
+	Visibility     *ChangedText   `json:"visibility,omitzero"`
+	Protected      *ChangedFlag   `json:"protected,omitzero"`
+	Compatibility  *ChangedText   `json:"compatibility,omitzero"`
+	Approvals      *ChangedNumber `json:"approvals,omitzero"`
+	RequiredChecks *ChangedNames  `json:"required_checks,omitzero"`
+	Description    *Changed       `json:"description,omitzero"`
+	Tags           *Changed       `json:"tags,omitzero"`
+	Metadata       *Changed       `json:"metadata,omitzero"`
 }
 
 // PromptType is a type of the API. Whether the versions of a template have one text (`text`) or a list of
@@ -2916,6 +3062,66 @@ type PromptVersion struct {
 	Text     *string          `json:"text,omitzero"`
 	Messages []PromptMessage  `json:"messages,omitzero"`
 	Tools    []map[string]any `json:"tools"`
+}
+
+// PromptVersionActivationApprovedData is a type of the API. The data of prompt_version.activation_approved: A
+// user approved the activation of a version.
+type PromptVersionActivationApprovedData struct {
+	// An id.
+	RequestID string `json:"request_id"`
+	// An id.
+	VersionID     string `json:"version_id"`
+	VersionNumber int64  `json:"version_number"`
+	Comment       string `json:"comment"`
+}
+
+// PromptVersionActivationCancelledData is a type of the API. The data of prompt_version.activation_cancelled: A
+// request to activate a version was cancelled.
+type PromptVersionActivationCancelledData struct {
+	// An id.
+	RequestID string `json:"request_id"`
+	// An id.
+	VersionID     string `json:"version_id"`
+	VersionNumber int64  `json:"version_number"`
+	Cause         string `json:"cause"`
+}
+
+// PromptVersionActivationRefusedData is a type of the API. The data of prompt_version.activation_refused: A user
+// refused the activation of a version.
+type PromptVersionActivationRefusedData struct {
+	// An id.
+	RequestID string `json:"request_id"`
+	// An id.
+	VersionID     string `json:"version_id"`
+	VersionNumber int64  `json:"version_number"`
+	Comment       string `json:"comment"`
+}
+
+// PromptVersionActivationRequestedData is a type of the API. The data of prompt_version.activation_requested:
+// The activation of a version waits for approvals, checks or a time.
+type PromptVersionActivationRequestedData struct {
+	// An id.
+	RequestID string `json:"request_id"`
+	// An id.
+	VersionID     string `json:"version_id"`
+	VersionNumber int64  `json:"version_number"`
+	// An id. null is none.
+	BaseVersionID     *string    `json:"base_version_id"`
+	Reason            string     `json:"reason"`
+	ApprovalsRequired int64      `json:"approvals_required"`
+	MissingChecks     []string   `json:"missing_checks"`
+	ActivateAt        *time.Time `json:"activate_at,omitzero"`
+}
+
+// PromptVersionCheckedData is a type of the API. The data of prompt_version.checked: A check of a version was
+// reported.
+type PromptVersionCheckedData struct {
+	// An id.
+	VersionID     string `json:"version_id"`
+	VersionNumber int64  `json:"version_number"`
+	Name          string `json:"name"`
+	Conclusion    string `json:"conclusion"`
+	URL           string `json:"url"`
 }
 
 // PromptVersionCreate is a type of the API. Exactly one of `text` and `messages` is required, depending on the
@@ -4091,6 +4297,34 @@ const (
 	VariableTypeObject  VariableType = "object"
 )
 
+// VersionCheck is a type of the API. What another system concluded about a version.
+type VersionCheck struct {
+	Name       string          `json:"name"`
+	Conclusion CheckConclusion `json:"conclusion"`
+	URL        *string         `json:"url"`
+	// Empty if none was given.
+	Summary string `json:"summary"`
+	// Whether the version passes this check.
+	Passed bool `json:"passed"`
+	// Whether the version was edited since.
+	Outdated   bool      `json:"outdated"`
+	ReportedBy string    `json:"reported_by"`
+	ReportedAt time.Time `json:"reported_at"`
+}
+
+// VersionCheckList is a type of the API.
+type VersionCheckList struct {
+	Data []VersionCheck `json:"data"`
+}
+
+// VersionCheckReport is a type of the API.
+type VersionCheckReport struct {
+	Conclusion CheckConclusion `json:"conclusion"`
+	// The http or https address of a report.
+	URL     *string `json:"url,omitzero"`
+	Summary *string `json:"summary,omitzero"`
+}
+
 // VersionDiff is a type of the API.
 type VersionDiff struct {
 	Against PromptVersionRef `json:"against"`
@@ -4529,6 +4763,11 @@ const (
 	EventTypePromptTemplateRestored            = "prompt_template.restored"
 	EventTypePromptTemplateTransferred         = "prompt_template.transferred"
 	EventTypePromptTemplateUpdated             = "prompt_template.updated"
+	EventTypePromptVersionActivationApproved   = "prompt_version.activation_approved"
+	EventTypePromptVersionActivationCancelled  = "prompt_version.activation_cancelled"
+	EventTypePromptVersionActivationRefused    = "prompt_version.activation_refused"
+	EventTypePromptVersionActivationRequested  = "prompt_version.activation_requested"
+	EventTypePromptVersionChecked              = "prompt_version.checked"
 	EventTypePromptVersionCreated              = "prompt_version.created"
 	EventTypePromptVersionDeleted              = "prompt_version.deleted"
 	EventTypePromptVersionUpdated              = "prompt_version.updated"
@@ -4729,6 +4968,16 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptTemplateTransferredData)
 	case EventTypePromptTemplateUpdated:
 		data = new(PromptTemplateUpdatedData)
+	case EventTypePromptVersionActivationApproved:
+		data = new(PromptVersionActivationApprovedData)
+	case EventTypePromptVersionActivationCancelled:
+		data = new(PromptVersionActivationCancelledData)
+	case EventTypePromptVersionActivationRefused:
+		data = new(PromptVersionActivationRefusedData)
+	case EventTypePromptVersionActivationRequested:
+		data = new(PromptVersionActivationRequestedData)
+	case EventTypePromptVersionChecked:
+		data = new(PromptVersionCheckedData)
 	case EventTypePromptVersionCreated:
 		data = new(PromptVersionCreatedData)
 	case EventTypePromptVersionDeleted:
@@ -5249,22 +5498,33 @@ func newPresenceService(c *Client) *PresenceService {
 
 // PromptTemplatesService has the calls of promptTemplates.
 type PromptTemplatesService struct {
-	client      *Client
-	Activations *PromptTemplatesActivationsService
-	Folders     *PromptTemplatesFoldersService
-	Labels      *PromptTemplatesLabelsService
-	Shares      *PromptTemplatesSharesService
-	Versions    *PromptTemplatesVersionsService
+	client             *Client
+	ActivationRequests *PromptTemplatesActivationRequestsService
+	Activations        *PromptTemplatesActivationsService
+	Folders            *PromptTemplatesFoldersService
+	Labels             *PromptTemplatesLabelsService
+	Shares             *PromptTemplatesSharesService
+	Versions           *PromptTemplatesVersionsService
 }
 
 func newPromptTemplatesService(c *Client) *PromptTemplatesService {
 	return &PromptTemplatesService{client: c,
-		Activations: newPromptTemplatesActivationsService(c),
-		Folders:     newPromptTemplatesFoldersService(c),
-		Labels:      newPromptTemplatesLabelsService(c),
-		Shares:      newPromptTemplatesSharesService(c),
-		Versions:    newPromptTemplatesVersionsService(c),
+		ActivationRequests: newPromptTemplatesActivationRequestsService(c),
+		Activations:        newPromptTemplatesActivationsService(c),
+		Folders:            newPromptTemplatesFoldersService(c),
+		Labels:             newPromptTemplatesLabelsService(c),
+		Shares:             newPromptTemplatesSharesService(c),
+		Versions:           newPromptTemplatesVersionsService(c),
 	}
+}
+
+// PromptTemplatesActivationRequestsService has the calls of promptTemplates.activationRequests.
+type PromptTemplatesActivationRequestsService struct {
+	client *Client
+}
+
+func newPromptTemplatesActivationRequestsService(c *Client) *PromptTemplatesActivationRequestsService {
+	return &PromptTemplatesActivationRequestsService{client: c}
 }
 
 // PromptTemplatesActivationsService has the calls of promptTemplates.activations.
@@ -5306,10 +5566,22 @@ func newPromptTemplatesSharesService(c *Client) *PromptTemplatesSharesService {
 // PromptTemplatesVersionsService has the calls of promptTemplates.versions.
 type PromptTemplatesVersionsService struct {
 	client *Client
+	Checks *PromptTemplatesVersionsChecksService
 }
 
 func newPromptTemplatesVersionsService(c *Client) *PromptTemplatesVersionsService {
-	return &PromptTemplatesVersionsService{client: c}
+	return &PromptTemplatesVersionsService{client: c,
+		Checks: newPromptTemplatesVersionsChecksService(c),
+	}
+}
+
+// PromptTemplatesVersionsChecksService has the calls of promptTemplates.versions.checks.
+type PromptTemplatesVersionsChecksService struct {
+	client *Client
+}
+
+func newPromptTemplatesVersionsChecksService(c *Client) *PromptTemplatesVersionsChecksService {
+	return &PromptTemplatesVersionsChecksService{client: c}
 }
 
 // SystemService has the calls of system.
@@ -7155,8 +7427,8 @@ func (s *PromptTemplatesService) Copy(ctx context.Context, promptTemplateID stri
 // Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn from this
 // error that a name is in use, but nothing else about that template. Do not put secrets in names.
 //
-// Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required, undeclared_variable,
-// unsupported_syntax; and those that every call can have.
+// Errors: activation_gated, invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
+// undeclared_variable, unsupported_syntax; and those that every call can have.
 func (s *PromptTemplatesService) Create(ctx context.Context, body PromptTemplateCreate, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.create", method: "POST", path: []string{"/api/prompt-templates"}, body: body, keyed: true}, opts)
 }
@@ -7262,6 +7534,65 @@ func (s *PromptTemplatesService) Tags(ctx context.Context, opts ...Option) (*Pro
 // quota_exceeded, revision_mismatch, scope_required, user_not_in_workspace; and those that every call can have.
 func (s *PromptTemplatesService) Update(ctx context.Context, promptTemplateID string, body PromptTemplatePatch, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID}, body: body, merge: true}, opts)
+}
+
+// Approve: Approve an activation request.
+//
+// Requires the editor role on the template, and another user than the one who made the request. Service keys
+// cannot approve. If nothing else is missing, the version becomes active. Your earlier decision is replaced.
+//
+// Errors: activation_request_ended, activation_request_not_found, invalid_fields, prompt_template_forbidden,
+// prompt_template_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesActivationRequestsService) Approve(ctx context.Context, promptTemplateID string, activationRequestID string, body *ActivationDecisionCreate, opts ...Option) (*ActivationRequest, error) {
+	return send[ActivationRequest](ctx, s.client, &call{name: "promptTemplates.activationRequests.approve", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/activation-requests/", activationRequestID, "/approve"}, body: optional(body), keyed: true}, opts)
+}
+
+// Cancel: Cancel an activation request.
+//
+// Requires the manager role on the template. Every user can cancel their own requests.
+//
+// Errors: activation_request_ended, activation_request_not_found, prompt_template_forbidden,
+// prompt_template_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesActivationRequestsService) Cancel(ctx context.Context, promptTemplateID string, activationRequestID string, opts ...Option) (*ActivationRequest, error) {
+	return send[ActivationRequest](ctx, s.client, &call{name: "promptTemplates.activationRequests.cancel", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/activation-requests/", activationRequestID, "/cancel"}, keyed: true}, opts)
+}
+
+// Get: Get an activation request.
+//
+// Requires the editor role on the template. `diff` compares the version with the one that was active when the
+// request was made.
+//
+// Errors: activation_request_not_found, prompt_template_forbidden, prompt_template_not_found, scope_required;
+// and those that every call can have.
+func (s *PromptTemplatesActivationRequestsService) Get(ctx context.Context, promptTemplateID string, activationRequestID string, opts ...Option) (*ActivationRequest, error) {
+	return send[ActivationRequest](ctx, s.client, &call{name: "promptTemplates.activationRequests.get", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/activation-requests/", activationRequestID}}, opts)
+}
+
+// List: List activation requests.
+//
+// Requires the editor role on the template. Returns the activations that wait, or waited, for approvals, checks
+// or a time, newest first.
+//
+// Errors: prompt_template_forbidden, prompt_template_not_found, scope_required; and those that every call can
+// have.
+func (s *PromptTemplatesActivationRequestsService) List(ctx context.Context, promptTemplateID string, query PromptTemplatesActivationRequestsListQuery, opts ...Option) iter.Seq2[ActivationRequest, error] {
+	return list[ActivationRequest](ctx, s.client, &call{name: "promptTemplates.activationRequests.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/activation-requests"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *PromptTemplatesActivationRequestsService) ListPage(ctx context.Context, promptTemplateID string, query PromptTemplatesActivationRequestsListQuery, opts ...Option) (*ActivationRequestList, error) {
+	return send[ActivationRequestList](ctx, s.client, &call{name: "promptTemplates.activationRequests.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/activation-requests"}, query: query.values()}, opts)
+}
+
+// Refuse: Refuse an activation request.
+//
+// Requires the editor role on the template, and another user than the one who made the request. Service keys
+// cannot refuse. The request ends.
+//
+// Errors: activation_request_ended, activation_request_not_found, invalid_fields, prompt_template_forbidden,
+// prompt_template_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesActivationRequestsService) Refuse(ctx context.Context, promptTemplateID string, activationRequestID string, body *ActivationDecisionCreate, opts ...Option) (*ActivationRequest, error) {
+	return send[ActivationRequest](ctx, s.client, &call{name: "promptTemplates.activationRequests.refuse", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/activation-requests/", activationRequestID, "/refuse"}, body: optional(body), keyed: true}, opts)
 }
 
 // List: List activations.
@@ -7385,11 +7716,18 @@ func (s *PromptTemplatesSharesService) Update(ctx context.Context, promptTemplat
 // that applications receive, and freezes it. Activating the active version has no effect. `If-Match` applies to
 // the template.
 //
+// Returns 202 with an `activation_request` if the activation has to wait: for approvals, if the template is
+// protected, has `approvals` and you are an editor; for `required_checks` that have not passed; or for
+// `activate_at`. The version becomes active as soon as nothing is missing any more. Until then the request is
+// cancelled if another version becomes active, if the version is edited or deleted, or if you lose the access
+// that the activation needs. The same request again returns the one that waits.
+//
 // Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
 // active version could fail with this one.
 //
-// Errors: active_changed, contract_break, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
-// prompt_version_not_found, revision_mismatch, scope_required; and those that every call can have.
+// Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
+// invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+// revision_mismatch, scope_required; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTemplateID string, versionID string, body *ActivateRequest, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.versions.activate", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/activate"}, body: optional(body), keyed: true}, opts)
 }
@@ -7399,9 +7737,9 @@ func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTem
 // Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires the
 // manager role.
 //
-// Errors: base_outdated, contract_break, invalid_fields, plan_limit_reached, prompt_template_forbidden,
-// prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
-// unsupported_syntax; and those that every call can have.
+// Errors: activation_gated, base_outdated, contract_break, invalid_fields, plan_limit_reached,
+// prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
+// scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Create(ctx context.Context, promptTemplateID string, body PromptVersionCreate, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.create", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions"}, body: body, keyed: true}, opts)
 }
@@ -7466,6 +7804,30 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 // undeclared_variable, unsupported_syntax, version_frozen; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTemplateID string, versionID string, body PromptVersionPatch, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}, body: body, merge: true}, opts)
+}
+
+// List: List the checks of a version.
+//
+// Returns what other systems reported about the version, by name.
+//
+// Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
+// have.
+func (s *PromptTemplatesVersionsChecksService) List(ctx context.Context, promptTemplateID string, versionID string, opts ...Option) (*VersionCheckList, error) {
+	return send[VersionCheckList](ctx, s.client, &call{name: "promptTemplates.versions.checks.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/checks"}}, opts)
+}
+
+// Report: Report a check.
+//
+// Requires the editor role on the template. Records what your system concluded about the content of this
+// version, instead of an earlier check with the same name. A check counts for the content that it was reported
+// for: it is outdated when a draft is edited. To run an evaluation before a version is activated, require a
+// check in `required_checks` of the template, start with the event `prompt_version.activation_requested`, and
+// report here.
+//
+// Errors: check_limit_reached, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
+// prompt_version_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesVersionsChecksService) Report(ctx context.Context, promptTemplateID string, versionID string, name string, body VersionCheckReport, opts ...Option) (*VersionCheck, error) {
+	return send[VersionCheck](ctx, s.client, &call{name: "promptTemplates.versions.checks.report", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/checks/", name}, body: body, keyed: true}, opts)
 }
 
 // GetContract: Get this document.
@@ -8395,6 +8757,24 @@ func (q PromptTemplatesResolveByNameQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "name", q.Name)
 	addValue(v, "ref", q.Ref)
+	return v
+}
+
+// PromptTemplatesActivationRequestsListQuery is the query of PromptTemplatesActivationRequestsService.List. The zero value of a field is not sent.
+type PromptTemplatesActivationRequestsListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Return only requests in this state.
+	State ActivationRequestState
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q PromptTemplatesActivationRequestsListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "state", q.State)
+	addValue(v, "cursor", q.Cursor)
 	return v
 }
 

@@ -128,6 +128,13 @@ func System(org OrgID, ws WorkspaceID, purpose string, now time.Time) Actor {
 	return Actor{Org: org, Workspace: ws, Role: Owner, Ceiling: Owner, At: now.UTC(), Request: Request{ID: purpose}}
 }
 
+// Deputy returns the actor for work that user asked for earlier and that is done now, in a request of by or in a job.
+// It has no role until the caller sets the one that user has now. ceiling and key are those of the earlier request.
+func Deputy(by Actor, user UserID, key KeyID, ceiling Role) Actor {
+	return Actor{Org: by.Org, User: user, Workspace: by.Workspace, Ceiling: ceiling, Key: key, At: by.At,
+		Request: Request{ID: by.Request.ID}}
+}
+
 // StepUpWithin is how long ago the user of a session must have signed in, or used a passkey, for what cannot be undone.
 const StepUpWithin = 10 * time.Minute
 

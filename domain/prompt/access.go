@@ -56,7 +56,7 @@ func (t *Template) mayRelease(by identity.Actor) error {
 		return err
 	}
 	return ErrForbidden.Because(
-		"The prompt template is protected: activating a version or moving a label requires the manager role.",
+		"The prompt template is protected: activating a version at once or moving a label requires the manager role.",
 	)
 }
 

@@ -28,7 +28,8 @@ func (c Copying) Draft(t *Template) Draft {
 		name = t.Name
 	}
 	return Draft{Name: name, Type: t.Type, Description: t.Description, Tags: t.Tags, Metadata: t.Metadata,
-		Visibility: c.Visibility, Protected: t.Protected, Compatibility: t.Compatibility}
+		Visibility: c.Visibility, Protected: t.Protected, Approvals: t.Approvals,
+		Compatibility: t.Compatibility}
 }
 
 // Note returns the commit message of a copy of v, which tells its author as a text, up to 500 characters: the copy

@@ -29,6 +29,19 @@ var (
 	ErrContractBreak = &fault.Error{Kind: fault.Conflict, Code: "contract_break",
 		Detail: "Applications that use the active version could fail with this one. See breaks. To activate it all " +
 			"the same, set acknowledge_contract_break."}
+	ErrGated = &fault.Error{Kind: fault.Conflict, Code: "activation_gated",
+		Detail: "Versions of this prompt template need approvals or checks before they are activated. Create the version, " +
+			"then activate it: that makes a request."}
+	ErrRequestNotFound = &fault.Error{Kind: fault.NotFound, Code: "activation_request_not_found",
+		Detail: "The prompt template has no such activation request."}
+	ErrRequested = &fault.Error{Kind: fault.Conflict, Code: "activation_requested",
+		Detail: "Another request to activate this version waits already."}
+	ErrRequestEnded = &fault.Error{Kind: fault.Conflict, Code: "activation_request_ended",
+		Detail: "The activation request does not wait any more."}
+	ErrRequestLimit = &fault.Error{Kind: fault.Conflict, Code: "activation_request_limit_reached",
+		Detail: "At most 20 activation requests of a prompt template can wait at the same time."}
+	ErrCheckLimit = &fault.Error{Kind: fault.Conflict, Code: "check_limit_reached",
+		Detail: "A version can have at most 50 checks."}
 	ErrInUse = &fault.Error{Kind: fault.Conflict, Code: "in_use",
 		Detail: "Chat templates use this prompt. used_by lists those that you can see."}
 

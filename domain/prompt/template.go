@@ -5,6 +5,7 @@ package prompt
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,16 +47,21 @@ type Template struct {
 	Tags           []string
 	Metadata       json.RawMessage // a JSON object
 	Protected      bool            // activation and labels require the manager role
+	Approvals      int             // with which an editor can activate a version of a protected template; 0: not at all
+	RequiredChecks []string        // that every version has to pass before it is activated
 	Compatibility  Compatibility
 	Active         Active
 	LastNumber     int // number of the newest version ever created: numbers are never reused
 	AllVersions    Summary
 	FrozenVersions Summary // those that viewers see
+	OpenRequests   int     // activation requests that wait
 
-	// What was done, for the store to save: lines of the ledger, and shares; one without a role is
-	// deleted.
-	Activated     []Activation
-	ChangedShares []Share
+	// What was done, for the store to save: lines of the ledger, checks and requests, and shares; one without a role
+	// is deleted.
+	Activated       []Activation
+	Reported        []Check
+	ChangedRequests []ActivationRequest
+	ChangedShares   []Share
 }
 
 // Active is the version that callers receive. The zero Active means that there is none.
@@ -91,6 +97,7 @@ type Activation struct {
 	By         identity.UserID
 	At         time.Time
 	Reason     string
+	Request    RequestID // that was fulfilled; empty: none
 }
 
 // Versions returns the summary of the versions that by may see.
@@ -111,7 +118,9 @@ type Draft struct {
 	Visibility  access.Visibility
 	Protected   bool
 
-	Compatibility Compatibility // empty: Unchecked
+	Compatibility  Compatibility // empty: Unchecked
+	Approvals      int
+	RequiredChecks []string
 }
 
 // New creates a template that by owns. Requires the member role in the workspace.
@@ -125,7 +134,8 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 	t := &Template{
 		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Name: naming.Normal(d.Name),
 		Type: d.Type, Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
-		Compatibility: cmp.Or(d.Compatibility, Unchecked),
+		Compatibility: cmp.Or(d.Compatibility, Unchecked), Approvals: d.Approvals,
+		RequiredChecks: slices.Sorted(slices.Values(d.RequiredChecks)),
 	}
 	if t.Type == "" {
 		t.Type = Text
@@ -148,7 +158,9 @@ type Changes struct {
 	Protected   *bool
 	Owner       *identity.UserID // must be a member of the workspace
 
-	Compatibility *Compatibility
+	Compatibility  *Compatibility
+	Approvals      *int
+	RequiredChecks *[]string
 }
 
 // Needs returns the role that these changes require.
@@ -156,7 +168,7 @@ func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
 		return access.Owner
-	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil:
+	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil, c.Approvals != nil, c.RequiredChecks != nil:
 		return access.Manager
 	default:
 		return access.Editor
@@ -174,6 +186,11 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner
 	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
 	event.Set(&t.Protected, c.Protected, "protected", changed)
 	event.Set(&t.Compatibility, c.Compatibility, "compatibility", changed)
+	event.Set(&t.Approvals, c.Approvals, "approvals", changed)
+	if c.RequiredChecks != nil && !slices.Equal(sorted(*c.RequiredChecks), sorted(t.RequiredChecks)) {
+		changed["required_checks"] = event.Change{From: sorted(t.RequiredChecks), To: sorted(*c.RequiredChecks)}
+		t.RequiredChecks = slices.Sorted(slices.Values(*c.RequiredChecks))
+	}
 	event.SetQuietly(&t.Description, c.Description, "description", changed)
 	if c.Tags != nil {
 		before := strings.Join(t.Tags, "\x00")
@@ -247,6 +264,10 @@ func (t *Template) check(renamed bool) error {
 			break
 		}
 	}
+	if t.Approvals < 0 || t.Approvals > MaxApprovals {
+		wrong.Add("/approvals", "out_of_range", "Must be 0 to 10.")
+	}
+	checkRequired(&wrong, t.RequiredChecks)
 	if len(t.Metadata) > 16<<10 {
 		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}

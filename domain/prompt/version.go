@@ -261,7 +261,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 
 // Activate makes v the version that callers receive, and freezes it. Repeating it changes nothing. A
 // nil v is a version that t does not have; only callers who may see t learn that. expected, if given,
-// is the version that the caller believes to be active.
+// is the version that the caller believes to be active. ErrGated if the activation has to wait for approvals or checks.
 func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo, expected *VersionID,
 	reason string) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
@@ -285,6 +285,18 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 	if t.Active.Version == v.ID {
 		return nil
 	}
+	if t.Waits(by, Activating{}) {
+		return ErrGated
+	}
+	t.activate(by, v, ActivationRequest{Reason: reason})
+	return nil
+}
+
+// activate makes v the active version, for a request, or for none if r has no ID. Repeating it changes nothing.
+func (t *Template) activate(by identity.Actor, v *VersionInfo, r ActivationRequest) {
+	if t.Active.Version == v.ID {
+		return
+	}
 	if v.FirstActivatedAt.IsZero() {
 		t.freeze(v)
 		v.FirstActivatedAt = by.At
@@ -292,14 +304,19 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 		v.UpdatedAt = by.At
 	}
 	step := Activation{From: t.Active.Version, FromNumber: t.Active.Number, To: v.ID, ToNumber: v.Number,
-		By: by.User, At: by.At, Reason: reason}
+		By: by.User, At: by.At, Reason: r.Reason, Request: r.ID}
 	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
 	t.Activated = append(t.Activated, step)
-	t.Record(by, "prompt_template.activated", string(t.ID),
-		v.named(map[string]any{"active_version_id": event.Change{From: event.ID(step.From), To: step.To},
-			"reason": reason}))
+	data := v.named(map[string]any{"active_version_id": event.Change{From: event.ID(step.From), To: step.To},
+		"reason": r.Reason})
+	if r.ID != "" {
+		data["request_id"] = r.ID
+	}
+	if r.BypassChecks {
+		data["checks_bypassed"] = true
+	}
+	t.Record(by, "prompt_template.activated", string(t.ID), data)
 	t.Touch(by)
-	return nil
 }
 
 // DeleteVersion deletes a version that is not active. A draft requires the editor role, any other

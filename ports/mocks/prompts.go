@@ -325,6 +325,36 @@ func (mr *MockPromptListsMockRecorder) Activations(ctx, ws, id, label, q interfa
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Activations", reflect.TypeOf((*MockPromptLists)(nil).Activations), ctx, ws, id, label, q)
 }
 
+// Checks mocks base method.
+func (m *MockPromptLists) Checks(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, v prompt.VersionID) ([]prompt.Check, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Checks", ctx, ws, id, v)
+	ret0, _ := ret[0].([]prompt.Check)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Checks indicates an expected call of Checks.
+func (mr *MockPromptListsMockRecorder) Checks(ctx, ws, id, v interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Checks", reflect.TypeOf((*MockPromptLists)(nil).Checks), ctx, ws, id, v)
+}
+
+// OpenRequests mocks base method.
+func (m *MockPromptLists) OpenRequests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.ActivationRequest, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OpenRequests", ctx, ws, id)
+	ret0, _ := ret[0].([]prompt.ActivationRequest)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OpenRequests indicates an expected call of OpenRequests.
+func (mr *MockPromptListsMockRecorder) OpenRequests(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OpenRequests", reflect.TypeOf((*MockPromptLists)(nil).OpenRequests), ctx, ws, id)
+}
+
 // Outline mocks base method.
 func (m *MockPromptLists) Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error) {
 	m.ctrl.T.Helper()
@@ -338,6 +368,36 @@ func (m *MockPromptLists) Outline(ctx context.Context, by identity.Actor, folder
 func (mr *MockPromptListsMockRecorder) Outline(ctx, by, folder, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Outline", reflect.TypeOf((*MockPromptLists)(nil).Outline), ctx, by, folder, limit)
+}
+
+// Request mocks base method.
+func (m *MockPromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, r prompt.RequestID) (*prompt.ActivationRequest, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Request", ctx, ws, id, r)
+	ret0, _ := ret[0].(*prompt.ActivationRequest)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Request indicates an expected call of Request.
+func (mr *MockPromptListsMockRecorder) Request(ctx, ws, id, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Request", reflect.TypeOf((*MockPromptLists)(nil).Request), ctx, ws, id, r)
+}
+
+// Requests mocks base method.
+func (m *MockPromptLists) Requests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, state prompt.RequestState, q page.Query) (prompt.RequestPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Requests", ctx, ws, id, state, q)
+	ret0, _ := ret[0].(prompt.RequestPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Requests indicates an expected call of Requests.
+func (mr *MockPromptListsMockRecorder) Requests(ctx, ws, id, state, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Requests", reflect.TypeOf((*MockPromptLists)(nil).Requests), ctx, ws, id, state, q)
 }
 
 // Share mocks base method.

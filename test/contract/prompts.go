@@ -25,6 +25,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
+	t.Run("activation requests", func(t *testing.T) { promptRequests(t, a) })
 	t.Run("members", func(t *testing.T) { promptMembers(t, a) })
 }
 
@@ -35,7 +36,7 @@ func promptReads(t *testing.T, a Adapter) {
 		Name: "Ärger/Straße 50%", Type: prompt.Chat, Description: "line one\nline two",
 		Tags:     []string{`say "hi"`, "a,b", "ä"},
 		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace,
-		Protected: true, Compatibility: prompt.Backward,
+		Protected: true, Compatibility: prompt.Backward, Approvals: 3, RequiredChecks: []string{"eval", "lint"},
 	})
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {

@@ -68,8 +68,8 @@ func usageCounts(t *testing.T, a Adapter) {
 	})
 	t.Run("an activation adds no usage", func(t *testing.T) {
 		before := used(t)
-		_, err := service.ActivateVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[0].ID}, nil,
-			prompts.Activating{})
+		_, _, err := service.ActivateVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[0].ID}, nil,
+			prompt.Activating{})
 		must(t, err)
 		same(t, "usage", used(t), before)
 	})

@@ -99,7 +99,7 @@ var promptCases = []useCase{
 	})},
 	{name: "DeleteVersion", prepare: onPrompt(func(e *env, id prompt.ID) error { return e.prompts.DeleteVersion(e.ctx, e.team.Member, id, two, nil) })},
 	{name: "ActivateVersion", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.ActivateVersion(e.ctx, e.team.Member, id, two, nil, prompts.Activating{Reason: "why"})
+		_, _, err := e.prompts.ActivateVersion(e.ctx, e.team.Member, id, two, nil, prompt.Activating{Reason: "why"})
 		return err
 	})},
 	{name: "Activations", prepare: onPrompt(func(e *env, id prompt.ID) error {

@@ -55,6 +55,32 @@ const (
 	APIKeyStatusRevoked APIKeyStatus = "revoked"
 )
 
+// Defines values for ActivationRequestCause.
+const (
+	ActivationRequestCauseAccessLost      ActivationRequestCause = "access_lost"
+	ActivationRequestCauseBaseMoved       ActivationRequestCause = "base_moved"
+	ActivationRequestCauseContractBreak   ActivationRequestCause = "contract_break"
+	ActivationRequestCauseExpired         ActivationRequestCause = "expired"
+	ActivationRequestCauseTemplateDeleted ActivationRequestCause = "template_deleted"
+	ActivationRequestCauseVersionChanged  ActivationRequestCause = "version_changed"
+	ActivationRequestCauseWithdrawn       ActivationRequestCause = "withdrawn"
+)
+
+// Defines values for ActivationRequestState.
+const (
+	ActivationRequestStateActivated ActivationRequestState = "activated"
+	ActivationRequestStateCancelled ActivationRequestState = "cancelled"
+	ActivationRequestStateRefused   ActivationRequestState = "refused"
+	ActivationRequestStateWaiting   ActivationRequestState = "waiting"
+)
+
+// Defines values for ActivationWait.
+const (
+	ActivationWaitApprovals ActivationWait = "approvals"
+	ActivationWaitChecks    ActivationWait = "checks"
+	ActivationWaitTime      ActivationWait = "time"
+)
+
 // Defines values for CancellationFeedback.
 const (
 	CancellationFeedbackCustomerService CancellationFeedback = "customer_service"
@@ -146,6 +172,17 @@ const (
 	ChatStatusDisabled  ChatStatus = "disabled"
 	ChatStatusDraft     ChatStatus = "draft"
 	ChatStatusPublished ChatStatus = "published"
+)
+
+// Defines values for CheckConclusion.
+const (
+	CheckConclusionActionRequired CheckConclusion = "action_required"
+	CheckConclusionCancelled      CheckConclusion = "cancelled"
+	CheckConclusionFailure        CheckConclusion = "failure"
+	CheckConclusionNeutral        CheckConclusion = "neutral"
+	CheckConclusionSkipped        CheckConclusion = "skipped"
+	CheckConclusionSuccess        CheckConclusion = "success"
+	CheckConclusionTimedOut       CheckConclusion = "timed_out"
 )
 
 // Defines values for ClaimedStatus.
@@ -729,6 +766,12 @@ type ActivateRequest struct {
 	// AcknowledgeContractBreak Activate the version although it breaks the contract of the active one (`compatibility`).
 	AcknowledgeContractBreak bool `json:"acknowledge_contract_break,omitempty,omitzero"`
 
+	// ActivateAt Activate the version at this time, within the next 366 days. A past time is refused with 422.
+	ActivateAt Time `json:"activate_at,omitempty,omitzero"`
+
+	// BypassChecks Do not wait for `required_checks`. Requires the manager role and a `reason`.
+	BypassChecks bool `json:"bypass_checks,omitempty,omitzero"`
+
 	// ExpectedActiveVersionID Returns 409 `active_changed` if this version is not the active one. null means that no version may be active.
 	ExpectedActiveVersionID nullable.Nullable[string] `json:"expected_active_version_id,omitempty,omitzero"`
 	Reason                  string                    `json:"reason,omitempty,omitzero"`
@@ -751,6 +794,9 @@ type Activation struct {
 	// Reason Empty if none was given.
 	Reason string `json:"reason"`
 
+	// RequestID The activation request, if the activation waited for one.
+	RequestID nullable.Nullable[string] `json:"request_id"`
+
 	// ToVersionID null if the label was taken away.
 	ToVersionID nullable.Nullable[string] `json:"to_version_id"`
 
@@ -758,11 +804,89 @@ type Activation struct {
 	ToVersionNumber nullable.Nullable[int] `json:"to_version_number"`
 }
 
+// ActivationDecision defines model for ActivationDecision.
+type ActivationDecision struct {
+	Approves bool `json:"approves"`
+
+	// Comment Empty if none was given.
+	Comment   string `json:"comment"`
+	DecidedAt Time   `json:"decided_at"`
+	UserID    string `json:"user_id"`
+}
+
+// ActivationDecisionCreate defines model for ActivationDecisionCreate.
+type ActivationDecisionCreate struct {
+	Comment string `json:"comment,omitempty,omitzero"`
+}
+
 // ActivationList defines model for ActivationList.
 type ActivationList struct {
 	Data       []Activation              `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
+
+// ActivationRequest An activation that waits, or waited, for approvals, checks or a time.
+type ActivationRequest struct {
+	// ActivateAt null: as soon as nothing else is missing.
+	ActivateAt        nullable.Nullable[Time] `json:"activate_at"`
+	ApprovalsRequired int                     `json:"approvals_required"`
+
+	// BaseVersionID The active version when the request was made. null if there was none.
+	BaseVersionID     nullable.Nullable[string] `json:"base_version_id"`
+	BaseVersionNumber nullable.Nullable[int]    `json:"base_version_number"`
+
+	// Cause Why the request was cancelled. null in other states.
+	Cause     nullable.Nullable[ActivationRequestCause] `json:"cause"`
+	CreatedAt Time                                      `json:"created_at"`
+
+	// Decisions What other users decided, oldest first.
+	Decisions []ActivationDecision `json:"decisions"`
+
+	// Diff From `base_version_id` to `version`. Only in the response to a GET of one request, if both versions exist.
+	Diff    *VersionDiff            `json:"diff,omitempty"`
+	EndedAt nullable.Nullable[Time] `json:"ended_at"`
+
+	// EndedBy null while the request waits, and if the server ended it.
+	EndedBy nullable.Nullable[string] `json:"ended_by"`
+
+	// ExpiresAt When the request is cancelled if it still waits.
+	ExpiresAt Time `json:"expires_at"`
+
+	// ID Examples: areq_01jb4rqnx7q2w4e6r8t0y3u5p7
+	ID string `json:"id"`
+
+	// MissingChecks Required checks that have not passed.
+	MissingChecks    []string `json:"missing_checks"`
+	PromptTemplateID string   `json:"prompt_template_id"`
+
+	// Reason Empty if none was given.
+	Reason      string `json:"reason"`
+	RequestedBy string `json:"requested_by"`
+	Revision    int64  `json:"revision"`
+
+	// State Only a request that waits can change.
+	State     ActivationRequestState `json:"state"`
+	UpdatedAt Time                   `json:"updated_at"`
+	Version   PromptVersionRef       `json:"version"`
+
+	// WaitsFor What is missing. Empty unless the request waits.
+	WaitsFor []ActivationWait `json:"waits_for"`
+}
+
+// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), or because it waited for 30 days (`expired`).
+type ActivationRequestCause string
+
+// ActivationRequestList defines model for ActivationRequestList.
+type ActivationRequestList struct {
+	Data       []ActivationRequest       `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ActivationRequestState Only a request that waits can change.
+type ActivationRequestState string
+
+// ActivationWait What an activation can wait for.
+type ActivationWait string
 
 // ActiveVersion defines model for ActiveVersion.
 type ActiveVersion struct {
@@ -1192,6 +1316,12 @@ type ChatWorkflow struct {
 	AttachedBy string `json:"attached_by"`
 	WorkflowID string `json:"workflow_id"`
 }
+
+// CheckConclusion The result of a check. A version passes with `success`, `neutral` and `skipped`.
+type CheckConclusion string
+
+// CheckNames The checks that a version must pass before it is activated: up to 10 names.
+type CheckNames = []string
 
 // CheckoutSessionCreate defines model for CheckoutSessionCreate.
 type CheckoutSessionCreate struct {
@@ -2864,8 +2994,14 @@ type PromptTags struct {
 
 // PromptTemplate defines model for PromptTemplate.
 type PromptTemplate struct {
+	// ActivationRequest The request that the call made. Only in a response with status 202.
+	ActivationRequest *ActivationRequest `json:"activation_request,omitempty"`
+
 	// ActiveVersion The version that applications receive. null until a version is activated.
 	ActiveVersion nullable.Nullable[ActiveVersion] `json:"active_version"`
+
+	// Approvals With how many approvals of others an editor can activate a version of a protected template. With 0, only managers can. Managers need none.
+	Approvals int `json:"approvals"`
 
 	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
 	//
@@ -2893,13 +3029,19 @@ type PromptTemplate struct {
 	MyRole PromptRole `json:"my_role"`
 
 	// Name Unique in the workspace. Case is ignored. `/` separates folders.
-	Name    string `json:"name"`
-	OwnerID string `json:"owner_id"`
+	Name string `json:"name"`
+
+	// OpenRequests How many activation requests wait. 0 for viewers, who cannot list them.
+	OpenRequests int    `json:"open_requests"`
+	OwnerID      string `json:"owner_id"`
 
 	// Protected Whether activating a version and moving labels require the manager role.
-	Protected bool     `json:"protected"`
-	Revision  int64    `json:"revision"`
-	Tags      []string `json:"tags"`
+	Protected bool `json:"protected"`
+
+	// RequiredChecks The checks that a version must pass before it is activated, sorted.
+	RequiredChecks []string `json:"required_checks"`
+	Revision       int64    `json:"revision"`
+	Tags           []string `json:"tags"`
 
 	// Type Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after creation.
 	Type      PromptType `json:"type"`
@@ -2929,6 +3071,9 @@ type PromptTemplateCopy struct {
 
 // PromptTemplateCreate defines model for PromptTemplateCreate.
 type PromptTemplateCreate struct {
+	// Approvals With how many approvals of others an editor can activate a version, if the template is protected. With 0, only managers can.
+	Approvals int `json:"approvals,omitempty,omitzero"`
+
 	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
 	//
 	// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
@@ -2939,9 +3084,12 @@ type PromptTemplateCreate struct {
 	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
 
 	// Name Unique in the workspace. Case is ignored. `/` separates folders.
-	Name      string   `json:"name"`
-	Protected bool     `json:"protected,omitempty,omitzero"`
-	Tags      []string `json:"tags,omitempty,omitzero"`
+	Name      string `json:"name"`
+	Protected bool   `json:"protected,omitempty,omitzero"`
+
+	// RequiredChecks The checks that a version must pass before it is activated: up to 10 names.
+	RequiredChecks CheckNames `json:"required_checks,omitempty,omitzero"`
+	Tags           []string   `json:"tags,omitempty,omitzero"`
 
 	// Type Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after creation.
 	Type PromptType `json:"type,omitempty,omitzero"`
@@ -2961,6 +3109,9 @@ type PromptTemplateList struct {
 
 // PromptTemplatePatch defines model for PromptTemplatePatch.
 type PromptTemplatePatch struct {
+	// Approvals Changing it requires the manager role.
+	Approvals *int `json:"approvals,omitempty"`
+
 	// Compatibility Changing it requires the manager role.
 	Compatibility *PromptCompatibility      `json:"compatibility,omitempty"`
 	Description   nullable.Nullable[string] `json:"description,omitempty,omitzero"`
@@ -2973,8 +3124,11 @@ type PromptTemplatePatch struct {
 	OwnerID *string `json:"owner_id,omitempty"`
 
 	// Protected Changing it requires the manager role.
-	Protected *bool                       `json:"protected,omitempty"`
-	Tags      nullable.Nullable[[]string] `json:"tags,omitempty,omitzero"`
+	Protected *bool `json:"protected,omitempty"`
+
+	// RequiredChecks Changing it requires the manager role.
+	RequiredChecks nullable.Nullable[[]string] `json:"required_checks,omitempty,omitzero"`
+	Tags           nullable.Nullable[[]string] `json:"tags,omitempty,omitzero"`
 
 	// Visibility Changing it requires the manager role.
 	Visibility *Visibility `json:"visibility,omitempty"`
@@ -4071,6 +4225,40 @@ type User struct {
 
 // VariableType The type of the values. `any` accepts every value; null is a value only there, and prints nothing. Inferred variables have this type.
 type VariableType string
+
+// VersionCheck What another system concluded about a version.
+type VersionCheck struct {
+	// Conclusion The result of a check. A version passes with `success`, `neutral` and `skipped`.
+	Conclusion CheckConclusion `json:"conclusion"`
+	Name       string          `json:"name"`
+
+	// Outdated Whether the version was edited since.
+	Outdated bool `json:"outdated"`
+
+	// Passed Whether the version passes this check.
+	Passed     bool   `json:"passed"`
+	ReportedAt Time   `json:"reported_at"`
+	ReportedBy string `json:"reported_by"`
+
+	// Summary Empty if none was given.
+	Summary string                    `json:"summary"`
+	URL     nullable.Nullable[string] `json:"url"`
+}
+
+// VersionCheckList defines model for VersionCheckList.
+type VersionCheckList struct {
+	Data []VersionCheck `json:"data"`
+}
+
+// VersionCheckReport defines model for VersionCheckReport.
+type VersionCheckReport struct {
+	// Conclusion The result of a check. A version passes with `success`, `neutral` and `skipped`.
+	Conclusion CheckConclusion `json:"conclusion"`
+	Summary    string          `json:"summary,omitempty,omitzero"`
+
+	// URL The http or https address of a report.
+	URL string `json:"url,omitempty,omitzero"`
+}
 
 // VersionDiff defines model for VersionDiff.
 type VersionDiff struct {

@@ -10,6 +10,11 @@ from ._core import Caller, Options, Pages, Resource, ServerEvent, path
 # The code of an error. Later versions of the server can have others.
 Code = Union[
     Literal[
+        "activation_gated",
+        "activation_request_ended",
+        "activation_request_limit_reached",
+        "activation_request_not_found",
+        "activation_requested",
         "active_changed",
         "address_not_allowed",
         "already_attached",
@@ -27,6 +32,7 @@ Code = Union[
         "chat_prompt_gone",
         "chat_template_forbidden",
         "chat_template_not_found",
+        "check_limit_reached",
         "connection_forbidden",
         "connection_limit_reached",
         "connection_not_found",
@@ -412,6 +418,12 @@ class ActivateRequest(TypedDict):
     acknowledge_contract_break: NotRequired[bool]
     """Activate the version although it breaks the contract of the active one (`compatibility`)."""
 
+    activate_at: NotRequired[str]
+    """Activate the version at this time, within the next 366 days. A past time is refused with 422."""
+
+    bypass_checks: NotRequired[bool]
+    """Do not wait for `required_checks`. Requires the manager role and a `reason`."""
+
 
 class Activation(TypedDict):
     """One activation of a version, or one move of a label."""
@@ -440,6 +452,32 @@ class Activation(TypedDict):
     activated_at: str
     """"""
 
+    request_id: Optional[str]
+    """The activation request, if the activation waited for one."""
+
+
+class ActivationDecision(TypedDict):
+    """A type of the API."""
+
+    user_id: str
+    """"""
+
+    approves: bool
+    """"""
+
+    comment: str
+    """Empty if none was given."""
+
+    decided_at: str
+    """"""
+
+
+class ActivationDecisionCreate(TypedDict):
+    """A type of the API."""
+
+    comment: NotRequired[str]
+    """"""
+
 
 class ActivationList(TypedDict):
     """A type of the API."""
@@ -449,6 +487,98 @@ class ActivationList(TypedDict):
 
     next_cursor: Optional[str]
     """"""
+
+
+class ActivationRequest(TypedDict):
+    """An activation that waits, or waited, for approvals, checks or a time."""
+
+    id: str
+    """"""
+
+    prompt_template_id: str
+    """"""
+
+    version: PromptVersionRef
+    """"""
+
+    base_version_id: Optional[str]
+    """The active version when the request was made. null if there was none."""
+
+    base_version_number: Optional[int]
+    """"""
+
+    state: ActivationRequestState
+    """"""
+
+    cause: Optional[ActivationRequestCause]
+    """Why the request was cancelled. null in other states."""
+
+    waits_for: List[ActivationWait]
+    """What is missing. Empty unless the request waits."""
+
+    reason: str
+    """Empty if none was given."""
+
+    activate_at: Optional[str]
+    """null: as soon as nothing else is missing."""
+
+    approvals_required: int
+    """"""
+
+    decisions: List[ActivationDecision]
+    """What other users decided, oldest first."""
+
+    missing_checks: List[str]
+    """Required checks that have not passed."""
+
+    requested_by: str
+    """"""
+
+    expires_at: str
+    """When the request is cancelled if it still waits."""
+
+    ended_at: Optional[str]
+    """"""
+
+    ended_by: Optional[str]
+    """null while the request waits, and if the server ended it."""
+
+    diff: NotRequired[VersionDiff]
+    """From `base_version_id` to `version`. Only in the response to a GET of one request, if both versions
+    exist.
+    """
+
+    revision: int
+    """"""
+
+    created_at: str
+    """"""
+
+    updated_at: str
+    """"""
+
+# Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
+# (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version
+# any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the
+# version breaks the contract that the template keeps (`contract_break`), or because it waited for 30 days
+# (`expired`).
+ActivationRequestCause = Union[Literal["withdrawn", "base_moved", "version_changed", "access_lost", "template_deleted", "contract_break", "expired"], str]
+
+
+class ActivationRequestList(TypedDict):
+    """A type of the API."""
+
+    data: List[ActivationRequest]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+# Only a request that waits can change.
+ActivationRequestState = Union[Literal["waiting", "activated", "refused", "cancelled"], str]
+
+# What an activation can wait for.
+ActivationWait = Union[Literal["approvals", "checks", "time"], str]
 
 
 class ActiveVersion(TypedDict):
@@ -1156,6 +1286,12 @@ class ChatWorkflowDetachedData(TypedDict):
 
     workflow_id: str
     """"""
+
+# The result of a check. A version passes with `success`, `neutral` and `skipped`.
+CheckConclusion = Union[Literal["success", "neutral", "skipped", "failure", "cancelled", "timed_out", "action_required"], str]
+
+# The checks that a version must pass before it is activated: up to 10 names.
+CheckNames = List[str]
 
 
 class CheckoutSessionCreate(TypedDict):
@@ -3698,6 +3834,20 @@ class PromptTemplate(TypedDict):
     compatibility: PromptCompatibility
     """"""
 
+    approvals: int
+    """With how many approvals of others an editor can activate a version of a protected template. With 0,
+    only managers can. Managers need none.
+    """
+
+    required_checks: List[str]
+    """The checks that a version must pass before it is activated, sorted."""
+
+    open_requests: int
+    """How many activation requests wait. 0 for viewers, who cannot list them."""
+
+    activation_request: NotRequired[ActivationRequest]
+    """The request that the call made. Only in a response with status 202."""
+
     owner_id: str
     """"""
 
@@ -3744,6 +3894,12 @@ class PromptTemplateActivatedData(TypedDict):
     reason: str
     """"""
 
+    request_id: NotRequired[str]
+    """An id."""
+
+    checks_bypassed: NotRequired[bool]
+    """"""
+
 
 class PromptTemplateCopy(TypedDict):
     """A type of the API."""
@@ -3786,6 +3942,14 @@ class PromptTemplateCreate(TypedDict):
     """"""
 
     compatibility: NotRequired[PromptCompatibility]
+    """"""
+
+    approvals: NotRequired[int]
+    """With how many approvals of others an editor can activate a version, if the template is protected.
+    With 0, only managers can.
+    """
+
+    required_checks: NotRequired[CheckNames]
     """"""
 
     version: NotRequired[PromptVersionCreate]
@@ -3846,6 +4010,12 @@ class PromptTemplatePatch(TypedDict):
     compatibility: NotRequired[PromptCompatibility]
     """Changing it requires the manager role."""
 
+    approvals: NotRequired[int]
+    """Changing it requires the manager role."""
+
+    required_checks: NotRequired[Optional[List[str]]]
+    """Changing it requires the manager role."""
+
     owner_id: NotRequired[str]
     """Transfers the template to another member of the workspace. Requires the owner, who becomes a manager."""
 
@@ -3877,6 +4047,12 @@ class PromptTemplateUpdatedData(TypedDict):
     """"""
 
     compatibility: NotRequired[ChangedText]
+    """"""
+
+    approvals: NotRequired[ChangedNumber]
+    """"""
+
+    required_checks: NotRequired[ChangedNames]
     """"""
 
     description: NotRequired[Changed]
@@ -3916,6 +4092,103 @@ class PromptVariable(TypedDict):
 
     sensitive: NotRequired[bool]
     """Tells applications to keep the value out of their logs."""
+
+
+class PromptVersionActivationApprovedData(TypedDict):
+    """The data of prompt_version.activation_approved: A user approved the activation of a version."""
+
+    request_id: str
+    """An id."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    comment: str
+    """"""
+
+
+class PromptVersionActivationCancelledData(TypedDict):
+    """The data of prompt_version.activation_cancelled: A request to activate a version was cancelled."""
+
+    request_id: str
+    """An id."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    cause: str
+    """"""
+
+
+class PromptVersionActivationRefusedData(TypedDict):
+    """The data of prompt_version.activation_refused: A user refused the activation of a version."""
+
+    request_id: str
+    """An id."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    comment: str
+    """"""
+
+
+class PromptVersionActivationRequestedData(TypedDict):
+    """The data of prompt_version.activation_requested: The activation of a version waits for approvals,
+    checks or a time.
+    """
+
+    request_id: str
+    """An id."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    base_version_id: Optional[str]
+    """An id. null is none."""
+
+    reason: str
+    """"""
+
+    approvals_required: int
+    """"""
+
+    missing_checks: List[str]
+    """"""
+
+    activate_at: NotRequired[str]
+    """"""
+
+
+class PromptVersionCheckedData(TypedDict):
+    """The data of prompt_version.checked: A check of a version was reported."""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    name: str
+    """"""
+
+    conclusion: str
+    """"""
+
+    url: str
+    """"""
 
 
 class PromptVersionCreate(TypedDict):
@@ -5751,6 +6024,54 @@ class UserUpdatedData(TypedDict):
 VariableType = Union[Literal["any", "string", "number", "boolean", "array", "object"], str]
 
 
+class VersionCheck(TypedDict):
+    """What another system concluded about a version."""
+
+    name: str
+    """"""
+
+    conclusion: CheckConclusion
+    """"""
+
+    url: Optional[str]
+    """"""
+
+    summary: str
+    """Empty if none was given."""
+
+    passed: bool
+    """Whether the version passes this check."""
+
+    outdated: bool
+    """Whether the version was edited since."""
+
+    reported_by: str
+    """"""
+
+    reported_at: str
+    """"""
+
+
+class VersionCheckList(TypedDict):
+    """A type of the API."""
+
+    data: List[VersionCheck]
+    """"""
+
+
+class VersionCheckReport(TypedDict):
+    """A type of the API."""
+
+    conclusion: CheckConclusion
+    """"""
+
+    url: NotRequired[str]
+    """The http or https address of a report."""
+
+    summary: NotRequired[str]
+    """"""
+
+
 class VersionDiff(TypedDict):
     """A type of the API."""
 
@@ -6856,6 +7177,41 @@ class PromptTemplateUpdatedEvent(_EventBase):
     data: PromptTemplateUpdatedData
 
 
+class PromptVersionActivationApprovedEvent(_EventBase):
+    """An event of the type prompt_version.activation_approved."""
+
+    type: Literal["prompt_version.activation_approved"]
+    data: PromptVersionActivationApprovedData
+
+
+class PromptVersionActivationCancelledEvent(_EventBase):
+    """An event of the type prompt_version.activation_cancelled."""
+
+    type: Literal["prompt_version.activation_cancelled"]
+    data: PromptVersionActivationCancelledData
+
+
+class PromptVersionActivationRefusedEvent(_EventBase):
+    """An event of the type prompt_version.activation_refused."""
+
+    type: Literal["prompt_version.activation_refused"]
+    data: PromptVersionActivationRefusedData
+
+
+class PromptVersionActivationRequestedEvent(_EventBase):
+    """An event of the type prompt_version.activation_requested."""
+
+    type: Literal["prompt_version.activation_requested"]
+    data: PromptVersionActivationRequestedData
+
+
+class PromptVersionCheckedEvent(_EventBase):
+    """An event of the type prompt_version.checked."""
+
+    type: Literal["prompt_version.checked"]
+    data: PromptVersionCheckedData
+
+
 class PromptVersionCreatedEvent(_EventBase):
     """An event of the type prompt_version.created."""
 
@@ -7274,6 +7630,11 @@ KnownEvent = Union[
     PromptTemplateRestoredEvent,
     PromptTemplateTransferredEvent,
     PromptTemplateUpdatedEvent,
+    PromptVersionActivationApprovedEvent,
+    PromptVersionActivationCancelledEvent,
+    PromptVersionActivationRefusedEvent,
+    PromptVersionActivationRequestedEvent,
+    PromptVersionCheckedEvent,
     PromptVersionCreatedEvent,
     PromptVersionDeletedEvent,
     PromptVersionUpdatedEvent,
@@ -7802,8 +8163,53 @@ class SystemResource(Resource):
         return cast("Health", self._caller.send("system.getReadiness", "GET", path("/api/health/ready"), options=options))
 
 
+class PromptTemplatesVersionsChecksResource(Resource):
+    """The calls of prompt_templates.versions.checks."""
+
+    def list(
+        self,
+        prompt_template_id: str,
+        version_id: str,
+        **options: Unpack[Options],
+    ) -> VersionCheckList:
+        """List the checks of a version.
+
+        Returns what other systems reported about the version, by name.
+
+        Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
+        call can have.
+        """
+        return cast("VersionCheckList", self._caller.send("promptTemplates.versions.checks.list", "GET", path("/api/prompt-templates/{}/versions/{}/checks", prompt_template_id, version_id), options=options))
+
+    def report(
+        self,
+        prompt_template_id: str,
+        version_id: str,
+        name: str,
+        body: VersionCheckReport,
+        **options: Unpack[Options],
+    ) -> VersionCheck:
+        """Report a check.
+
+        Requires the editor role on the template. Records what your system concluded about the content of
+        this version, instead of an earlier check with the same name. A check counts for the content that
+        it was reported for: it is outdated when a draft is edited. To run an evaluation before a version
+        is activated, require a check in `required_checks` of the template, start with the event
+        `prompt_version.activation_requested`, and report here.
+
+        Errors: check_limit_reached, invalid_fields, prompt_template_forbidden,
+        prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
+        can have.
+        """
+        return cast("VersionCheck", self._caller.send("promptTemplates.versions.checks.report", "POST", path("/api/prompt-templates/{}/versions/{}/checks/{}", prompt_template_id, version_id, name), body=body, keyed=True, options=options))
+
+
 class PromptTemplatesVersionsResource(Resource):
     """The calls of prompt_templates.versions."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self.checks = PromptTemplatesVersionsChecksResource(caller)
 
     def activate(
         self,
@@ -7818,12 +8224,19 @@ class PromptTemplatesVersionsResource(Resource):
         version the one that applications receive, and freezes it. Activating the active version has no
         effect. `If-Match` applies to the template.
 
+        Returns 202 with an `activation_request` if the activation has to wait: for approvals, if the
+        template is protected, has `approvals` and you are an editor; for `required_checks` that have not
+        passed; or for `activate_at`. The version becomes active as soon as nothing is missing any more.
+        Until then the request is cancelled if another version becomes active, if the version is edited
+        or deleted, or if you lose the access that the activation needs. The same request again returns
+        the one that waits.
+
         Returns 409 `contract_break` if the template has the compatibility `backward` and applications
         that use the active version could fail with this one.
 
-        Errors: active_changed, contract_break, invalid_fields, prompt_template_forbidden,
-        prompt_template_not_found, prompt_version_not_found, revision_mismatch, scope_required; and those
-        that every call can have.
+        Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
+        invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+        revision_mismatch, scope_required; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.versions.activate", "POST", path("/api/prompt-templates/{}/versions/{}/activate", prompt_template_id, version_id), body=body, keyed=True, options=options))
 
@@ -7838,7 +8251,7 @@ class PromptTemplatesVersionsResource(Resource):
         Requires the editor role on the template. Setting `labels` or `activate` on a protected template
         requires the manager role.
 
-        Errors: base_outdated, contract_break, invalid_fields, plan_limit_reached,
+        Errors: activation_gated, base_outdated, contract_break, invalid_fields, plan_limit_reached,
         prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
         scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
         """
@@ -8117,11 +8530,103 @@ class PromptTemplatesActivationsResource(Resource):
         return cast("Pages[Activation, ActivationList]", self._caller.pages("promptTemplates.activations.list", "GET", path("/api/prompt-templates/{}/activations", prompt_template_id), query={"limit": limit, "label": label, "cursor": cursor}, options=options))
 
 
+class PromptTemplatesActivationRequestsResource(Resource):
+    """The calls of prompt_templates.activation_requests."""
+
+    def approve(
+        self,
+        prompt_template_id: str,
+        activation_request_id: str,
+        body: Optional[ActivationDecisionCreate] = None,
+        **options: Unpack[Options],
+    ) -> ActivationRequest:
+        """Approve an activation request.
+
+        Requires the editor role on the template, and another user than the one who made the request.
+        Service keys cannot approve. If nothing else is missing, the version becomes active. Your earlier
+        decision is replaced.
+
+        Errors: activation_request_ended, activation_request_not_found, invalid_fields,
+        prompt_template_forbidden, prompt_template_not_found, scope_required; and those that every call
+        can have.
+        """
+        return cast("ActivationRequest", self._caller.send("promptTemplates.activationRequests.approve", "POST", path("/api/prompt-templates/{}/activation-requests/{}/approve", prompt_template_id, activation_request_id), body=body, keyed=True, options=options))
+
+    def cancel(
+        self,
+        prompt_template_id: str,
+        activation_request_id: str,
+        **options: Unpack[Options],
+    ) -> ActivationRequest:
+        """Cancel an activation request.
+
+        Requires the manager role on the template. Every user can cancel their own requests.
+
+        Errors: activation_request_ended, activation_request_not_found, prompt_template_forbidden,
+        prompt_template_not_found, scope_required; and those that every call can have.
+        """
+        return cast("ActivationRequest", self._caller.send("promptTemplates.activationRequests.cancel", "POST", path("/api/prompt-templates/{}/activation-requests/{}/cancel", prompt_template_id, activation_request_id), keyed=True, options=options))
+
+    def get(
+        self,
+        prompt_template_id: str,
+        activation_request_id: str,
+        **options: Unpack[Options],
+    ) -> ActivationRequest:
+        """Get an activation request.
+
+        Requires the editor role on the template. `diff` compares the version with the one that was
+        active when the request was made.
+
+        Errors: activation_request_not_found, prompt_template_forbidden, prompt_template_not_found,
+        scope_required; and those that every call can have.
+        """
+        return cast("ActivationRequest", self._caller.send("promptTemplates.activationRequests.get", "GET", path("/api/prompt-templates/{}/activation-requests/{}", prompt_template_id, activation_request_id), options=options))
+
+    def list(
+        self,
+        prompt_template_id: str,
+        *,
+        limit: Optional[int] = None,
+        state: Optional[ActivationRequestState] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[ActivationRequest, ActivationRequestList]:
+        """List activation requests.
+
+        Requires the editor role on the template. Returns the activations that wait, or waited, for
+        approvals, checks or a time, newest first.
+
+        Errors: prompt_template_forbidden, prompt_template_not_found, scope_required; and those that
+        every call can have.
+        """
+        return cast("Pages[ActivationRequest, ActivationRequestList]", self._caller.pages("promptTemplates.activationRequests.list", "GET", path("/api/prompt-templates/{}/activation-requests", prompt_template_id), query={"limit": limit, "state": state, "cursor": cursor}, options=options))
+
+    def refuse(
+        self,
+        prompt_template_id: str,
+        activation_request_id: str,
+        body: Optional[ActivationDecisionCreate] = None,
+        **options: Unpack[Options],
+    ) -> ActivationRequest:
+        """Refuse an activation request.
+
+        Requires the editor role on the template, and another user than the one who made the request.
+        Service keys cannot refuse. The request ends.
+
+        Errors: activation_request_ended, activation_request_not_found, invalid_fields,
+        prompt_template_forbidden, prompt_template_not_found, scope_required; and those that every call
+        can have.
+        """
+        return cast("ActivationRequest", self._caller.send("promptTemplates.activationRequests.refuse", "POST", path("/api/prompt-templates/{}/activation-requests/{}/refuse", prompt_template_id, activation_request_id), body=body, keyed=True, options=options))
+
+
 class PromptTemplatesResource(Resource):
     """The calls of prompt_templates."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
+        self.activation_requests = PromptTemplatesActivationRequestsResource(caller)
         self.activations = PromptTemplatesActivationsResource(caller)
         self.folders = PromptTemplatesFoldersResource(caller)
         self.labels = PromptTemplatesLabelsResource(caller)
@@ -8166,8 +8671,8 @@ class PromptTemplatesResource(Resource):
         from this error that a name is in use, but nothing else about that template. Do not put secrets
         in names.
 
-        Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
-        undeclared_variable, unsupported_syntax; and those that every call can have.
+        Errors: activation_gated, invalid_fields, name_taken, plan_limit_reached, quota_exceeded,
+        scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.create", "POST", path("/api/prompt-templates"), body=body, keyed=True, options=options))
 

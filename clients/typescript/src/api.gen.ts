@@ -4,6 +4,11 @@ import { type Caller, type Options, type Page, path, Resource, type ServerEvent 
 
 /** The code of an error. Later versions of the server can have others: always have a default branch. */
 export type Code =
+  | 'activation_gated'
+  | 'activation_request_ended'
+  | 'activation_request_limit_reached'
+  | 'activation_request_not_found'
+  | 'activation_requested'
   | 'active_changed'
   | 'address_not_allowed'
   | 'already_attached'
@@ -21,6 +26,7 @@ export type Code =
   | 'chat_prompt_gone'
   | 'chat_template_forbidden'
   | 'chat_template_not_found'
+  | 'check_limit_reached'
   | 'connection_forbidden'
   | 'connection_limit_reached'
   | 'connection_not_found'
@@ -371,6 +377,10 @@ export type ActivateRequest = {
   expected_active_version_id?: string | null
   /** Activate the version although it breaks the contract of the active one (`compatibility`). */
   acknowledge_contract_break?: boolean
+  /** Activate the version at this time, within the next 366 days. A past time is refused with 422. */
+  activate_at?: string
+  /** Do not wait for `required_checks`. Requires the manager role and a `reason`. */
+  bypass_checks?: boolean
 }
 
 /** One activation of a version, or one move of a label. */
@@ -391,6 +401,26 @@ export type Activation = {
   activated_by: string
   /**  */
   activated_at: string
+  /** The activation request, if the activation waited for one. */
+  request_id: string | null
+}
+
+/**  */
+export type ActivationDecision = {
+  /**  */
+  user_id: string
+  /**  */
+  approves: boolean
+  /** Empty if none was given. */
+  comment: string
+  /**  */
+  decided_at: string
+}
+
+/**  */
+export type ActivationDecisionCreate = {
+  /**  */
+  comment?: string
 }
 
 /**  */
@@ -400,6 +430,75 @@ export type ActivationList = {
   /**  */
   next_cursor: string | null
 }
+
+/** An activation that waits, or waited, for approvals, checks or a time. */
+export type ActivationRequest = {
+  /**  */
+  id: string
+  /**  */
+  prompt_template_id: string
+  /**  */
+  version: PromptVersionRef
+  /** The active version when the request was made. null if there was none. */
+  base_version_id: string | null
+  /**  */
+  base_version_number: number | null
+  /**  */
+  state: ActivationRequestState
+  /** Why the request was cancelled. null in other states. */
+  cause: ActivationRequestCause | null
+  /** What is missing. Empty unless the request waits. */
+  waits_for: ActivationWait[]
+  /** Empty if none was given. */
+  reason: string
+  /** null: as soon as nothing else is missing. */
+  activate_at: string | null
+  /**  */
+  approvals_required: number
+  /** What other users decided, oldest first. */
+  decisions: ActivationDecision[]
+  /** Required checks that have not passed. */
+  missing_checks: string[]
+  /**  */
+  requested_by: string
+  /** When the request is cancelled if it still waits. */
+  expires_at: string
+  /**  */
+  ended_at: string | null
+  /** null while the request waits, and if the server ended it. */
+  ended_by: string | null
+  /** From `base_version_id` to `version`. Only in the response to a GET of one request, if both versions exist. */
+  diff?: VersionDiff
+  /**  */
+  revision: number
+  /**  */
+  created_at: string
+  /**  */
+  updated_at: string
+}
+
+/**
+ * Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
+ * (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version
+ * any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the
+ * version breaks the contract that the template keeps (`contract_break`), or because it waited for 30 days
+ * (`expired`).
+ */
+export type ActivationRequestCause = 'withdrawn' | 'base_moved' | 'version_changed' | 'access_lost' | 'template_deleted' | 'contract_break' | 'expired' | (string & {})
+
+/**  */
+export type ActivationRequestList = {
+  /**  */
+  data: ActivationRequest[]
+  /**  */
+  next_cursor: string | null
+}
+
+/** Only a request that waits can change. */
+export type ActivationRequestState = 'waiting' | 'activated' | 'refused' | 'cancelled' | (string & {})
+
+/** What an activation can wait for. */
+export type ActivationWait = 'approvals' | 'checks' | 'time' | (string & {})
 
 /**  */
 export type ActiveVersion = {
@@ -991,6 +1090,12 @@ export type ChatWorkflowDetachedData = {
   /**  */
   workflow_id: string
 }
+
+/** The result of a check. A version passes with `success`, `neutral` and `skipped`. */
+export type CheckConclusion = 'success' | 'neutral' | 'skipped' | 'failure' | 'cancelled' | 'timed_out' | 'action_required' | (string & {})
+
+/** The checks that a version must pass before it is activated: up to 10 names. */
+export type CheckNames = string[]
 
 /**  */
 export type CheckoutSessionCreate = {
@@ -3012,6 +3117,17 @@ export type PromptTemplate = {
   protected: boolean
   /**  */
   compatibility: PromptCompatibility
+  /**
+   * With how many approvals of others an editor can activate a version of a protected template. With 0, only
+   * managers can. Managers need none.
+   */
+  approvals: number
+  /** The checks that a version must pass before it is activated, sorted. */
+  required_checks: string[]
+  /** How many activation requests wait. 0 for viewers, who cannot list them. */
+  open_requests: number
+  /** The request that the call made. Only in a response with status 202. */
+  activation_request?: ActivationRequest
   /**  */
   owner_id: string
   /** The version that applications receive. null until a version is activated. */
@@ -3044,6 +3160,10 @@ export type PromptTemplateActivatedData = {
   active_version_id: ChangedID
   /**  */
   reason: string
+  /** An id. */
+  request_id?: string
+  /**  */
+  checks_bypassed?: boolean
 }
 
 /**  */
@@ -3076,6 +3196,13 @@ export type PromptTemplateCreate = {
   protected?: boolean
   /**  */
   compatibility?: PromptCompatibility
+  /**
+   * With how many approvals of others an editor can activate a version, if the template is protected. With 0,
+   * only managers can.
+   */
+  approvals?: number
+  /**  */
+  required_checks?: CheckNames
   /**  */
   version?: PromptVersionCreate
 }
@@ -3120,6 +3247,10 @@ export type PromptTemplatePatch = {
   protected?: boolean
   /** Changing it requires the manager role. */
   compatibility?: PromptCompatibility
+  /** Changing it requires the manager role. */
+  approvals?: number
+  /** Changing it requires the manager role. */
+  required_checks?: string[] | null
   /** Transfers the template to another member of the workspace. Requires the owner, who becomes a manager. */
   owner_id?: string
 }
@@ -3146,6 +3277,10 @@ export type PromptTemplateUpdatedData = {
   protected?: ChangedFlag
   /**  */
   compatibility?: ChangedText
+  /**  */
+  approvals?: ChangedNumber
+  /**  */
+  required_checks?: ChangedNames
   /**  */
   description?: Changed
   /**  */
@@ -3186,6 +3321,79 @@ export type PromptVersion = PromptVersionSummary & {
   messages?: PromptMessage[]
   /**  */
   tools: Record<string, unknown>[]
+}
+
+/** The data of prompt_version.activation_approved: A user approved the activation of a version. */
+export type PromptVersionActivationApprovedData = {
+  /** An id. */
+  request_id: string
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  comment: string
+}
+
+/** The data of prompt_version.activation_cancelled: A request to activate a version was cancelled. */
+export type PromptVersionActivationCancelledData = {
+  /** An id. */
+  request_id: string
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  cause: string
+}
+
+/** The data of prompt_version.activation_refused: A user refused the activation of a version. */
+export type PromptVersionActivationRefusedData = {
+  /** An id. */
+  request_id: string
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  comment: string
+}
+
+/**
+ * The data of prompt_version.activation_requested: The activation of a version waits for approvals, checks or a
+ * time.
+ */
+export type PromptVersionActivationRequestedData = {
+  /** An id. */
+  request_id: string
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /** An id. null is none. */
+  base_version_id: string | null
+  /**  */
+  reason: string
+  /**  */
+  approvals_required: number
+  /**  */
+  missing_checks: string[]
+  /**  */
+  activate_at?: string
+}
+
+/** The data of prompt_version.checked: A check of a version was reported. */
+export type PromptVersionCheckedData = {
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  name: string
+  /**  */
+  conclusion: string
+  /**  */
+  url: string
 }
 
 /**
@@ -4615,6 +4823,42 @@ export type UserUpdatedData = {
  */
 export type VariableType = 'any' | 'string' | 'number' | 'boolean' | 'array' | 'object' | (string & {})
 
+/** What another system concluded about a version. */
+export type VersionCheck = {
+  /**  */
+  name: string
+  /**  */
+  conclusion: CheckConclusion
+  /**  */
+  url: string | null
+  /** Empty if none was given. */
+  summary: string
+  /** Whether the version passes this check. */
+  passed: boolean
+  /** Whether the version was edited since. */
+  outdated: boolean
+  /**  */
+  reported_by: string
+  /**  */
+  reported_at: string
+}
+
+/**  */
+export type VersionCheckList = {
+  /**  */
+  data: VersionCheck[]
+}
+
+/**  */
+export type VersionCheckReport = {
+  /**  */
+  conclusion: CheckConclusion
+  /** The http or https address of a report. */
+  url?: string
+  /**  */
+  summary?: string
+}
+
 /**  */
 export type VersionDiff = {
   /**  */
@@ -5097,6 +5341,11 @@ export type EventData = {
   'prompt_template.restored': PromptTemplateRestoredData
   'prompt_template.transferred': PromptTemplateTransferredData
   'prompt_template.updated': PromptTemplateUpdatedData
+  'prompt_version.activation_approved': PromptVersionActivationApprovedData
+  'prompt_version.activation_cancelled': PromptVersionActivationCancelledData
+  'prompt_version.activation_refused': PromptVersionActivationRefusedData
+  'prompt_version.activation_requested': PromptVersionActivationRequestedData
+  'prompt_version.checked': PromptVersionCheckedData
   'prompt_version.created': PromptVersionCreatedData
   'prompt_version.deleted': PromptVersionDeletedData
   'prompt_version.updated': PromptVersionUpdatedData
@@ -5595,8 +5844,46 @@ export class SystemResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.versions.checks. */
+export class PromptTemplatesVersionsChecksResource extends Resource {
+
+  /**
+   * List the checks of a version.
+   *
+   * Returns what other systems reported about the version, by name.
+   *
+   * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
+   * have.
+   */
+  list(promptTemplateId: string, versionId: string, options?: Options): Promise<VersionCheckList> {
+    return this.caller.send({ name: 'promptTemplates.versions.checks.list', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/checks` }, options)
+  }
+
+  /**
+   * Report a check.
+   *
+   * Requires the editor role on the template. Records what your system concluded about the content of this
+   * version, instead of an earlier check with the same name. A check counts for the content that it was reported
+   * for: it is outdated when a draft is edited. To run an evaluation before a version is activated, require a
+   * check in `required_checks` of the template, start with the event `prompt_version.activation_requested`, and
+   * report here.
+   *
+   * Errors: check_limit_reached, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
+   * prompt_version_not_found, scope_required; and those that every call can have.
+   */
+  report(promptTemplateId: string, versionId: string, name: string, body: VersionCheckReport, options?: Options): Promise<VersionCheck> {
+    return this.caller.send({ name: 'promptTemplates.versions.checks.report', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/checks/${name}`, body, keyed: true }, options)
+  }
+}
+
 /** The calls of promptTemplates.versions. */
 export class PromptTemplatesVersionsResource extends Resource {
+  readonly checks: PromptTemplatesVersionsChecksResource
+
+  constructor(caller: Caller) {
+    super(caller)
+    this.checks = new PromptTemplatesVersionsChecksResource(caller)
+  }
 
   /**
    * Activate a version.
@@ -5605,12 +5892,18 @@ export class PromptTemplatesVersionsResource extends Resource {
    * that applications receive, and freezes it. Activating the active version has no effect. `If-Match` applies
    * to the template.
    *
+   * Returns 202 with an `activation_request` if the activation has to wait: for approvals, if the template is
+   * protected, has `approvals` and you are an editor; for `required_checks` that have not passed; or for
+   * `activate_at`. The version becomes active as soon as nothing is missing any more. Until then the request is
+   * cancelled if another version becomes active, if the version is edited or deleted, or if you lose the access
+   * that the activation needs. The same request again returns the one that waits.
+   *
    * Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
    * active version could fail with this one.
    *
-   * Errors: active_changed, contract_break, invalid_fields, prompt_template_forbidden,
-   * prompt_template_not_found, prompt_version_not_found, revision_mismatch, scope_required; and those that every
-   * call can have.
+   * Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
+   * invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+   * revision_mismatch, scope_required; and those that every call can have.
    */
   activate(promptTemplateId: string, versionId: string, body?: ActivateRequest, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.versions.activate', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/activate`, body, keyed: true }, options)
@@ -5622,9 +5915,9 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires
    * the manager role.
    *
-   * Errors: base_outdated, contract_break, invalid_fields, plan_limit_reached, prompt_template_forbidden,
-   * prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
-   * unsupported_syntax; and those that every call can have.
+   * Errors: activation_gated, base_outdated, contract_break, invalid_fields, plan_limit_reached,
+   * prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
+   * scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
    */
   create(promptTemplateId: string, body: PromptVersionCreate, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.versions.create', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions`, body, keyed: true }, options)
@@ -5877,8 +6170,84 @@ export class PromptTemplatesActivationsResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.activationRequests. */
+export class PromptTemplatesActivationRequestsResource extends Resource {
+
+  /**
+   * Approve an activation request.
+   *
+   * Requires the editor role on the template, and another user than the one who made the request. Service keys
+   * cannot approve. If nothing else is missing, the version becomes active. Your earlier decision is replaced.
+   *
+   * Errors: activation_request_ended, activation_request_not_found, invalid_fields, prompt_template_forbidden,
+   * prompt_template_not_found, scope_required; and those that every call can have.
+   */
+  approve(promptTemplateId: string, activationRequestId: string, body?: ActivationDecisionCreate, options?: Options): Promise<ActivationRequest> {
+    return this.caller.send({ name: 'promptTemplates.activationRequests.approve', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/activation-requests/${activationRequestId}/approve`, body, keyed: true }, options)
+  }
+
+  /**
+   * Cancel an activation request.
+   *
+   * Requires the manager role on the template. Every user can cancel their own requests.
+   *
+   * Errors: activation_request_ended, activation_request_not_found, prompt_template_forbidden,
+   * prompt_template_not_found, scope_required; and those that every call can have.
+   */
+  cancel(promptTemplateId: string, activationRequestId: string, options?: Options): Promise<ActivationRequest> {
+    return this.caller.send({ name: 'promptTemplates.activationRequests.cancel', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/activation-requests/${activationRequestId}/cancel`, keyed: true }, options)
+  }
+
+  /**
+   * Get an activation request.
+   *
+   * Requires the editor role on the template. `diff` compares the version with the one that was active when the
+   * request was made.
+   *
+   * Errors: activation_request_not_found, prompt_template_forbidden, prompt_template_not_found, scope_required;
+   * and those that every call can have.
+   */
+  get(promptTemplateId: string, activationRequestId: string, options?: Options): Promise<ActivationRequest> {
+    return this.caller.send({ name: 'promptTemplates.activationRequests.get', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/activation-requests/${activationRequestId}` }, options)
+  }
+
+  /**
+   * List activation requests.
+   *
+   * Requires the editor role on the template. Returns the activations that wait, or waited, for approvals,
+   * checks or a time, newest first.
+   *
+   * Errors: prompt_template_forbidden, prompt_template_not_found, scope_required; and those that every call can
+   * have.
+   */
+  list(promptTemplateId: string, query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** Return only requests in this state. */
+      state?: ActivationRequestState
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<ActivationRequest, ActivationRequestList> {
+    return this.caller.list({ name: 'promptTemplates.activationRequests.list', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/activation-requests`, query }, options)
+  }
+
+  /**
+   * Refuse an activation request.
+   *
+   * Requires the editor role on the template, and another user than the one who made the request. Service keys
+   * cannot refuse. The request ends.
+   *
+   * Errors: activation_request_ended, activation_request_not_found, invalid_fields, prompt_template_forbidden,
+   * prompt_template_not_found, scope_required; and those that every call can have.
+   */
+  refuse(promptTemplateId: string, activationRequestId: string, body?: ActivationDecisionCreate, options?: Options): Promise<ActivationRequest> {
+    return this.caller.send({ name: 'promptTemplates.activationRequests.refuse', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/activation-requests/${activationRequestId}/refuse`, body, keyed: true }, options)
+  }
+}
+
 /** The calls of promptTemplates. */
 export class PromptTemplatesResource extends Resource {
+  readonly activationRequests: PromptTemplatesActivationRequestsResource
   readonly activations: PromptTemplatesActivationsResource
   readonly folders: PromptTemplatesFoldersResource
   readonly labels: PromptTemplatesLabelsResource
@@ -5887,6 +6256,7 @@ export class PromptTemplatesResource extends Resource {
 
   constructor(caller: Caller) {
     super(caller)
+    this.activationRequests = new PromptTemplatesActivationRequestsResource(caller)
     this.activations = new PromptTemplatesActivationsResource(caller)
     this.folders = new PromptTemplatesFoldersResource(caller)
     this.labels = new PromptTemplatesLabelsResource(caller)
@@ -5921,8 +6291,8 @@ export class PromptTemplatesResource extends Resource {
    * Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn from this
    * error that a name is in use, but nothing else about that template. Do not put secrets in names.
    *
-   * Errors: invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required, undeclared_variable,
-   * unsupported_syntax; and those that every call can have.
+   * Errors: activation_gated, invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
+   * undeclared_variable, unsupported_syntax; and those that every call can have.
    */
   create(body: PromptTemplateCreate, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.create', method: 'POST', path: path`/api/prompt-templates`, body, keyed: true }, options)

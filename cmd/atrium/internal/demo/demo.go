@@ -71,8 +71,8 @@ func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Acto
 				return err
 			}
 		}
-		if _, err := service.ActivateVersion(ctx, by, t.ID, prompt.Ref{Number: d.active}, nil,
-			prompts.Activating{Reason: d.reason}); err != nil {
+		if _, _, err := service.ActivateVersion(ctx, by, t.ID, prompt.Ref{Number: d.active}, nil,
+			prompt.Activating{Reason: d.reason}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
@@ -40,6 +41,12 @@ func jobTable(s application.Services) worker.Table {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8, Lease: readLease},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Sources.Refresh(ctx, by, source.ID(subject))
+			},
+		},
+		prompt.RequestJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 1000}, // until it succeeds
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Prompts.LookAt(ctx, by, prompt.RequestID(subject))
 			},
 		},
 		billing.EventsJob: {

@@ -1,0 +1,48 @@
+package prompts
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Checks returns the version that ref names, with its checks by name.
+func (s *Service) Checks(
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+) (*prompt.Version, []prompt.Check, error) {
+	_, v, err := s.Version(ctx, by, id, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	checks, err := s.lists.Checks(ctx, by.Workspace, id, v.ID)
+	return v, checks, err
+}
+
+// Report records a check of a version. If a request to activate the version waited only for it, that is done.
+func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	c prompt.Check) (stored prompt.Check, of *prompt.VersionInfo, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		_, v, err := tx.Prompts.Lock(ctx, by, id, ref)
+		if err != nil {
+			return err
+		}
+		var before []prompt.Check
+		if v != nil {
+			if before, err = tx.PromptLists.Checks(ctx, by.Workspace, id, v.ID); err != nil {
+				return err
+			}
+		}
+		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
+			of = v
+			stored, err = t.Report(by, v, c, before)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return settle(ctx, tx, by, t)
+	})
+	return stored, of, err
+}

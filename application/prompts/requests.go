@@ -1,0 +1,244 @@
+package prompts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// lookEvery is how often a request that waits is looked at: so soon at the latest it is cancelled if its author has
+// lost access to the workspace.
+const lookEvery = 5 * time.Minute
+
+// Requests lists the activation requests of a template, newest first; only those in a state, unless that is empty.
+// Requires the editor role.
+func (s *Service) Requests(ctx context.Context, by identity.Actor, id prompt.ID, state prompt.RequestState,
+	q page.Query) (prompt.RequestPage, error) {
+	if err := s.mayEdit(ctx, by, id); err != nil {
+		return prompt.RequestPage{}, err
+	}
+	return s.lists.Requests(ctx, by.Workspace, id, state, q)
+}
+
+// Request returns an activation request of a template. Requires the editor role.
+func (s *Service) Request(
+	ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
+) (*prompt.ActivationRequest, error) {
+	if err := s.mayEdit(ctx, by, id); err != nil {
+		return nil, err
+	}
+	return s.lists.Request(ctx, by.Workspace, id, request)
+}
+
+func (s *Service) mayEdit(ctx context.Context, by identity.Actor, id prompt.ID) error {
+	t, err := s.prompts.Get(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	return t.Allow(by, access.Editor)
+}
+
+// RequestDiff compares the version of a request with its base. It returns no versions if one was deleted, or there was
+// no active version.
+func (s *Service) RequestDiff(
+	ctx context.Context, by identity.Actor, r *prompt.ActivationRequest,
+) (from, to *prompt.Version, d prompt.Difference, err error) {
+	if r.Base == "" {
+		return nil, nil, prompt.Difference{}, nil
+	}
+	from, to, d, err = s.Diff(ctx, by, r.Template, prompt.Ref{ID: r.Base}, prompt.Ref{ID: r.Version})
+	if errors.Is(err, prompt.ErrVersionNotFound) {
+		err = nil
+	}
+	return from, to, d, err
+}
+
+// Decide approves or refuses an activation request. If that was all it waited for, its version is activated.
+func (s *Service) Decide(ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
+	d prompt.Decision) (*prompt.ActivationRequest, error) {
+	return s.changeRequest(ctx, by, id, request,
+		func(t *prompt.Template, r prompt.ActivationRequest) (prompt.ActivationRequest, error) {
+			return t.Decide(by, r, d)
+		})
+}
+
+// Withdraw cancels an activation request.
+func (s *Service) Withdraw(
+	ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
+) (*prompt.ActivationRequest, error) {
+	return s.changeRequest(ctx, by, id, request,
+		func(t *prompt.Template, r prompt.ActivationRequest) (prompt.ActivationRequest, error) {
+			return t.Withdraw(by, r)
+		})
+}
+
+func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
+	change func(*prompt.Template, prompt.ActivationRequest) (prompt.ActivationRequest, error),
+) (changed *prompt.ActivationRequest, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		// The lock comes first, so that the request does not change any more after it was read.
+		t, _, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{})
+		if err != nil {
+			return err
+		}
+		if err := t.Allow(by, access.Viewer); err != nil {
+			return err
+		}
+		stored, err := tx.PromptLists.Request(ctx, by.Workspace, id, request)
+		if err != nil {
+			return err
+		}
+		if t, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error {
+			_, err := change(t, *stored)
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := settle(ctx, tx, by, t); err != nil {
+			return err
+		}
+		changed, err = tx.PromptLists.Request(ctx, by.Workspace, id, request)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// LookAt looks again at a request that waits, and activates its version or cancels it if it is time to. by is the
+// system. A request that ended is left as it is.
+func (s *Service) LookAt(ctx context.Context, by identity.Actor, request prompt.RequestID) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		r, err := tx.PromptLists.Request(ctx, by.Workspace, "", request)
+		if errors.Is(err, prompt.ErrRequestNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t, _, err := tx.Prompts.Lock(ctx, by, r.Template, prompt.Ref{})
+		if err != nil {
+			return err
+		}
+		if err := settle(ctx, tx, by, t); err != nil {
+			return err
+		}
+		if r, err = tx.PromptLists.Request(ctx, by.Workspace, "", request); err != nil || r.State != prompt.Waiting {
+			return err
+		}
+		return lookLater(ctx, tx, by, *r)
+	})
+}
+
+// lookLater queues the next look at a request that waits.
+func lookLater(ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest) error {
+	due := by.At.Add(lookEvery)
+	if r.NotBefore.After(by.At) && r.NotBefore.Before(due) {
+		due = r.NotBefore
+	}
+	return tx.Jobs.Enqueue(ctx, job.New(by, prompt.RequestJob, string(r.ID), due))
+}
+
+// settle looks at every request of a template that waits, after a change of what they wait for. The template is locked.
+func settle(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template) error {
+	if t.OpenRequests == 0 {
+		return nil
+	}
+	open, err := tx.PromptLists.OpenRequests(ctx, by.Workspace, t.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		fulfilled, err := settleOne(ctx, tx, by, r)
+		if err != nil {
+			return err
+		}
+		if fulfilled != nil { // the base of all others has moved
+			return settle(ctx, tx, by, fulfilled)
+		}
+	}
+	return nil
+}
+
+// settleOne cancels a request, or activates its version and returns the template, if it is time to.
+func settleOne(
+	ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest,
+) (fulfilled *prompt.Template, err error) {
+	author, err := authorOf(ctx, tx, by, r)
+	if err != nil {
+		return nil, err
+	}
+	t, v, err := tx.Prompts.Lock(ctx, author, r.Template, prompt.Ref{ID: r.Version})
+	if err != nil {
+		return nil, err
+	}
+	checks, err := tx.PromptLists.Checks(ctx, by.Workspace, r.Template, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	now, cause := t.Look(author, r, v, checks)
+	ready := cause == "" && now.IsReady(by.At)
+	if ready && !r.Acknowledged {
+		switch err := keepsContract(ctx, tx, author, t, r.Base, r.Version); {
+		case errors.Is(err, prompt.ErrContractBreak):
+			ready, cause = false, prompt.ContractBroken
+		case err != nil:
+			return nil, err
+		}
+	}
+	if ready {
+		return tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
+			func(t *prompt.Template, v *prompt.VersionInfo) error {
+				t.Fulfil(author, v, now)
+				return nil
+			})
+	}
+	_, err = tx.Prompts.Update(ctx, by, r.Template, func(t *prompt.Template) error {
+		if cause != "" {
+			t.Cancel(by, now, cause)
+		} else {
+			t.Keep(by, r, now)
+		}
+		return nil
+	})
+	return nil, err
+}
+
+// authorOf returns the author of a request as they may act now, with no role if they, or the key that they used, may
+// not act any more.
+func authorOf(
+	ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest,
+) (identity.Actor, error) {
+	author := identity.Deputy(by, r.By, r.Key, r.Ceiling)
+	u, memberships, err := tx.Users.Get(ctx, by.Org, r.By)
+	if errors.Is(err, account.ErrUserNotFound) || err == nil && !u.DisabledAt.IsZero() {
+		return author, nil
+	}
+	if err != nil {
+		return author, err
+	}
+	if r.Key != "" {
+		k, err := tx.Keys.Get(ctx, r.Workspace, r.Key)
+		if errors.Is(err, account.ErrKeyNotFound) || err == nil && !k.Live(by.At) {
+			return author, nil
+		}
+		if err != nil {
+			return author, err
+		}
+	}
+	for _, m := range memberships {
+		if m.Workspace.ID == r.Workspace {
+			author.Role, author.Grouped = min(m.Role, r.Ceiling), m.Grouped
+		}
+	}
+	return author, nil
+}

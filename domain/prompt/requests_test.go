@@ -1,0 +1,272 @@
+package prompt_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// guarded returns the cast's template, protected, with one approval for editors, and version 2.
+func guarded() (*prompt.Template, *prompt.VersionInfo) {
+	t, versions := cast()
+	t.Protected, t.Approvals = true, 1
+	return t, &versions[2].VersionInfo
+}
+
+// asked returns eve's request for version 2, and the template that has recorded it.
+func asked(t *testing.T, a prompt.Activating) (*prompt.Template, *prompt.VersionInfo, prompt.ActivationRequest) {
+	t.Helper()
+	tmpl, v := guarded()
+	wantErr(t, tmpl.MayRequest(editor, nil, v, a), nil)
+	r, err := tmpl.Request(editor, tmpl.Plan(editor, v, a, nil), nil)
+	wantErr(t, err, nil)
+	return tmpl, v, r
+}
+
+func TestWhoMayRequestAnActivation(t *testing.T) {
+	tomorrow := now.Add(24 * time.Hour)
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		a     prompt.Activating
+		alter func(*prompt.Template)
+		want  error
+	}{
+		"an editor":                       {editor, prompt.Activating{}, nil, nil},
+		"no viewer":                       {viewer, prompt.Activating{NotBefore: tomorrow}, nil, prompt.ErrVersionNotFound},
+		"no stranger":                     {stranger, prompt.Activating{}, nil, prompt.ErrNotFound},
+		"a manager, for later":            {manager, prompt.Activating{NotBefore: tomorrow}, nil, nil},
+		"no editor where no approval can": {editor, prompt.Activating{}, func(t *prompt.Template) { t.Approvals = 0 }, prompt.ErrForbidden},
+		"an editor for later, of a template without protection": {editor, prompt.Activating{NotBefore: tomorrow},
+			func(t *prompt.Template) { t.Protected = false }, nil},
+		"no one for a time that has passed":     {editor, prompt.Activating{NotBefore: now}, nil, fault.ErrInvalid},
+		"no one for a time beyond a year":       {editor, prompt.Activating{NotBefore: now.Add(367 * 24 * time.Hour)}, nil, fault.ErrInvalid},
+		"no editor without checks":              {editor, prompt.Activating{BypassChecks: true, Reason: "x"}, nil, prompt.ErrForbidden},
+		"a manager without checks":              {manager, prompt.Activating{BypassChecks: true, Reason: "x"}, nil, nil},
+		"no manager without checks or a reason": {manager, prompt.Activating{BypassChecks: true}, nil, fault.ErrInvalid},
+		"no one who expects another active version": {editor, prompt.Activating{Expected: new(prompt.VersionID("ver3"))}, nil,
+			prompt.ErrActiveChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, v := guarded()
+			if tt.alter != nil {
+				tt.alter(tmpl)
+			}
+			wantErr(t, tmpl.MayRequest(tt.by, nil, v, tt.a), tt.want)
+			recorded(t, tmpl, tt.by)
+		})
+	}
+}
+
+func TestWhatAnActivationWaitsFor(t *testing.T) {
+	tomorrow := now.Add(24 * time.Hour)
+	passed := func(hash string, c prompt.Conclusion) []prompt.Check {
+		return []prompt.Check{{Name: "eval", Conclusion: c, ContentHash: hash}}
+	}
+	_, v := guarded()
+	hash := v.ContentHash
+	for name, tt := range map[string]struct {
+		by        identity.Actor
+		a         prompt.Activating
+		required  []string
+		checks    []prompt.Check
+		ready     bool
+		approvals int
+	}{
+		"an editor waits for approval":                       {editor, prompt.Activating{}, nil, nil, false, 1},
+		"a manager waits for nothing":                        {manager, prompt.Activating{}, nil, nil, true, 0},
+		"a manager waits for a time":                         {manager, prompt.Activating{NotBefore: tomorrow}, nil, nil, false, 0},
+		"a manager waits for checks":                         {manager, prompt.Activating{}, []string{"eval"}, nil, false, 0},
+		"a manager can bypass checks":                        {manager, prompt.Activating{BypassChecks: true}, []string{"eval"}, nil, true, 0},
+		"a check that passed is not waited for":              {manager, prompt.Activating{}, []string{"eval"}, passed(hash, prompt.Success), true, 0},
+		"nor one that was skipped":                           {manager, prompt.Activating{}, []string{"eval"}, passed(hash, prompt.Skipped), true, 0},
+		"one that failed is":                                 {manager, prompt.Activating{}, []string{"eval"}, passed(hash, prompt.Failure), false, 0},
+		"so is one that passed for another content":          {manager, prompt.Activating{}, []string{"eval"}, passed("old", prompt.Success), false, 0},
+		"and one that passed under another name":             {manager, prompt.Activating{}, []string{"lint"}, passed(hash, prompt.Success), false, 0},
+		"a check that passed does not replace the approvals": {editor, prompt.Activating{}, []string{"eval"}, passed(hash, prompt.Success), false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, v := guarded()
+			tmpl.RequiredChecks = tt.required
+			r := tmpl.Plan(tt.by, v, tt.a, tt.checks)
+			if r.IsReady(now) != tt.ready || r.Approvals != tt.approvals {
+				t.Errorf("ready = %v with %d approvals of %d, missing %q", r.IsReady(now), r.Approved(), r.Approvals, r.Missing)
+			}
+			if direct := tmpl.Activate(tt.by, nil, v, nil, ""); len(tt.required) > 0 && tt.by.User == "max" {
+				wantErr(t, direct, prompt.ErrGated)
+			}
+		})
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	yes, no := prompt.Decision{Approves: true}, prompt.Decision{Comment: "Too long."}
+	service := with(manager, func(a *identity.Actor) { a.Service = true })
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		d     prompt.Decision
+		want  error
+		state prompt.RequestState
+		event string
+	}{
+		"another user approves":          {manager, yes, nil, prompt.Waiting, "prompt_version.activation_approved"},
+		"another user refuses":           {manager, no, nil, prompt.Refused, "prompt_version.activation_refused"},
+		"no one decides about their own": {editor, yes, prompt.ErrForbidden, prompt.Waiting, ""},
+		"a viewer does not decide":       {viewer, yes, prompt.ErrForbidden, prompt.Waiting, ""},
+		"nor a stranger":                 {stranger, no, prompt.ErrNotFound, prompt.Waiting, ""},
+		"nor a service key":              {service, yes, prompt.ErrForbidden, prompt.Waiting, ""},
+		"a comment has at most 500 characters": {manager, prompt.Decision{Comment: string(make([]rune, 501))}, fault.ErrInvalid,
+			prompt.Waiting, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, r := asked(t, prompt.Activating{})
+			tmpl, _ := guarded()
+			got, err := tmpl.Decide(tt.by, r, tt.d)
+			wantErr(t, err, tt.want)
+			if got.State != tt.state {
+				t.Errorf("state = %s", got.State)
+			}
+			if tt.event == "" {
+				recorded(t, tmpl, tt.by)
+			} else {
+				recorded(t, tmpl, tt.by, tt.event)
+			}
+		})
+	}
+	t.Run("a request that ended is not decided", func(t *testing.T) {
+		tmpl, _, r := asked(t, prompt.Activating{})
+		r, err := tmpl.Withdraw(editor, r)
+		wantErr(t, err, nil)
+		_, err = tmpl.Decide(manager, r, yes)
+		wantErr(t, err, prompt.ErrRequestEnded)
+		_, err = tmpl.Withdraw(manager, r)
+		wantErr(t, err, prompt.ErrRequestEnded)
+	})
+	t.Run("a second approval of one user counts once", func(t *testing.T) {
+		tmpl, _, r := asked(t, prompt.Activating{})
+		tmpl.Approvals = 2
+		for range 2 {
+			var err error
+			r, err = tmpl.Decide(manager, r, yes)
+			wantErr(t, err, nil)
+		}
+		if r, _ = tmpl.Look(editor, r, &prompt.VersionInfo{ContentHash: r.ContentHash}, nil); r.IsReady(now) {
+			t.Error("one user has approved twice")
+		}
+	})
+}
+
+func TestRequestsAreBoundToWhatTheyWereMadeFor(t *testing.T) {
+	gone := with(editor, func(a *identity.Actor) { a.Role = identity.NoRole })
+	for name, tt := range map[string]struct {
+		author identity.Actor
+		alter  func(*prompt.Template, *prompt.VersionInfo)
+		want   prompt.Cause
+	}{
+		"a request goes on": {editor, nil, ""},
+		"another active version cancels it": {editor, func(t *prompt.Template, _ *prompt.VersionInfo) { t.Active.Version = "ver3" },
+			prompt.BaseMoved},
+		"an edit of the version cancels it": {editor, func(_ *prompt.Template, v *prompt.VersionInfo) { v.ContentHash = "other" },
+			prompt.VersionChanged},
+		"the end of the author's membership cancels it": {gone, nil, prompt.AccessLost},
+		"the end of the author's share cancels it": {with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil,
+			prompt.AccessLost},
+		"a template that editors cannot activate at all cancels it": {editor,
+			func(t *prompt.Template, _ *prompt.VersionInfo) { t.Approvals = 0 }, prompt.AccessLost},
+		"the deletion of the template cancels it": {editor, func(t *prompt.Template, _ *prompt.VersionInfo) { t.DeletedAt = now },
+			prompt.TemplateDeleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, v, r := asked(t, prompt.Activating{})
+			if tt.alter != nil {
+				tt.alter(tmpl, v)
+			}
+			if _, cause := tmpl.Look(tt.author, r, v, nil); cause != tt.want {
+				t.Errorf("cause = %q, want %q", cause, tt.want)
+			}
+		})
+	}
+	t.Run("the deletion of the version cancels it", func(t *testing.T) {
+		tmpl, _, r := asked(t, prompt.Activating{})
+		if _, cause := tmpl.Look(editor, r, nil, nil); cause != prompt.VersionChanged {
+			t.Errorf("cause = %q", cause)
+		}
+	})
+	t.Run("after thirty days it expires, counted from its time", func(t *testing.T) {
+		tmpl, v := guarded()
+		r := tmpl.Plan(manager, v, prompt.Activating{NotBefore: now.Add(time.Hour)}, nil)
+		for after, want := range map[time.Duration]prompt.Cause{prompt.RequestLife: "", prompt.RequestLife + time.Hour: prompt.Expired} {
+			late := with(manager, func(a *identity.Actor) { a.At = now.Add(after) })
+			if _, cause := tmpl.Look(late, r, v, nil); cause != want {
+				t.Errorf("after %s the cause is %q", after, cause)
+			}
+		}
+	})
+}
+
+func TestRequestsOfOneTemplate(t *testing.T) {
+	tmpl, v, first := asked(t, prompt.Activating{Reason: "why"})
+	recorded(t, tmpl, editor, "prompt_version.activation_requested")
+	if v.Frozen || tmpl.Active.Version != "ver1" || tmpl.OpenRequests != 1 {
+		t.Fatalf("frozen %v, active %s, %d wait", v.Frozen, tmpl.Active.Version, tmpl.OpenRequests)
+	}
+	again, err := tmpl.Request(editor, tmpl.Plan(editor, v, prompt.Activating{}, nil), []prompt.ActivationRequest{first})
+	wantErr(t, err, nil)
+	if again.ID != first.ID {
+		t.Error("the same request again is another one")
+	}
+	_, err = tmpl.Request(owner, tmpl.Plan(owner, v, prompt.Activating{}, nil), []prompt.ActivationRequest{first})
+	wantErr(t, err, prompt.ErrRequested)
+	full := make([]prompt.ActivationRequest, prompt.MaxRequests)
+	_, err = tmpl.Request(editor, tmpl.Plan(editor, v, prompt.Activating{}, nil), full)
+	wantErr(t, err, prompt.ErrRequestLimit)
+
+	done := tmpl.Fulfil(editor, v, first)
+	if done.State != prompt.Activated || tmpl.Active.Version != "ver2" || !v.Frozen || tmpl.OpenRequests != 0 {
+		t.Fatalf("state %s, active %s, frozen %v", done.State, tmpl.Active.Version, v.Frozen)
+	}
+	if line := tmpl.Activated[0]; line.By != "eve" || line.Request != first.ID || line.Reason != "why" {
+		t.Errorf("the ledger has %+v", line)
+	}
+}
+
+func TestReports(t *testing.T) {
+	good := prompt.Check{Name: "eval", Conclusion: prompt.Success, URL: "https://ci.example.com/1", Summary: "96 %"}
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		alter func(*prompt.Check)
+		have  int
+		want  error
+	}{
+		"an editor reports":             {editor, nil, 0, nil},
+		"a viewer does not":             {viewer, nil, 0, prompt.ErrVersionNotFound},
+		"a stranger learns nothing":     {stranger, nil, 0, prompt.ErrNotFound},
+		"an unknown conclusion":         {editor, func(c *prompt.Check) { c.Conclusion = "good" }, 0, fault.ErrInvalid},
+		"a URL that a browser runs":     {editor, func(c *prompt.Check) { c.URL = "javascript:alert(1)" }, 0, fault.ErrInvalid},
+		"a URL with a password":         {editor, func(c *prompt.Check) { c.URL = "https://a:b@example.com" }, 0, fault.ErrInvalid},
+		"a name with a space":           {editor, func(c *prompt.Check) { c.Name = "a b" }, 0, fault.ErrInvalid},
+		"a version has at most 50":      {editor, nil, prompt.MaxChecks, prompt.ErrCheckLimit},
+		"the fiftieth is still allowed": {editor, nil, prompt.MaxChecks - 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, versions := cast()
+			c := good
+			if tt.alter != nil {
+				tt.alter(&c)
+			}
+			got, err := tmpl.Report(tt.by, &versions[2].VersionInfo, c, slices.Repeat([]prompt.Check{{Name: "x"}}, tt.have))
+			wantErr(t, err, tt.want)
+			if err != nil {
+				recorded(t, tmpl, tt.by)
+				return
+			}
+			recorded(t, tmpl, tt.by, "prompt_version.checked")
+			if got.By != tt.by.User || got.At != now || !got.Passes(versions[2].ContentHash) || got.Passes("other") {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
