@@ -203,6 +203,7 @@ func TestTheConsole(t *testing.T) {
 			"text": "{{salute}} Hello {{customer}}", "variables.0.description": "Whom we greet",
 			"variables.1.name": "salute"})
 	})
+	t.Run("a plan is bought, changed, paused and paid", func(t *testing.T) { billed(ctx, t, s, owner) })
 	disturbed(t, s, chromium)
 	t.Run("the first steps lead to the demo's things, and are dismissed for good", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))

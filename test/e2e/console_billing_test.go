@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// billed buys a plan in the console, changes it, pauses and resumes it, says why it ends, keeps it after all, and
+// enters whom invoices are for.
+func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	slug := owner.create(t, "/api/workspaces", object{"name": "Payers"}).at("slug")
+	payer := s.user(t, "owner", "--workspace", slug)
+	has := func(want map[string]string) {
+		t.Helper()
+		payer.get(t, mine).has(t, want)
+	}
+	page := s.url + "/console/w/" + slug + "/billing"
+	payer.card(t, cardNumber)
+	drive(ctx, t, chromedp.Navigate(page))
+	reads(ctx, t, "Chat templates")
+	on(ctx, t, `[...document.querySelectorAll('li')].find((l) => l.innerText.startsWith('Team\n'))?.querySelector('button')`,
+		"click")
+	reads(ctx, t, "Subscribe to Team")
+	types(ctx, t, `[name=promotion_code]`, "NO-SUCH-CODE")
+	presses(ctx, t, "Subscribe")
+	reads(ctx, t, "promotion_code_invalid")
+	keep(ctx, t, "console-subscribe")
+	types(ctx, t, `[name=promotion_code]`, "TENOFF")
+	presses(ctx, t, "Subscribe")
+	reads(ctx, t, "Discount: 10 %")
+	has(map[string]string{"plan_id": "team", "status": "active", "quantity": "1"})
+
+	presses(ctx, t, "Change…")
+	types(ctx, t, `[name=quantity]`, "3")
+	presses(ctx, t, "Show what it costs")
+	reads(ctx, t, "Next invoice")
+	keep(ctx, t, "console-change-plan")
+	presses(ctx, t, "Change the plan")
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null`))
+	reads(ctx, t, "3 × Team")
+	has(map[string]string{"quantity": "3"})
+
+	presses(ctx, t, "Pause")
+	reads(ctx, t, "nothing is charged")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+		`[...document.querySelectorAll('[role=dialog] button')].at(-1).click()`))
+	reads(ctx, t, "Its periods cost nothing.")
+	has(map[string]string{"paused": "true"})
+	presses(ctx, t, "Resume")
+	reads(ctx, t, "The next period begins")
+	has(map[string]string{"paused": "false"})
+
+	presses(ctx, t, "Cancel…")
+	reads(ctx, t, "Until then you can change your mind.")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=feedback]').value = 'unused'`))
+	keep(ctx, t, "console-cancel-plan")
+	presses(ctx, t, "Cancel at the end of the period")
+	reads(ctx, t, "The subscription ends")
+	has(map[string]string{"status": "active", "cancel_at_period_end": "true", "cancellation_feedback": "unused"})
+	presses(ctx, t, "Keep the subscription")
+	reads(ctx, t, "The next period begins")
+	has(map[string]string{"cancel_at_period_end": "false"})
+
+	presses(ctx, t, "Edit")
+	types(ctx, t, `[name=name]`, "Acme GmbH")
+	types(ctx, t, `[name=line1]`, "Am Markt 1")
+	types(ctx, t, `[name=tax_ids]`, "eu_vat DE123456789")
+	presses(ctx, t, "Save")
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[name=country]').getAttribute('aria-invalid') === 'true'`))
+	types(ctx, t, `[name=country]`, "de")
+	presses(ctx, t, "Save")
+	reads(ctx, t, "eu_vat: DE123456789")
+	payer.get(t, payments+"/details").has(t, map[string]string{"name": "Acme GmbH", "address.country": "DE",
+		"tax_ids.0.value": "DE123456789"})
+	on(ctx, t, `document.querySelector('meter')`, "scrollIntoView")
+	keep(ctx, t, "console-billed")
+
+	bad := payer.card(t, "4000000000000341")
+	payer.do(t, "POST", payments+"/methods/"+bad+"/default", nil).is(t, 200)
+	s.must(t, "payments", "sandbox", "advance", "32d")
+	drive(ctx, t, chromedp.Navigate(page))
+	reads(ctx, t, "The last payment failed.")
+	keep(ctx, t, "console-unpaid")
+	presses(ctx, t, "Pay")
+	reads(ctx, t, "card_declined")
+	good := payer.card(t, cardNumber)
+	payer.do(t, "POST", payments+"/methods/"+good+"/default", nil).is(t, 200)
+	presses(ctx, t, "Pay")
+	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('The last payment failed.')`))
+	has(map[string]string{"status": "active"})
+}

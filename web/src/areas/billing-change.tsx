@@ -1,0 +1,121 @@
+import { type Plan, type Subscription } from '@atrium-hq/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { atrium } from '../api'
+import { useWorkspace } from '../app/workspace'
+import { Button, fieldErrors, Loading, Problem, When } from '../ui/basics'
+import { Form, Input } from '../ui/form'
+import { Dialog } from '../ui/overlays'
+import { money } from './billing-money'
+
+/** What is bought: how many, and a code for a discount. */
+interface Wish { quantity: number; promotion_code?: string }
+
+function wish(values: Record<string, string>): Wish {
+  const code = values.promotion_code?.trim()
+  return { quantity: Number(values.quantity), ...(code && { promotion_code: code }) }
+}
+
+function WishFields({ quantity, error }: { quantity: number; error: unknown }) {
+  const wrong = fieldErrors(error)
+  return (
+    <>
+      <Input name="quantity" label="Quantity" type="number" min={1} max={10000} required defaultValue={quantity} error={wrong.quantity} />
+      <Input name="promotion_code" label="Promotion code" maxLength={255} autoComplete="off" error={wrong.promotion_code} />
+    </>
+  )
+}
+
+/** Subscribes, with the card of the workspace or on a page of the payment provider. */
+export function Subscribe({ plan, onClose, onDone }: { plan: Plan; onClose: () => void; onDone: () => unknown }) {
+  const workspace = useWorkspace()
+  const subscribe = useMutation({
+    mutationFn: (w: Wish) => atrium.payments.subscription.create({ plan_id: plan.id, ...w }, { workspace }),
+    onSuccess: async () => {
+      await onDone()
+      onClose()
+    },
+  })
+  const checkout = useMutation({
+    mutationFn: () => atrium.payments.checkoutSessions.create(
+      { plan_id: plan.id, success_url: location.href, cancel_url: location.href }, { workspace }),
+    onSuccess: (made) => location.assign(made.url),
+  })
+  const busy = subscribe.isPending || checkout.isPending
+  return (
+    <Dialog open onClose={onClose} title={`Subscribe to ${plan.name}`}>
+      <Form
+        send="Subscribe" busy={busy} onSend={(values) => subscribe.mutate(wish(values))}
+        more={<Button disabled={busy} onClick={() => checkout.mutate()}>Pay on the provider’s page</Button>}
+      >
+        <p className="m-0 mb-3">
+          {plan.trial_days > 0 && <>If the workspace has had no trial, the first {plan.trial_days} days are free. </>}
+          Subscribe charges the default payment method. The page of the payment provider asks for one, and sells one of the plan.
+        </p>
+        <WishFields quantity={1} error={subscribe.error} />
+        <Problem error={subscribe.error ?? checkout.error} />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Asks what a change would cost, and makes it at that price only. */
+export function Change({ plan, subscription, onClose, onDone }: {
+  plan: Plan
+  subscription: Subscription
+  onClose: () => void
+  onDone: () => unknown
+}) {
+  const [wanted, setWanted] = useState<Wish>()
+  const same = plan.id === subscription.plan_id
+  return (
+    <Dialog open onClose={onClose} title={same ? `Change ${plan.name}` : `Change to ${plan.name}`}>
+      {wanted === undefined ? (
+        <Form send="Show what it costs" onSend={(values) => setWanted(wish(values))}>
+          <WishFields quantity={subscription.quantity || 1} error={undefined} />
+        </Form>
+      ) : <Cost plan={plan} wanted={wanted} onBack={() => setWanted(undefined)} onClose={onClose} onDone={onDone} />}
+    </Dialog>
+  )
+}
+
+function Cost({ plan, wanted, onBack, onClose, onDone }: {
+  plan: Plan
+  wanted: Wish
+  onBack: () => void
+  onClose: () => void
+  onDone: () => unknown
+}) {
+  const workspace = useWorkspace()
+  const body = { plan_id: plan.id, ...wanted }
+  const cost = useQuery({
+    queryKey: ['change', workspace, body], gcTime: 0, retry: false,
+    queryFn: () => atrium.payments.subscription.preview(body, { workspace }),
+  })
+  const change = useMutation({
+    mutationFn: (preview: string) => atrium.payments.subscription.update({ ...body, preview }, { workspace }),
+    onSuccess: async () => {
+      await onDone()
+      onClose()
+    },
+  })
+  const c = cost.data
+  return (
+    <>
+      {cost.isPending && <Loading />}
+      <Problem error={cost.error ?? change.error} />
+      {c && (
+        <dl className="m-0 mb-4 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+          <dt>Plan</dt><dd className="m-0">{c.quantity} × {plan.name}{c.at_renewal && ', from the next period on'}</dd>
+          <dt>Today</dt><dd className="m-0 font-semibold">{money(c.due_today)}</dd>
+          <dt>Next invoice</dt><dd className="m-0">{money(c.due_next)} <When at={c.due_next_at} /></dd>
+          {c.credit.amount > 0 && <><dt>Credit</dt><dd className="m-0">{money(c.credit)}, deducted from the next invoices</dd></>}
+        </dl>
+      )}
+      <div className="flex gap-2">
+        {c && <Button tone="act" disabled={change.isPending} onClick={() => change.mutate(c.signature)}>Change the plan</Button>}
+        <Button onClick={onBack}>Back</Button>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,77 @@
+import { type BillingDetails } from '@atrium-hq/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { atrium, queries } from '../api'
+import { useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Card, fieldErrors, Problem } from '../ui/basics'
+import { Form, Input } from '../ui/form'
+
+const taxIds = 5
+
+/** Whom invoices are for. */
+export function Details() {
+  const workspace = useWorkspace()
+  const details = useQuery({ queryKey: ['billing-details', workspace], queryFn: () => atrium.payments.details.get({ workspace }) })
+  const [editing, setEditing] = useState(false)
+  const d = details.data
+  const address = d?.address
+  const lines = d ? [
+    d.name ?? 'The name of the workspace', d.email ?? 'The address of an owner', address?.line1, address?.line2,
+    [address?.postal_code, address?.city].filter(Boolean).join(' '), address?.state, address?.country, ...d.tax_ids.map((id) => `${id.type}: ${id.value}`),
+  ].filter(Boolean) : []
+  return (
+    <Card title="Billing details" actions={d && !editing && <Button onClick={() => setEditing(true)}>Edit</Button>}>
+      <Problem error={details.error} />
+      {d && (editing ? <Fields details={d} onClose={() => setEditing(false)} /> : lines.map((line) => <p key={line} className="m-0">{line}</p>))}
+    </Card>
+  )
+}
+
+function Fields({ details: d, onClose }: { details: BillingDetails; onClose: () => void }) {
+  const workspace = useWorkspace()
+  const save = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.payments.details.replace(replacement(v), { workspace }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['billing-details', workspace] })
+      onClose()
+    },
+  })
+  const wrong = fieldErrors(save.error)
+  const a = d.address
+  const text = (name: string, label: string, value: string | null | undefined, more?: object) =>
+    <Input name={name} label={label} defaultValue={value ?? ''} error={wrong[name]} {...more} />
+  return (
+    <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)} more={<Button onClick={onClose}>{t.cancel}</Button>}>
+      <div className="grid gap-x-4 sm:grid-cols-2">
+        {text('name', 'Name', d.name, { maxLength: 150, hint: 'Without one, invoices are for the name of the workspace.' })}
+        {text('email', 'E-mail', d.email, { type: 'email', maxLength: 254, hint: 'Without one, invoices go to an owner.' })}
+        {text('line1', 'Address', a?.line1, { maxLength: 200 })}
+        {text('line2', 'Address, second line', a?.line2, { maxLength: 200 })}
+        {text('postal_code', 'Postal code', a?.postal_code, { maxLength: 40 })}
+        {text('city', 'City', a?.city, { maxLength: 120 })}
+        {text('state', 'State or region', a?.state, { maxLength: 120 })}
+        {text('country', 'Country', a?.country, { maxLength: 2, placeholder: 'DE', hint: 'Two letters. Required with an address.' })}
+      </div>
+      <Input
+        name="tax_ids" label="Tax ids" defaultValue={d.tax_ids.map((id) => `${id.type} ${id.value}`).join(', ')} placeholder="eu_vat DE123456789"
+        hint={`Each with its type, separated by commas: eu_vat, gb_vat, us_ein and others. At most ${taxIds}.`} error={wrong.tax_ids ?? wrong.type ?? wrong.value}
+      />
+      <Problem error={save.error} />
+    </Form>
+  )
+}
+
+/** The details as they were typed. Without any part of an address there is none. */
+function replacement(v: Record<string, string>) {
+  const filled = (names: string[]) => Object.fromEntries(names.map((n) => [n, v[n]?.trim() ?? '']).filter(([, value]) => value))
+  const address = filled(['line1', 'line2', 'city', 'postal_code', 'state', 'country'])
+  const ids = (v.tax_ids ?? '').split(',').map((typed) => typed.trim()).filter(Boolean).map((typed) => {
+    const [type = '', ...value] = typed.split(/\s+/)
+    return { type, value: value.join(' ') }
+  })
+  return {
+    ...filled(['name', 'email']), tax_ids: ids,
+    ...(Object.keys(address).length > 0 && { address: { ...address, country: (address.country ?? '').toUpperCase() } }),
+  }
+}

@@ -1,0 +1,56 @@
+import { type Invoice } from '@atrium-hq/client'
+import { useMutation } from '@tanstack/react-query'
+import { atrium } from '../api'
+import { useList, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Pill, Problem, When } from '../ui/basics'
+import { Bars } from '../ui/pictures'
+import { More, Table } from '../ui/table'
+import { money } from './billing-money'
+
+export function Invoices({ onDone }: { onDone: () => unknown }) {
+  const workspace = useWorkspace()
+  const list = useList(['invoices', workspace], (cursor) => atrium.payments.invoices.list({ limit: 20, ...(cursor && { cursor }) }, { workspace }))
+  const pay = useMutation({
+    mutationFn: (i: Invoice) => atrium.payments.invoices.pay(i.id, { workspace }),
+    onSuccess: (paid) => {
+      if (paid.action && paid.invoice.hosted_url) location.assign(paid.invoice.hosted_url) // the bank wants the payer to confirm
+      return onDone()
+    },
+  })
+  if (list.items.length === 0) return <Problem error={list.error} />
+  const columns = [
+    { title: 'Number', cell: (i: Invoice) => i.number ?? '–', text: (i: Invoice) => i.number ?? '', narrow: true },
+    {
+      title: 'Status', narrow: true, text: (i: Invoice) => i.status,
+      cell: (i: Invoice) => <Pill tone={i.status === 'paid' ? 'ok' : i.status === 'open' ? 'warn' : 'plain'}>{i.status}</Pill>,
+    },
+    { title: 'Total', cell: (i: Invoice) => money(i.total), text: (i: Invoice) => String(i.total.amount), narrow: true },
+    { title: 'Made', cell: (i: Invoice) => <When at={i.created_at} />, text: (i: Invoice) => i.created_at, narrow: true },
+    {
+      title: t.actions, narrow: true,
+      cell: (i: Invoice) => (
+        <span className="flex gap-2">
+          {i.status === 'open' && <Button disabled={pay.isPending} onClick={() => pay.mutate(i)}>Pay</Button>}
+          {i.hosted_url && <a href={i.hosted_url} target="_blank" rel="noopener">Show</a>}
+        </span>
+      ),
+    },
+  ]
+  return (
+    <>
+      <h2 className="text-base font-semibold">Invoices</h2>
+      <Problem error={pay.error} />
+      {pay.data?.action && <p role="alert" className="text-warn">The bank wants the payer to confirm this payment. Open the invoice to do so.</p>}
+      <Bars
+        label="Totals of the invoices, oldest first"
+        bars={[...list.items].reverse().filter((i) => i.total.currency === list.items[0]?.total.currency).map((i) => ({
+          key: i.id, value: i.total.amount, bad: i.status === 'open' || i.status === 'uncollectible',
+          title: `${new Date(i.created_at).toLocaleDateString()}: ${money(i.total)}, ${i.status}`,
+        }))}
+      />
+      <Table label="Invoices" items={list.items} id={(i) => i.id} columns={columns} csv="invoices" />
+      <More list={list} />
+    </>
+  )
+}
