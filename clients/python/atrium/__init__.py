@@ -18,8 +18,9 @@ from typing import Callable, Optional, Union
 from . import _api_gen as types
 from ._api_gen import Resources
 from ._core import VERSION as __version__
-from ._core import Attempt, Caller, Observer, Options, Outcome, Pages, ResponseInfo, ServerEvent
+from ._core import Attempt, Caller, Observer, Options, Outcome, Pages, ResponseInfo
 from ._errors import AtriumConnectionError, AtriumError, Cancelled, NotModified
+from ._events import ServerEvent
 from ._presence import KeepPresence
 from ._prompts import Prompt, Prompts
 from ._render import RenderedPrompt, RenderError, render

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import Any, Dict, Iterator, List, Literal, NotRequired, Optional, TypedDict, Union, Unpack, cast
 
-from ._core import Caller, Options, Pages, Resource, ServerEvent, path
+from ._core import Caller, Options, Pages, Resource, path
+from ._events import ServerEvent
 
 # The code of an error. Later versions of the server can have others.
 Code = Union[

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import datetime
-import email.utils
 import json
 import platform
 import random
@@ -10,10 +9,12 @@ import time
 import urllib.parse
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Tuple, TypedDict, TypeVar, Union, cast
+from typing import Any, Callable, Dict, Generic, Iterator, Mapping, Optional, Tuple, TypedDict, TypeVar, Union, cast
 
-from ._errors import AtriumConnectionError, AtriumError, Cancelled, NotModified, unexpected
-from ._transport import FAILURES, Body, Request, Response, Transport, urllib_transport
+from ._errors import AtriumConnectionError, AtriumError, Cancelled, unexpected
+from ._events import ServerEvent, read_events
+from ._responses import problem_of
+from ._transport import FAILURES, Request, Response, Transport, sleep, urllib_transport
 
 VERSION = "0.1.0"
 
@@ -93,17 +94,6 @@ class Outcome:
 
 #: Called before each attempt; the function that it returns is called after it.
 Observer = Callable[[Attempt], Optional[Callable[[Outcome], None]]]
-
-
-@dataclass
-class ServerEvent(Generic[T]):
-    """One server-sent event."""
-
-    #: The kind of the event.
-    name: str
-    id: str
-    #: None for events without data.
-    data: Optional[T]
 
 
 class Pages(Generic[T, P]):
@@ -375,14 +365,6 @@ class Resource:
         self._caller = caller
 
 
-def sleep(seconds: float, cancel: Optional[threading.Event]) -> None:
-    """Waits, or raises Cancelled."""
-    if cancel is None:
-        time.sleep(seconds)
-    elif cancel.wait(seconds):
-        raise Cancelled("cancelled")
-
-
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -391,28 +373,6 @@ def _text(value: Any) -> str:
             raise ValueError("a time needs its time zone")
         return value.astimezone(datetime.timezone.utc).isoformat().replace("+00:00", "Z")
     return str(value)
-
-
-def problem_of(call: str, response: Response, text: bytes) -> Exception:
-    if response.status == 304:
-        return NotModified(call)
-    after = retry_after_of(response.headers.get("retry-after", ""))
-    try:
-        problem = json.loads(text)
-        if isinstance(problem, dict) and isinstance(problem.get("code"), str):
-            return AtriumError(call, problem, after)
-    except ValueError:
-        pass
-    return unexpected(call, response.status, response.headers.get("request-id", ""), after)
-
-
-def retry_after_of(value: str) -> Optional[float]:
-    if value.isdigit():
-        return float(value)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
 
 
 def retry_in(call: _Call, error: BaseException, number: int) -> Optional[float]:
@@ -430,32 +390,3 @@ def retry_in(call: _Call, error: BaseException, number: int) -> Optional[float]:
         again = call.keyed and (error.status == 500 or error.code == "idempotency_in_flight")
     after = error.retry_after or 0.0
     return max(backoff, after) if again and after <= MAX_RETRY_AFTER else None
-
-
-def read_events(
-    body: Body, last: str, cancel: Optional[threading.Event]
-) -> Iterator[Union[ServerEvent[Any], float]]:
-    """Reads one response as the specification of server-sent events describes it. A float is the time to retry."""
-    name = ""
-    data: List[str] = []
-    while cancel is None or not cancel.is_set():
-        raw = body.readline()
-        if not raw.endswith(b"\n"):
-            return
-        line = raw.decode().rstrip("\r\n")
-        if not line:
-            if name or data:
-                text = "\n".join(data)
-                yield ServerEvent(name or "message", last, json.loads(text) if text else None)
-            name, data = "", []
-            continue
-        kind, _, value = line.partition(":")
-        value = value[1:] if value.startswith(" ") else value
-        if kind == "event":
-            name = value
-        elif kind == "data":
-            data.append(value)
-        elif kind == "id":
-            last = value
-        elif kind == "retry" and value.isdigit():
-            yield int(value) / 1000

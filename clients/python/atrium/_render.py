@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, TypedDict, cast
 
 from ._api_gen import FieldError, PromptMessage
 from ._mustache import INVERTED, LITERAL, VALUE, MustacheError, Node, parse
+from ._values import encode, plain, truthy, type_of
 
 _MAX_BYTES = 1 << 20
 _MAX_WORK = 64 << 20  # as on the server: see domain/prompt/render.go
@@ -31,69 +31,6 @@ class RenderError(Exception):
     def __init__(self, code: str, errors: Optional[List[FieldError]] = None) -> None:
         self.code, self.errors = code, errors or []
         super().__init__("; ".join([code] + [f"{e['pointer']}: {e['detail']}" for e in self.errors]))
-
-
-class _Number(str):
-    """A number as the server writes it."""
-
-
-def _float(text: str) -> _Number:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        return _Number(text)
-    return _Number(number_text(value))
-
-
-def number_text(value: float) -> str:
-    """A number as JSON of the server and of JavaScript has it: 1.0 is 1, 1e+16 is 10000000000000000."""
-    if value == 0:
-        return "-0" if str(value).startswith("-") else "0"
-    sign = "-" if value < 0 else ""
-    mantissa, _, exponent = repr(abs(value)).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    fraction = "" if fraction == "0" else fraction
-    digits = (whole + fraction).lstrip("0")
-    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))  # digits before the point
-    digits = digits.rstrip("0")
-    if 1e-6 <= abs(value) < 1e21:
-        if point <= 0:
-            return sign + "0." + "0" * -point + digits
-        if point >= len(digits):
-            return sign + digits + "0" * (point - len(digits))
-        return sign + digits[:point] + "." + digits[point:]
-    e = point - 1
-    tail = "." + digits[1:] if len(digits) > 1 else ""
-    return f"{sign}{digits[0]}{tail}e{'+' if e > 0 else '-'}{abs(e)}"
-
-
-def _plain(value: Any) -> Any:
-    """A value as the server decodes it."""
-    return json.loads(json.dumps(value), parse_float=_float, parse_int=_Number)
-
-
-def _encode(value: Any) -> str:
-    """Compact JSON with sorted keys, as the server writes it."""
-    if isinstance(value, _Number):
-        return value
-    if isinstance(value, list):
-        return "[" + ",".join(_encode(v) for v in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ",".join(_encode(k) + ":" + _encode(value[k]) for k in sorted(value)) + "}"
-    text = json.dumps(value, ensure_ascii=False)
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _type_of(value: Any) -> str:
-    if isinstance(value, _Number):
-        return "number"
-    kinds: Tuple[Tuple[type, str], ...] = ((str, "string"), (bool, "boolean"), (list, "array"), (dict, "object"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
-
-
-def _truthy(value: Any) -> bool:
-    if isinstance(value, _Number):
-        return value not in ("0", "-0")
-    return isinstance(value, dict) or bool(value)
 
 
 def _prefixes(name: str) -> Iterator[str]:
@@ -146,7 +83,7 @@ class Prepared:
             found.required = found.required or m.get("required", False)
 
     def render(self, values: Mapping[str, Any], mode: str) -> RenderedPrompt:
-        given: Dict[str, Any] = _plain(dict(values))
+        given: Dict[str, Any] = plain(dict(values))
         errors: List[FieldError] = []
 
         def wrong(pointer: str, code: str, detail: str) -> None:
@@ -160,12 +97,12 @@ class Prepared:
         }
         for v in self.variables:
             if bound.get(v.name) is None and v.default is not None:
-                bound[v.name] = _plain(v.default)
+                bound[v.name] = plain(v.default)
             elif v.name not in bound:
                 continue
-            elif v.type != "any" and _type_of(bound[v.name]) != v.type:
+            elif v.type != "any" and type_of(bound[v.name]) != v.type:
                 wrong(v.name, "wrong_type", f"Must be of type {v.type}.")
-            elif v.enum and all(_encode(_plain(allowed)) != _encode(bound[v.name]) for allowed in v.enum):
+            elif v.enum and all(encode(plain(allowed)) != encode(bound[v.name]) for allowed in v.enum):
                 wrong(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
         inserted: Dict[str, List[PromptMessage]] = {}
         for m in self.messages:
@@ -249,7 +186,7 @@ def _message_of(item: Any, pointer: str, wrong: Any) -> PromptMessage:
         return {}
     for name in ("role", "content"):
         value = item.get(name, "")
-        if _type_of(value) != "string":
+        if type_of(value) != "string":
             wrong(f"{pointer}/{name}", "wrong_type", "Must be a string.")
         elif not value:
             wrong(f"{pointer}/{name}", "required", "Must be given.")
@@ -325,9 +262,9 @@ class _Renderer:
         elif n.kind == VALUE:
             self._print(value)
         elif n.kind == INVERTED:
-            if not _truthy(value):
+            if not truthy(value):
                 self._nodes(n.nodes)
-        elif _truthy(value):
+        elif truthy(value):
             for i, item in enumerate(value if isinstance(value, list) else [value]):
                 self.spend(16)
                 self.frames.append(_Frame(item, base, n.name, i if isinstance(value, list) else -1))
@@ -400,7 +337,7 @@ class _Renderer:
         if isinstance(value, str):
             self.write(value)
             return
-        text = _encode(value)
+        text = encode(value)
         self.spend(512 + 16 * len(text.encode("utf-8", "surrogatepass")))
         self.write(text)
 

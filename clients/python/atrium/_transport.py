@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import http.client
 import ssl
+import threading
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from typing import Callable, Dict, Optional, Protocol
+
+from ._errors import Cancelled
 
 
 @dataclass
@@ -68,3 +72,11 @@ def urllib_transport(context: Optional[ssl.SSLContext] = None) -> Transport:
 
 #: What a transport can raise.
 FAILURES = (OSError, http.client.HTTPException)
+
+
+def sleep(seconds: float, cancel: Optional[threading.Event]) -> None:
+    """Waits, or raises Cancelled."""
+    if cancel is None:
+        time.sleep(seconds)
+    elif cancel.wait(seconds):
+        raise Cancelled("cancelled")
