@@ -43,6 +43,7 @@ type part struct {
 // each other.
 var parts = []part{
 	{"throughput", []string{"The active version of a prompt", "Authentication"}, throughput},
+	{"others", []string{"Other servers"}, others},
 	{"sessions", []string{"Sessions"}, sessions},
 	{"operations", []string{"Operations"}, operations},
 	{"growth", []string{"Large workspaces"}, growth},
@@ -67,6 +68,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == floorArgument {
 		return serveFloor(ctx, args[1], args[2])
+	}
+	if len(args) == 3 && args[0] == bareArgument {
+		return serveBare(ctx, args[1], args[2])
 	}
 	if len(args) == 3 && args[0] == authenticatorArgument {
 		return authenticate(ctx, args[1], args[2])
