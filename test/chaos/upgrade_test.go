@@ -62,7 +62,7 @@ func rollingUpgrade(t *testing.T, old release) {
 		for i, phase := range []string{"new and old", "new and new"} {
 			leaving := nodes[i].Load()
 			// A load balancer first stops sending to the leaving node, and adds the new node when that is ready.
-			arriving := run(present, "present")
+			arriving := run(present, program.PresentVersion)
 			ready(t, arriving)
 			ready(t, leaving)
 			nodes[i].Store(arriving)

@@ -26,13 +26,16 @@ import (
 // Patience is how long a test waits for something that should happen soon.
 const Patience = proof.Patience
 
+// PresentVersion is the version of the program that Present returns. .ci/run stamps it, too.
+const PresentVersion = "dev"
+
 // Present returns the path of the program of this tree, whose folder is dir, without the race detector. It is the one
 // that ATRIUM_PROGRAM names, or is built as binary.
 func Present(dir, binary string) (string, error) {
 	if built := os.Getenv("ATRIUM_PROGRAM"); built != "" {
 		return built, nil
 	}
-	return Build(dir, "dev", binary)
+	return Build(dir, PresentVersion, binary)
 }
 
 // Build builds the program of the module in dir as it is released, without the race detector, and stamps it
