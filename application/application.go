@@ -30,6 +30,7 @@ type Services struct {
 	Chats        *chats.Service
 	Embeds       *chats.Embeds
 	Replies      *chats.Replies
+	EmbedUsage   *chats.EmbedUsage
 	Connections  *connections.Service
 	Sources      *sources.Service
 	Payments     *payments.Service
@@ -76,6 +77,7 @@ type Bind func(ports.Stores) Services
 // a transaction: the registry of presences, the seats of streams and the usage of API keys and sessions, which
 // are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
+	embedUsage := chats.NewEmbedUsage(pool.EmbedUses)
 	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys), accounts.NewSessionUsage(pool.Sessions)
 	quotas := payments.NewService(pool, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas).Quotas
 	seats := presences.NewSeats(pool.StreamSeats, quotas)
@@ -89,7 +91,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 		connect := connections.NewService(
 			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
 		)
-		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries, e.Digester)
+		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries, e.Digester, s.EmbedUses)
 		return Services{
 			Accounts: accounts.NewService(
 				s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes,
@@ -106,9 +108,11 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryUsers, s.DirectoryGroups),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
+			EmbedUsage:   embedUsage,
 			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
 			Chats: chats.NewService(
-				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, pay.Quotas,
+				s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users, e.Registries, e.Mails.Limits,
+				e.Mails.Send, pay.Quotas,
 			),
 			Embeds:      embeds,
 			Replies:     chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, connect.Use, e.Repliers),

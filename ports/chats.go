@@ -33,6 +33,22 @@ type Chats interface {
 	// Invited returns the templates of a workspace, deleted ones included, that have user as an invited
 	// member, ordered by id. user is a reserved id (account.InvitationID.Reserved).
 	Invited(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]chat.ID, error)
+
+	// Waiting returns the invited members of a template, ordered by id.
+	Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID) ([]identity.UserID, error)
+}
+
+// ChatVersions reads the versions of chat templates, also of deleted ones. Chats saves them. The lists are empty, and
+// Get returns chat.ErrVersionNotFound, if the workspace never had the template.
+type ChatVersions interface {
+	// List lists a template's versions, latest first.
+	List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.VersionPage, error)
+
+	// Get returns the version that ref names by number or id.
+	Get(ctx context.Context, ws identity.WorkspaceID, of chat.ID, ref chat.VersionRef) (*chat.Version, error)
+
+	// Publications lists which version was published when, latest first.
+	Publications(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.PublicationPage, error)
 }
 
 // ChatLists reads the lists of chat templates and of what belongs to one.

@@ -61,3 +61,14 @@ type EmbedReplies interface {
 		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int,
 	) (bool, error)
 }
+
+// EmbedUses stores how often embed tokens are used.
+type EmbedUses interface {
+	// Add adds uses of a token of org; their messages are left out, because EmbedReplies counts them. A day counts at
+	// most chat.MaxUsageOrigins origins of a token, and all others as chat.OtherOrigins. Uses of a token that org does
+	// not have are dropped.
+	Add(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, uses []chat.EmbedUse) error
+
+	// Between returns the uses of a token from one day to another, both included, latest day first and then by origin.
+	Between(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error)
+}

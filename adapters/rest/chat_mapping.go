@@ -77,6 +77,7 @@ func chatDraft(in openapi.ChatTemplateCreate) chat.Draft {
 			Starters:     in.ConversationStarters,
 			Metadata:     in.Metadata,
 			Reply:        toReply(in.Reply),
+			Theme:        toTheme(in.Theme),
 		},
 		Status:     chat.Status(in.Status),
 		Visibility: access.Visibility(in.Visibility),
@@ -103,6 +104,9 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	}
 	if r := orZero(in.Reply); r != nil {
 		c.Reply = new(toReply(r))
+	}
+	if t := orZero(in.Theme); t != nil {
+		c.Theme = new(toTheme(t))
 	}
 	if v := orZero(in.Agents); v != nil {
 		c.Agents = new(toSelected(*v))
@@ -142,29 +146,37 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 // chat is a template as this caller sees it.
 func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	out := r.chatSummary(new(t.Summary()))
+	if broken := r.Chats.Registry(r.by).BrokenConfigs(t); len(broken) > 0 {
+		out.Health, out.Issues = openapi.ChatHealthDegraded, append(out.Issues, mapSlice(broken, toIssue)...)
+	}
 	if !t.SeesInside(r.by) {
 		return out
 	}
 	out.Instructions = &t.Instructions
 	out.Agents, out.Tools = mapSlice(t.Agents, fromSelected), mapSlice(t.Tools, fromSelected)
 	out.ModelConfig = new(fromModel(t.Model))
-	out.Reply = &openapi.ChatReply{Kind: openapi.ChatReplyKindNone}
-	if t.Reply.Answers() {
-		out.Reply = &openapi.ChatReply{
-			Kind:         openapi.ChatReplyKind(t.Reply.Kind),
-			ConnectionID: string(t.Reply.Connection),
-			Model:        t.Reply.Model,
-			Variables:    t.Reply.Variables,
-		}
-	}
-	out.Prompt = nullable.NewNullNullable[openapi.ChatPrompt]()
-	if t.Prompt != (chat.Prompt{}) {
-		out.Prompt = nullable.NewNullableWithValue(openapi.ChatPrompt{
-			PromptTemplateID: string(t.Prompt.Template),
-			Ref:              t.Prompt.Ref,
-		})
-	}
+	out.Reply, out.Theme = new(fromReply(t.Reply)), new(fromTheme(t.Theme))
+	out.Prompt, out.UnpublishedChanges = fromChatPrompt(t.Prompt), new(t.HasChanges())
 	return out
+}
+
+func fromReply(r chat.Reply) openapi.ChatReply {
+	if !r.Answers() {
+		return openapi.ChatReply{Kind: openapi.ChatReplyKindNone}
+	}
+	return openapi.ChatReply{
+		Kind:         openapi.ChatReplyKind(r.Kind),
+		ConnectionID: string(r.Connection),
+		Model:        r.Model,
+		Variables:    r.Variables,
+	}
+}
+
+func fromChatPrompt(p chat.Prompt) nullable.Nullable[openapi.ChatPrompt] {
+	if p == (chat.Prompt{}) {
+		return nullable.NewNullNullable[openapi.ChatPrompt]()
+	}
+	return nullable.NewNullableWithValue(openapi.ChatPrompt{PromptTemplateID: string(p.Template), Ref: p.Ref})
 }
 
 func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
@@ -181,6 +193,10 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 		Capabilities:     nonNil(t.Capabilities),
 		ModelConfig:      fromModel(t.Model),
 		Revision:         t.Revision,
+		PublishedVersion: nullable.NewNullNullable[int](),
+	}
+	if t.Published != nil {
+		out.PublishedVersion = nullable.NewNullableWithValue(t.Published.Number)
 	}
 	if r.Version != nil {
 		out.Prompt = nullable.NewNullableWithValue(openapi.ChatRuntimePrompt{
@@ -201,7 +217,13 @@ func (r *request) chatSummary(t *chat.Summary) openapi.ChatTemplate {
 		health = openapi.ChatHealthDegraded
 	}
 	item := func(id *string) openapi.ChatItem { return openapi.ChatItem{ID: *id} }
+	number := nullable.NewNullNullable[int]()
+	if t.PublishedID != "" {
+		number = nullable.NewNullableWithValue(t.PublishedNumber)
+	}
 	return openapi.ChatTemplate{
+		PublishedVersionID:   openapi.OrNull(string(t.PublishedID)),
+		PublishedVersion:     number,
 		ID:                   string(t.ID),
 		Name:                 t.Name,
 		Description:          t.Description,

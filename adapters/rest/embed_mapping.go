@@ -20,6 +20,7 @@ func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),
 		Replies: t.Reply.Answers(),
+		Theme:   fromTheme(t.Theme),
 	}
 }
 
@@ -45,6 +46,7 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 		SessionTTLSeconds: int64(t.SessionTTL / time.Second),
 		RateLimit:         openapi.EmbedRateLimit{PerMinute: t.PerMinute},
 		RepliesPerDay:     t.RepliesPerDay,
+		Theme:             fromTheme(t.Theme),
 		Hint:              t.Hint,
 		Status:            openapi.EmbedTokenStatus(t.Status(now)),
 		LastUsedAt:        orNullTime(t.LastUsedAt),
@@ -68,6 +70,7 @@ func (r *request) embedTokenCreated(t *chat.EmbedToken, made secret.Token) opena
 		SessionTTLSeconds: s.SessionTTLSeconds,
 		RateLimit:         s.RateLimit,
 		RepliesPerDay:     s.RepliesPerDay,
+		Theme:             s.Theme,
 		Hint:              s.Hint,
 		Status:            s.Status,
 		LastUsedAt:        s.LastUsedAt,
@@ -77,6 +80,7 @@ func (r *request) embedTokenCreated(t *chat.EmbedToken, made secret.Token) opena
 		CreatedAt:         s.CreatedAt,
 		UpdatedAt:         s.UpdatedAt,
 		Token:             made.Reveal(),
+		Snippets:          snippets(r.api.home(r.Request), made.Reveal()),
 		VisitorSecret:     r.Embeds.VisitorSecret(t).Reveal(),
 	}
 }

@@ -32,7 +32,7 @@ var (
 
 // embedParts are the files of the script, in the order in which they need each other.
 var embedParts = []string{
-	"element", "words", "markdown", "connection", "history", "conversation", "launcher", "page",
+	"element", "words", "markdown", "theme", "connection", "history", "conversation", "launcher", "api", "page",
 }
 
 // embedSource joins the parts of the script in a function, so that the page of a site sees none of their names.
@@ -76,6 +76,7 @@ type embedView struct {
 	Token, Ticket  string
 	Site           chat.Origin // the only one that may have the page in a frame, and hears from it
 	Refusal, Code  string      // why there is none
+	Preview        bool        // of a draft: the page has its session
 }
 
 // Traceable reports whether a request may be traced: the path of a page for frames contains an
@@ -84,6 +85,25 @@ type embedView struct {
 func Traceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
 		r.URL.Path != streamPath && r.URL.Path != eventsPath
+}
+
+// previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
+// The console puts the session behind the hash of the address, which browsers do not send.
+func (a *API) previewPage(w http.ResponseWriter, r *http.Request) {
+	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
+	var page bytes.Buffer
+	if err := embedTemplate.Execute(&page, view); err != nil {
+		a.problem(w, r, err)
+		return
+	}
+	header := pageHeaders(framePolicy(view.Nonce, "'self'"))
+	write(w, r, ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: header})
+}
+
+// framePolicy is the content security policy of the pages for frames.
+func framePolicy(nonce, ancestors string) string {
+	return "script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce +
+		"'; img-src https:; connect-src 'self'; form-action 'none'; frame-ancestors " + ancestors
 }
 
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
@@ -98,15 +118,20 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 		visit.Origin, _ = originOf(referer)
 	}
 	token := pathVar(r, "embed_token")
+	if token == "preview" {
+		a.previewPage(w, r)
+		return
+	}
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
 	status, ancestors, listed := http.StatusOK, "'none'", false
 	var e *chat.Embedding
 	var ticket secret.String
+	var known *chat.EmbedToken
 	err := a.limitFailedAuth(w.Header(), observation(r), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(w, r, visit.Origin, visit.At, "page")
 		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken, visitor string) error {
-			listed = visit.Origin != chat.NoOrigin && t.Lets(visit.Origin)
+			known, listed = t, visit.Origin != chat.NoOrigin && t.Lets(visit.Origin)
 			return limit(t, visitor)
 		})
 		if errors.Is(err, chat.ErrEmbedTokenInvalid) && visit.Origin != chat.NoOrigin {
@@ -120,6 +145,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 		view.Initial = strings.ToUpper(string(first))
 	} else {
 		err = a.countFailedAuth(w.Header(), observation(r), token, err)
+		a.countRefusal(known, visit, err)
 		f := publicError(err)
 		a.setProblemHeaders(w, r, f, err)
 		status, view.Refusal, view.Code = statuses[f.Kind], f.Detail, f.Code
@@ -132,8 +158,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 		a.problem(w, r, err)
 		return
 	}
-	header := pageHeaders("script-src 'nonce-" + view.Nonce + "'; style-src 'nonce-" + view.Nonce +
-		"'; img-src https:; connect-src 'self'; form-action 'none'; frame-ancestors " + ancestors)
+	header := pageHeaders(framePolicy(view.Nonce, ancestors))
 	header["Vary"] = "Referer"
 	write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: header})
 }

@@ -44,6 +44,8 @@ type visitor struct {
 	chats.Visit
 	limit chats.Limit
 
+	token *chat.EmbedToken // that of the call; nil: not known
+
 	lasting func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
 }
 
@@ -68,11 +70,17 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 			err = a.countUnauthenticated(w.Header(), observation(hr), err)
 		} else {
 			visit := a.newVisit(hr)
-			v := &visitor{request: r, Visit: visit, limit: a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)}
+			v := &visitor{request: r, Visit: visit}
+			limit := a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)
+			v.limit = func(t *chat.EmbedToken, visitor string) error {
+				v.token = t
+				return limit(t, visitor)
+			}
 			if out, err = act(v); err != nil && publicError(err).Kind == fault.Unauthenticated {
 				a.letReadRefusal(v)
 				err = a.countUnauthenticated(w.Header(), observation(hr), err)
 			}
+			a.countRefusal(v.token, visit, err)
 			lasting = v.lasting
 		}
 		switch {
@@ -84,6 +92,23 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 			a.send(w, hr, out)
 		}
 	})
+}
+
+// countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
+func (a *API) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
+	if t == nil || err == nil {
+		return
+	}
+	switch publicError(err).Kind {
+	case fault.Unauthenticated, fault.Forbidden, fault.Conflict, fault.RateLimited:
+	default:
+		return
+	}
+	origin := v.Origin
+	if v.Ours {
+		origin = chat.NoOrigin
+	}
+	a.Services.EmbedUsage.Refusal(t, origin, v.At)
 }
 
 func (a *API) newVisit(r *http.Request) chats.Visit {
@@ -148,6 +173,7 @@ func openEmbedSession(v *visitor) (reply, error) {
 			v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err,
 		)
 	}
+	v.api.Services.EmbedUsage.Session(&s.Embedding.Token, s.Pass.Origin, v.At)
 	return sessionOpened(v, s), nil
 }
 

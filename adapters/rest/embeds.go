@@ -18,6 +18,7 @@ func (a *API) embedTokenOperations() []operation {
 		{http.MethodPatch, path + "/{token_id}", command(a.updateEmbedToken)},
 		{http.MethodDelete, path + "/{token_id}", command(a.deleteEmbedToken)},
 		{http.MethodPost, path + "/{token_id}/rotate", command(a.rotateEmbedToken)},
+		{http.MethodGet, path + "/{token_id}/usage", query(a.getEmbedTokenUsage)},
 	}
 }
 
@@ -44,6 +45,9 @@ func (a *API) createEmbedToken(r *request) (reply, error) {
 		Enabled:       in.Enabled,
 		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
 		RepliesPerDay: in.RepliesPerDay,
+	}
+	if in.Theme != nil {
+		c.Theme = new(toTheme(in.Theme))
 	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, made, err := r.Embeds.Create(r.Context(), r.by, chatID(r), c)
@@ -77,6 +81,9 @@ func (a *API) updateEmbedToken(r *request) (reply, error) {
 		Enabled:       in.Enabled,
 		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
 		RepliesPerDay: in.RepliesPerDay,
+	}
+	if t := orZero(in.Theme); t != nil {
+		c.Theme = new(toTheme(t))
 	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, err := r.Embeds.Change(r.Context(), r.by, chatID(r), embedTokenID(r), r.match, c)
@@ -123,4 +130,45 @@ func (a *API) verifyEmbedSession(r *request) (reply, error) {
 		VisitorSigned:  s.Pass.Signed,
 		ExpiresAt:      openapi.Time(s.Pass.ExpiresAt),
 	}), nil
+}
+
+// getEmbedTokenUsage reads the range of days; by default it is the last 30.
+func (a *API) getEmbedTokenUsage(r *request) (reply, error) {
+	to := chat.DayOf(r.by.At)
+	from := to - 29
+	for name, day := range map[string]*chat.Day{"from": &from, "to": &to} {
+		if text := r.query.Get(name); text != "" {
+			at, err := time.Parse(time.DateOnly, text)
+			if err != nil {
+				return reply{}, chat.ErrUsageRange
+			}
+			*day = chat.DayOf(at)
+		}
+	}
+	if r.query.Has("to") && !r.query.Has("from") {
+		from = to - 29
+	}
+	uses, err := r.Embeds.Usage(r.Context(), r.by, chatID(r), embedTokenID(r), from, to)
+	if err != nil {
+		return reply{}, err
+	}
+	out := openapi.EmbedTokenUsage{
+		From: from.Time().Format(time.DateOnly), To: to.Time().Format(time.DateOnly), Data: mapSlice(uses, toEmbedUse),
+	}
+	for _, u := range uses {
+		out.Sessions += u.Sessions
+		out.Messages += u.Messages
+		out.Refusals += u.Refusals
+	}
+	return ok(out), nil
+}
+
+func toEmbedUse(u *chat.EmbedUse) openapi.EmbedTokenUse {
+	return openapi.EmbedTokenUse{
+		Date:     u.Day.Time().Format(time.DateOnly),
+		Origin:   openapi.OrNull(string(u.Origin)),
+		Sessions: u.Sessions,
+		Messages: u.Messages,
+		Refusals: u.Refusals,
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -105,7 +103,7 @@ func (a *API) reportVersionCheck(r *request) (reply, error) {
 		return reply{}, err
 	}
 	c, v, err := r.Prompts.Report(r.Context(), r.by, promptID(r), versionRef(r), prompt.Check{
-		Name: mux.Vars(r.Request)["name"], Conclusion: prompt.Conclusion(in.Conclusion), URL: in.URL,
+		Name: pathVar(r.Request, "name"), Conclusion: prompt.Conclusion(in.Conclusion), URL: in.URL,
 		Summary: in.Summary,
 	})
 	if err != nil {

@@ -97,7 +97,9 @@ func New(c Config, d Deps) (*API, error) {
 	a.streams, a.endStreams = context.WithCancel(context.Background())
 	return a, a.route([]area{
 		{"/api/prompt-templates", a.promptOperations()},
-		{"/api/chat-templates", append(a.chatOperations(), a.embedTokenOperations()...)},
+		{"/api/chat-templates", slices.Concat(
+			a.chatExportOperations(), a.chatOperations(), a.chatVersionOperations(), a.embedTokenOperations(),
+		)},
 		{"/api/connections", a.connectionOperations()},
 		{"/api/datasources", a.sourceOperations()},
 		{paymentPaths, a.paymentOperations()},

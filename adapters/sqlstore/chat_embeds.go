@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -19,7 +20,7 @@ var _ ports.Embeds = (*Embeds)(nil)
 var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin",
 	"enabled", "expires_at",
 	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at",
-	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day"}
+	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day", "theme"}
 
 type embedRow struct {
 	ID             chat.EmbedTokenID    `db:"id"`
@@ -45,6 +46,7 @@ type embedRow struct {
 	UpdatedAt      int64                `db:"updated_at"`
 	Generation     int64                `db:"generation"`
 	RepliesPerDay  int                  `db:"replies_per_day"`
+	Theme          string               `db:"theme"`
 }
 
 func (r *embedRow) token() (chat.EmbedToken, error) {
@@ -62,7 +64,9 @@ func (r *embedRow) token() (chat.EmbedToken, error) {
 	}
 	copy(t.Hash[:], r.Hash)
 	copy(t.Previous[:], r.PreviousHash)
-	return t, fromJSON(r.Origins, &t.Origins)
+	var err error
+	t.Theme, err = readTheme(r.Theme)
+	return t, errors.Join(err, fromJSON(r.Origins, &t.Origins))
 }
 
 var embedQuery = `SELECT ` + columns(`t.%`, embedColumns) + ` FROM chat_embed_tokens t WHERE `
@@ -138,11 +142,15 @@ func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 	if err != nil {
 		return err
 	}
+	theme, err := themeText(t.Theme)
+	if err != nil {
+		return err
+	}
 	if _, err := db.exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?, ?)`,
 		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt),
 		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
-		micros(t.CreatedAt), micros(t.UpdatedAt), t.Generation, t.RepliesPerDay); err != nil {
+		micros(t.CreatedAt), micros(t.UpdatedAt), t.Generation, t.RepliesPerDay, theme); err != nil {
 		return err
 	}
 	if err := db.addEmbedOrigins(ctx, t); err != nil {
@@ -200,15 +208,19 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 	if err != nil {
 		return err
 	}
+	theme, err := themeText(t.Theme)
+	if err != nil {
+		return err
+	}
 	if _, err := db.exec(ctx, `
 		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?,
 		session_seconds = ?, per_minute = ?,
 			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ?,
-			replies_per_day = ?
+			replies_per_day = ?, theme = ?
 			WHERE id = ? AND workspace_id = ?`,
 		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
 		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt),
-		t.Generation, t.RepliesPerDay, t.ID, t.Workspace); err != nil {
+		t.Generation, t.RepliesPerDay, theme, t.ID, t.Workspace); err != nil {
 		return err
 	}
 	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {

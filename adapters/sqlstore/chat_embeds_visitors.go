@@ -11,11 +11,15 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
+// servedColumns are those of the published version, or of a template that has none.
+var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tools", "reply", "theme"}
+
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
 // must end its sessions at the next request, on every node.
 var embeddingQuery = `SELECT ` + columns(`t.% AS "t.%"`, embedColumns) + `,
-	c.status, c.name, c.avatar_url, c.greeting, c.starters, c.tools, c.reply
+	c.status, ` + columns(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
+	LEFT JOIN chat_versions v ON v.id = c.published_version_id
 	WHERE c.deleted_at = 0 AND w.deleted_at = 0 AND t.org_id = ? AND `
 
 func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.Embedding, error) {
@@ -28,6 +32,7 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 		Starters  string      `db:"starters"`
 		Tools     string      `db:"tools"`
 		Reply     string      `db:"reply"`
+		Theme     string      `db:"theme"`
 	}
 	found, err := db.get(ctx, &row, embeddingQuery+where, args...)
 	if err != nil {
@@ -43,6 +48,11 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 	if e.Token, err = row.Token.token(); err != nil {
 		return nil, err
 	}
+	theme, err := readTheme(row.Theme)
+	if err != nil {
+		return nil, err
+	}
+	e.Template.Theme = e.Token.Theme.Over(theme)
 	return e, errors.Join(fromJSON(row.Tools, &e.Template.Tools), fromJSON(row.Reply, &e.Template.Reply),
 		fromJSON(row.Starters, &e.Template.Starters))
 }

@@ -38,6 +38,21 @@ func replyText(r chat.Reply) (string, error) {
 	return unescaped(r)
 }
 
+// themeText returns the JSON that readTheme reads; empty for the zero theme.
+func themeText(t chat.Theme) (string, error) {
+	if t.Same(chat.Theme{}) {
+		return "", nil
+	}
+	return unescaped(t)
+}
+
+func readTheme(text string) (t chat.Theme, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &t)
+	}
+	return t, err
+}
+
 func selected(ids []string, configs []json.RawMessage) []chat.Selected {
 	out := make([]chat.Selected, len(ids))
 	for i, id := range ids {

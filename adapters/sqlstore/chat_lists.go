@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -163,8 +164,9 @@ func (l *ChatLists) Members(
 // Uses implements ports.ChatLists.
 func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
 	limit int) ([]prompt.Use, error) {
-	where := newConditions(`t.workspace_id = ? AND t.prompt_id = ? AND t.deleted_at = 0`, ws, p)
-	where.when(len(refs) > 0, refsMatch, refArgs(refs)...)
+	draft, published := newConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p), newConditions(`v.prompt_id = ?`, p)
+	draft.when(len(refs) > 0, refsMatch, refArgs(refs)...)
+	published.when(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), refArgs(refs)...)
 	var rows []struct {
 		Chat      string          `db:"id"`
 		Name      string          `db:"name"`
@@ -172,8 +174,13 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 		OwnerName string          `db:"owner_name"`
 	}
 	err := l.db.list(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
-		FROM chat_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+where.sql()+` ORDER BY t.id LIMIT ?`,
-		where.args(limit)...)
+		FROM chat_templates t LEFT JOIN users u ON u.id = t.owner_id
+		WHERE t.workspace_id = ? AND t.deleted_at = 0 AND t.id IN (
+			SELECT t.id FROM chat_templates t WHERE `+draft.sql()+`
+			UNION SELECT t.id FROM chat_versions v JOIN chat_templates t ON t.id = v.template_id
+				AND t.published_version_id = v.id WHERE `+published.sql()+`)
+		ORDER BY t.id LIMIT ?`,
+		slices.Concat([]any{ws}, draft.args(), published.args(limit))...)
 	uses := make([]prompt.Use, len(rows))
 	for i, row := range rows {
 		uses[i] = prompt.Use(row)

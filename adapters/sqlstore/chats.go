@@ -23,7 +23,8 @@ var _ ports.Chats = (*Chats)(nil)
 const (
 	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
-		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at,
+		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at, t.published_version_id,
+		COALESCE((SELECT pv.number FROM chat_versions pv WHERE pv.id = t.published_version_id), 0) AS published_number,
 		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + ownerLeftColumn + `,
 		(t.prompt_id <> '' AND NOT EXISTS (
 			SELECT 1 FROM prompt_templates p WHERE p.id = t.prompt_id AND p.deleted_at = 0 AND (
@@ -33,8 +34,9 @@ const (
 				FROM prompt_activations a WHERE a.template_id = p.id ORDER BY a.number DESC LIMIT 1)))
 				OR EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = p.id
 				AND l.label = t.prompt_ref)))) AS prompt_gone`
-	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply`
-	chatTables  = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
+	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply,
+		t.theme, t.version_count`
+	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
 // groupMemberColumn is the highest role that groups of a caller have on t. Its argument is the caller.
@@ -58,6 +60,8 @@ type chatRow struct {
 	Configs      string    `db:"configs"`
 	ModelConfig  string    `db:"model_config"`
 	Reply        string    `db:"reply"`
+	Theme        string    `db:"theme"`
+	Versions     int       `db:"version_count"`
 }
 
 type chatSummaryRow struct {
@@ -86,6 +90,8 @@ type chatSummaryRow struct {
 	MemberRole    access.Role          `db:"member_role"`
 	MemberInvited bool                 `db:"member_invited"`
 	GroupRole     access.Role          `db:"group_role"`
+	PublishedID   chat.VersionID       `db:"published_version_id"`
+	PublishedNo   int                  `db:"published_number"`
 }
 
 func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
@@ -96,7 +102,7 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
 		},
 		ID: r.ID, Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Greeting: r.Greeting,
-		Status: r.Status, PromptGone: r.PromptGone,
+		Status: r.Status, PromptGone: r.PromptGone, PublishedID: r.PublishedID, PublishedNumber: r.PublishedNo,
 	}
 	if r.MemberRole != access.None && !r.MemberInvited {
 		t.Grants = access.Grants{{User: by.User, Role: r.MemberRole}}
@@ -114,39 +120,50 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 
 func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	s, err := r.summary(by)
-	var configs chatConfigs
-	var model *prompt.ModelConfig
-	var reply chat.Reply
-	err = errors.Join(err, fromJSON(r.Configs, &configs), fromJSON(r.ModelConfig, &model), fromJSON(r.Reply, &reply))
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.content(&s)
 	return &chat.Template{
-		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone,
-		Content: chat.Content{
-			Name: s.Name, Description: s.Description, AvatarURL: s.AvatarURL, Instructions: r.Instructions,
-			Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
-			Agents: selected(s.Agents, configs.Agents), Tools: selected(s.Tools, configs.Tools),
-			Capabilities: s.Capabilities, Model: model, Greeting: s.Greeting, Starters: s.Starters,
-			Metadata: s.Metadata, Reply: reply,
-		},
+		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone, Content: c,
+		Versions: r.Versions,
 	}, err
 }
 
-// chatArgs are the values of what may change in a template, in the order of both statements below.
-func chatArgs(t *chat.Template) ([]any, error) {
+func (r *chatRow) content(s *chat.Summary) (chat.Content, error) {
+	var configs chatConfigs
+	var model *prompt.ModelConfig
+	var reply chat.Reply
+	theme, err := readTheme(r.Theme)
+	err = errors.Join(err, fromJSON(r.Configs, &configs), fromJSON(r.ModelConfig, &model), fromJSON(r.Reply, &reply))
+	return chat.Content{
+		Name: s.Name, Description: s.Description, AvatarURL: s.AvatarURL, Instructions: r.Instructions,
+		Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
+		Agents: selected(s.Agents, configs.Agents), Tools: selected(s.Tools, configs.Tools),
+		Capabilities: s.Capabilities, Model: model, Greeting: s.Greeting, Starters: s.Starters,
+		Metadata: s.Metadata, Reply: reply, Theme: theme,
+	}, err
+}
+
+// chatContentColumns are the columns of a template's content, in the order of chatContentArgs.
+const chatContentColumns = `name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools,
+	capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
+
+func chatContentArgs(c *chat.Content) ([]any, error) {
 	var configs chatConfigs
 	var agents, tools []string
-	agents, configs.Agents = unselected(t.Agents)
-	tools, configs.Tools = unselected(t.Tools)
-	args := []any{t.Owner, t.Name, t.Description, t.AvatarURL, t.Instructions, t.Prompt.Template, t.Prompt.Ref}
+	agents, configs.Agents = unselected(c.Agents)
+	tools, configs.Tools = unselected(c.Tools)
+	args := []any{c.Name, c.Description, c.AvatarURL, c.Instructions, c.Prompt.Template, c.Prompt.Ref}
 	for _, list := range []struct {
 		value any
 		empty bool
 	}{
 		{agents, len(agents) == 0},
 		{tools, len(tools) == 0},
-		{t.Capabilities, len(t.Capabilities) == 0},
-		{t.Model, t.Model == nil},
-		{t.Starters, len(t.Starters) == 0},
-		{t.Workflows, len(t.Workflows) == 0},
+		{c.Capabilities, len(c.Capabilities) == 0},
+		{c.Model, c.Model == nil},
+		{c.Starters, len(c.Starters) == 0},
 	} {
 		text, err := jsonText(list.value, list.empty)
 		if err != nil {
@@ -154,7 +171,7 @@ func chatArgs(t *chat.Template) ([]any, error) {
 		}
 		args = append(args, text)
 	}
-	reply, err := replyText(t.Reply)
+	reply, err := replyText(c.Reply)
 	if err != nil {
 		return nil, err
 	}
@@ -162,9 +179,24 @@ func chatArgs(t *chat.Template) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	theme, err := themeText(c.Theme)
+	return append(args, reply, kept, c.Greeting, string(c.Metadata), theme), err
+}
+
+// chatArgs are the values of what may change in a template, in the order of both statements below.
+func chatArgs(t *chat.Template) ([]any, error) {
+	args, err := chatContentArgs(&t.Content)
+	if err != nil {
+		return nil, err
+	}
+	workflows, err := jsonText(t.Workflows, len(t.Workflows) == 0)
+	var published chat.VersionID
+	if t.Published != nil {
+		published = t.Published.ID
+	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
-	return append(args, reply, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision,
-		micros(t.UpdatedAt), micros(t.DeletedAt)), nil
+	return append(args, t.Owner, workflows, t.Status, t.Visibility, search, published, t.Versions, t.Revision,
+		micros(t.UpdatedAt), micros(t.DeletedAt)), err
 }
 
 // Add implements ports.Chats.
@@ -175,12 +207,14 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 	}
 	return s.db.inTx(ctx, func(tx *DB) error {
 		if _, err := tx.exec(ctx, `
-			INSERT INTO chat_templates (owner_id, name, description, avatar_url, instructions, prompt_id, prompt_ref,
-				agents, tools, capabilities, model_config, starters, workflows,
-				reply, configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id,
-				workspace_id, created_at, created_by)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			INSERT INTO chat_templates (`+chatContentColumns+`, owner_id, workflows, status, visibility, search,
+				published_version_id, version_count, revision, updated_at, deleted_at, id, workspace_id, created_at,
+				created_by)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
+			return err
+		}
+		if err := tx.saveChatVersions(ctx, t); err != nil {
 			return err
 		}
 		return tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
@@ -248,6 +282,14 @@ func (s *Chats) Invited(ctx context.Context, ws identity.WorkspaceID, user ident
 	return found, err
 }
 
+// Waiting implements ports.Chats.
+func (s *Chats) Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID) ([]identity.UserID, error) {
+	var found []identity.UserID
+	err := s.db.list(ctx, &found, `SELECT user_id FROM chat_members WHERE workspace_id = ? AND template_id = ?
+		AND invited ORDER BY user_id`, ws, id)
+	return found, err
+}
+
 func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var row chatRow
 	begin, args := chatsFor(by, chatColumns)
@@ -258,7 +300,11 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 	if !found {
 		return nil, chat.ErrNotFound
 	}
-	return row.template(by)
+	t, err := row.template(by)
+	if err == nil && row.PublishedID != "" {
+		t.Published, err = db.chatVersion(ctx, `v.id = ?`, row.PublishedID)
+	}
+	return t, err
 }
 
 // lockedChat locks a template that is about to change, and reads it, as lockTemplate explains.
@@ -306,55 +352,15 @@ func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	}
 	if !slices.Equal(args, old) {
 		writes = append(writes, write{`
-			UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?,
-				prompt_id = ?, prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?,
-				workflows = ?, reply = ?, configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?,
-				search = ?, revision = ?, updated_at = ?, deleted_at = ?
+			UPDATE chat_templates SET name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?,
+				prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, reply = ?,
+				configs = ?, greeting = ?, metadata = ?, theme = ?, owner_id = ?, workflows = ?, status = ?,
+				visibility = ?, search = ?, published_version_id = ?, version_count = ?, revision = ?, updated_at = ?,
+				deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, append(args, t.ID, t.Workspace)})
 	}
-	return db.run(ctx, writes...)
-}
-
-const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email,
-	COALESCE(u.name, '') AS name, c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
-
-type chatMemberRow struct {
-	User      identity.UserID `db:"user_id"`
-	Email     string          `db:"email"`
-	Name      string          `db:"name"`
-	Role      access.Role     `db:"role"`
-	Invited   bool            `db:"invited"`
-	InvitedBy identity.UserID `db:"invited_by"`
-	Revision  int64           `db:"revision"`
-	CreatedAt int64           `db:"created_at"`
-	UpdatedAt int64           `db:"updated_at"`
-}
-
-func (r *chatMemberRow) member() chat.Member {
-	return chat.Member{
-		User: r.User, Email: r.Email, Name: r.Name, Role: r.Role, Invited: r.Invited, InvitedBy: r.InvitedBy,
-		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
-	}
-}
-
-// saveChatMember writes one member; one without a role is removed. An account's address stays
-// with the account: only the one that was invited is kept here.
-func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
-	if m.Role == access.None {
-		_, err := db.exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
+	if err := db.run(ctx, writes...); err != nil {
 		return err
 	}
-	email := ""
-	if m.Invited {
-		email = m.Email
-	}
-	_, err := db.exec(ctx, `
-		INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision,
-		created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (template_id, user_id) DO UPDATE SET role = excluded.role, invited_by = excluded.invited_by,
-			revision = excluded.revision, updated_at = excluded.updated_at`,
-		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, micros(m.CreatedAt),
-		micros(m.UpdatedAt))
-	return err
+	return db.saveChatVersions(ctx, t)
 }

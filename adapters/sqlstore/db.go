@@ -73,7 +73,8 @@ type statement struct {
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db},
-		Embeds: &Embeds{db}, Replies: &EmbedReplies{db},
+		ChatVersions: &ChatVersions{db},
+		Embeds:       &Embeds{db}, Replies: &EmbedReplies{db}, EmbedUses: &EmbedUses{db},
 		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},
 		Workspaces: &Workspaces{db}, Invitations: &Invitations{db},
 		Keys: &Keys{db}, Events: &Events{db}, Webhooks: &Webhooks{db},

@@ -24,7 +24,7 @@ func (s *Invitations) Find(
 			EXISTS (SELECT 1 FROM users k WHERE k.org_id = t.org_id AND k.email_key = t.email_key) AS known
 		FROM invitations t JOIN workspaces w ON w.id = t.workspace_id LEFT JOIN users u ON u.id = t.invited_by
 		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by
-		WHERE t.org_id = ? AND t.hash = ? AND t.open AND w.deleted_at = 0`, org, h[:])
+		WHERE t.org_id = ? AND t.open AND w.deleted_at = 0 AND `+linkMatch, org, h[:], h[:])
 	if err != nil {
 		return nil, nil, err
 	}

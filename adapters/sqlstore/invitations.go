@@ -17,6 +17,12 @@ var _ ports.Invitations = (*Invitations)(nil)
 const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.guest, t.mailed_at, t.invited_by,
 	t.expires_at, t.group_ids, t.open, t.revision, t.created_at, t.updated_at`
 
+// linkMatch matches the invitation that a link is for. Its arguments are the hash, twice.
+const linkMatch = `(t.hash = ? OR t.id = (SELECT l.invitation_id FROM invitation_links l WHERE l.hash = ?))`
+
+// maxLinks is how many earlier links of an invitation work.
+const maxLinks = 20
+
 type invitationRow struct {
 	ID        account.InvitationID `db:"id"`
 	Org       identity.OrgID       `db:"org_id"`
@@ -73,7 +79,7 @@ func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.W
 
 // Workspace implements ports.Invitations.
 func (s *Invitations) Workspace(ctx context.Context, org identity.OrgID, h account.Hash) (identity.WorkspaceID, error) {
-	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, org, h[:])
+	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, org, h[:], h[:])
 	if err == nil && i == nil {
 		err = account.ErrInvitationNotFound
 	}
@@ -125,7 +131,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 			}
 			return tx.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 		}
-		if err := tx.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
+		if err := tx.endLinks(ctx, i); err != nil {
 			return err
 		}
 		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, mailed_at = ?, invited_by = ?,
@@ -137,6 +143,25 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		}
 		return tx.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 	})
+}
+
+// endLinks keeps the link of an invitation that is about to get another one, or ends it with all earlier ones.
+func (db *DB) endLinks(ctx context.Context, i *account.Invitation) error {
+	if !i.KeepLinks {
+		if err := db.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
+			return err
+		}
+		_, err := db.exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ?`, i.ID)
+		return err
+	}
+	if _, err := db.exec(ctx, `INSERT INTO invitation_links (hash, invitation_id, created_at)
+		SELECT hash, id, CAST(? AS BIGINT) FROM invitations WHERE id = ?`, micros(i.UpdatedAt), i.ID); err != nil {
+		return err
+	}
+	_, err := db.exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ? AND hash NOT IN (
+		SELECT hash FROM invitation_links WHERE invitation_id = ? ORDER BY created_at DESC, hash LIMIT ?)`,
+		i.ID, i.ID, maxLinks)
+	return err
 }
 
 // sent returns the number of open invitations of a workspace, the time of the last mail to email, and the times
@@ -180,7 +205,7 @@ func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity
 func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.Hash,
 	change func(*account.User, *account.Workspace, *account.Invitation) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		i, err := tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:])
+		i, err := tx.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, by.Org, h[:], h[:])
 		if err != nil {
 			return err
 		}
@@ -193,7 +218,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 			return err
 		}
 		// again, under the lock
-		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:]); err != nil {
+		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, by.Org, h[:], h[:]); err != nil {
 			return err
 		}
 		u, _, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`, by.Org, by.User)

@@ -57,7 +57,7 @@ func TestAChangeOfAChatTakesFewStatements(t *testing.T) {
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, orgs["one"]).Member
 		registry := fixture.Registry(t)
-		service := chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.Users,
+		service := chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users,
 			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil,
 			func(context.Context, identity.Actor) (quota.Limits, error) {
 				return quota.Limits{Amounts: quota.Default()}, nil

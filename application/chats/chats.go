@@ -27,6 +27,7 @@ type Service struct {
 	atomic     ports.Atomic
 	chats      ports.Chats
 	lists      ports.ChatLists
+	versions   ports.ChatVersions
 	users      ports.Users
 	registries Registries
 	mailLimits account.MailLimits
@@ -36,10 +37,11 @@ type Service struct {
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, limits account.MailLimits,
-	m MailInvitation, q ports.Quotas,
+	a ports.Atomic, c ports.Chats, l ports.ChatLists, v ports.ChatVersions, u ports.Users, r Registries,
+	limits account.MailLimits, m MailInvitation, q ports.Quotas,
 ) *Service {
-	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mailLimits: limits, mail: m, quotas: q}
+	return &Service{atomic: a, chats: c, lists: l, versions: v, users: u, registries: r, mailLimits: limits, mail: m,
+		quotas: q}
 }
 
 // Registry returns what by's org offers to chats.
@@ -63,6 +65,51 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (
 		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, t)
 	})
 	return t, err
+}
+
+// Imported is a draft with the workflows that it had where it was exported.
+type Imported struct {
+	chat.Draft
+	Workflows []string // of the registry
+}
+
+// Import creates a template that by owns, and attaches its workflows.
+func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (t *chat.Template, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		within := *s
+		within.atomic, within.chats = tx.Atomic, tx.Chats
+		if t, err = within.Create(ctx, by, in.Draft); err != nil {
+			return err
+		}
+		for _, w := range in.Workflows {
+			if t, _, _, err = within.AttachWorkflow(ctx, by, t.ID, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return t, err
+}
+
+// Copy creates a draft like that of a template, in the same workspace. by owns it.
+func (s *Service) Copy(
+	ctx context.Context, by identity.Actor, id chat.ID, c chat.Copying,
+) (made *chat.Template, err error) {
+	from, err := s.Inside(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	err = s.withPromptLocked(ctx, by, from.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
+		facts := chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}
+		if facts.ReplyUsable, err = usableReply(ctx, tx, by, from.Reply); err != nil {
+			return nil, err
+		}
+		if made, err = from.Copy(by, c, facts); err != nil {
+			return nil, err
+		}
+		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, made)
+	})
+	return made, err
 }
 
 // Get returns a template.
@@ -93,7 +140,8 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 			before := t.Content.Size()
 			err := t.Change(by, at, c, facts)
 			kinds = nil
-			if t.Content.Size() > before { // a workspace above its quota can still change what it has
+			// A workspace above its quota can still change what it has.
+			if t.Content.Size() > before || t.NewVersion != nil {
 				kinds = []quota.Kind{quota.StorageBytes}
 			}
 			return err
@@ -141,10 +189,36 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 	})
 }
 
-// Delete hides a template; Restore restores it.
+// Delete hides a template; Restore restores it. Members who have not accepted are removed for good, and their
+// invitations to the workspace end unless they have another purpose.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match) error {
-	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Delete(by, at) })
-	return err
+	// The workspace is locked before the template, as in invite: no one is invited meanwhile.
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Workspaces.Lock(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		waiting, err := tx.Chats.Waiting(ctx, by.Workspace, id)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Chats.UpdateFor(ctx, by, id, waiting, func(t *chat.Template, p []chat.Party) error {
+			if err := t.Delete(by, at); err != nil {
+				return err
+			}
+			for _, invited := range p {
+				t.Disinvite(by, invited)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, user := range waiting {
+			if err := lapse(ctx, tx, by, user); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Restore restores a deleted template.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -161,11 +162,31 @@ func TestDeleteAndRestore(t *testing.T) {
 		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
+			tx := s.expectAtomically(t)
+			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).MinTimes(1)
+			tx.chats.EXPECT().Waiting(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl")).
+				Return([]identity.UserID{"usr_1"}, nil).MinTimes(1)
 			var after *chat.Template
-			s.expectUpdate(tt.by, &after)
+			tx.expectUpdateFor(tt.by, []identity.UserID{"usr_1"}, &after).MinTimes(1)
+			ended := 0
+			if tt.want == nil {
+				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr_1")).MinTimes(1)
+				tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"),
+					account.InvitationID("inv_1"), anything).DoAndReturn(func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID,
+					_ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+					i := &account.Invitation{ID: "inv_1", Guest: true}
+					err := change(nil, i)
+					if i.Withdrawn {
+						ended++
+					}
+					return err
+				}).MinTimes(1)
+			}
 			wantErr(t, s.Delete(s.ctx, tt.by, "ctpl", nil), tt.want)
-			if after.DeletedAt.IsZero() == (tt.want == nil) {
-				t.Errorf("deleted at %v", after.DeletedAt)
+			if after.DeletedAt.IsZero() == (tt.want == nil) || (ended > 0) != (tt.want == nil) ||
+				(len(after.ChangedMembers) == 1) != (tt.want == nil) {
+				t.Errorf("deleted at %v, %d invitations ended, members %+v", after.DeletedAt, ended,
+					after.ChangedMembers)
 			}
 		})
 	}

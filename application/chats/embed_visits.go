@@ -156,6 +156,9 @@ func (s *Embeds) RenewSession(ctx context.Context, v Visit, session string, limi
 	if err != nil {
 		return nil, err
 	}
+	if pass.Draft != "" { // its reader may have lost the right to see it
+		return nil, chat.ErrEmbedSessionInvalid
+	}
 	pass = e.Renewed(pass, v.At)
 	text, err := s.seal(v.Org, sessionPrefix, pass)
 	if err != nil {
@@ -197,6 +200,9 @@ func (s *Embeds) resume(
 	}
 	if !ok {
 		return p, nil, chat.ErrEmbedSessionInvalid
+	}
+	if p.Draft != "" {
+		return s.resumePreview(ctx, v, p, limit)
 	}
 	e, err = s.embeds.ByID(ctx, v.Org, p.Token)
 	if err == nil {

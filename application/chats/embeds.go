@@ -22,6 +22,7 @@ type Embeds struct {
 	passes     PassSealers
 	registries Registries
 	digester   ports.Digester
+	uses       ports.EmbedUses
 }
 
 // PassSealers seal what pages store, each kind under its own key.
@@ -31,8 +32,10 @@ type PassSealers struct {
 }
 
 // NewEmbeds returns the use cases on these stores.
-func NewEmbeds(e ports.Embeds, c ports.Chats, s PassSealers, r Registries, d ports.Digester) *Embeds {
-	return &Embeds{embeds: e, chats: c, passes: s, registries: r, digester: d}
+func NewEmbeds(
+	e ports.Embeds, c ports.Chats, s PassSealers, r Registries, d ports.Digester, u ports.EmbedUses,
+) *Embeds {
+	return &Embeds{embeds: e, chats: c, passes: s, registries: r, digester: d, uses: u}
 }
 
 // sealerFor returns the sealer for passes with a prefix.

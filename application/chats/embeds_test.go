@@ -35,16 +35,18 @@ type embedStage struct {
 	embeds *mocks.MockEmbeds
 	chats  *mocks.MockChats
 	sealer *mocks.MockSealer
+	uses   *mocks.MockEmbedUses
 	token  chat.EmbedToken // of the template
 	secret secret.Token
 }
 
 func newEmbedStage(t *testing.T) *embedStage {
 	c := gomock.NewController(t)
-	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c)}
+	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c),
+		uses: mocks.NewMockEmbedUses(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
 	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
-		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{})
+		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{}, s.uses)
 	name, origins := "Shop", []string{embedSite}
 	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0,
 		chat.EmbedChanges{Name: &name, Origins: &origins})

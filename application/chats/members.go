@@ -30,7 +30,7 @@ type Added struct {
 	Token      account.Token
 	AcceptURL  string // the link with the token
 	Mailed     bool   // a mail server accepted the link; false until the invitation is committed
-	Again      bool   // had been invited to the template before; the old link stopped working
+	Again      bool   // had been invited to the template before; the earlier links still work
 }
 
 // AddMember gives a member of the workspace access at once, and invites anyone else to it and to org.
@@ -143,7 +143,6 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		return err
 	}
 	// The workspace is locked before the template, as in invite.
-	invitation := account.InvitationFor(user) // if the user was invited
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Workspaces.Lock(ctx, by.Org, by.Workspace); err != nil {
 			return err
@@ -152,16 +151,21 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		if err != nil || !m.Invited {
 			return err
 		}
-		others, err := tx.Chats.Invited(ctx, by.Workspace, user)
-		if err != nil || len(others) > 0 {
-			return err
-		}
-		return tx.Invitations.Update(ctx, by, by.Workspace, invitation,
-			func(_ *account.Workspace, i *account.Invitation) error {
-				if i != nil {
-					i.Lapse(by)
-				}
-				return nil
-			})
+		return lapse(ctx, tx, by, user)
 	})
+}
+
+// lapse ends the invitation that reserves user, unless another chat template waits for it or it has another purpose.
+func lapse(ctx context.Context, tx ports.Stores, by identity.Actor, user identity.UserID) error {
+	others, err := tx.Chats.Invited(ctx, by.Workspace, user)
+	if err != nil || len(others) > 0 {
+		return err
+	}
+	return tx.Invitations.Update(ctx, by, by.Workspace, account.InvitationFor(user),
+		func(_ *account.Workspace, i *account.Invitation) error {
+			if i != nil {
+				i.Lapse(by)
+			}
+			return nil
+		})
 }

@@ -66,6 +66,11 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 	if err != nil {
 		return nil, err
 	}
+	served := *t
+	if pass.Draft == "" {
+		served.Content = t.Served()
+	}
+	t = &served
 	a := &Asking{replies: s, by: by, reply: t.Reply, request: ports.ReplyRequest{
 		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
 		Signed: pass.Signed,
@@ -79,6 +84,9 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 		return nil, err
 	}
 	a.request.Instructions = told.Instructions
+	if pass.Draft != "" {
+		return a, nil
+	}
 	counted, err := s.counts.Count(ctx, v.Org, pass.Token, pass.Origin, v.At, e.Token.RepliesPerDay)
 	if err == nil && !counted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)

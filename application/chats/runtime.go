@@ -11,7 +11,7 @@ import (
 
 // Runtime is what a program needs to run a chat.
 type Runtime struct {
-	Template *chat.Template
+	Template *chat.Template  // with the published content, or the draft if none is published
 	Version  *prompt.Version // that holds the instructions; nil: they are the template's own
 	chat.Effective
 }
@@ -31,7 +31,9 @@ func (s *Replies) Runtime(
 	}
 	// The chat's editors see its instructions, whatever they see of the prompt that holds them.
 	system := identity.System(by.Org, by.Workspace, "chat runtime", by.At)
-	out := &Runtime{Template: t}
-	out.Version, out.Effective, err = s.effective(ctx, system, t, values)
+	served := *t
+	served.Content = t.Served()
+	out := &Runtime{Template: &served}
+	out.Version, out.Effective, err = s.effective(ctx, system, &served, values)
 	return out, err
 }

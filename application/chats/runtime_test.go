@@ -38,7 +38,7 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		if (found.Version != nil) != (v != nil) || found.Template != of {
+		if (found.Version != nil) != (v != nil) || found.Template.ID != of.ID {
 			t.Errorf("%+v", found)
 		}
 		return found.Instructions, nil

@@ -44,6 +44,7 @@ type stage struct {
 	atomic      *mocks.MockAtomic
 	chats       *mocks.MockChats
 	lists       *mocks.MockChatLists
+	versions    *mocks.MockChatVersions
 	users       *mocks.MockUsers
 	prompts     *mocks.MockPrompts     // only in a transaction
 	workspaces  *mocks.MockWorkspaces  // only in a transaction
@@ -60,17 +61,19 @@ func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
 		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c),
-		users: mocks.NewMockUsers(c), prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c),
+		versions: mocks.NewMockChatVersions(c),
+		users:    mocks.NewMockUsers(c), prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c),
 		invitations: mocks.NewMockInvitations(c), connections: mocks.NewMockConnections(c),
 		ctx:    context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 		mailed: new([]string),
 	}
-	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.users, func(org identity.OrgID) *chat.Registry {
+	registry := func(org identity.OrgID) *chat.Registry {
 		if org != "org" {
 			t.Errorf("the registry of %s was asked for", org)
 		}
 		return fixture.Registry(t)
-	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+	}
+	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.versions, s.users, registry, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
 		func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
 			*s.mailed = append(*s.mailed, i.Email+" "+url)
 			return true

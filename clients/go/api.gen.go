@@ -37,6 +37,7 @@ const (
 	CodeChatPromptGone                Code = "chat_prompt_gone"                 // Prompt gone
 	CodeChatTemplateForbidden         Code = "chat_template_forbidden"          // Not allowed on this chat template
 	CodeChatTemplateNotFound          Code = "chat_template_not_found"          // Chat template not found
+	CodeChatVersionNotFound           Code = "chat_version_not_found"           // Chat version not found
 	CodeCheckLimitReached             Code = "check_limit_reached"              // Too many checks
 	CodeConnectionForbidden           Code = "connection_forbidden"             // Not allowed on this connection
 	CodeConnectionLimitReached        Code = "connection_limit_reached"         // Too many connections
@@ -144,6 +145,7 @@ const (
 	CodePromptVersionNotFound         Code = "prompt_version_not_found"         // Prompt version not found
 	CodeProviderFailed                Code = "provider_failed"                  // Provider failed
 	CodeProviderNotFound              Code = "provider_not_found"               // Provider not found
+	CodePublishedChanged              Code = "published_changed"                // Published version changed
 	CodeQuotaExceeded                 Code = "quota_exceeded"                   // Quota exceeded
 	CodeRateLimited                   Code = "rate_limited"                     // Too many requests
 	CodeRenderTooLarge                Code = "render_too_large"                 // Rendered prompt too large
@@ -663,8 +665,33 @@ const (
 	CharsetEucKr        Charset = "euc-kr"
 )
 
+// ChatContent is a type of the API. The part of a chat template that is versioned.
+type ChatContent struct {
+	Name                 string            `json:"name"`
+	Description          string            `json:"description"`
+	AvatarURL            *string           `json:"avatar_url"`
+	Instructions         string            `json:"instructions"`
+	Prompt               *ChatPrompt       `json:"prompt"`
+	Agents               []ChatItem        `json:"agents"`
+	Tools                []ChatItem        `json:"tools"`
+	Capabilities         []string          `json:"capabilities"`
+	ModelConfig          PromptModelConfig `json:"model_config"`
+	Greeting             string            `json:"greeting"`
+	ConversationStarters []string          `json:"conversation_starters"`
+	Metadata             map[string]any    `json:"metadata"`
+	Reply                ChatReply         `json:"reply"`
+	Theme                ChatTheme         `json:"theme"`
+}
+
+// ChatExport is a type of the API.
+type ChatExport struct {
+	Format    string      `json:"format"`
+	Content   ChatContent `json:"content"`
+	Workflows []string    `json:"workflows"`
+}
+
 // ChatHealth is a type of the API. `degraded` if `issues` is not empty. The template works without the items
-// that `issues` lists.
+// that `issues` lists. Lists do not check configurations.
 type ChatHealth string
 
 // The values of ChatHealth that this version of the client knows.
@@ -672,6 +699,18 @@ const (
 	ChatHealthOk       ChatHealth = "ok"
 	ChatHealthDegraded ChatHealth = "degraded"
 )
+
+// ChatImport is a type of the API.
+type ChatImport struct {
+	Export ChatExport `json:"export"`
+	// That of the export if omitted.
+	Name       *string     `json:"name,omitzero"`
+	Visibility *Visibility `json:"visibility,omitzero"`
+	// The prompt in place of that of the export. `null` for none.
+	PromptTemplateID Opt[string] `json:"prompt_template_id,omitzero"`
+	// The connection of `reply` in place of that of the export. `null` for no replies.
+	ConnectionID Opt[string] `json:"connection_id,omitzero"`
+}
 
 // ChatIssue is a type of the API.
 type ChatIssue struct {
@@ -805,11 +844,61 @@ type ChatMemberUpdatedData struct {
 	Role   ChangedText `json:"role"`
 }
 
+// ChatPalette is a type of the API. Colours, as `#` and six hexadecimal digits. Those that are omitted are the
+// default ones.
+type ChatPalette struct {
+	// Of buttons and of the visitor's messages. Their text is black or white, whichever is easier to read.
+	Primary    *string `json:"primary,omitzero"`
+	Background *string `json:"background,omitzero"`
+	// Of answers.
+	Surface *string `json:"surface,omitzero"`
+	Text    *string `json:"text,omitzero"`
+}
+
+// ChatPreview is a type of the API.
+type ChatPreview struct {
+	// A page of the console that shows the draft. It contains no secret.
+	URL string `json:"url"`
+	// An embed session for `/embed/preview#session=...` of this server.
+	Session          string        `json:"session"`
+	ExpiresAt        time.Time     `json:"expires_at"`
+	ExpiresInSeconds int64         `json:"expires_in_seconds"`
+	Template         EmbedTemplate `json:"template"`
+}
+
 // ChatPrompt is a type of the API.
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
 	// The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id.
 	Ref string `json:"ref"`
+}
+
+// ChatPublication is a type of the API. A version became the published one.
+type ChatPublication struct {
+	// null for the first publication.
+	FromVersionID *string `json:"from_version_id"`
+	// null for the first publication.
+	FromVersionNumber *int   `json:"from_version_number"`
+	ToVersionID       string `json:"to_version_id"`
+	ToVersionNumber   int    `json:"to_version_number"`
+	// Empty if none was given.
+	Reason      string    `json:"reason"`
+	PublishedBy string    `json:"published_by"`
+	PublishedAt time.Time `json:"published_at"`
+}
+
+// ChatPublicationList is a type of the API.
+type ChatPublicationList struct {
+	Data       []ChatPublication `json:"data"`
+	NextCursor *string           `json:"next_cursor"`
+}
+
+// ChatPublish is a type of the API.
+type ChatPublish struct {
+	Reason *string `json:"reason,omitzero"`
+	// Returns 409 `published_changed` if this version is not the published one. null means that no version may be
+	// published.
+	ExpectedPublishedVersionID Opt[string] `json:"expected_published_version_id,omitzero"`
 }
 
 // ChatRegistry is a type of the API. The items that chat templates of the organisation can use.
@@ -875,6 +964,8 @@ type ChatRuntime struct {
 	Tools        []ChatItem         `json:"tools"`
 	Capabilities []string           `json:"capabilities"`
 	ModelConfig  PromptModelConfig  `json:"model_config"`
+	// The number of the version that this is. `null` for the draft of a chat template that was never published.
+	PublishedVersion *int `json:"published_version"`
 	// Of the chat template.
 	Revision int64 `json:"revision"`
 }
@@ -909,6 +1000,13 @@ type ChatTemplate struct {
 	Description string     `json:"description"`
 	AvatarURL   *string    `json:"avatar_url"`
 	Status      ChatStatus `json:"status"`
+	// The version that embedded chats and `GET .../runtime` get. The other members show the draft. `null` if none
+	// was published.
+	PublishedVersionID *string `json:"published_version_id"`
+	// Its number.
+	PublishedVersion *int `json:"published_version"`
+	// Whether the draft differs from the published version, or none was published. Only where `instructions` are.
+	UnpublishedChanges *bool `json:"unpublished_changes,omitzero"`
 	// Empty if there are none.
 	Instructions *string `json:"instructions,omitzero"`
 	// The prompt template that provides the instructions, in place of `instructions`. `null` if there is none.
@@ -918,6 +1016,7 @@ type ChatTemplate struct {
 	Capabilities []string           `json:"capabilities"`
 	ModelConfig  *PromptModelConfig `json:"model_config,omitzero"`
 	Reply        *ChatReply         `json:"reply,omitzero"`
+	Theme        *ChatTheme         `json:"theme,omitzero"`
 	// Empty if there is none.
 	Greeting             string     `json:"greeting"`
 	ConversationStarters []string   `json:"conversation_starters"`
@@ -935,6 +1034,13 @@ type ChatTemplate struct {
 	UpdatedAt time.Time      `json:"updated_at"`
 }
 
+// ChatTemplateCopy is a type of the API.
+type ChatTemplateCopy struct {
+	// That of the chat template with ` copy` if omitted.
+	Name       *string     `json:"name,omitzero"`
+	Visibility *Visibility `json:"visibility,omitzero"`
+}
+
 // ChatTemplateCreate is a type of the API. Send at most one of `instructions` and `prompt`.
 type ChatTemplateCreate struct {
 	Name        string  `json:"name"`
@@ -950,6 +1056,7 @@ type ChatTemplateCreate struct {
 	Capabilities         []string           `json:"capabilities,omitzero"`
 	ModelConfig          *PromptModelConfig `json:"model_config,omitzero"`
 	Reply                *ChatReply         `json:"reply,omitzero"`
+	Theme                *ChatTheme         `json:"theme,omitzero"`
 	Greeting             *string            `json:"greeting,omitzero"`
 	ConversationStarters []string           `json:"conversation_starters,omitzero"`
 	Visibility           *Visibility        `json:"visibility,omitzero"`
@@ -999,7 +1106,9 @@ type ChatTemplatePatch struct {
 	Capabilities Opt[[]string]               `json:"capabilities,omitzero"`
 	ModelConfig  Opt[PromptModelConfigPatch] `json:"model_config,omitzero"`
 	// Replaces the stored value as a whole. `null` means the kind `none`.
-	Reply                Opt[ChatReply] `json:"reply,omitzero"`
+	Reply Opt[ChatReply] `json:"reply,omitzero"`
+	// Replaces the stored theme as a whole. `null` means how chats look by default.
+	Theme                Opt[ChatTheme] `json:"theme,omitzero"`
 	Greeting             Opt[string]    `json:"greeting,omitzero"`
 	ConversationStarters Opt[[]string]  `json:"conversation_starters,omitzero"`
 	// Requires the manager role.
@@ -1009,6 +1118,17 @@ type ChatTemplatePatch struct {
 	// Transfers the template to another member of the workspace. Requires the owner role. The previous owner becomes
 	// a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
+}
+
+// ChatTemplatePublishedData is a type of the API. The data of chat_template.published: A version of a chat
+// template was published.
+type ChatTemplatePublishedData struct {
+	// An id.
+	VersionID string `json:"version_id"`
+	Version   int64  `json:"version"`
+	// An id.
+	FromVersionID *string `json:"from_version_id,omitzero"`
+	Reason        *string `json:"reason,omitzero"`
 }
 
 // ChatTemplateRestoredData is a type of the API. The data of chat_template.restored: A deleted chat template was
@@ -1040,6 +1160,80 @@ type ChatTemplateUpdatedData struct {
 	ModelConfig          *Changed       `json:"model_config,omitzero"`
 	Metadata             *Changed       `json:"metadata,omitzero"`
 	Reply                *Changed       `json:"reply,omitzero"`
+	Theme                *Changed       `json:"theme,omitzero"`
+}
+
+// ChatTheme is a type of the API. How embedded chats look. A page can override it with CSS custom properties.
+// See `GET /embed.js`.
+type ChatTheme struct {
+	Scheme *ChatThemeScheme `json:"scheme,omitzero"`
+	Light  *ChatPalette     `json:"light,omitzero"`
+	// Those that are omitted are the colours of `light`.
+	Dark *ChatPalette `json:"dark,omitzero"`
+	// Of the corners of the chat, in CSS pixels.
+	Radius *int `json:"radius,omitzero"`
+	// A CSS `font-family`. The chat loads no fonts.
+	Font     *string            `json:"font,omitzero"`
+	Position *ChatThemePosition `json:"position,omitzero"`
+	// An https URL of a picture in place of `avatar_url` of the chat template.
+	AvatarURL *string `json:"avatar_url,omitzero"`
+}
+
+// ChatThemePosition is a type of the API. The corner of the button that opens the chat (`data-launcher`):
+// `right` (the default) or `left`.
+type ChatThemePosition string
+
+// The values of ChatThemePosition that this version of the client knows.
+const (
+	ChatThemePositionRight ChatThemePosition = "right"
+	ChatThemePositionLeft  ChatThemePosition = "left"
+)
+
+// ChatThemeScheme is a type of the API. Light or dark. `page` (the default) follows the page that shows the
+// chat, `auto` the visitor's system.
+type ChatThemeScheme string
+
+// The values of ChatThemeScheme that this version of the client knows.
+const (
+	ChatThemeSchemePage  ChatThemeScheme = "page"
+	ChatThemeSchemeLight ChatThemeScheme = "light"
+	ChatThemeSchemeDark  ChatThemeScheme = "dark"
+	ChatThemeSchemeAuto  ChatThemeScheme = "auto"
+)
+
+// ChatVersion is a type of the API. What a chat template was when it was published. It never changes.
+type ChatVersion struct {
+	ID        string    `json:"id"`
+	Number    int       `json:"number"`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// ChatVersionDiff is a type of the API.
+type ChatVersionDiff struct {
+	// `draft`, or `v` and a number.
+	Against string `json:"against"`
+	// `draft`, or `v` and a number.
+	Version string `json:"version"`
+	// A unified diff of the instructions from `against` to `version`. Empty if they are equal.
+	Unified string `json:"unified"`
+	// Names of the members that differ.
+	ChangedFields []string `json:"changed_fields"`
+	// The values of the members that differ, other than `instructions`, which `unified` shows.
+	Changes []FieldChange `json:"changes"`
+}
+
+// ChatVersionList is a type of the API.
+type ChatVersionList struct {
+	Data       []ChatVersion `json:"data"`
+	NextCursor *string       `json:"next_cursor"`
+}
+
+// ChatVersionWithContent is a type of the API.
+type ChatVersionWithContent struct {
+	// `null` for the draft.
+	Version *ChatVersion `json:"version"`
+	Content ChatContent  `json:"content"`
 }
 
 // ChatWorkflow is a type of the API.
@@ -1414,6 +1608,15 @@ type EmbedSessionVerify struct {
 	Session string `json:"session"`
 }
 
+// EmbedSnippets is a type of the API. What a page can contain to show the chat. `script`, `module` and `frame`
+// are HTML, `react` is a component.
+type EmbedSnippets struct {
+	Script string `json:"script"`
+	Module string `json:"module"`
+	Frame  string `json:"frame"`
+	React  string `json:"react"`
+}
+
 // EmbedTemplate is a type of the API. The part of a chat template that visitors see.
 type EmbedTemplate struct {
 	Name                 string      `json:"name"`
@@ -1423,6 +1626,8 @@ type EmbedTemplate struct {
 	Tools                []EmbedTool `json:"tools"`
 	// Whether `POST /api/embed/messages` answers.
 	Replies bool `json:"replies"`
+	// Of the chat template and the embed token together.
+	Theme ChatTheme `json:"theme"`
 }
 
 // EmbedToken is a type of the API.
@@ -1444,6 +1649,8 @@ type EmbedToken struct {
 	RateLimit         EmbedRateLimit `json:"rate_limit"`
 	// How many messages of visitors are answered per day in UTC.
 	RepliesPerDay int `json:"replies_per_day"`
+	// Its members replace those of the chat template's `theme`.
+	Theme ChatTheme `json:"theme"`
 	// The last four characters of the token.
 	Hint   string           `json:"hint"`
 	Status EmbedTokenStatus `json:"status"`
@@ -1472,13 +1679,15 @@ type EmbedTokenCreate struct {
 	// Default: 10 calls per minute.
 	RateLimit *EmbedRateLimit `json:"rate_limit,omitzero"`
 	// How many messages of visitors are answered per day in UTC.
-	RepliesPerDay *int `json:"replies_per_day,omitzero"`
+	RepliesPerDay *int       `json:"replies_per_day,omitzero"`
+	Theme         *ChatTheme `json:"theme,omitzero"`
 }
 
 // EmbedTokenCreated is a type of the API. An embed token with its secret. The secret is returned only once and
 // cannot be read again.
 type EmbedTokenCreated struct {
 	EmbedToken
+	Snippets EmbedSnippets `json:"snippets"`
 	// The secret token that pages pass to `embed.js`.
 	Token string `json:"token"`
 	// The secret with which your backend signs visitors, `atv_…`. Never show it in a page. It changes when the
@@ -1518,6 +1727,8 @@ type EmbedTokenPatch struct {
 	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitzero"`
 	RateLimit         *EmbedRateLimit `json:"rate_limit,omitzero"`
 	RepliesPerDay     *int            `json:"replies_per_day,omitzero"`
+	// Replaces the stored theme as a whole.
+	Theme Opt[ChatTheme] `json:"theme,omitzero"`
 }
 
 // EmbedTokenRotate is a type of the API.
@@ -1556,6 +1767,33 @@ type EmbedTokenUpdatedData struct {
 	SessionTTLSeconds *ChangedNumber `json:"session_ttl_seconds,omitzero"`
 	RateLimit         *ChangedNumber `json:"rate_limit,omitzero"`
 	RepliesPerDay     *ChangedNumber `json:"replies_per_day,omitzero"`
+	Theme             *Changed       `json:"theme,omitzero"`
+}
+
+// EmbedTokenUsage is a type of the API.
+type EmbedTokenUsage struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Of all days and origins.
+	Sessions int64           `json:"sessions"`
+	Messages int64           `json:"messages"`
+	Refusals int64           `json:"refusals"`
+	Data     []EmbedTokenUse `json:"data"`
+}
+
+// EmbedTokenUse is a type of the API.
+type EmbedTokenUse struct {
+	// A day in UTC, such as `2026-03-01`.
+	Date string `json:"date"`
+	// The origin of the pages, which `allowed_origins` may not have. `null` for calls without one, and for refusals
+	// after a frame was loaded. `other` for all beyond the first 100 of a day.
+	Origin *string `json:"origin"`
+	// Opened, without renewals.
+	Sessions int64 `json:"sessions"`
+	// Messages that were sent to the reply endpoint.
+	Messages int64 `json:"messages"`
+	// Refused pages, sessions and messages: by origin, limit, or state of the chat.
+	Refusals int64 `json:"refusals"`
 }
 
 // EmbedTool is a type of the API. A tool that visitors can see.
@@ -4706,6 +4944,7 @@ const (
 	EventTypeChatTemplateCreated               = "chat_template.created"
 	EventTypeChatTemplateDegraded              = "chat_template.degraded"
 	EventTypeChatTemplateDeleted               = "chat_template.deleted"
+	EventTypeChatTemplatePublished             = "chat_template.published"
 	EventTypeChatTemplateRestored              = "chat_template.restored"
 	EventTypeChatTemplateTransferred           = "chat_template.transferred"
 	EventTypeChatTemplateUpdated               = "chat_template.updated"
@@ -4854,6 +5093,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(ChatTemplateDegradedData)
 	case EventTypeChatTemplateDeleted:
 		data = new(ChatTemplateDeletedData)
+	case EventTypeChatTemplatePublished:
+		data = new(ChatTemplatePublishedData)
 	case EventTypeChatTemplateRestored:
 		data = new(ChatTemplateRestoredData)
 	case EventTypeChatTemplateTransferred:
@@ -5161,17 +5402,21 @@ func newAuthPasskeysService(c *Client) *AuthPasskeysService {
 
 // ChatTemplatesService has the calls of chatTemplates.
 type ChatTemplatesService struct {
-	client      *Client
-	EmbedTokens *ChatTemplatesEmbedTokensService
-	Members     *ChatTemplatesMembersService
-	Workflows   *ChatTemplatesWorkflowsService
+	client       *Client
+	EmbedTokens  *ChatTemplatesEmbedTokensService
+	Members      *ChatTemplatesMembersService
+	Publications *ChatTemplatesPublicationsService
+	Versions     *ChatTemplatesVersionsService
+	Workflows    *ChatTemplatesWorkflowsService
 }
 
 func newChatTemplatesService(c *Client) *ChatTemplatesService {
 	return &ChatTemplatesService{client: c,
-		EmbedTokens: newChatTemplatesEmbedTokensService(c),
-		Members:     newChatTemplatesMembersService(c),
-		Workflows:   newChatTemplatesWorkflowsService(c),
+		EmbedTokens:  newChatTemplatesEmbedTokensService(c),
+		Members:      newChatTemplatesMembersService(c),
+		Publications: newChatTemplatesPublicationsService(c),
+		Versions:     newChatTemplatesVersionsService(c),
+		Workflows:    newChatTemplatesWorkflowsService(c),
 	}
 }
 
@@ -5191,6 +5436,24 @@ type ChatTemplatesMembersService struct {
 
 func newChatTemplatesMembersService(c *Client) *ChatTemplatesMembersService {
 	return &ChatTemplatesMembersService{client: c}
+}
+
+// ChatTemplatesPublicationsService has the calls of chatTemplates.publications.
+type ChatTemplatesPublicationsService struct {
+	client *Client
+}
+
+func newChatTemplatesPublicationsService(c *Client) *ChatTemplatesPublicationsService {
+	return &ChatTemplatesPublicationsService{client: c}
+}
+
+// ChatTemplatesVersionsService has the calls of chatTemplates.versions.
+type ChatTemplatesVersionsService struct {
+	client *Client
+}
+
+func newChatTemplatesVersionsService(c *Client) *ChatTemplatesVersionsService {
+	return &ChatTemplatesVersionsService{client: c}
 }
 
 // ChatTemplatesWorkflowsService has the calls of chatTemplates.workflows.
@@ -5842,6 +6105,19 @@ func (s *AuthPasskeysService) SignIn(ctx context.Context, body PasskeyResponse, 
 	return send[SessionOpened](ctx, s.client, &call{name: "auth.passkeys.signIn", method: "POST", path: []string{"/api/auth/passkeys"}, body: body}, opts)
 }
 
+// Copy: Copy a chat template.
+//
+// Creates a draft like that of a chat template, in the same workspace. Requires the editor role on the template,
+// since the copy shows its instructions, and the member role in the workspace. The caller becomes the owner of
+// the copy. Members, embed tokens and versions are not copied.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, plan_limit_reached,
+// prompt_unavailable, quota_exceeded, reply_connection_unavailable, scope_required; and those that every call
+// can have.
+func (s *ChatTemplatesService) Copy(ctx context.Context, templateID string, body ChatTemplateCopy, opts ...Option) (*ChatTemplate, error) {
+	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.copy", method: "POST", path: []string{"/api/chat-templates/", templateID, "/copy"}, body: body, keyed: true}, opts)
+}
+
 // Create: Create a chat template.
 //
 // Requires the member role in the workspace. The caller becomes the owner of the template. Agents, tools and
@@ -5855,12 +6131,23 @@ func (s *ChatTemplatesService) Create(ctx context.Context, body ChatTemplateCrea
 
 // Delete: Delete a chat template.
 //
-// Requires the owner role on the chat template. A deleted template can be restored within 30 days.
+// Requires the owner role on the chat template. A deleted template can be restored within 30 days. Invitations
+// that were not accepted end with it, and are not restored.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, revision_mismatch, scope_required; and those that
 // every call can have.
 func (s *ChatTemplatesService) Delete(ctx context.Context, templateID string, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "chatTemplates.delete", method: "DELETE", path: []string{"/api/chat-templates/", templateID}}, opts)
+}
+
+// ExportTemplate: Export a chat template.
+//
+// Returns the draft and its workflows in a form that `POST /api/chat-templates/import` accepts, also in another
+// workspace or deployment. Contains no secret. Requires the editor role on the chat template.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can have.
+func (s *ChatTemplatesService) ExportTemplate(ctx context.Context, templateID string, opts ...Option) (*ChatExport, error) {
+	return send[ChatExport](ctx, s.client, &call{name: "chatTemplates.exportTemplate", method: "GET", path: []string{"/api/chat-templates/", templateID, "/export"}}, opts)
 }
 
 // Get: Get a chat template.
@@ -5885,15 +6172,29 @@ func (s *ChatTemplatesService) GetRegistry(ctx context.Context, opts ...Option) 
 
 // GetRuntime: Get what runs a chat.
 //
-// Returns the effective instructions, with the prompt's variables filled in, and what else a program needs to
-// run the chat. Requires the editor role on the chat template, since it shows the instructions. An API key with
-// only the scope `chats:runtime` can read this and verify embed sessions: it can list nothing and change
-// nothing. The `ETag` changes with anything in the response, such as a new active version of the prompt.
+// Returns the effective instructions of the published version, with the prompt's variables filled in, and what
+// else a program needs to run the chat. Requires the editor role on the chat template, since it shows the
+// instructions. An API key with only the scope `chats:runtime` can read this and verify embed sessions: it can
+// list nothing and change nothing. The `ETag` changes with anything in the response, such as a new active
+// version of the prompt.
 //
 // Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_variables,
 // render_too_large, scope_required; and those that every call can have.
 func (s *ChatTemplatesService) GetRuntime(ctx context.Context, templateID string, query ChatTemplatesGetRuntimeQuery, opts ...Option) (*ChatRuntime, error) {
 	return send[ChatRuntime](ctx, s.client, &call{name: "chatTemplates.getRuntime", method: "GET", path: []string{"/api/chat-templates/", templateID, "/runtime"}, query: query.values()}, opts)
+}
+
+// ImportTemplate: Import a chat template.
+//
+// Creates a draft from an export, in this workspace. Requires the member role in the workspace. The caller
+// becomes the owner. The prompt and the connection of the export exist in its workspace only: name others, or
+// `null` for none. Agents, tools, capabilities and workflows must be in the registry of this organisation.
+//
+// Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable, quota_exceeded,
+// reply_connection_unavailable, scope_required, unknown_registry_item, unknown_workflow, workflow_limit_reached;
+// and those that every call can have.
+func (s *ChatTemplatesService) ImportTemplate(ctx context.Context, body ChatImport, opts ...Option) (*ChatTemplate, error) {
+	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.importTemplate", method: "POST", path: []string{"/api/chat-templates/import"}, body: body, keyed: true}, opts)
 }
 
 // List: List chat templates.
@@ -5913,6 +6214,18 @@ func (s *ChatTemplatesService) ListPage(ctx context.Context, query ChatTemplates
 	return send[ChatTemplateList](ctx, s.client, &call{name: "chatTemplates.list", method: "GET", path: []string{"/api/chat-templates"}, query: query.values()}, opts)
 }
 
+// Preview: Preview the draft of a chat template.
+//
+// Returns a link to the draft as visitors would see it, for members who can see the chat template: they sign in
+// to the console. `session` is an embed session for the page `/embed/preview` of this server, which the console
+// shows in a frame. It ends after 10 minutes and cannot be renewed. Messages of a preview do not count in
+// `replies_per_day`.
+//
+// Errors: chat_template_not_found, scope_required; and those that every call can have.
+func (s *ChatTemplatesService) Preview(ctx context.Context, templateID string, opts ...Option) (*ChatPreview, error) {
+	return send[ChatPreview](ctx, s.client, &call{name: "chatTemplates.preview", method: "POST", path: []string{"/api/chat-templates/", templateID, "/preview"}, repeatable: true}, opts)
+}
+
 // Restore: Restore a deleted chat template.
 //
 // Requires the owner role on the chat template, or the admin role in the workspace. Works within 30 days of the
@@ -5929,6 +6242,9 @@ func (s *ChatTemplatesService) Restore(ctx context.Context, templateID string, o
 // Requires the editor role on the chat template. Changing `status` or `visibility` requires the manager role,
 // and changing `owner_id` requires the owner role. After a transfer, the previous owner is a manager. Items that
 // the request does not change are not checked against the registry again.
+//
+// This changes the draft. Embedded chats and `GET .../runtime` get the published version: publish the draft to
+// change them. Changing `status` from `draft` or `disabled` to `published` publishes the draft, too.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
 // plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable, revision_mismatch,
@@ -5968,6 +6284,18 @@ func (s *ChatTemplatesEmbedTokensService) Delete(ctx context.Context, templateID
 // that every call can have.
 func (s *ChatTemplatesEmbedTokensService) Get(ctx context.Context, templateID string, tokenID string, opts ...Option) (*EmbedToken, error) {
 	return send[EmbedToken](ctx, s.client, &call{name: "chatTemplates.embedTokens.get", method: "GET", path: []string{"/api/chat-templates/", templateID, "/embed-tokens/", tokenID}}, opts)
+}
+
+// GetUsage: Get the usage of an embed token.
+//
+// Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin.
+// Requires the manager role on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A
+// day counts 100 origins; `other` stands for all others.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, embed_token_not_found, scope_required; and those
+// that every call can have.
+func (s *ChatTemplatesEmbedTokensService) GetUsage(ctx context.Context, templateID string, tokenID string, query ChatTemplatesEmbedTokensGetUsageQuery, opts ...Option) (*EmbedTokenUsage, error) {
+	return send[EmbedTokenUsage](ctx, s.client, &call{name: "chatTemplates.embedTokens.getUsage", method: "GET", path: []string{"/api/chat-templates/", templateID, "/embed-tokens/", tokenID, "/usage"}, query: query.values()}, opts)
 }
 
 // List: List embed tokens.
@@ -6059,6 +6387,71 @@ func (s *ChatTemplatesMembersService) ListPage(ctx context.Context, templateID s
 // revision_mismatch, scope_required; and those that every call can have.
 func (s *ChatTemplatesMembersService) Update(ctx context.Context, templateID string, userID string, body ChatMemberPatch, opts ...Option) (*ChatMember, error) {
 	return send[ChatMember](ctx, s.client, &call{name: "chatTemplates.members.update", method: "PATCH", path: []string{"/api/chat-templates/", templateID, "/members/", userID}, body: body, merge: true}, opts)
+}
+
+// List: List publications.
+//
+// Returns which version was published by which user, when and why, newest first. Requires the editor role on the
+// chat template.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can have.
+func (s *ChatTemplatesPublicationsService) List(ctx context.Context, templateID string, query ChatTemplatesPublicationsListQuery, opts ...Option) iter.Seq2[ChatPublication, error] {
+	return list[ChatPublication](ctx, s.client, &call{name: "chatTemplates.publications.list", method: "GET", path: []string{"/api/chat-templates/", templateID, "/publications"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *ChatTemplatesPublicationsService) ListPage(ctx context.Context, templateID string, query ChatTemplatesPublicationsListQuery, opts ...Option) (*ChatPublicationList, error) {
+	return send[ChatPublicationList](ctx, s.client, &call{name: "chatTemplates.publications.list", method: "GET", path: []string{"/api/chat-templates/", templateID, "/publications"}, query: query.values()}, opts)
+}
+
+// Diff: Compare two versions.
+//
+// Returns the differences from `against` to `version_id`. `GET .../versions/draft/diff` shows what publishing
+// the draft would change. Requires the editor role on the chat template.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, chat_version_not_found, scope_required; and those
+// that every call can have.
+func (s *ChatTemplatesVersionsService) Diff(ctx context.Context, templateID string, versionID string, query ChatTemplatesVersionsDiffQuery, opts ...Option) (*ChatVersionDiff, error) {
+	return send[ChatVersionDiff](ctx, s.client, &call{name: "chatTemplates.versions.diff", method: "GET", path: []string{"/api/chat-templates/", templateID, "/versions/", versionID, "/diff"}, query: query.values()}, opts)
+}
+
+// Get: Get a version.
+//
+// Returns a version with its content, or the draft. Requires the editor role on the chat template.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, chat_version_not_found, scope_required; and those
+// that every call can have.
+func (s *ChatTemplatesVersionsService) Get(ctx context.Context, templateID string, versionID string, opts ...Option) (*ChatVersionWithContent, error) {
+	return send[ChatVersionWithContent](ctx, s.client, &call{name: "chatTemplates.versions.get", method: "GET", path: []string{"/api/chat-templates/", templateID, "/versions/", versionID}}, opts)
+}
+
+// List: List versions.
+//
+// Returns the versions that were published, latest first, without their content. Requires the editor role on the
+// chat template.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can have.
+func (s *ChatTemplatesVersionsService) List(ctx context.Context, templateID string, query ChatTemplatesVersionsListQuery, opts ...Option) iter.Seq2[ChatVersion, error] {
+	return list[ChatVersion](ctx, s.client, &call{name: "chatTemplates.versions.list", method: "GET", path: []string{"/api/chat-templates/", templateID, "/versions"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *ChatTemplatesVersionsService) ListPage(ctx context.Context, templateID string, query ChatTemplatesVersionsListQuery, opts ...Option) (*ChatVersionList, error) {
+	return send[ChatVersionList](ctx, s.client, &call{name: "chatTemplates.versions.list", method: "GET", path: []string{"/api/chat-templates/", templateID, "/versions"}, query: query.values()}, opts)
+}
+
+// Publish: Publish a version.
+//
+// Requires the manager role on the chat template. Makes a version what embedded chats and `GET .../runtime` get,
+// and sets `status` to `published`. `draft` makes a version of the draft first, unless it is the same as the
+// published one. An earlier version rolls back; the draft stays as it is. Publishing the published version has
+// no effect. `If-Match` applies to the chat template.
+//
+// Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, chat_version_not_found,
+// invalid_fields, plan_limit_reached, published_changed, quota_exceeded, revision_mismatch, scope_required; and
+// those that every call can have.
+func (s *ChatTemplatesVersionsService) Publish(ctx context.Context, templateID string, versionID string, body *ChatPublish, opts ...Option) (*ChatTemplate, error) {
+	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.versions.publish", method: "POST", path: []string{"/api/chat-templates/", templateID, "/versions/", versionID, "/publish"}, body: optional(body), keyed: true}, opts)
 }
 
 // Attach: Attach a workflow.
@@ -8207,6 +8600,21 @@ func (q ChatTemplatesListQuery) values() url.Values {
 	return v
 }
 
+// ChatTemplatesEmbedTokensGetUsageQuery is the query of ChatTemplatesEmbedTokensService.GetUsage. The zero value of a field is not sent.
+type ChatTemplatesEmbedTokensGetUsageQuery struct {
+	// The first day, such as `2026-03-01`. 29 days before `to` if omitted.
+	From string
+	// The last day at most 89 days later. Today if omitted.
+	To string
+}
+
+func (q ChatTemplatesEmbedTokensGetUsageQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "from", q.From)
+	addValue(v, "to", q.To)
+	return v
+}
+
 // ChatTemplatesEmbedTokensListQuery is the query of ChatTemplatesEmbedTokensService.List. The zero value of a field is not sent.
 type ChatTemplatesEmbedTokensListQuery struct {
 	// Maximum number of items to return.
@@ -8231,6 +8639,48 @@ type ChatTemplatesMembersListQuery struct {
 }
 
 func (q ChatTemplatesMembersListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// ChatTemplatesPublicationsListQuery is the query of ChatTemplatesPublicationsService.List. The zero value of a field is not sent.
+type ChatTemplatesPublicationsListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q ChatTemplatesPublicationsListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// ChatTemplatesVersionsDiffQuery is the query of ChatTemplatesVersionsService.Diff. The zero value of a field is not sent.
+type ChatTemplatesVersionsDiffQuery struct {
+	// `published` (the default), `draft`, a number such as `v3`, or the id of a version.
+	Against string
+}
+
+func (q ChatTemplatesVersionsDiffQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "against", q.Against)
+	return v
+}
+
+// ChatTemplatesVersionsListQuery is the query of ChatTemplatesVersionsService.List. The zero value of a field is not sent.
+type ChatTemplatesVersionsListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q ChatTemplatesVersionsListQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
 	addValue(v, "cursor", q.Cursor)

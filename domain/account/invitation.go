@@ -57,6 +57,7 @@ type Invitation struct {
 	Guest     bool              // created for an object in the workspace, and ends with it (Lapse)
 	Groups    []identity.UserID // that the person joins on accepting, as far as they exist then
 	Hash      Hash
+	KeepLinks bool      // the links before Hash work too: it was renewed for another object
 	MailedAt  time.Time // when the workspace last mailed the address; zero: never
 	InvitedBy identity.UserID
 	ExpiresAt time.Time
@@ -138,13 +139,13 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 // invitation that this one renews.
 func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity.UserID,
 	pending *Invitation) (*Invitation, Token, error) {
-	role, guest := identity.Viewer, true
-	if pending != nil && !pending.Expired(by.At) {
+	role, guest, open := identity.Viewer, true, pending != nil && !pending.Expired(by.At)
+	if open {
 		role, guest = pending.Role, pending.Guest
 	}
 	i, token, err := w.Invite(by, email, role, member, pending)
 	if err == nil {
-		i.Guest = guest
+		i.Guest, i.KeepLinks = guest, open
 	}
 	return i, token, err
 }

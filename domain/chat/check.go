@@ -69,6 +69,7 @@ func (t *Template) check(renamed bool) error {
 		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
 	t.Reply.check(&wrong)
+	t.Theme.check(&wrong, "/theme")
 	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
 		wrong.Add("/status", "not_allowed_value", "Must be draft, published or disabled.")
 	}

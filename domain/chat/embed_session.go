@@ -46,6 +46,7 @@ type Embedded struct {
 	Starters  []string
 	Tools     []string // the ids of the selected tools
 	Reply     Reply
+	Theme     Theme // of the template and the token together
 }
 
 // EmbedPass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
@@ -60,6 +61,10 @@ type EmbedPass struct {
 
 	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
 	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
+
+	// Of a preview, which has no token: the template whose draft it shows, and its workspace.
+	Draft     ID                   `json:"p,omitempty"`
+	Workspace identity.WorkspaceID `json:"w,omitempty"`
 }
 
 // SignedVisitor returns the visitor if the site's backend signed it; "" otherwise.

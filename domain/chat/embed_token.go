@@ -92,6 +92,8 @@ type EmbedSettings struct {
 	SessionTTL time.Duration // a minute to a day; whole seconds
 	PerMinute  int           // new sessions per client address, 1 to 600
 
+	Theme Theme // its fields replace those of the template's theme
+
 	RepliesPerDay int // answered messages of all visitors per day in UTC, 0 to a million
 }
 
@@ -129,6 +131,7 @@ type EmbedChanges struct {
 	SessionTTL    *time.Duration
 	PerMinute     *int
 	RepliesPerDay *int
+	Theme         *Theme // replaces all of it
 }
 
 // NewEmbedToken creates an embed token of t, which has have of them. Requires the manager role.
@@ -270,6 +273,11 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	if next.RepliesPerDay < 0 || next.RepliesPerDay > maxRepliesPerDay {
 		wrong.Add("/replies_per_day", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRepliesPerDay))
 	}
+	if c.Theme != nil && !c.Theme.Same(next.Theme) {
+		changed["theme"] = true
+		next.Theme = *c.Theme
+	}
+	next.Theme.check(&wrong, "/theme")
 	if err := wrong.Err(); err != nil {
 		return nil, err
 	}

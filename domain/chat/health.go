@@ -3,11 +3,15 @@ package chat
 import (
 	"fmt"
 	"slices"
+
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
 // Issue is a reason why a template does not work as configured.
 type Issue struct {
-	Code    string // item_gone, item_disabled, requirement_missing, workflow_gone, workflow_disabled or prompt_gone
+	// Code is item_gone, item_disabled, invalid_config, requirement_missing, workflow_gone, workflow_disabled or
+	// prompt_gone.
+	Code    string
 	Pointer string // JSON Pointer (RFC 6901) into the template
 	Detail  string
 }
@@ -54,6 +58,28 @@ func (r *Registry) Issues(t *Summary) []Issue {
 	}
 	for i, w := range t.Workflows {
 		inspect("workflow", fmt.Sprintf("/workflows/%d", i), w.ID, r.Workflows)
+	}
+	return issues
+}
+
+// BrokenConfigs returns the configurations of t that break the schema that the registry has now. Viewers read the
+// issues, and not the configurations: so the issues do not say what is wrong.
+func (r *Registry) BrokenConfigs(t *Template) []Issue {
+	return append(brokenConfigs("/agents", t.Agents, r.Agents), brokenConfigs("/tools", t.Tools, r.Tools)...)
+}
+
+func brokenConfigs(pointer string, selected []Selected, items []Item) []Issue {
+	var issues []Issue
+	for i, s := range selected {
+		var wrong fault.Fields
+		at := fmt.Sprintf("%s/%d/config", pointer, i)
+		if item := find(items, s.ID); item != nil {
+			item.checkConfig(at, s.Config, &wrong)
+		}
+		if len(wrong) > 0 {
+			issues = append(issues, Issue{Code: "invalid_config", Pointer: at,
+				Detail: "The registry has changed what this configuration can be."})
+		}
 	}
 	return issues
 }

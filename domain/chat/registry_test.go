@@ -216,6 +216,20 @@ func TestIssues(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("issues %q\nwant   %q", got, want)
 	}
+	t.Run("a configuration that a changed schema forbids is an issue that does not show it", func(t *testing.T) {
+		c := cast()
+		c.Agents, c.Tools = []chat.Selected{{ID: "agent", Config: []byte(`{"a":1}`)}},
+			[]chat.Selected{{ID: "gone"}, {ID: "tool", Config: []byte(`{"queue":"SECRET"}`)}}
+		issues := registry(t).BrokenConfigs(c)
+		if len(issues) != 1 || issues[0].Code != "invalid_config" || issues[0].Pointer != "/tools/1/config" ||
+			strings.Contains(issues[0].Detail, "queue") {
+			t.Errorf("issues: %+v", issues)
+		}
+		c.Tools[1].Config = []byte(`{"queue":"mail"}`)
+		if issues := registry(t).BrokenConfigs(c); len(issues) != 0 {
+			t.Errorf("issues of a configuration that fits: %+v", issues)
+		}
+	})
 	t.Run("what an item requires is there", func(t *testing.T) {
 		c := cast()
 		c.Agents, c.Capabilities = []chat.Selected{{ID: "agent"}}, []string{"capability"}

@@ -22,15 +22,22 @@ type Summary struct {
 	Status       Status
 	Workflows    []Workflow // oldest first
 	PromptGone   bool       // see Template
+
+	PublishedID     VersionID // empty: none was published yet
+	PublishedNumber int
 }
 
 // Summary returns what a list shows of t.
 func (t *Template) Summary() Summary {
-	return Summary{
+	s := Summary{
 		Resource: t.Resource, ID: t.ID, Name: t.Name, Description: t.Description, AvatarURL: t.AvatarURL,
 		Agents: ids(t.Agents), Tools: ids(t.Tools), Capabilities: t.Capabilities, Greeting: t.Greeting,
 		Starters: t.Starters, Metadata: t.Metadata, Status: t.Status, Workflows: t.Workflows, PromptGone: t.PromptGone,
 	}
+	if t.Published != nil {
+		s.PublishedID, s.PublishedNumber = t.Published.ID, t.Published.Number
+	}
+	return s
 }
 
 func ids(list []Selected) []string {

@@ -39,13 +39,20 @@ const (
 // cannot be expressed.
 type Template struct {
 	access.Resource
-	ID ID
-	Content
+	ID        ID
+	Content   // the draft: what editors see and change
 	Status    Status
 	Workflows []Workflow // oldest first
 
 	// PromptGone says that Prompt names a prompt template or version that no longer exists.
 	PromptGone bool
+
+	Published *Version // nil: none was published yet
+	Versions  int      // the number of the latest version; 0: there is none
+
+	// NewVersion and Publication are for the store to save; nil: there are none.
+	NewVersion  *Version
+	Publication *Publication
 
 	// ChangedMembers holds members for the store to save; one without a role is deleted. The owner is
 	// never among them.
@@ -67,6 +74,7 @@ type Content struct {
 	Starters     []string        // up to 10, each up to 200 characters: suggestions for a visitor's first message
 	Metadata     json.RawMessage // a JSON object, up to 16 KiB
 	Reply        Reply
+	Theme        Theme
 }
 
 // Prompt names a version of a prompt template that holds the instructions. The zero Prompt names none.
@@ -99,6 +107,11 @@ type Draft struct {
 
 // New creates a template that by owns. Requires the member role in the workspace.
 func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
+	return newTemplate(by, d, f, Content{})
+}
+
+// newTemplate is New, and does not check the items that the content known has.
+func newTemplate(by identity.Actor, d Draft, f Facts, known Content) (*Template, error) {
 	switch {
 	case by.ReadOnly():
 		return nil, identity.ErrReadOnly
@@ -115,11 +128,14 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 	if err := t.check(true); err != nil {
 		return nil, err
 	}
-	if err := f.check(Content{}, t.Content, t.Prompt != Prompt{}, t.Reply.Answers()); err != nil {
+	if err := f.check(known, t.Content, t.Prompt != Prompt{}, t.Reply.Answers()); err != nil {
 		return nil, err
 	}
 	t.Record(by, "chat_template.created", string(t.ID),
 		map[string]any{"name": t.Name, "status": t.Status, "visibility": t.Visibility})
+	if t.Status == StatusPublished {
+		return t, t.publish(by, Release{})
+	}
 	return t, nil
 }
 
@@ -138,6 +154,7 @@ type Changes struct {
 	Starters     *[]string
 	Metadata     func(json.RawMessage) json.RawMessage // computes the new value from the old one
 	Reply        *Reply                                // the zero Reply clears
+	Theme        *Theme                                // replaces all of it
 	Status       *Status
 	Visibility   *access.Visibility
 	Owner        *identity.UserID // must be a member of the workspace
@@ -161,7 +178,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 	if err := t.allow(by, c.Needs(), at); err != nil {
 		return err
 	}
-	before, changed := t.Content, map[string]any{}
+	before, changed, status := t.Content, map[string]any{}, t.Status
 	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&t.Name, c.Name, "name", changed)
 	event.Set(&t.Status, c.Status, "status", changed)
@@ -189,6 +206,10 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 			changed["metadata"] = true
 		}
 	}
+	if c.Theme != nil && !c.Theme.Same(t.Theme) {
+		changed["theme"] = true
+		t.Theme = *c.Theme
+	}
 	newReply := c.Reply != nil && !c.Reply.same(t.Reply)
 	if newReply {
 		changed["reply"] = true
@@ -209,6 +230,11 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 	}
 	if len(changed) > 0 {
 		t.Record(by, "chat_template.updated", string(t.ID), changed)
+	}
+	if t.Status == StatusPublished && status != StatusPublished {
+		if err := t.publish(by, Release{}); err != nil {
+			return err
+		}
 	}
 	t.Touch(by)
 	return nil

@@ -153,7 +153,7 @@ func TestChange(t *testing.T) {
 	if !reflect.DeepEqual(c.Content, want) || c.Status != published || c.Revision != 8 || c.UpdatedAt != by.At {
 		t.Errorf("template %+v", c)
 	}
-	recorded(t, c, by, "chat_template.updated")
+	recorded(t, c, by, "chat_template.updated", "chat_template.published")
 	t.Run("the event tells what changed, and nothing of what it says", func(t *testing.T) {
 		data := c.Recorded()[0].Data
 		if data["name"] != (event.Change{From: "Support", To: "Help"}) ||

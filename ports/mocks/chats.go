@@ -112,6 +112,89 @@ func (mr *MockChatsMockRecorder) UpdateFor(ctx, by, id, users, change interface{
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateFor", reflect.TypeOf((*MockChats)(nil).UpdateFor), ctx, by, id, users, change)
 }
 
+// Waiting mocks base method.
+func (m *MockChats) Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID) ([]identity.UserID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Waiting", ctx, ws, id)
+	ret0, _ := ret[0].([]identity.UserID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Waiting indicates an expected call of Waiting.
+func (mr *MockChatsMockRecorder) Waiting(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Waiting", reflect.TypeOf((*MockChats)(nil).Waiting), ctx, ws, id)
+}
+
+// MockChatVersions is a mock of ChatVersions interface.
+type MockChatVersions struct {
+	ctrl     *gomock.Controller
+	recorder *MockChatVersionsMockRecorder
+}
+
+// MockChatVersionsMockRecorder is the mock recorder for MockChatVersions.
+type MockChatVersionsMockRecorder struct {
+	mock *MockChatVersions
+}
+
+// NewMockChatVersions creates a new mock instance.
+func NewMockChatVersions(ctrl *gomock.Controller) *MockChatVersions {
+	mock := &MockChatVersions{ctrl: ctrl}
+	mock.recorder = &MockChatVersionsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockChatVersions) EXPECT() *MockChatVersionsMockRecorder {
+	return m.recorder
+}
+
+// Get mocks base method.
+func (m *MockChatVersions) Get(ctx context.Context, ws identity.WorkspaceID, of chat.ID, ref chat.VersionRef) (*chat.Version, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Get", ctx, ws, of, ref)
+	ret0, _ := ret[0].(*chat.Version)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Get indicates an expected call of Get.
+func (mr *MockChatVersionsMockRecorder) Get(ctx, ws, of, ref interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockChatVersions)(nil).Get), ctx, ws, of, ref)
+}
+
+// List mocks base method.
+func (m *MockChatVersions) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.VersionPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "List", ctx, ws, of, q)
+	ret0, _ := ret[0].(chat.VersionPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// List indicates an expected call of List.
+func (mr *MockChatVersionsMockRecorder) List(ctx, ws, of, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockChatVersions)(nil).List), ctx, ws, of, q)
+}
+
+// Publications mocks base method.
+func (m *MockChatVersions) Publications(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.PublicationPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Publications", ctx, ws, of, q)
+	ret0, _ := ret[0].(chat.PublicationPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Publications indicates an expected call of Publications.
+func (mr *MockChatVersionsMockRecorder) Publications(ctx, ws, of, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Publications", reflect.TypeOf((*MockChatVersions)(nil).Publications), ctx, ws, of, q)
+}
+
 // MockChatLists is a mock of ChatLists interface.
 type MockChatLists struct {
 	ctrl     *gomock.Controller

@@ -194,3 +194,55 @@ func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, at, most int
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Count", reflect.TypeOf((*MockEmbedReplies)(nil).Count), ctx, org, id, origin, at, most)
 }
+
+// MockEmbedUses is a mock of EmbedUses interface.
+type MockEmbedUses struct {
+	ctrl     *gomock.Controller
+	recorder *MockEmbedUsesMockRecorder
+}
+
+// MockEmbedUsesMockRecorder is the mock recorder for MockEmbedUses.
+type MockEmbedUsesMockRecorder struct {
+	mock *MockEmbedUses
+}
+
+// NewMockEmbedUses creates a new mock instance.
+func NewMockEmbedUses(ctrl *gomock.Controller) *MockEmbedUses {
+	mock := &MockEmbedUses{ctrl: ctrl}
+	mock.recorder = &MockEmbedUsesMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockEmbedUses) EXPECT() *MockEmbedUsesMockRecorder {
+	return m.recorder
+}
+
+// Add mocks base method.
+func (m *MockEmbedUses) Add(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, uses []chat.EmbedUse) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Add", ctx, org, id, uses)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Add indicates an expected call of Add.
+func (mr *MockEmbedUsesMockRecorder) Add(ctx, org, id, uses interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockEmbedUses)(nil).Add), ctx, org, id, uses)
+}
+
+// Between mocks base method.
+func (m *MockEmbedUses) Between(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Between", ctx, org, id, from, to)
+	ret0, _ := ret[0].([]chat.EmbedUse)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Between indicates an expected call of Between.
+func (mr *MockEmbedUsesMockRecorder) Between(ctx, org, id, from, to interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Between", reflect.TypeOf((*MockEmbedUses)(nil).Between), ctx, org, id, from, to)
+}

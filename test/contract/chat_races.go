@@ -157,7 +157,7 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("no chat begins to use a prompt that is being deleted", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users,
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
 			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		for i := range 8 {
@@ -193,7 +193,7 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("adding a prompt waits for its deletion, and the deletion waits for an addition", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users,
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
 			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
@@ -215,7 +215,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users,
+			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.ChatVersions, tx.Users,
 				func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil,
 				noQuotas).Create(ctx, by, draft)
 			return err

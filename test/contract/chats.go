@@ -27,6 +27,7 @@ func Chats(t *testing.T, open Opener) {
 	t.Run("prompts", func(t *testing.T) { chatPrompts(t, a) })
 	t.Run("races", func(t *testing.T) { chatRaces(t, a) })
 	t.Run("leaving", func(t *testing.T) { chatLeaving(t, a) })
+	t.Run("versions", func(t *testing.T) { chatVersions(t, a) })
 }
 
 // wholeChat has a value in every field.
@@ -44,6 +45,8 @@ func wholeChat() chat.Draft {
 			Metadata: json.RawMessage(`{"deep": {"x": [1.0]}}`),
 			Reply: chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "small",
 				Variables: json.RawMessage(`{"shop":"ü & <b>"}`)},
+			Theme: chat.Theme{Scheme: "auto", Light: chat.Palette{Primary: "#0b6e4f"}, Radius: new(0),
+				Font: "Ü, \"Inter\""},
 		},
 		Status: chat.StatusPublished, Visibility: access.Workspace,
 	}
@@ -54,6 +57,7 @@ func chatReads(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	made := fixture.Chat(t, a.Stores, team.Member, wholeChat())
 	plain := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	made.NewVersion, made.Publication = nil, nil // they are for Add
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {
 		for _, want := range []*chat.Template{made, plain} {
@@ -85,7 +89,7 @@ func chatReads(t *testing.T, a Adapter) {
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
-			[]string{"chat_template.created"})
+			[]string{"chat_template.published", "chat_template.created"})
 	})
 	t.Run("OwnerLeft is set if the owner is no longer a member", func(t *testing.T) {
 		left := fixture.Chat(t, a.Stores, team.Gone, chat.Draft{})

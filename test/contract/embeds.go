@@ -22,6 +22,7 @@ func Embeds(t *testing.T, open Opener) {
 	t.Run("Expected", func(t *testing.T) { embedExpected(t, a) })
 	t.Run("Used", func(t *testing.T) { embedUsed(t, a) })
 	t.Run("CountReply", func(t *testing.T) { embedReplies(t, a) })
+	t.Run("uses", func(t *testing.T) { embedUses(t, a) })
 }
 
 const noEmbedToken = chat.EmbedTokenID("etok_00000000000000000000000000")
@@ -63,6 +64,7 @@ func wholeEmbed() chat.EmbedChanges {
 			"http://localhost:*"}, AllowNoOrigin: new(true),
 		Enabled: new(false), ExpiresAt: new(fixture.At.Add(time.Hour)), SessionTTL: new(time.Hour), PerMinute: new(600),
 		RepliesPerDay: new(7),
+		Theme:         &chat.Theme{Light: chat.Palette{Primary: "#123456"}, Position: "left"},
 	}
 }
 

@@ -23,7 +23,7 @@ func noMail(context.Context, *account.Invitation, *account.Workspace, string) bo
 func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
-	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users,
+	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
 		func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noMail, noQuotas)
 	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Erasures, a.Workspaces, a.Invitations, a.Keys,
 		a.Events, a.Notes(),
@@ -60,10 +60,10 @@ func guests(t *testing.T, a Adapter) {
 		if old.Member.User != link.Member.User || link.Again {
 			t.Fatalf("reserved are %s and %s", old.Member.User, link.Member.User)
 		}
-		_, err := people.AcceptInvitation(ctx, guest, old.Token.Reveal())
-		wantErr(t, err, account.ErrInvitationNotFound)
-		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+		_, err := people.AcceptInvitation(ctx, guest, old.Token.Reveal()) // both links work
 		must(t, err)
+		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+		wantErr(t, err, account.ErrInvitationNotFound)
 		for id, want := range map[chat.ID]access.Role{first.ID: access.Viewer, second.ID: access.Manager} {
 			got := membersOf(t, a.Stores, team.Workspace.ID, id)
 			if m := got[guest.User]; len(got) != 2 || m.Role != want || m.Invited {
@@ -104,6 +104,42 @@ func guests(t *testing.T, a Adapter) {
 		again := add(t, team.Admin, made.ID, email("new", team), access.Editor)
 		if again.Again || again.Member.User == link.Member.User {
 			t.Errorf("again: %+v", again.Member)
+		}
+	})
+	t.Run("an invitation by the workspace ends the links of its chats", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		guest := newcomer(t, a.Stores, team.Org, email("new", team))
+		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		for range 22 {
+			add(t, team.Admin, made.ID, email("new", team), access.Viewer)
+		}
+		link := add(t, team.Admin, made.ID, email("new", team), access.Viewer)
+		invite(t, a.Stores, team.Admin, team.Workspace.ID, email("new", team), identity.Member)
+		_, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+		wantErr(t, err, account.ErrInvitationNotFound)
+	})
+	t.Run("deleting the last chat ends the invitation, and its link makes no one a viewer", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		guest := newcomer(t, a.Stores, team.Org, email("new", team))
+		one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}),
+			fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+		add(t, team.Admin, one.ID, email("new", team), access.Editor)
+		link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
+		for i, id := range []chat.ID{one.ID, two.ID} { // as a member, who could not withdraw the invitation
+			must(t, using.Delete(ctx, team.Member, id, nil))
+			if open := openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5); len(open) != 1-i {
+				t.Fatalf("%d are open", len(open))
+			}
+		}
+		_, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+		wantErr(t, err, account.ErrInvitationNotFound)
+		if m, err := a.Users.Member(ctx, team.Workspace.ID, guest.User, ""); err != nil || m != "" {
+			t.Errorf("a member of the workspace: %q, %v", m, err)
+		}
+		_, err = using.Restore(ctx, team.Member, two.ID)
+		must(t, err)
+		if got := membersOf(t, a.Stores, team.Workspace.ID, two.ID); len(got) != 1 {
+			t.Errorf("members of the restored chat: %+v", got)
 		}
 	})
 	t.Run("the invitation ends when its last chat is removed", func(t *testing.T) {

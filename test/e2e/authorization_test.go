@@ -151,6 +151,9 @@ var exceptions = []struct {
 	{"copyPromptTemplate", func(c *standing) bool {
 		return c.template > none && c.role != identity.NoRole && (c.viewing || c.role < identity.Member)
 	}, 403, "who sees a template may copy it, but a copy is a new template"},
+	{"copyChatTemplate", func(c *standing) bool {
+		return c.template > viewing && c.role != identity.NoRole && c.role < identity.Member
+	}, 403, "as of prompt templates"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200,
 		"admins of the workspace may bring back what others deleted"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404,

@@ -62,6 +62,7 @@ func (c *client) replying(t *testing.T, r *replies, settings object, headers ...
 	e := c.embeds(t, settings, headers...)
 	c.do(t, "PATCH", e.template, object{"reply": object{"kind": "http", "connection_id": made.at("id")}},
 		headers...).is(t, 200)
+	c.do(t, "POST", e.template+"/versions/draft/publish", object{}, headers...).is(t, 200)
 	return e
 }
 

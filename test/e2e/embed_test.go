@@ -21,6 +21,7 @@ type embed struct {
 	manager        *client
 	template, path string // of the template and the token
 	secret         string
+	visitorSecret  string
 }
 
 // embeds creates a chat that the shop can embed. settings are those of the token.
@@ -38,7 +39,7 @@ func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed
 	}
 	made := c.create(t, template+"/embed-tokens", body, headers...)
 	return &embed{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"),
-		secret: made.at("token")}
+		secret: made.at("token"), visitorSecret: made.at("visitor_secret")}
 }
 
 // visit requests a session as a visitor's page does.

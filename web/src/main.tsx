@@ -40,6 +40,7 @@ const screens = [
   screen('prompts/$id', () => import('./areas/prompt'), 'Prompt'),
   screen('chats', () => import('./areas/chats'), 'Chats'),
   screen('chats/$id', () => import('./areas/chat'), 'Chat'),
+  screen('chats/$id/preview', () => import('./areas/chat'), 'ChatPreview'),
   screen('sources', () => import('./areas/sources'), 'Sources'),
   screen('sources/new', () => import('./areas/mapping'), 'NewSource'),
   screen('sources/$id', () => import('./areas/source'), 'Source'),

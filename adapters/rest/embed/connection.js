@@ -16,9 +16,12 @@ const post = async (...about) => (await request(...about)).json()
 // a sleep of the computer.
 const keep = (home, session, open, tell) => {
   let pause = 5
-  const later = (seconds) => setTimeout(renew, seconds * 1000)
+  let timer
+  let ended
+  const later = (seconds) => { timer = ended || setTimeout(renew, seconds * 1000) }
   const replaced = (next) => {
     session = next
+    if (ended) return
     tell('renewed', session)
   }
   const renew = () => post(home, 'sessions/renew', undefined, session.session)
@@ -30,16 +33,21 @@ const keep = (home, session, open, tell) => {
     }, (e) => {
       // Without a network, or beyond a limit, it tries again.
       if (['unreachable', 'rate_limited', 'internal', 'unavailable'].includes(e.message)) later(pause = Math.min(2 * pause, 60))
-      else tell('refused', e.message)
+      else if (!ended) tell('refused', e.message)
     })
   const due = () => Math.max(session.expires_in_seconds * 0.8, 5)
   later(due())
   const say = (body, signal) => request(home, 'messages', body, session.session, signal)
-  return (body, signal) => say(body, signal).catch(async (e) => {
+  const send = (body, signal) => say(body, signal).catch(async (e) => {
     if (e.message !== 'embed_session_invalid') throw e
     replaced(await open())
     return say(body, signal)
   })
+  send.end = () => {
+    ended = true
+    clearTimeout(timer)
+  }
+  return send
 }
 
 async function * events (answer) {

@@ -1,12 +1,13 @@
-// Fills a card with a chat.
+// Fills a card with a chat. It returns what sends a message, as if the visitor had written it.
 const converse = (card, template, words, history, say, tell) => {
-  const { name, avatar_url: avatar, greeting, conversation_starters: starters, replies } = template
+  const { name, greeting, conversation_starters: starters, replies } = template
+  const avatar = template.theme.avatar_url || template.avatar_url
   const face = avatar
     ? make('img', { className: 'face', src: avatar, alt: '', referrerPolicy: 'no-referrer' })
     : make('span', { className: 'face', ariaHidden: 'true', textContent: [...name][0].toUpperCase() })
-  const header = make('header', {}, face, make('h2', { textContent: name, dir: 'auto' }))
+  const header = make('header', { part: 'header' }, face, make('h2', { textContent: name, dir: 'auto' }))
   const list = make('ul', { className: 'starters', ariaLabel: words.starters }, ...starters.map((text) =>
-    make('li', {}, make('button', { type: 'button', textContent: text, dir: 'auto', onclick: () => {
+    make('li', {}, make('button', { type: 'button', part: 'starter', textContent: text, dir: 'auto', onclick: () => {
       tell('starter', text)
       if (replies) send(text)
     } }))))
@@ -18,12 +19,12 @@ const converse = (card, template, words, history, say, tell) => {
   if (greeting) card.append(make('p', { textContent: greeting, dir: 'auto' }))
   if (!replies) {
     if (starters.length) card.append(list)
-    return
+    return () => {}
   }
 
-  const log = make('div', { className: 'log', role: 'log', tabIndex: 0, ariaLabel: words.log })
-  const field = make('textarea', { rows: 1, maxLength: 4000, placeholder: words.write, ariaLabel: words.write, dir: words.dir, enterKeyHint: 'send' })
-  const button = make('button', { type: 'submit', className: 'send', textContent: words.send })
+  const log = make('div', { className: 'log', part: 'log', role: 'log', tabIndex: 0, ariaLabel: words.log })
+  const field = make('textarea', { part: 'input', rows: 1, maxLength: 4000, placeholder: words.write, ariaLabel: words.write, dir: words.dir, enterKeyHint: 'send' })
+  const button = make('button', { type: 'submit', className: 'send', part: 'send', textContent: words.send })
   const status = make('p', { role: 'status', className: 'hidden' })
   const form = make('form', {}, field, button)
   const clear = make('button', { type: 'button', className: 'plain', textContent: words.clear, hidden: true, onclick: () => {
@@ -40,7 +41,7 @@ const converse = (card, template, words, history, say, tell) => {
 
   let stopper
   const show = (who, text) => {
-    const body = make('div', { className: 'text', dir: 'auto' })
+    const body = make('div', { className: 'text', part: who === 'me' ? 'message visitor' : 'message answer', dir: 'auto' })
     const said = make('div', { className: 'said ' + who }, make('span', { className: 'hidden', textContent: who === 'me' ? words.you : name }), body)
     if (who === 'me') body.textContent = text
     else body.append(...blocks(text))
@@ -138,4 +139,5 @@ const converse = (card, template, words, history, say, tell) => {
     else send(field.value)
     field.focus()
   }
+  return (text) => send(String(text).slice(0, 4000))
 }

@@ -7,6 +7,8 @@
 //   data-launcher "bubble" shows a button in the corner that opens the chat
 //   data-history  "off" keeps no messages in the browser's storage
 //   data-lang     the language of the buttons; otherwise that of the page, or of the visitor's browser
+// A script of the page can call window.atrium, the first chat of the page, or the property atrium of the element that
+// shows a chat: open(), close(), send(text), on(event, listener) and setVisitor(visitor, signature).
 // The element that shows the chat sends events: atrium:ready, with the session; atrium:renewed, with the session that
 // replaces it; atrium:starter, with the text that a visitor picked; atrium:message, with what a visitor sent;
 // atrium:reply, with the answer; atrium:refused, with the code of the reason.

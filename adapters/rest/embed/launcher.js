@@ -2,7 +2,7 @@
 const launch = (root, card, words, focus) => {
   const dot = make('span', { className: 'dot', hidden: true }, make('span', { className: 'hidden', textContent: words.fresh }))
   const label = make('span', { className: 'hidden', textContent: words.open })
-  const bubble = make('button', { type: 'button', className: 'bubble', ariaExpanded: 'false', lang: words.lang, dir: words.dir }, label, dot)
+  const bubble = make('button', { type: 'button', className: 'bubble', part: 'launcher', ariaExpanded: 'false', lang: words.lang, dir: words.dir }, label, dot)
   card.classList.add('floating')
   card.hidden = true
   card.id = 'chat'
@@ -19,5 +19,14 @@ const launch = (root, card, words, focus) => {
   bubble.onclick = () => toggle(card.hidden)
   card.onkeydown = (e) => { if (e.key === 'Escape') toggle(false) }
   root.append(bubble)
-  return { close: () => toggle(false), notice: () => { dot.hidden = !card.hidden } }
+  return {
+    open: () => toggle(true),
+    close: () => toggle(false),
+    notice: () => { dot.hidden = !card.hidden },
+    // The corner is that of the screen, whatever the direction of the language.
+    place: (corner) => [card, bubble].forEach((node) => {
+      node.classList.remove('left', 'right')
+      if (corner) node.classList.add(corner)
+    }),
+  }
 }

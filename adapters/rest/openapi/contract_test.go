@@ -240,7 +240,7 @@ func TestOperations(t *testing.T) {
 			t.Errorf("a patch takes %v", o.MediaTypes)
 		}
 		if large := slices.Contains([]string{"createPromptTemplate", "createPromptVersion", "updatePromptVersion",
-			"createChatTemplate", "updateChatTemplate", "receivePaymentEvent"},
+			"createChatTemplate", "updateChatTemplate", "importChatTemplate", "receivePaymentEvent"},
 			o.ID); o.HasBody && (o.MaxBody == 1<<20) != large {
 			t.Errorf("the body may have %d bytes", o.MaxBody)
 		}

@@ -123,6 +123,11 @@ const (
 	CharsetXMacCyrillic Charset = "x-mac-cyrillic"
 )
 
+// Defines values for ChatExportFormat.
+const (
+	ChatExportFormatAtriumChat1 ChatExportFormat = "atrium.chat/1"
+)
+
 // Defines values for ChatHealth.
 const (
 	ChatHealthDegraded ChatHealth = "degraded"
@@ -131,6 +136,7 @@ const (
 
 // Defines values for ChatIssueCode.
 const (
+	ChatIssueCodeInvalidConfig      ChatIssueCode = "invalid_config"
 	ChatIssueCodeItemDisabled       ChatIssueCode = "item_disabled"
 	ChatIssueCodeItemGone           ChatIssueCode = "item_gone"
 	ChatIssueCodePromptGone         ChatIssueCode = "prompt_gone"
@@ -172,6 +178,20 @@ const (
 	ChatStatusDisabled  ChatStatus = "disabled"
 	ChatStatusDraft     ChatStatus = "draft"
 	ChatStatusPublished ChatStatus = "published"
+)
+
+// Defines values for ChatThemePosition.
+const (
+	ChatThemePositionLeft  ChatThemePosition = "left"
+	ChatThemePositionRight ChatThemePosition = "right"
+)
+
+// Defines values for ChatThemeScheme.
+const (
+	ChatThemeSchemeAuto  ChatThemeScheme = "auto"
+	ChatThemeSchemeDark  ChatThemeScheme = "dark"
+	ChatThemeSchemeLight ChatThemeScheme = "light"
+	ChatThemeSchemePage  ChatThemeScheme = "page"
 )
 
 // Defines values for CheckConclusion.
@@ -988,8 +1008,59 @@ type ChangedTime struct {
 // Charset A character encoding, by its name in the WHATWG Encoding Standard.
 type Charset string
 
-// ChatHealth `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
+// ChatContent The part of a chat template that is versioned.
+type ChatContent struct {
+	Agents               []ChatItem                `json:"agents"`
+	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
+	Capabilities         []string                  `json:"capabilities"`
+	ConversationStarters []string                  `json:"conversation_starters"`
+	Description          string                    `json:"description"`
+	Greeting             string                    `json:"greeting"`
+	Instructions         string                    `json:"instructions"`
+	Metadata             json.RawMessage           `json:"metadata"`
+
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
+	ModelConfig PromptModelConfig             `json:"model_config"`
+	Name        string                        `json:"name"`
+	Prompt      nullable.Nullable[ChatPrompt] `json:"prompt"`
+
+	// Reply The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`.
+	Reply ChatReply `json:"reply"`
+
+	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
+	Theme ChatTheme  `json:"theme"`
+	Tools []ChatItem `json:"tools"`
+}
+
+// ChatExport defines model for ChatExport.
+type ChatExport struct {
+	// Content The part of a chat template that is versioned.
+	Content   ChatContent      `json:"content"`
+	Format    ChatExportFormat `json:"format"`
+	Workflows []string         `json:"workflows"`
+}
+
+// ChatExportFormat defines model for ChatExport.Format.
+type ChatExportFormat string
+
+// ChatHealth `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not check configurations.
 type ChatHealth string
+
+// ChatImport defines model for ChatImport.
+type ChatImport struct {
+	// ConnectionID The connection of `reply` in place of that of the export. `null` for no replies.
+	ConnectionID nullable.Nullable[string] `json:"connection_id,omitempty,omitzero"`
+	Export       ChatExport                `json:"export"`
+
+	// Name That of the export if omitted.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// PromptTemplateID The prompt in place of that of the export. `null` for none.
+	PromptTemplateID nullable.Nullable[string] `json:"prompt_template_id,omitempty,omitzero"`
+
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
+	Visibility Visibility `json:"visibility,omitempty,omitzero"`
+}
 
 // ChatIssue defines model for ChatIssue.
 type ChatIssue struct {
@@ -1098,6 +1169,33 @@ type ChatMemberRole string
 // ChatMemberStatus An `invited` member has not accepted the invitation yet and has no access.
 type ChatMemberStatus string
 
+// ChatPalette Colours, as `#` and six hexadecimal digits. Those that are omitted are the default ones.
+type ChatPalette struct {
+	Background string `json:"background,omitempty,omitzero"`
+
+	// Primary Of buttons and of the visitor's messages. Their text is black or white, whichever is easier to read.
+	Primary string `json:"primary,omitempty,omitzero"`
+
+	// Surface Of answers.
+	Surface string `json:"surface,omitempty,omitzero"`
+	Text    string `json:"text,omitempty,omitzero"`
+}
+
+// ChatPreview defines model for ChatPreview.
+type ChatPreview struct {
+	ExpiresAt        Time  `json:"expires_at"`
+	ExpiresInSeconds int64 `json:"expires_in_seconds"`
+
+	// Session An embed session for `/embed/preview#session=...` of this server.
+	Session string `json:"session"`
+
+	// Template The part of a chat template that visitors see.
+	Template EmbedTemplate `json:"template"`
+
+	// URL A page of the console that shows the draft. It contains no secret.
+	URL string `json:"url"`
+}
+
 // ChatPrompt defines model for ChatPrompt.
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
@@ -1106,6 +1204,35 @@ type ChatPrompt struct {
 	//
 	// Examples: active
 	Ref string `json:"ref"`
+}
+
+// ChatPublication A version became the published one.
+type ChatPublication struct {
+	// FromVersionID null for the first publication.
+	FromVersionID nullable.Nullable[string] `json:"from_version_id"`
+
+	// FromVersionNumber null for the first publication.
+	FromVersionNumber nullable.Nullable[int] `json:"from_version_number"`
+	PublishedAt       Time                   `json:"published_at"`
+	PublishedBy       string                 `json:"published_by"`
+
+	// Reason Empty if none was given.
+	Reason          string `json:"reason"`
+	ToVersionID     string `json:"to_version_id"`
+	ToVersionNumber int    `json:"to_version_number"`
+}
+
+// ChatPublicationList defines model for ChatPublicationList.
+type ChatPublicationList struct {
+	Data       []ChatPublication         `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ChatPublish defines model for ChatPublish.
+type ChatPublish struct {
+	// ExpectedPublishedVersionID Returns 409 `published_changed` if this version is not the published one. null means that no version may be published.
+	ExpectedPublishedVersionID nullable.Nullable[string] `json:"expected_published_version_id,omitempty,omitzero"`
+	Reason                     string                    `json:"reason,omitempty,omitzero"`
 }
 
 // ChatRegistry The items that chat templates of the organisation can use.
@@ -1161,6 +1288,9 @@ type ChatRuntime struct {
 	// Prompt The version of the prompt that holds the instructions. `null` if they are the chat template's own.
 	Prompt nullable.Nullable[ChatRuntimePrompt] `json:"prompt"`
 
+	// PublishedVersion The number of the version that this is. `null` for the draft of a chat template that was never published.
+	PublishedVersion nullable.Nullable[int] `json:"published_version"`
+
 	// Revision Of the chat template.
 	Revision int64 `json:"revision"`
 
@@ -1201,7 +1331,7 @@ type ChatTemplate struct {
 	// Greeting Empty if there is none.
 	Greeting string `json:"greeting"`
 
-	// Health `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
+	// Health `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not check configurations.
 	Health ChatHealth `json:"health"`
 
 	// ID Examples: ctpl_01jb4rqnx3a5c7e9g1j3m5p7rt
@@ -1225,18 +1355,39 @@ type ChatTemplate struct {
 	// Prompt The prompt template that provides the instructions, in place of `instructions`. `null` if there is none.
 	Prompt nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
 
+	// PublishedVersion Its number.
+	PublishedVersion nullable.Nullable[int] `json:"published_version"`
+
+	// PublishedVersionID The version that embedded chats and `GET .../runtime` get. The other members show the draft. `null` if none was published.
+	PublishedVersionID nullable.Nullable[string] `json:"published_version_id"`
+
 	// Reply The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`.
 	Reply    *ChatReply `json:"reply,omitempty"`
 	Revision int64      `json:"revision"`
 
 	// Status Embedded chats work only while the template is `published`.
-	Status    ChatStatus `json:"status"`
-	Tools     []ChatItem `json:"tools"`
-	UpdatedAt Time       `json:"updated_at"`
+	Status ChatStatus `json:"status"`
+
+	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
+	Theme *ChatTheme `json:"theme,omitempty"`
+	Tools []ChatItem `json:"tools"`
+
+	// UnpublishedChanges Whether the draft differs from the published version, or none was published. Only where `instructions` are.
+	UnpublishedChanges *bool `json:"unpublished_changes,omitempty"`
+	UpdatedAt          Time  `json:"updated_at"`
 
 	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility     `json:"visibility"`
 	Workflows  []ChatWorkflow `json:"workflows"`
+}
+
+// ChatTemplateCopy defines model for ChatTemplateCopy.
+type ChatTemplateCopy struct {
+	// Name That of the chat template with ` copy` if omitted.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
+	Visibility Visibility `json:"visibility,omitempty,omitzero"`
 }
 
 // ChatTemplateCreate Send at most one of `instructions` and `prompt`.
@@ -1266,7 +1417,10 @@ type ChatTemplateCreate struct {
 
 	// Status Embedded chats work only while the template is `published`.
 	Status ChatStatus `json:"status,omitempty,omitzero"`
-	Tools  []ChatItem `json:"tools,omitempty,omitzero"`
+
+	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
+	Theme *ChatTheme `json:"theme,omitempty"`
+	Tools []ChatItem `json:"tools,omitempty,omitzero"`
 
 	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility,omitempty,omitzero"`
@@ -1303,11 +1457,85 @@ type ChatTemplatePatch struct {
 	Reply nullable.Nullable[ChatReply] `json:"reply,omitempty,omitzero"`
 
 	// Status Requires the manager role.
-	Status *ChatStatus                   `json:"status,omitempty"`
-	Tools  nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
+	Status *ChatStatus `json:"status,omitempty"`
+
+	// Theme Replaces the stored theme as a whole. `null` means how chats look by default.
+	Theme nullable.Nullable[ChatTheme]  `json:"theme,omitempty,omitzero"`
+	Tools nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
 
 	// Visibility Requires the manager role.
 	Visibility *Visibility `json:"visibility,omitempty"`
+}
+
+// ChatTheme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
+type ChatTheme struct {
+	// AvatarURL An https URL of a picture in place of `avatar_url` of the chat template.
+	AvatarURL string `json:"avatar_url,omitempty,omitzero"`
+
+	// Dark Those that are omitted are the colours of `light`.
+	Dark *ChatPalette `json:"dark,omitempty"`
+
+	// Font A CSS `font-family`. The chat loads no fonts.
+	Font string `json:"font,omitempty,omitzero"`
+
+	// Light Colours, as `#` and six hexadecimal digits. Those that are omitted are the default ones.
+	Light *ChatPalette `json:"light,omitempty"`
+
+	// Position The corner of the button that opens the chat (`data-launcher`): `right` (the default) or `left`.
+	Position ChatThemePosition `json:"position,omitempty,omitzero"`
+
+	// Radius Of the corners of the chat, in CSS pixels.
+	Radius *int `json:"radius,omitempty"`
+
+	// Scheme Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
+	Scheme ChatThemeScheme `json:"scheme,omitempty,omitzero"`
+}
+
+// ChatThemePosition The corner of the button that opens the chat (`data-launcher`): `right` (the default) or `left`.
+type ChatThemePosition string
+
+// ChatThemeScheme Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
+type ChatThemeScheme string
+
+// ChatVersion What a chat template was when it was published. It never changes.
+type ChatVersion struct {
+	CreatedAt Time   `json:"created_at"`
+	CreatedBy string `json:"created_by"`
+	ID        string `json:"id"`
+	Number    int    `json:"number"`
+}
+
+// ChatVersionDiff defines model for ChatVersionDiff.
+type ChatVersionDiff struct {
+	// Against `draft`, or `v` and a number.
+	Against string `json:"against"`
+
+	// ChangedFields Names of the members that differ.
+	ChangedFields []string `json:"changed_fields"`
+
+	// Changes The values of the members that differ, other than `instructions`, which `unified` shows.
+	Changes []FieldChange `json:"changes"`
+
+	// Unified A unified diff of the instructions from `against` to `version`. Empty if they are equal.
+	Unified string `json:"unified"`
+
+	// Version `draft`, or `v` and a number.
+	Version string `json:"version"`
+}
+
+// ChatVersionList defines model for ChatVersionList.
+type ChatVersionList struct {
+	Data       []ChatVersion             `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ChatVersionWithContent defines model for ChatVersionWithContent.
+type ChatVersionWithContent struct {
+	// Content The part of a chat template that is versioned.
+	Content ChatContent `json:"content"`
+
+	// Version `null` for the draft.
+	Version nullable.Nullable[ChatVersion] `json:"version"`
 }
 
 // ChatWorkflow defines model for ChatWorkflow.
@@ -1602,6 +1830,14 @@ type EmbedSessionVerify struct {
 	Session string `json:"session"`
 }
 
+// EmbedSnippets What a page can contain to show the chat. `script`, `module` and `frame` are HTML, `react` is a component.
+type EmbedSnippets struct {
+	Frame  string `json:"frame"`
+	Module string `json:"module"`
+	React  string `json:"react"`
+	Script string `json:"script"`
+}
+
 // EmbedTemplate The part of a chat template that visitors see.
 type EmbedTemplate struct {
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
@@ -1610,8 +1846,11 @@ type EmbedTemplate struct {
 	Name                 string                    `json:"name"`
 
 	// Replies Whether `POST /api/embed/messages` answers.
-	Replies bool        `json:"replies"`
-	Tools   []EmbedTool `json:"tools"`
+	Replies bool `json:"replies"`
+
+	// Theme Of the chat template and the embed token together.
+	Theme ChatTheme   `json:"theme"`
+	Tools []EmbedTool `json:"tools"`
 }
 
 // EmbedToken defines model for EmbedToken.
@@ -1654,8 +1893,11 @@ type EmbedToken struct {
 	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
 
 	// Status Whether an embed token can open sessions. Only an `active` one can.
-	Status    EmbedTokenStatus `json:"status"`
-	UpdatedAt Time             `json:"updated_at"`
+	Status EmbedTokenStatus `json:"status"`
+
+	// Theme Its members replace those of the chat template's `theme`.
+	Theme     ChatTheme `json:"theme"`
+	UpdatedAt Time      `json:"updated_at"`
 }
 
 // EmbedTokenCreate defines model for EmbedTokenCreate.
@@ -1679,6 +1921,9 @@ type EmbedTokenCreate struct {
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
+
+	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
+	Theme *ChatTheme `json:"theme,omitempty"`
 }
 
 // EmbedTokenCreated An embed token with its secret. The secret is returned only once and cannot be read again.
@@ -1720,8 +1965,14 @@ type EmbedTokenCreated struct {
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
 
+	// Snippets What a page can contain to show the chat. `script`, `module` and `frame` are HTML, `react` is a component.
+	Snippets EmbedSnippets `json:"snippets"`
+
 	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status EmbedTokenStatus `json:"status"`
+
+	// Theme Its members replace those of the chat template's `theme`.
+	Theme ChatTheme `json:"theme"`
 
 	// Token The secret token that pages pass to `embed.js`.
 	Token     string `json:"token"`
@@ -1750,6 +2001,9 @@ type EmbedTokenPatch struct {
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
+
+	// Theme Replaces the stored theme as a whole.
+	Theme nullable.Nullable[ChatTheme] `json:"theme,omitempty,omitzero"`
 }
 
 // EmbedTokenRotate defines model for EmbedTokenRotate.
@@ -1760,6 +2014,36 @@ type EmbedTokenRotate struct {
 
 // EmbedTokenStatus Whether an embed token can open sessions. Only an `active` one can.
 type EmbedTokenStatus string
+
+// EmbedTokenUsage defines model for EmbedTokenUsage.
+type EmbedTokenUsage struct {
+	Data     []EmbedTokenUse `json:"data"`
+	From     string          `json:"from"`
+	Messages int64           `json:"messages"`
+	Refusals int64           `json:"refusals"`
+
+	// Sessions Of all days and origins.
+	Sessions int64  `json:"sessions"`
+	To       string `json:"to"`
+}
+
+// EmbedTokenUse defines model for EmbedTokenUse.
+type EmbedTokenUse struct {
+	// Date A day in UTC, such as `2026-03-01`.
+	Date string `json:"date"`
+
+	// Messages Messages that were sent to the reply endpoint.
+	Messages int64 `json:"messages"`
+
+	// Origin The origin of the pages, which `allowed_origins` may not have. `null` for calls without one, and for refusals after a frame was loaded. `other` for all beyond the first 100 of a day.
+	Origin nullable.Nullable[string] `json:"origin"`
+
+	// Refusals Refused pages, sessions and messages: by origin, limit, or state of the chat.
+	Refusals int64 `json:"refusals"`
+
+	// Sessions Opened, without renewals.
+	Sessions int64 `json:"sessions"`
+}
 
 // EmbedTool A tool that visitors can see.
 type EmbedTool struct {

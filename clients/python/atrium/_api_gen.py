@@ -33,6 +33,7 @@ Code = Union[
         "chat_prompt_gone",
         "chat_template_forbidden",
         "chat_template_not_found",
+        "chat_version_not_found",
         "check_limit_reached",
         "connection_forbidden",
         "connection_limit_reached",
@@ -140,6 +141,7 @@ Code = Union[
         "prompt_version_not_found",
         "provider_failed",
         "provider_not_found",
+        "published_changed",
         "quota_exceeded",
         "rate_limited",
         "render_too_large",
@@ -703,14 +705,93 @@ ChangedTime = TypedDict("ChangedTime", {"from": Optional[str], "to": Optional[st
 # A character encoding, by its name in the WHATWG Encoding Standard.
 Charset = Union[Literal["utf-8", "utf-16le", "utf-16be", "windows-874", "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254", "windows-1255", "windows-1256", "windows-1257", "windows-1258", "iso-8859-2", "iso-8859-5", "koi8-r", "koi8-u", "ibm866", "macintosh", "x-mac-cyrillic", "shift_jis", "euc-jp", "iso-2022-jp", "gb18030", "big5", "euc-kr"], str]
 
-# `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
+
+class ChatContent(TypedDict):
+    """The part of a chat template that is versioned."""
+
+    name: str
+    """"""
+
+    description: str
+    """"""
+
+    avatar_url: Optional[str]
+    """"""
+
+    instructions: str
+    """"""
+
+    prompt: Optional[ChatPrompt]
+    """"""
+
+    agents: List[ChatItem]
+    """"""
+
+    tools: List[ChatItem]
+    """"""
+
+    capabilities: List[str]
+    """"""
+
+    model_config: PromptModelConfig
+    """"""
+
+    greeting: str
+    """"""
+
+    conversation_starters: List[str]
+    """"""
+
+    metadata: Dict[str, Any]
+    """"""
+
+    reply: ChatReply
+    """"""
+
+    theme: ChatTheme
+    """"""
+
+
+class ChatExport(TypedDict):
+    """A type of the API."""
+
+    format: Union[Literal["atrium.chat/1"], str]
+    """"""
+
+    content: ChatContent
+    """"""
+
+    workflows: List[str]
+    """"""
+
+# `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not
+# check configurations.
 ChatHealth = Union[Literal["ok", "degraded"], str]
+
+
+class ChatImport(TypedDict):
+    """A type of the API."""
+
+    export: ChatExport
+    """"""
+
+    name: NotRequired[str]
+    """That of the export if omitted."""
+
+    visibility: NotRequired[Visibility]
+    """"""
+
+    prompt_template_id: NotRequired[Optional[str]]
+    """The prompt in place of that of the export. `null` for none."""
+
+    connection_id: NotRequired[Optional[str]]
+    """The connection of `reply` in place of that of the export. `null` for no replies."""
 
 
 class ChatIssue(TypedDict):
     """A type of the API."""
 
-    code: Union[Literal["item_gone", "item_disabled", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone"], str]
+    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone"], str]
     """"""
 
     pointer: str
@@ -859,6 +940,41 @@ class ChatMemberUpdatedData(TypedDict):
     """"""
 
 
+class ChatPalette(TypedDict):
+    """Colours, as `#` and six hexadecimal digits. Those that are omitted are the default ones."""
+
+    primary: NotRequired[str]
+    """Of buttons and of the visitor's messages. Their text is black or white, whichever is easier to read."""
+
+    background: NotRequired[str]
+    """"""
+
+    surface: NotRequired[str]
+    """Of answers."""
+
+    text: NotRequired[str]
+    """"""
+
+
+class ChatPreview(TypedDict):
+    """A type of the API."""
+
+    url: str
+    """A page of the console that shows the draft. It contains no secret."""
+
+    session: str
+    """An embed session for `/embed/preview#session=...` of this server."""
+
+    expires_at: str
+    """"""
+
+    expires_in_seconds: int
+    """"""
+
+    template: EmbedTemplate
+    """"""
+
+
 class ChatPrompt(TypedDict):
     """A type of the API."""
 
@@ -868,6 +984,53 @@ class ChatPrompt(TypedDict):
     ref: str
     """The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's
     id.
+    """
+
+
+class ChatPublication(TypedDict):
+    """A version became the published one."""
+
+    from_version_id: Optional[str]
+    """null for the first publication."""
+
+    from_version_number: Optional[int]
+    """null for the first publication."""
+
+    to_version_id: str
+    """"""
+
+    to_version_number: int
+    """"""
+
+    reason: str
+    """Empty if none was given."""
+
+    published_by: str
+    """"""
+
+    published_at: str
+    """"""
+
+
+class ChatPublicationList(TypedDict):
+    """A type of the API."""
+
+    data: List[ChatPublication]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+
+class ChatPublish(TypedDict):
+    """A type of the API."""
+
+    reason: NotRequired[str]
+    """"""
+
+    expected_published_version_id: NotRequired[Optional[str]]
+    """Returns 409 `published_changed` if this version is not the published one. null means that no version
+    may be published.
     """
 
 
@@ -950,6 +1113,11 @@ class ChatRuntime(TypedDict):
     model_config: PromptModelConfig
     """"""
 
+    published_version: Optional[int]
+    """The number of the version that this is. `null` for the draft of a chat template that was never
+    published.
+    """
+
     revision: int
     """Of the chat template."""
 
@@ -993,6 +1161,19 @@ class ChatTemplate(TypedDict):
     status: ChatStatus
     """"""
 
+    published_version_id: Optional[str]
+    """The version that embedded chats and `GET .../runtime` get. The other members show the draft. `null`
+    if none was published.
+    """
+
+    published_version: Optional[int]
+    """Its number."""
+
+    unpublished_changes: NotRequired[bool]
+    """Whether the draft differs from the published version, or none was published. Only where
+    `instructions` are.
+    """
+
     instructions: NotRequired[str]
     """Empty if there are none."""
 
@@ -1014,6 +1195,9 @@ class ChatTemplate(TypedDict):
     """"""
 
     reply: NotRequired[ChatReply]
+    """"""
+
+    theme: NotRequired[ChatTheme]
     """"""
 
     greeting: str
@@ -1056,6 +1240,16 @@ class ChatTemplate(TypedDict):
     """"""
 
 
+class ChatTemplateCopy(TypedDict):
+    """A type of the API."""
+
+    name: NotRequired[str]
+    """That of the chat template with ` copy` if omitted."""
+
+    visibility: NotRequired[Visibility]
+    """"""
+
+
 class ChatTemplateCreate(TypedDict):
     """Send at most one of `instructions` and `prompt`."""
 
@@ -1090,6 +1284,9 @@ class ChatTemplateCreate(TypedDict):
     """"""
 
     reply: NotRequired[ChatReply]
+    """"""
+
+    theme: NotRequired[ChatTheme]
     """"""
 
     greeting: NotRequired[str]
@@ -1181,6 +1378,9 @@ class ChatTemplatePatch(TypedDict):
     reply: NotRequired[Optional[ChatReply]]
     """Replaces the stored value as a whole. `null` means the kind `none`."""
 
+    theme: NotRequired[Optional[ChatTheme]]
+    """Replaces the stored theme as a whole. `null` means how chats look by default."""
+
     greeting: NotRequired[Optional[str]]
     """"""
 
@@ -1197,6 +1397,22 @@ class ChatTemplatePatch(TypedDict):
     """Transfers the template to another member of the workspace. Requires the owner role. The previous
     owner becomes a manager.
     """
+
+
+class ChatTemplatePublishedData(TypedDict):
+    """The data of chat_template.published: A version of a chat template was published."""
+
+    version_id: str
+    """An id."""
+
+    version: int
+    """"""
+
+    from_version_id: NotRequired[str]
+    """An id."""
+
+    reason: NotRequired[str]
+    """"""
 
 
 class ChatTemplateRestoredData(TypedDict):
@@ -1259,6 +1475,95 @@ class ChatTemplateUpdatedData(TypedDict):
     """"""
 
     reply: NotRequired[Changed]
+    """"""
+
+    theme: NotRequired[Changed]
+    """"""
+
+
+class ChatTheme(TypedDict):
+    """How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`."""
+
+    scheme: NotRequired[ChatThemeScheme]
+    """"""
+
+    light: NotRequired[ChatPalette]
+    """"""
+
+    dark: NotRequired[ChatPalette]
+    """Those that are omitted are the colours of `light`."""
+
+    radius: NotRequired[int]
+    """Of the corners of the chat, in CSS pixels."""
+
+    font: NotRequired[str]
+    """A CSS `font-family`. The chat loads no fonts."""
+
+    position: NotRequired[ChatThemePosition]
+    """"""
+
+    avatar_url: NotRequired[str]
+    """An https URL of a picture in place of `avatar_url` of the chat template."""
+
+# The corner of the button that opens the chat (`data-launcher`): `right` (the default) or `left`.
+ChatThemePosition = Union[Literal["right", "left"], str]
+
+# Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
+ChatThemeScheme = Union[Literal["page", "light", "dark", "auto"], str]
+
+
+class ChatVersion(TypedDict):
+    """What a chat template was when it was published. It never changes."""
+
+    id: str
+    """"""
+
+    number: int
+    """"""
+
+    created_by: str
+    """"""
+
+    created_at: str
+    """"""
+
+
+class ChatVersionDiff(TypedDict):
+    """A type of the API."""
+
+    against: str
+    """`draft`, or `v` and a number."""
+
+    version: str
+    """`draft`, or `v` and a number."""
+
+    unified: str
+    """A unified diff of the instructions from `against` to `version`. Empty if they are equal."""
+
+    changed_fields: List[str]
+    """Names of the members that differ."""
+
+    changes: List[FieldChange]
+    """The values of the members that differ, other than `instructions`, which `unified` shows."""
+
+
+class ChatVersionList(TypedDict):
+    """A type of the API."""
+
+    data: List[ChatVersion]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+
+class ChatVersionWithContent(TypedDict):
+    """A type of the API."""
+
+    version: Optional[ChatVersion]
+    """`null` for the draft."""
+
+    content: ChatContent
     """"""
 
 
@@ -1754,6 +2059,24 @@ class EmbedSessionVerify(TypedDict):
     """The session, `ats_…`."""
 
 
+class EmbedSnippets(TypedDict):
+    """What a page can contain to show the chat. `script`, `module` and `frame` are HTML, `react` is a
+    component.
+    """
+
+    script: str
+    """"""
+
+    module: str
+    """"""
+
+    frame: str
+    """"""
+
+    react: str
+    """"""
+
+
 class EmbedTemplate(TypedDict):
     """The part of a chat template that visitors see."""
 
@@ -1774,6 +2097,9 @@ class EmbedTemplate(TypedDict):
 
     replies: bool
     """Whether `POST /api/embed/messages` answers."""
+
+    theme: ChatTheme
+    """Of the chat template and the embed token together."""
 
 
 class EmbedToken(TypedDict):
@@ -1809,6 +2135,9 @@ class EmbedToken(TypedDict):
 
     replies_per_day: int
     """How many messages of visitors are answered per day in UTC."""
+
+    theme: ChatTheme
+    """Its members replace those of the chat template's `theme`."""
 
     hint: str
     """The last four characters of the token."""
@@ -1863,6 +2192,9 @@ class EmbedTokenCreate(TypedDict):
 
     replies_per_day: NotRequired[int]
     """How many messages of visitors are answered per day in UTC."""
+
+    theme: NotRequired[ChatTheme]
+    """"""
 
 
 class EmbedTokenCreatedData(TypedDict):
@@ -1925,6 +2257,9 @@ class EmbedTokenPatch(TypedDict):
     replies_per_day: NotRequired[int]
     """"""
 
+    theme: NotRequired[Optional[ChatTheme]]
+    """Replaces the stored theme as a whole."""
+
 
 class EmbedTokenRotate(TypedDict):
     """A type of the API."""
@@ -1975,6 +2310,33 @@ class EmbedTokenUpdatedData(TypedDict):
 
     replies_per_day: NotRequired[ChangedNumber]
     """"""
+
+    theme: NotRequired[Changed]
+    """"""
+
+
+EmbedTokenUsage = TypedDict("EmbedTokenUsage", {"from": str, "to": str, "sessions": int, "messages": int, "refusals": int, "data": List["EmbedTokenUse"], })
+
+
+class EmbedTokenUse(TypedDict):
+    """A type of the API."""
+
+    date: str
+    """A day in UTC, such as `2026-03-01`."""
+
+    origin: Optional[str]
+    """The origin of the pages, which `allowed_origins` may not have. `null` for calls without one, and for
+    refusals after a frame was loaded. `other` for all beyond the first 100 of a day.
+    """
+
+    sessions: int
+    """Opened, without renewals."""
+
+    messages: int
+    """Messages that were sent to the reply endpoint."""
+
+    refusals: int
+    """Refused pages, sessions and messages: by origin, limit, or state of the chat."""
 
 
 class EmbedTool(TypedDict):
@@ -6590,6 +6952,9 @@ class ChatMemberAdded(ChatMember):
 class EmbedTokenCreated(EmbedToken):
     """An embed token with its secret. The secret is returned only once and cannot be read again."""
 
+    snippets: EmbedSnippets
+    """"""
+
     token: str
     """The secret token that pages pass to `embed.js`."""
 
@@ -6777,6 +7142,13 @@ class ChatTemplateDeletedEvent(_EventBase):
 
     type: Literal["chat_template.deleted"]
     data: ChatTemplateDeletedData
+
+
+class ChatTemplatePublishedEvent(_EventBase):
+    """An event of the type chat_template.published."""
+
+    type: Literal["chat_template.published"]
+    data: ChatTemplatePublishedData
 
 
 class ChatTemplateRestoredEvent(_EventBase):
@@ -7574,6 +7946,7 @@ KnownEvent = Union[
     ChatTemplateCreatedEvent,
     ChatTemplateDegradedEvent,
     ChatTemplateDeletedEvent,
+    ChatTemplatePublishedEvent,
     ChatTemplateRestoredEvent,
     ChatTemplateTransferredEvent,
     ChatTemplateUpdatedEvent,
@@ -10742,6 +11115,103 @@ class ChatTemplatesWorkflowsResource(Resource):
         self._caller.send("chatTemplates.workflows.detach", "DELETE", path("/api/chat-templates/{}/workflows/{}", template_id, workflow_id), options=options)
 
 
+class ChatTemplatesVersionsResource(Resource):
+    """The calls of chat_templates.versions."""
+
+    def diff(
+        self,
+        template_id: str,
+        version_id: str,
+        *,
+        against: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> ChatVersionDiff:
+        """Compare two versions.
+
+        Returns the differences from `against` to `version_id`. `GET .../versions/draft/diff` shows what
+        publishing the draft would change. Requires the editor role on the chat template.
+
+        Errors: chat_template_forbidden, chat_template_not_found, chat_version_not_found, scope_required;
+        and those that every call can have.
+        """
+        return cast("ChatVersionDiff", self._caller.send("chatTemplates.versions.diff", "GET", path("/api/chat-templates/{}/versions/{}/diff", template_id, version_id), query={"against": against}, options=options))
+
+    def get(
+        self,
+        template_id: str,
+        version_id: str,
+        **options: Unpack[Options],
+    ) -> ChatVersionWithContent:
+        """Get a version.
+
+        Returns a version with its content, or the draft. Requires the editor role on the chat template.
+
+        Errors: chat_template_forbidden, chat_template_not_found, chat_version_not_found, scope_required;
+        and those that every call can have.
+        """
+        return cast("ChatVersionWithContent", self._caller.send("chatTemplates.versions.get", "GET", path("/api/chat-templates/{}/versions/{}", template_id, version_id), options=options))
+
+    def list(
+        self,
+        template_id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[ChatVersion, ChatVersionList]:
+        """List versions.
+
+        Returns the versions that were published, latest first, without their content. Requires the
+        editor role on the chat template.
+
+        Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every
+        call can have.
+        """
+        return cast("Pages[ChatVersion, ChatVersionList]", self._caller.pages("chatTemplates.versions.list", "GET", path("/api/chat-templates/{}/versions", template_id), query={"limit": limit, "cursor": cursor}, options=options))
+
+    def publish(
+        self,
+        template_id: str,
+        version_id: str,
+        body: Optional[ChatPublish] = None,
+        **options: Unpack[Options],
+    ) -> ChatTemplate:
+        """Publish a version.
+
+        Requires the manager role on the chat template. Makes a version what embedded chats and `GET
+        .../runtime` get, and sets `status` to `published`. `draft` makes a version of the draft first,
+        unless it is the same as the published one. An earlier version rolls back; the draft stays as it
+        is. Publishing the published version has no effect. `If-Match` applies to the chat template.
+
+        Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found,
+        chat_version_not_found, invalid_fields, plan_limit_reached, published_changed, quota_exceeded,
+        revision_mismatch, scope_required; and those that every call can have.
+        """
+        return cast("ChatTemplate", self._caller.send("chatTemplates.versions.publish", "POST", path("/api/chat-templates/{}/versions/{}/publish", template_id, version_id), body=body, keyed=True, options=options))
+
+
+class ChatTemplatesPublicationsResource(Resource):
+    """The calls of chat_templates.publications."""
+
+    def list(
+        self,
+        template_id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[ChatPublication, ChatPublicationList]:
+        """List publications.
+
+        Returns which version was published by which user, when and why, newest first. Requires the
+        editor role on the chat template.
+
+        Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every
+        call can have.
+        """
+        return cast("Pages[ChatPublication, ChatPublicationList]", self._caller.pages("chatTemplates.publications.list", "GET", path("/api/chat-templates/{}/publications", template_id), query={"limit": limit, "cursor": cursor}, options=options))
+
+
 class ChatTemplatesMembersResource(Resource):
     """The calls of chat_templates.members."""
 
@@ -10870,6 +11340,26 @@ class ChatTemplatesEmbedTokensResource(Resource):
         """
         return cast("EmbedToken", self._caller.send("chatTemplates.embedTokens.get", "GET", path("/api/chat-templates/{}/embed-tokens/{}", template_id, token_id), options=options))
 
+    def get_usage(
+        self,
+        template_id: str,
+        token_id: str,
+        *,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> EmbedTokenUsage:
+        """Get the usage of an embed token.
+
+        Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first)
+        and origin. Requires the manager role on the chat template. Counts are up to 5 seconds late, and
+        are kept for 90 days. A day counts 100 origins; `other` stands for all others.
+
+        Errors: chat_template_forbidden, chat_template_not_found, embed_token_not_found, scope_required;
+        and those that every call can have.
+        """
+        return cast("EmbedTokenUsage", self._caller.send("chatTemplates.embedTokens.getUsage", "GET", path("/api/chat-templates/{}/embed-tokens/{}/usage", template_id, token_id), query={"from": from_, "to": to}, options=options))
+
     def list(
         self,
         template_id: str,
@@ -10932,7 +11422,27 @@ class ChatTemplatesResource(Resource):
         super().__init__(caller)
         self.embed_tokens = ChatTemplatesEmbedTokensResource(caller)
         self.members = ChatTemplatesMembersResource(caller)
+        self.publications = ChatTemplatesPublicationsResource(caller)
+        self.versions = ChatTemplatesVersionsResource(caller)
         self.workflows = ChatTemplatesWorkflowsResource(caller)
+
+    def copy(
+        self,
+        template_id: str,
+        body: ChatTemplateCopy,
+        **options: Unpack[Options],
+    ) -> ChatTemplate:
+        """Copy a chat template.
+
+        Creates a draft like that of a chat template, in the same workspace. Requires the editor role on
+        the template, since the copy shows its instructions, and the member role in the workspace. The
+        caller becomes the owner of the copy. Members, embed tokens and versions are not copied.
+
+        Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, plan_limit_reached,
+        prompt_unavailable, quota_exceeded, reply_connection_unavailable, scope_required; and those that
+        every call can have.
+        """
+        return cast("ChatTemplate", self._caller.send("chatTemplates.copy", "POST", path("/api/chat-templates/{}/copy", template_id), body=body, keyed=True, options=options))
 
     def create(
         self,
@@ -10959,11 +11469,28 @@ class ChatTemplatesResource(Resource):
         """Delete a chat template.
 
         Requires the owner role on the chat template. A deleted template can be restored within 30 days.
+        Invitations that were not accepted end with it, and are not restored.
 
         Errors: chat_template_forbidden, chat_template_not_found, revision_mismatch, scope_required; and
         those that every call can have.
         """
         self._caller.send("chatTemplates.delete", "DELETE", path("/api/chat-templates/{}", template_id), options=options)
+
+    def export_template(
+        self,
+        template_id: str,
+        **options: Unpack[Options],
+    ) -> ChatExport:
+        """Export a chat template.
+
+        Returns the draft and its workflows in a form that `POST /api/chat-templates/import` accepts,
+        also in another workspace or deployment. Contains no secret. Requires the editor role on the chat
+        template.
+
+        Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every
+        call can have.
+        """
+        return cast("ChatExport", self._caller.send("chatTemplates.exportTemplate", "GET", path("/api/chat-templates/{}/export", template_id), options=options))
 
     def get(
         self,
@@ -11001,16 +11528,34 @@ class ChatTemplatesResource(Resource):
     ) -> ChatRuntime:
         """Get what runs a chat.
 
-        Returns the effective instructions, with the prompt's variables filled in, and what else a
-        program needs to run the chat. Requires the editor role on the chat template, since it shows the
-        instructions. An API key with only the scope `chats:runtime` can read this and verify embed
-        sessions: it can list nothing and change nothing. The `ETag` changes with anything in the
-        response, such as a new active version of the prompt.
+        Returns the effective instructions of the published version, with the prompt's variables filled
+        in, and what else a program needs to run the chat. Requires the editor role on the chat template,
+        since it shows the instructions. An API key with only the scope `chats:runtime` can read this and
+        verify embed sessions: it can list nothing and change nothing. The `ETag` changes with anything
+        in the response, such as a new active version of the prompt.
 
         Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
         invalid_variables, render_too_large, scope_required; and those that every call can have.
         """
         return cast("ChatRuntime", self._caller.send("chatTemplates.getRuntime", "GET", path("/api/chat-templates/{}/runtime", template_id), query={"variables": variables}, options=options))
+
+    def import_template(
+        self,
+        body: ChatImport,
+        **options: Unpack[Options],
+    ) -> ChatTemplate:
+        """Import a chat template.
+
+        Creates a draft from an export, in this workspace. Requires the member role in the workspace. The
+        caller becomes the owner. The prompt and the connection of the export exist in its workspace
+        only: name others, or `null` for none. Agents, tools, capabilities and workflows must be in the
+        registry of this organisation.
+
+        Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable,
+        quota_exceeded, reply_connection_unavailable, scope_required, unknown_registry_item,
+        unknown_workflow, workflow_limit_reached; and those that every call can have.
+        """
+        return cast("ChatTemplate", self._caller.send("chatTemplates.importTemplate", "POST", path("/api/chat-templates/import"), body=body, keyed=True, options=options))
 
     def list(
         self,
@@ -11033,6 +11578,22 @@ class ChatTemplatesResource(Resource):
         Errors: scope_required; and those that every call can have.
         """
         return cast("Pages[ChatTemplate, ChatTemplateList]", self._caller.pages("chatTemplates.list", "GET", path("/api/chat-templates"), query={"limit": limit, "q": q, "status": status, "visibility": visibility, "cursor": cursor}, options=options))
+
+    def preview(
+        self,
+        template_id: str,
+        **options: Unpack[Options],
+    ) -> ChatPreview:
+        """Preview the draft of a chat template.
+
+        Returns a link to the draft as visitors would see it, for members who can see the chat template:
+        they sign in to the console. `session` is an embed session for the page `/embed/preview` of this
+        server, which the console shows in a frame. It ends after 10 minutes and cannot be renewed.
+        Messages of a preview do not count in `replies_per_day`.
+
+        Errors: chat_template_not_found, scope_required; and those that every call can have.
+        """
+        return cast("ChatPreview", self._caller.send("chatTemplates.preview", "POST", path("/api/chat-templates/{}/preview", template_id), repeatable=True, options=options))
 
     def restore(
         self,
@@ -11061,6 +11622,10 @@ class ChatTemplatesResource(Resource):
         manager role, and changing `owner_id` requires the owner role. After a transfer, the previous
         owner is a manager. Items that the request does not change are not checked against the registry
         again.
+
+        This changes the draft. Embedded chats and `GET .../runtime` get the published version: publish
+        the draft to change them. Changing `status` from `draft` or `disabled` to `published` publishes
+        the draft, too.
 
         Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
         plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable,

@@ -26,6 +26,7 @@ export type Code =
   | 'chat_prompt_gone'
   | 'chat_template_forbidden'
   | 'chat_template_not_found'
+  | 'chat_version_not_found'
   | 'check_limit_reached'
   | 'connection_forbidden'
   | 'connection_limit_reached'
@@ -133,6 +134,7 @@ export type Code =
   | 'prompt_version_not_found'
   | 'provider_failed'
   | 'provider_not_found'
+  | 'published_changed'
   | 'quota_exceeded'
   | 'rate_limited'
   | 'render_too_large'
@@ -633,13 +635,72 @@ export type ChangedTime = {
 /** A character encoding, by its name in the WHATWG Encoding Standard. */
 export type Charset = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-874' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'koi8-r' | 'koi8-u' | 'ibm866' | 'macintosh' | 'x-mac-cyrillic' | 'shift_jis' | 'euc-jp' | 'iso-2022-jp' | 'gb18030' | 'big5' | 'euc-kr' | (string & {})
 
-/** `degraded` if `issues` is not empty. The template works without the items that `issues` lists. */
+/** The part of a chat template that is versioned. */
+export type ChatContent = {
+  /**  */
+  name: string
+  /**  */
+  description: string
+  /**  */
+  avatar_url: string | null
+  /**  */
+  instructions: string
+  /**  */
+  prompt: ChatPrompt | null
+  /**  */
+  agents: ChatItem[]
+  /**  */
+  tools: ChatItem[]
+  /**  */
+  capabilities: string[]
+  /**  */
+  model_config: PromptModelConfig
+  /**  */
+  greeting: string
+  /**  */
+  conversation_starters: string[]
+  /**  */
+  metadata: Record<string, unknown>
+  /**  */
+  reply: ChatReply
+  /**  */
+  theme: ChatTheme
+}
+
+/**  */
+export type ChatExport = {
+  /**  */
+  format: 'atrium.chat/1' | (string & {})
+  /**  */
+  content: ChatContent
+  /**  */
+  workflows: string[]
+}
+
+/**
+ * `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not
+ * check configurations.
+ */
 export type ChatHealth = 'ok' | 'degraded' | (string & {})
+
+/**  */
+export type ChatImport = {
+  /**  */
+  export: ChatExport
+  /** That of the export if omitted. */
+  name?: string
+  /**  */
+  visibility?: Visibility
+  /** The prompt in place of that of the export. `null` for none. */
+  prompt_template_id?: string | null
+  /** The connection of `reply` in place of that of the export. `null` for no replies. */
+  connection_id?: string | null
+}
 
 /**  */
 export type ChatIssue = {
   /**  */
-  code: 'item_gone' | 'item_disabled' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | (string & {})
+  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | (string & {})
   /** JSON Pointer (RFC 6901) to the part of the template that has the issue. */
   pointer: string
   /** A sentence that explains the issue. */
@@ -771,12 +832,75 @@ export type ChatMemberUpdatedData = {
   role: ChangedText
 }
 
+/** Colours, as `#` and six hexadecimal digits. Those that are omitted are the default ones. */
+export type ChatPalette = {
+  /** Of buttons and of the visitor's messages. Their text is black or white, whichever is easier to read. */
+  primary?: string
+  /**  */
+  background?: string
+  /** Of answers. */
+  surface?: string
+  /**  */
+  text?: string
+}
+
+/**  */
+export type ChatPreview = {
+  /** A page of the console that shows the draft. It contains no secret. */
+  url: string
+  /** An embed session for `/embed/preview#session=...` of this server. */
+  session: string
+  /**  */
+  expires_at: string
+  /**  */
+  expires_in_seconds: number
+  /**  */
+  template: EmbedTemplate
+}
+
 /**  */
 export type ChatPrompt = {
   /**  */
   prompt_template_id: string
   /** The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id. */
   ref: string
+}
+
+/** A version became the published one. */
+export type ChatPublication = {
+  /** null for the first publication. */
+  from_version_id: string | null
+  /** null for the first publication. */
+  from_version_number: number | null
+  /**  */
+  to_version_id: string
+  /**  */
+  to_version_number: number
+  /** Empty if none was given. */
+  reason: string
+  /**  */
+  published_by: string
+  /**  */
+  published_at: string
+}
+
+/**  */
+export type ChatPublicationList = {
+  /**  */
+  data: ChatPublication[]
+  /**  */
+  next_cursor: string | null
+}
+
+/**  */
+export type ChatPublish = {
+  /**  */
+  reason?: string
+  /**
+   * Returns 409 `published_changed` if this version is not the published one. null means that no version may be
+   * published.
+   */
+  expected_published_version_id?: string | null
 }
 
 /** The items that chat templates of the organisation can use. */
@@ -842,6 +966,8 @@ export type ChatRuntime = {
   capabilities: string[]
   /**  */
   model_config: PromptModelConfig
+  /** The number of the version that this is. `null` for the draft of a chat template that was never published. */
+  published_version: number | null
   /** Of the chat template. */
   revision: number
 }
@@ -876,6 +1002,15 @@ export type ChatTemplate = {
   avatar_url: string | null
   /**  */
   status: ChatStatus
+  /**
+   * The version that embedded chats and `GET .../runtime` get. The other members show the draft. `null` if none
+   * was published.
+   */
+  published_version_id: string | null
+  /** Its number. */
+  published_version: number | null
+  /** Whether the draft differs from the published version, or none was published. Only where `instructions` are. */
+  unpublished_changes?: boolean
   /** Empty if there are none. */
   instructions?: string
   /** The prompt template that provides the instructions, in place of `instructions`. `null` if there is none. */
@@ -890,6 +1025,8 @@ export type ChatTemplate = {
   model_config?: PromptModelConfig
   /**  */
   reply?: ChatReply
+  /**  */
+  theme?: ChatTheme
   /** Empty if there is none. */
   greeting: string
   /**  */
@@ -918,6 +1055,14 @@ export type ChatTemplate = {
   updated_at: string
 }
 
+/**  */
+export type ChatTemplateCopy = {
+  /** That of the chat template with ` copy` if omitted. */
+  name?: string
+  /**  */
+  visibility?: Visibility
+}
+
 /** Send at most one of `instructions` and `prompt`. */
 export type ChatTemplateCreate = {
   /**  */
@@ -942,6 +1087,8 @@ export type ChatTemplateCreate = {
   model_config?: PromptModelConfig
   /**  */
   reply?: ChatReply
+  /**  */
+  theme?: ChatTheme
   /**  */
   greeting?: string
   /**  */
@@ -1008,6 +1155,8 @@ export type ChatTemplatePatch = {
   model_config?: PromptModelConfigPatch | null
   /** Replaces the stored value as a whole. `null` means the kind `none`. */
   reply?: ChatReply | null
+  /** Replaces the stored theme as a whole. `null` means how chats look by default. */
+  theme?: ChatTheme | null
   /**  */
   greeting?: string | null
   /**  */
@@ -1021,6 +1170,18 @@ export type ChatTemplatePatch = {
    * becomes a manager.
    */
   owner_id?: string
+}
+
+/** The data of chat_template.published: A version of a chat template was published. */
+export type ChatTemplatePublishedData = {
+  /** An id. */
+  version_id: string
+  /**  */
+  version: number
+  /** An id. */
+  from_version_id?: string
+  /**  */
+  reason?: string
 }
 
 /** The data of chat_template.restored: A deleted chat template was restored. */
@@ -1067,6 +1228,74 @@ export type ChatTemplateUpdatedData = {
   metadata?: Changed
   /**  */
   reply?: Changed
+  /**  */
+  theme?: Changed
+}
+
+/** How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`. */
+export type ChatTheme = {
+  /**  */
+  scheme?: ChatThemeScheme
+  /**  */
+  light?: ChatPalette
+  /** Those that are omitted are the colours of `light`. */
+  dark?: ChatPalette
+  /** Of the corners of the chat, in CSS pixels. */
+  radius?: number
+  /** A CSS `font-family`. The chat loads no fonts. */
+  font?: string
+  /**  */
+  position?: ChatThemePosition
+  /** An https URL of a picture in place of `avatar_url` of the chat template. */
+  avatar_url?: string
+}
+
+/** The corner of the button that opens the chat (`data-launcher`): `right` (the default) or `left`. */
+export type ChatThemePosition = 'right' | 'left' | (string & {})
+
+/** Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system. */
+export type ChatThemeScheme = 'page' | 'light' | 'dark' | 'auto' | (string & {})
+
+/** What a chat template was when it was published. It never changes. */
+export type ChatVersion = {
+  /**  */
+  id: string
+  /**  */
+  number: number
+  /**  */
+  created_by: string
+  /**  */
+  created_at: string
+}
+
+/**  */
+export type ChatVersionDiff = {
+  /** `draft`, or `v` and a number. */
+  against: string
+  /** `draft`, or `v` and a number. */
+  version: string
+  /** A unified diff of the instructions from `against` to `version`. Empty if they are equal. */
+  unified: string
+  /** Names of the members that differ. */
+  changed_fields: string[]
+  /** The values of the members that differ, other than `instructions`, which `unified` shows. */
+  changes: FieldChange[]
+}
+
+/**  */
+export type ChatVersionList = {
+  /**  */
+  data: ChatVersion[]
+  /**  */
+  next_cursor: string | null
+}
+
+/**  */
+export type ChatVersionWithContent = {
+  /** `null` for the draft. */
+  version: ChatVersion | null
+  /**  */
+  content: ChatContent
 }
 
 /**  */
@@ -1459,6 +1688,18 @@ export type EmbedSessionVerify = {
   session: string
 }
 
+/** What a page can contain to show the chat. `script`, `module` and `frame` are HTML, `react` is a component. */
+export type EmbedSnippets = {
+  /**  */
+  script: string
+  /**  */
+  module: string
+  /**  */
+  frame: string
+  /**  */
+  react: string
+}
+
 /** The part of a chat template that visitors see. */
 export type EmbedTemplate = {
   /**  */
@@ -1473,6 +1714,8 @@ export type EmbedTemplate = {
   tools: EmbedTool[]
   /** Whether `POST /api/embed/messages` answers. */
   replies: boolean
+  /** Of the chat template and the embed token together. */
+  theme: ChatTheme
 }
 
 /**  */
@@ -1501,6 +1744,8 @@ export type EmbedToken = {
   rate_limit: EmbedRateLimit
   /** How many messages of visitors are answered per day in UTC. */
   replies_per_day: number
+  /** Its members replace those of the chat template's `theme`. */
+  theme: ChatTheme
   /** The last four characters of the token. */
   hint: string
   /**  */
@@ -1540,10 +1785,14 @@ export type EmbedTokenCreate = {
   rate_limit?: EmbedRateLimit
   /** How many messages of visitors are answered per day in UTC. */
   replies_per_day?: number
+  /**  */
+  theme?: ChatTheme
 }
 
 /** An embed token with its secret. The secret is returned only once and cannot be read again. */
 export type EmbedTokenCreated = EmbedToken & {
+  /**  */
+  snippets: EmbedSnippets
   /** The secret token that pages pass to `embed.js`. */
   token: string
   /**
@@ -1597,6 +1846,8 @@ export type EmbedTokenPatch = {
   rate_limit?: EmbedRateLimit
   /**  */
   replies_per_day?: number
+  /** Replaces the stored theme as a whole. */
+  theme?: ChatTheme | null
 }
 
 /**  */
@@ -1636,6 +1887,41 @@ export type EmbedTokenUpdatedData = {
   rate_limit?: ChangedNumber
   /**  */
   replies_per_day?: ChangedNumber
+  /**  */
+  theme?: Changed
+}
+
+/**  */
+export type EmbedTokenUsage = {
+  /**  */
+  from: string
+  /**  */
+  to: string
+  /** Of all days and origins. */
+  sessions: number
+  /**  */
+  messages: number
+  /**  */
+  refusals: number
+  /**  */
+  data: EmbedTokenUse[]
+}
+
+/**  */
+export type EmbedTokenUse = {
+  /** A day in UTC, such as `2026-03-01`. */
+  date: string
+  /**
+   * The origin of the pages, which `allowed_origins` may not have. `null` for calls without one, and for
+   * refusals after a frame was loaded. `other` for all beyond the first 100 of a day.
+   */
+  origin: string | null
+  /** Opened, without renewals. */
+  sessions: number
+  /** Messages that were sent to the reply endpoint. */
+  messages: number
+  /** Refused pages, sessions and messages: by origin, limit, or state of the chat. */
+  refusals: number
 }
 
 /** A tool that visitors can see. */
@@ -5284,6 +5570,7 @@ export type EventData = {
   'chat_template.created': ChatTemplateCreatedData
   'chat_template.degraded': ChatTemplateDegradedData
   'chat_template.deleted': ChatTemplateDeletedData
+  'chat_template.published': ChatTemplatePublishedData
   'chat_template.restored': ChatTemplateRestoredData
   'chat_template.transferred': ChatTemplateTransferredData
   'chat_template.updated': ChatTemplateUpdatedData
@@ -8277,6 +8564,94 @@ export class ChatTemplatesWorkflowsResource extends Resource {
   }
 }
 
+/** The calls of chatTemplates.versions. */
+export class ChatTemplatesVersionsResource extends Resource {
+
+  /**
+   * Compare two versions.
+   *
+   * Returns the differences from `against` to `version_id`. `GET .../versions/draft/diff` shows what publishing
+   * the draft would change. Requires the editor role on the chat template.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, chat_version_not_found, scope_required; and those
+   * that every call can have.
+   */
+  diff(templateId: string, versionId: string, query?: {
+      /** `published` (the default), `draft`, a number such as `v3`, or the id of a version. */
+      against?: string
+    }, options?: Options): Promise<ChatVersionDiff> {
+    return this.caller.send({ name: 'chatTemplates.versions.diff', method: 'GET', path: path`/api/chat-templates/${templateId}/versions/${versionId}/diff`, query }, options)
+  }
+
+  /**
+   * Get a version.
+   *
+   * Returns a version with its content, or the draft. Requires the editor role on the chat template.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, chat_version_not_found, scope_required; and those
+   * that every call can have.
+   */
+  get(templateId: string, versionId: string, options?: Options): Promise<ChatVersionWithContent> {
+    return this.caller.send({ name: 'chatTemplates.versions.get', method: 'GET', path: path`/api/chat-templates/${templateId}/versions/${versionId}` }, options)
+  }
+
+  /**
+   * List versions.
+   *
+   * Returns the versions that were published, latest first, without their content. Requires the editor role on
+   * the chat template.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can
+   * have.
+   */
+  list(templateId: string, query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<ChatVersion, ChatVersionList> {
+    return this.caller.list({ name: 'chatTemplates.versions.list', method: 'GET', path: path`/api/chat-templates/${templateId}/versions`, query }, options)
+  }
+
+  /**
+   * Publish a version.
+   *
+   * Requires the manager role on the chat template. Makes a version what embedded chats and `GET .../runtime`
+   * get, and sets `status` to `published`. `draft` makes a version of the draft first, unless it is the same as
+   * the published one. An earlier version rolls back; the draft stays as it is. Publishing the published version
+   * has no effect. `If-Match` applies to the chat template.
+   *
+   * Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, chat_version_not_found,
+   * invalid_fields, plan_limit_reached, published_changed, quota_exceeded, revision_mismatch, scope_required;
+   * and those that every call can have.
+   */
+  publish(templateId: string, versionId: string, body?: ChatPublish, options?: Options): Promise<ChatTemplate> {
+    return this.caller.send({ name: 'chatTemplates.versions.publish', method: 'POST', path: path`/api/chat-templates/${templateId}/versions/${versionId}/publish`, body, keyed: true }, options)
+  }
+}
+
+/** The calls of chatTemplates.publications. */
+export class ChatTemplatesPublicationsResource extends Resource {
+
+  /**
+   * List publications.
+   *
+   * Returns which version was published by which user, when and why, newest first. Requires the editor role on
+   * the chat template.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can
+   * have.
+   */
+  list(templateId: string, query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<ChatPublication, ChatPublicationList> {
+    return this.caller.list({ name: 'chatTemplates.publications.list', method: 'GET', path: path`/api/chat-templates/${templateId}/publications`, query }, options)
+  }
+}
+
 /** The calls of chatTemplates.members. */
 export class ChatTemplatesMembersResource extends Resource {
 
@@ -8386,6 +8761,25 @@ export class ChatTemplatesEmbedTokensResource extends Resource {
   }
 
   /**
+   * Get the usage of an embed token.
+   *
+   * Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin.
+   * Requires the manager role on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A
+   * day counts 100 origins; `other` stands for all others.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, embed_token_not_found, scope_required; and those
+   * that every call can have.
+   */
+  getUsage(templateId: string, tokenId: string, query?: {
+      /** The first day, such as `2026-03-01`. 29 days before `to` if omitted. */
+      from?: string
+      /** The last day at most 89 days later. Today if omitted. */
+      to?: string
+    }, options?: Options): Promise<EmbedTokenUsage> {
+    return this.caller.send({ name: 'chatTemplates.embedTokens.getUsage', method: 'GET', path: path`/api/chat-templates/${templateId}/embed-tokens/${tokenId}/usage`, query }, options)
+  }
+
+  /**
    * List embed tokens.
    *
    * Requires the manager role on the chat template.
@@ -8435,13 +8829,32 @@ export class ChatTemplatesEmbedTokensResource extends Resource {
 export class ChatTemplatesResource extends Resource {
   readonly embedTokens: ChatTemplatesEmbedTokensResource
   readonly members: ChatTemplatesMembersResource
+  readonly publications: ChatTemplatesPublicationsResource
+  readonly versions: ChatTemplatesVersionsResource
   readonly workflows: ChatTemplatesWorkflowsResource
 
   constructor(caller: Caller) {
     super(caller)
     this.embedTokens = new ChatTemplatesEmbedTokensResource(caller)
     this.members = new ChatTemplatesMembersResource(caller)
+    this.publications = new ChatTemplatesPublicationsResource(caller)
+    this.versions = new ChatTemplatesVersionsResource(caller)
     this.workflows = new ChatTemplatesWorkflowsResource(caller)
+  }
+
+  /**
+   * Copy a chat template.
+   *
+   * Creates a draft like that of a chat template, in the same workspace. Requires the editor role on the
+   * template, since the copy shows its instructions, and the member role in the workspace. The caller becomes
+   * the owner of the copy. Members, embed tokens and versions are not copied.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, plan_limit_reached,
+   * prompt_unavailable, quota_exceeded, reply_connection_unavailable, scope_required; and those that every call
+   * can have.
+   */
+  copy(templateId: string, body: ChatTemplateCopy, options?: Options): Promise<ChatTemplate> {
+    return this.caller.send({ name: 'chatTemplates.copy', method: 'POST', path: path`/api/chat-templates/${templateId}/copy`, body, keyed: true }, options)
   }
 
   /**
@@ -8460,13 +8873,27 @@ export class ChatTemplatesResource extends Resource {
   /**
    * Delete a chat template.
    *
-   * Requires the owner role on the chat template. A deleted template can be restored within 30 days.
+   * Requires the owner role on the chat template. A deleted template can be restored within 30 days. Invitations
+   * that were not accepted end with it, and are not restored.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, revision_mismatch, scope_required; and those that
    * every call can have.
    */
   delete(templateId: string, options?: Options): Promise<void> {
     return this.caller.send({ name: 'chatTemplates.delete', method: 'DELETE', path: path`/api/chat-templates/${templateId}` }, options)
+  }
+
+  /**
+   * Export a chat template.
+   *
+   * Returns the draft and its workflows in a form that `POST /api/chat-templates/import` accepts, also in
+   * another workspace or deployment. Contains no secret. Requires the editor role on the chat template.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can
+   * have.
+   */
+  exportTemplate(templateId: string, options?: Options): Promise<ChatExport> {
+    return this.caller.send({ name: 'chatTemplates.exportTemplate', method: 'GET', path: path`/api/chat-templates/${templateId}/export` }, options)
   }
 
   /**
@@ -8496,10 +8923,11 @@ export class ChatTemplatesResource extends Resource {
   /**
    * Get what runs a chat.
    *
-   * Returns the effective instructions, with the prompt's variables filled in, and what else a program needs to
-   * run the chat. Requires the editor role on the chat template, since it shows the instructions. An API key
-   * with only the scope `chats:runtime` can read this and verify embed sessions: it can list nothing and change
-   * nothing. The `ETag` changes with anything in the response, such as a new active version of the prompt.
+   * Returns the effective instructions of the published version, with the prompt's variables filled in, and what
+   * else a program needs to run the chat. Requires the editor role on the chat template, since it shows the
+   * instructions. An API key with only the scope `chats:runtime` can read this and verify embed sessions: it can
+   * list nothing and change nothing. The `ETag` changes with anything in the response, such as a new active
+   * version of the prompt.
    *
    * Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
    * invalid_variables, render_too_large, scope_required; and those that every call can have.
@@ -8509,6 +8937,21 @@ export class ChatTemplatesResource extends Resource {
       variables?: string
     }, options?: Options): Promise<ChatRuntime> {
     return this.caller.send({ name: 'chatTemplates.getRuntime', method: 'GET', path: path`/api/chat-templates/${templateId}/runtime`, query }, options)
+  }
+
+  /**
+   * Import a chat template.
+   *
+   * Creates a draft from an export, in this workspace. Requires the member role in the workspace. The caller
+   * becomes the owner. The prompt and the connection of the export exist in its workspace only: name others, or
+   * `null` for none. Agents, tools, capabilities and workflows must be in the registry of this organisation.
+   *
+   * Errors: invalid_fields, invalid_item_config, plan_limit_reached, prompt_unavailable, quota_exceeded,
+   * reply_connection_unavailable, scope_required, unknown_registry_item, unknown_workflow,
+   * workflow_limit_reached; and those that every call can have.
+   */
+  importTemplate(body: ChatImport, options?: Options): Promise<ChatTemplate> {
+    return this.caller.send({ name: 'chatTemplates.importTemplate', method: 'POST', path: path`/api/chat-templates/import`, body, keyed: true }, options)
   }
 
   /**
@@ -8537,6 +8980,20 @@ export class ChatTemplatesResource extends Resource {
   }
 
   /**
+   * Preview the draft of a chat template.
+   *
+   * Returns a link to the draft as visitors would see it, for members who can see the chat template: they sign
+   * in to the console. `session` is an embed session for the page `/embed/preview` of this server, which the
+   * console shows in a frame. It ends after 10 minutes and cannot be renewed. Messages of a preview do not count
+   * in `replies_per_day`.
+   *
+   * Errors: chat_template_not_found, scope_required; and those that every call can have.
+   */
+  preview(templateId: string, options?: Options): Promise<ChatPreview> {
+    return this.caller.send({ name: 'chatTemplates.preview', method: 'POST', path: path`/api/chat-templates/${templateId}/preview`, repeatable: true }, options)
+  }
+
+  /**
    * Restore a deleted chat template.
    *
    * Requires the owner role on the chat template, or the admin role in the workspace. Works within 30 days of
@@ -8555,6 +9012,9 @@ export class ChatTemplatesResource extends Resource {
    * Requires the editor role on the chat template. Changing `status` or `visibility` requires the manager role,
    * and changing `owner_id` requires the owner role. After a transfer, the previous owner is a manager. Items
    * that the request does not change are not checked against the registry again.
+   *
+   * This changes the draft. Embedded chats and `GET .../runtime` get the published version: publish the draft to
+   * change them. Changing `status` from `draft` or `disabled` to `published` publishes the draft, too.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
    * plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable, revision_mismatch,

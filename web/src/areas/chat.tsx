@@ -11,14 +11,19 @@ import { Form, Input, TextArea } from '../ui/form'
 import { Tabs } from '../ui/overlays'
 import { Table } from '../ui/table'
 import { Embed } from './chat-embed'
+import { Look } from './chat-look'
+import { Publications, Publish } from './chat-publish'
+
+export { ChatPreview } from './chat-look'
 
 export function Chat() {
   const workspace = useWorkspace()
   const id = useParam('id')
   const [tab, setTab] = useState('configure')
   const chat = useQuery({ queryKey: ['chat', id], queryFn: () => atrium.chatTemplates.get(id, { workspace }) })
-  const publish = useMutation({
-    mutationFn: (status: string) => atrium.chatTemplates.update(id, { status }, { workspace, ifMatch: chat.data! }),
+  const [publishing, setPublishing] = useState(false)
+  const retract = useMutation({
+    mutationFn: () => atrium.chatTemplates.update(id, { status: 'draft' }, { workspace, ifMatch: chat.data! }),
     onSuccess: () => queries.invalidateQueries(),
   })
   if (!chat.data) return chat.error ? <Problem error={chat.error} /> : <Loading />
@@ -27,14 +32,21 @@ export function Chat() {
   return (
     <>
       <Heading title={c.name} up={<Up to="chats">{t.chats}</Up>}>
-        <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>{c.status}</Pill>
-        {mayEdit && (
-          <Button tone={c.status === 'published' ? 'plain' : 'act'} disabled={publish.isPending} onClick={() => publish.mutate(c.status === 'published' ? 'draft' : 'published')}>
-            {c.status === 'published' ? 'Take back to draft' : 'Publish'}
+        <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>
+          {c.status === 'published' && c.published_version !== null ? `v${c.published_version} published` : c.status}
+        </Pill>
+        {c.status === 'published' && c.unpublished_changes && <Pill tone="warn">unpublished changes</Pill>}
+        {manages && c.status === 'published' && (
+          <Button disabled={retract.isPending} onClick={() => retract.mutate()}>Take offline</Button>
+        )}
+        {manages && (
+          <Button tone="act" disabled={c.status === 'published' && !c.unpublished_changes} onClick={() => setPublishing(true)}>
+            {c.status === 'published' ? 'Publish changes' : 'Publish'}
           </Button>
         )}
       </Heading>
-      <Problem error={publish.error} />
+      <Problem error={retract.error} />
+      {publishing && <Publish chat={c} onClose={() => setPublishing(false)} />}
       {c.issues.length > 0 && (
         <div role="alert" className="mb-4 rounded-md border border-warn bg-warnbg p-3 text-warn">
           {c.issues.map((i) => <p key={i.pointer + i.code} className="m-0">{i.detail}</p>)}
@@ -44,6 +56,10 @@ export function Chat() {
         value={tab} onChange={setTab}
         tabs={[
           { id: 'configure', label: 'Configure', body: <Configure latest={c} mayEdit={mayEdit} /> },
+          ...(mayEdit ? [
+            { id: 'look', label: 'Look', body: <Look key={c.revision} chat={c} mayEdit={mayEdit} /> },
+            { id: 'history', label: 'History', body: <Publications chat={c} /> },
+          ] : []),
           ...(manages ? [{ id: 'embed', label: 'Embed', body: <Embed chat={c} /> }] : []),
           { id: 'members', label: 'Members', body: <ChatMembers id={id} /> },
         ]}

@@ -19,6 +19,7 @@ func (n *Node) Background(ctx context.Context) {
 	running.Go(func() { n.runClock(ctx) })
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
+	running.Go(func() { n.runEmbedUsage(ctx) })
 	running.Go(func() { n.External.Gateways.runPrices(ctx) })
 	running.Go(func() { n.linkEvents(ctx) })
 	running.Go(func() { n.settleDirectories(ctx) })
@@ -57,6 +58,13 @@ func (n *Node) runSessionUsage(ctx context.Context) {
 	}
 	n.Services.SessionUsage.Run(ctx, report)
 	flush(ctx, n.Services.SessionUsage.Flush, report)
+}
+
+// runEmbedUsage stores how often embed tokens were used, until ctx ends.
+func (n *Node) runEmbedUsage(ctx context.Context) {
+	report := func(err error) { n.Log.Warn("the use of embed tokens was not stored; retrying", "error", err) }
+	n.Services.EmbedUsage.Run(ctx, report)
+	flush(ctx, n.Services.EmbedUsage.Flush, report)
 }
 
 // settleEvery is the interval at which roles that follow from groups of a directory are set where a request was cut

@@ -1,0 +1,89 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func (a *API) chatExportOperations() []operation {
+	return []operation{
+		{http.MethodPost, "/api/chat-templates/import", command(a.importChat)},
+		{http.MethodGet, "/api/chat-templates/{template_id}/export", query(a.exportChat)},
+	}
+}
+
+func (a *API) exportChat(r *request) (reply, error) {
+	t, err := r.Chats.Inside(r.Context(), r.by, chatID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.ChatExport{
+		Format:    openapi.ChatExportFormatAtriumChat1,
+		Content:   toChatContent(&t.Content),
+		Workflows: mapSlice(t.Workflows, func(w *chat.Workflow) string { return w.ID }),
+	}).withRevision(t.Revision), nil
+}
+
+// importChat creates a draft from an export. What the export names in its own workspace can be replaced.
+func (a *API) importChat(r *request) (reply, error) {
+	in, err := decode[openapi.ChatImport](r)
+	if err != nil {
+		return reply{}, err
+	}
+	c := fromChatContent(&in.Export.Content)
+	if in.Name != "" {
+		c.Name = in.Name
+	}
+	if in.PromptTemplateID.IsSpecified() {
+		if in.PromptTemplateID.IsNull() {
+			c.Prompt = chat.Prompt{}
+		} else {
+			c.Prompt.Template = prompt.ID(in.PromptTemplateID.MustGet())
+		}
+	}
+	if in.ConnectionID.IsSpecified() {
+		if in.ConnectionID.IsNull() {
+			c.Reply = chat.Reply{Kind: chat.NoReply}
+		} else {
+			c.Reply.Connection = connection.ID(in.ConnectionID.MustGet())
+		}
+	}
+	t, err := r.Chats.Import(r.Context(), r.by, chats.Imported{
+		Draft: chat.Draft{Content: c, Visibility: access.Visibility(in.Visibility)}, Workflows: in.Export.Workflows,
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return created(chatPath(t), r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+}
+
+// fromChatContent is the inverse of toChatContent.
+func fromChatContent(in *openapi.ChatContent) chat.Content {
+	c := chat.Content{
+		Name:         in.Name,
+		Description:  in.Description,
+		Instructions: in.Instructions,
+		Agents:       toSelected(in.Agents),
+		Tools:        toSelected(in.Tools),
+		Capabilities: in.Capabilities,
+		Model:        toModel(in.ModelConfig),
+		Greeting:     in.Greeting,
+		Starters:     in.ConversationStarters,
+		Metadata:     in.Metadata,
+		Reply:        toReply(&in.Reply),
+		Theme:        toTheme(&in.Theme),
+	}
+	if in.AvatarURL.IsSpecified() && !in.AvatarURL.IsNull() {
+		c.AvatarURL = in.AvatarURL.MustGet()
+	}
+	if in.Prompt.IsSpecified() && !in.Prompt.IsNull() {
+		c.Prompt = toChatPrompt(in.Prompt.MustGet())
+	}
+	return c
+}

@@ -1,0 +1,53 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email,
+	COALESCE(u.name, '') AS name, c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
+
+type chatMemberRow struct {
+	User      identity.UserID `db:"user_id"`
+	Email     string          `db:"email"`
+	Name      string          `db:"name"`
+	Role      access.Role     `db:"role"`
+	Invited   bool            `db:"invited"`
+	InvitedBy identity.UserID `db:"invited_by"`
+	Revision  int64           `db:"revision"`
+	CreatedAt int64           `db:"created_at"`
+	UpdatedAt int64           `db:"updated_at"`
+}
+
+func (r *chatMemberRow) member() chat.Member {
+	return chat.Member{
+		User: r.User, Email: r.Email, Name: r.Name, Role: r.Role, Invited: r.Invited, InvitedBy: r.InvitedBy,
+		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+	}
+}
+
+// saveChatMember writes one member; one without a role is removed. An account's address stays
+// with the account: only the one that was invited is kept here.
+func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
+	if m.Role == access.None {
+		_, err := db.exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
+		return err
+	}
+	email := ""
+	if m.Invited {
+		email = m.Email
+	}
+	_, err := db.exec(ctx, `
+		INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision,
+		created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (template_id, user_id) DO UPDATE SET role = excluded.role, invited_by = excluded.invited_by,
+			revision = excluded.revision, updated_at = excluded.updated_at`,
+		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, micros(m.CreatedAt),
+		micros(m.UpdatedAt))
+	return err
+}

@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// ChatVersions reads the versions of chat templates.
+type ChatVersions struct{ db *DB }
+
+var _ ports.ChatVersions = (*ChatVersions)(nil)
+
+type chatVersionRow struct {
+	chatRow
+	Number int `db:"number"`
+}
+
+func (r *chatVersionRow) info() chat.VersionInfo {
+	return chat.VersionInfo{
+		ID: chat.VersionID(r.ID), Number: r.Number, CreatedBy: r.CreatedBy, CreatedAt: fromMicros(r.CreatedAt),
+	}
+}
+
+// chatVersion reads a version; nil if there is none.
+func (db *DB) chatVersion(ctx context.Context, where string, args ...any) (*chat.Version, error) {
+	var row chatVersionRow
+	found, err := db.get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
+		FROM chat_versions v WHERE `+where, args...)
+	if err != nil || !found {
+		return nil, err
+	}
+	s, err := row.summary(identity.Actor{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := row.content(&s)
+	return &chat.Version{VersionInfo: row.info(), Content: c}, err
+}
+
+// Get implements ports.ChatVersions.
+func (s *ChatVersions) Get(
+	ctx context.Context, ws identity.WorkspaceID, of chat.ID, ref chat.VersionRef,
+) (*chat.Version, error) {
+	v, err := s.db.chatVersion(ctx, `v.template_id = ? AND v.workspace_id = ? AND (v.id = ? OR v.number = ?)`, of, ws,
+		ref.ID, ref.Number)
+	if err == nil && v == nil {
+		err = chat.ErrVersionNotFound
+	}
+	return v, err
+}
+
+// List implements ports.ChatVersions.
+func (s *ChatVersions) List(
+	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
+) (chat.VersionPage, error) {
+	where, err := below(newConditions(`v.template_id = ? AND v.workspace_id = ?`, of, ws), `v.number`, q)
+	if err != nil {
+		return chat.VersionPage{}, err
+	}
+	var rows []chatVersionRow
+	if err := s.db.list(ctx, &rows, `SELECT v.id, v.number, v.created_by, v.created_at FROM chat_versions v
+		WHERE `+where.sql()+` ORDER BY v.number DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return chat.VersionPage{}, err
+	}
+	found := make([]chat.VersionInfo, len(rows))
+	for i := range rows {
+		found[i] = rows[i].info()
+	}
+	return page.Cut(found, q.Limit, func(v chat.VersionInfo) string { return strconv.Itoa(v.Number) }), nil
+}
+
+// Publications implements ports.ChatVersions.
+func (s *ChatVersions) Publications(
+	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
+) (chat.PublicationPage, error) {
+	where, err := below(newConditions(`p.template_id = ? AND t.workspace_id = ?`, of, ws), `p.number`, q)
+	if err != nil {
+		return chat.PublicationPage{}, err
+	}
+	var rows []struct {
+		Number     int             `db:"number"`
+		FromID     chat.VersionID  `db:"from_version_id"`
+		FromNumber int             `db:"from_number"`
+		ToID       chat.VersionID  `db:"to_version_id"`
+		ToNumber   int             `db:"to_number"`
+		Reason     string          `db:"reason"`
+		By         identity.UserID `db:"published_by"`
+		At         int64           `db:"published_at"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT p.number, p.from_version_id, p.from_number, p.to_version_id, p.to_number,
+		p.reason, p.published_by, p.published_at FROM chat_publications p JOIN chat_templates t ON t.id = p.template_id
+		WHERE `+where.sql()+` ORDER BY p.number DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return chat.PublicationPage{}, err
+	}
+	found := make([]chat.Publication, len(rows))
+	for i, r := range rows {
+		found[i] = chat.Publication{Number: r.Number, FromID: r.FromID, FromNumber: r.FromNumber, ToID: r.ToID,
+			ToNumber: r.ToNumber, Reason: r.Reason, By: r.By, At: fromMicros(r.At)}
+	}
+	return page.Cut(found, q.Limit, func(p chat.Publication) string { return strconv.Itoa(p.Number) }), nil
+}
+
+// below continues a list that is ordered by a number, highest first.
+func below(where *conditions, column string, q page.Query) (*conditions, error) {
+	if q.After == "" {
+		return where, nil
+	}
+	after, err := strconv.Atoi(q.After)
+	if err != nil {
+		return nil, errors.New("sqlstore: a cursor of our own making is no number")
+	}
+	where.when(true, column+` < ?`, after)
+	return where, nil
+}
+
+// saveChatVersions writes the version and the publication that a change of a template made.
+func (db *DB) saveChatVersions(ctx context.Context, t *chat.Template) error {
+	if v := t.NewVersion; v != nil {
+		args, err := chatContentArgs(&v.Content)
+		if err != nil {
+			return err
+		}
+		if _, err := db.exec(ctx, `INSERT INTO chat_versions (`+chatContentColumns+`, id, template_id,
+			workspace_id, number, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			append(args, v.ID, t.ID, t.Workspace, v.Number, v.CreatedBy, micros(v.CreatedAt))...); err != nil {
+			return err
+		}
+	}
+	p := t.Publication
+	if p == nil {
+		return nil
+	}
+	_, err := db.exec(ctx, `INSERT INTO chat_publications (template_id, number, from_version_id, from_number,
+		to_version_id, to_number, reason, published_by, published_at)
+		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT),
+		CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
+		FROM chat_publications WHERE template_id = ?`,
+		t.ID, p.FromID, p.FromNumber, p.ToID, p.ToNumber, p.Reason, p.By, micros(p.At), t.ID)
+	return err
+}

@@ -1,0 +1,32 @@
+package chat
+
+import (
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Copying is the caller's request for a copy of a template.
+type Copying struct {
+	Name       string            // empty: that of the template, with " copy"
+	Visibility access.Visibility // empty: private
+}
+
+// Copy creates a draft like that of t, which by owns. It has no members, no embed tokens and no versions. Requires the
+// editor role on t and the member role in the workspace. Items are not checked against the registry again, but by must
+// be able to use the prompt and the connection.
+func (t *Template) Copy(by identity.Actor, c Copying, f Facts) (*Template, error) {
+	if err := t.Allow(by, access.Editor); err != nil {
+		return nil, err
+	}
+	content := t.Content
+	content.Name = c.Name
+	if content.Name == "" {
+		content.Name = t.Name + " copy"
+	}
+	made, err := newTemplate(by, Draft{Content: content, Visibility: c.Visibility}, f, t.Content)
+	if err != nil {
+		return nil, err
+	}
+	made.Workflows = t.Workflows
+	return made, nil
+}

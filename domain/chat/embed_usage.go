@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+const (
+	// EmbedUsageKept is for how many days the use of embed tokens is counted.
+	EmbedUsageKept = 90
+
+	// OtherOrigins stands for the origins of a day beyond the first MaxUsageOrigins of a token.
+	OtherOrigins    Origin = "other"
+	MaxUsageOrigins        = 100
+)
+
+// ErrUsageRange is for a range of days that is empty or too long.
+var ErrUsageRange = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
+	Detail: "The days must be a range of at most 90 days, as from=2026-03-01 and to=2026-03-31."}
+
+// Day is a day in UTC: days since 1970.
+type Day int64
+
+// DayOf returns the day of a moment.
+func DayOf(t time.Time) Day { return Day(t.Unix() / (24 * 60 * 60)) }
+
+// Time returns the beginning of d.
+func (d Day) Time() time.Time { return time.Unix(int64(d)*24*60*60, 0).UTC() }
+
+// EmbedCounts are numbers of calls of visitors.
+type EmbedCounts struct {
+	Sessions int64 // opened, without renewals
+	Messages int64 // admitted for an answer
+	Refusals int64 // of pages, sessions and messages whose token is known
+}
+
+// EmbedUse is how often a token was used on a day from the pages of an origin, which its list may not have.
+type EmbedUse struct {
+	Day    Day
+	Origin Origin // NoOrigin for pages without one
+	EmbedCounts
+}

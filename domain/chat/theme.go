@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+const (
+	maxRadius = 32  // CSS pixels
+	maxFont   = 200 // characters
+)
+
+// Theme is how a chat looks on a page. Empty fields leave it as it looks by default.
+type Theme struct {
+	Scheme    string  `json:"scheme,omitempty"` // page, light, dark or auto; page follows the page that shows the chat
+	Light     Palette `json:"light,omitzero"`
+	Dark      Palette `json:"dark,omitzero"`        // empty fields have the colour of Light
+	Radius    *int    `json:"radius,omitempty"`     // of the corners of the card, 0 to 32 CSS pixels
+	Font      string  `json:"font,omitempty"`       // a CSS font-family, up to 200 characters; the page must load it
+	Position  string  `json:"position,omitempty"`   // of the launcher: right or left
+	AvatarURL string  `json:"avatar_url,omitempty"` // https; in place of the template's
+}
+
+// Palette holds colours, each # and six hexadecimal digits.
+type Palette struct {
+	Primary    string `json:"primary,omitempty"` // of buttons and of the visitor's messages
+	Background string `json:"background,omitempty"`
+	Surface    string `json:"surface,omitempty"` // of answers
+	Text       string `json:"text,omitempty"`
+}
+
+var (
+	color      = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+	fontFamily = regexp.MustCompile(`^[\p{L}\p{N} ,'"_-]*$`)
+)
+
+// Same reports whether t and o are the same theme.
+func (t Theme) Same(o Theme) bool {
+	return t.Scheme == o.Scheme && t.Light == o.Light && t.Dark == o.Dark && t.Font == o.Font &&
+		t.Position == o.Position && t.AvatarURL == o.AvatarURL &&
+		(t.Radius == nil) == (o.Radius == nil) && (t.Radius == nil || *t.Radius == *o.Radius)
+}
+
+// Over returns t with the fields of base where t has none: a token's theme over that of its template.
+func (t Theme) Over(base Theme) Theme {
+	or := func(field *string, other string) {
+		if *field == "" {
+			*field = other
+		}
+	}
+	or(&t.Scheme, base.Scheme)
+	t.Light, t.Dark = t.Light.over(base.Light), t.Dark.over(base.Dark)
+	or(&t.Font, base.Font)
+	or(&t.Position, base.Position)
+	or(&t.AvatarURL, base.AvatarURL)
+	if t.Radius == nil {
+		t.Radius = base.Radius
+	}
+	return t
+}
+
+func (p Palette) over(base Palette) Palette {
+	own, below := p.fields(), base.fields()
+	for i := range own {
+		if *own[i] == "" {
+			*own[i] = *below[i]
+		}
+	}
+	return Palette{*own[0], *own[1], *own[2], *own[3]}
+}
+
+func (p *Palette) fields() []*string {
+	return []*string{&p.Primary, &p.Background, &p.Surface, &p.Text}
+}
+
+// check adds what is wrong with t, whose fields are below pointer.
+func (t Theme) check(wrong *fault.Fields, pointer string) {
+	if !slices.Contains([]string{"", "page", "light", "dark", "auto"}, t.Scheme) {
+		wrong.Add(pointer+"/scheme", "not_allowed_value", "Must be page, light, dark or auto.")
+	}
+	for name, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
+		for i, field := range []string{"primary", "background", "surface", "text"} {
+			if text := *p.fields()[i]; text != "" && !color.MatchString(text) {
+				wrong.Add(pointer+"/"+name+"/"+field, "invalid_format", "Must be # and six hexadecimal digits.")
+			}
+		}
+	}
+	if t.Radius != nil && (*t.Radius < 0 || *t.Radius > maxRadius) {
+		wrong.Add(pointer+"/radius", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRadius))
+	}
+	checkText(wrong, pointer+"/font", t.Font, maxFont)
+	if !fontFamily.MatchString(t.Font) {
+		wrong.Add(pointer+"/font", "invalid_format", "Must be a CSS font-family: names, commas and quotation marks.")
+	}
+	if !slices.Contains([]string{"", "right", "left"}, t.Position) {
+		wrong.Add(pointer+"/position", "not_allowed_value", "Must be right or left.")
+	}
+	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
+		wrong.Add(pointer+"/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
+	}
+}

@@ -1,0 +1,192 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// published returns a template whose greeting was changed since it was published.
+func published(t *testing.T) *chat.Template {
+	t.Helper()
+	c := cast()
+	wantErr(t, c.Publish(manager, nil, chat.Release{}), nil)
+	first := c.Published
+	c = cast()
+	c.Published, c.Versions, c.Status, c.Greeting = first, 1, chat.StatusPublished, "Hi"
+	return c
+}
+
+func TestPublishingTheDraftMakesAVersion(t *testing.T) {
+	c := published(t)
+	before := c.Published
+	if c.Served().Greeting != "" || !c.HasChanges() {
+		t.Fatal("the draft is served before it is published")
+	}
+	wantErr(t, c.Publish(manager, revision.Match{7}, chat.Release{Expected: &before.ID, Reason: "Friendlier"}), nil)
+	v, p := c.NewVersion, c.Publication
+	if v == nil || v.Number != 2 || v.Greeting != "Hi" || v.CreatedBy != "max" || c.Versions != 2 || c.HasChanges() ||
+		c.Served().Greeting != "Hi" {
+		t.Fatalf("version %+v", v)
+	}
+	want := chat.Publication{FromID: before.ID, FromNumber: 1, ToID: v.ID, ToNumber: 2, Reason: "Friendlier",
+		By: "max", At: now}
+	if p == nil || *p != want {
+		t.Errorf("publication %+v", p)
+	}
+	recorded(t, c, manager, "chat_template.published")
+	if c.Revision != 8 {
+		t.Errorf("revision %d", c.Revision)
+	}
+}
+
+func TestPublishingWhatIsPublishedChangesNothing(t *testing.T) {
+	c := published(t)
+	c.Greeting = ""
+	wantErr(t, c.Publish(manager, nil, chat.Release{}), nil)
+	wantErr(t, c.Publish(manager, nil, chat.Release{Version: c.Published}), nil)
+	if c.NewVersion != nil || c.Publication != nil || len(c.Recorded()) > 0 || c.Revision != 7 {
+		t.Errorf("saves %+v, %+v", c.NewVersion, c.Publication)
+	}
+}
+
+func TestRollingBackKeepsTheDraft(t *testing.T) {
+	c := published(t)
+	first := c.Published
+	wantErr(t, c.Publish(owner, nil, chat.Release{}), nil)
+	wantErr(t, c.Publish(owner, nil, chat.Release{Version: first}), nil)
+	if c.Published != first || c.Greeting != "Hi" || c.Served().Greeting != "" || c.Versions != 2 ||
+		c.Publication.FromNumber != 2 {
+		t.Errorf("published %+v", c.Published)
+	}
+}
+
+func TestPublicationsAreRefused(t *testing.T) {
+	other := chat.VersionID("cver_other")
+	none := chat.VersionID("")
+	for name, tt := range map[string]struct {
+		change  func(*chat.Template)
+		release chat.Release
+		want    error
+	}{
+		"when another version was expected": {nil, chat.Release{Expected: &other}, chat.ErrPublishedChanged},
+		"when none was expected":            {nil, chat.Release{Expected: &none}, chat.ErrPublishedChanged},
+		"when the prompt of the draft is gone": {
+			func(c *chat.Template) { c.PromptGone = true }, chat.Release{}, chat.ErrPromptGone},
+		"when the prompt of a version is gone": {
+			nil, chat.Release{Version: &chat.Version{}, PromptGone: true}, chat.ErrPromptGone},
+		"beyond a thousand versions": {
+			func(c *chat.Template) { c.Versions = 1000 }, chat.Release{}, chat.ErrVersionLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := published(t)
+			if tt.change != nil {
+				tt.change(c)
+			}
+			wantErr(t, c.Publish(manager, nil, tt.release), tt.want)
+			if c.NewVersion != nil || c.Publication != nil {
+				t.Error("something is saved")
+			}
+		})
+	}
+	t.Run("with a reason of more than 500 characters", func(t *testing.T) {
+		err := published(t).Publish(manager, nil, chat.Release{Reason: strings.Repeat("é", 501)})
+		if got := wrongFields(t, err); !slices.Equal(got, []string{"/reason too_long"}) {
+			t.Error(got)
+		}
+	})
+	for who, by := range map[string]struct {
+		by   func() error
+		want error
+	}{
+		"an editor":  {func() error { return published(t).Publish(editor, nil, chat.Release{}) }, chat.ErrForbidden},
+		"a stranger": {func() error { return published(t).Publish(stranger, nil, chat.Release{}) }, chat.ErrNotFound},
+	} {
+		t.Run("of "+who, func(t *testing.T) { wantErr(t, by.by(), by.want) })
+	}
+}
+
+func TestTheStatusPublishedPublishesTheDraft(t *testing.T) {
+	status := chat.StatusPublished
+	c := cast()
+	wantErr(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)), nil)
+	if c.NewVersion == nil || c.Published != c.NewVersion || c.Publication == nil || c.Revision != 8 {
+		t.Errorf("version %+v", c.NewVersion)
+	}
+	recorded(t, c, manager, "chat_template.updated", "chat_template.published")
+	c = published(t)
+	c.Status = chat.StatusDisabled
+	wantErr(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)), nil)
+	if c.NewVersion == nil || c.NewVersion.Number != 2 {
+		t.Error("the draft is not published when the chat is enabled again")
+	}
+	c = published(t)
+	wantErr(t, c.Change(editor, nil, chat.Changes{Description: new("x")}, facts(t)), nil)
+	if c.NewVersion != nil || c.Served().Description != "" {
+		t.Error("a change of a published chat is published by itself")
+	}
+	made, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "n"}, Status: status}, facts(t))
+	wantErr(t, err, nil)
+	if made.NewVersion == nil || made.Versions != 1 || made.Revision != 1 {
+		t.Errorf("a chat that is created as published has the version %+v", made.NewVersion)
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	full := chat.Content{Name: "a", Description: "b", AvatarURL: "c", Instructions: "d", Prompt: chat.Prompt{Ref: "e"},
+		Agents: []chat.Selected{{ID: "f", Config: json.RawMessage(`{"a": 1}`)}}, Tools: []chat.Selected{{ID: "g"}},
+		Capabilities: []string{"h"}, Model: &prompt.ModelConfig{}, Greeting: "i", Starters: []string{"j"},
+		Metadata: json.RawMessage(`{"k":1}`), Reply: chat.Reply{Kind: chat.HTTPReply}, Theme: chat.Theme{Font: "l"}}
+	want := []string{"name", "description", "avatar_url", "instructions", "prompt", "agents", "tools", "capabilities",
+		"model_config", "greeting", "conversation_starters", "metadata", "reply", "theme"}
+	if got := (chat.Content{}).Differences(full); !slices.Equal(got, want) {
+		t.Errorf("differences %v", got)
+	}
+	same := full
+	same.Agents = []chat.Selected{{ID: "f", Config: json.RawMessage(`{"a":1}`)}}
+	if got := full.Differences(same); len(got) != 0 {
+		t.Errorf("differences in white space %v", got)
+	}
+	empty := chat.Content{Agents: []chat.Selected{}, Metadata: json.RawMessage(`{}`),
+		Reply: chat.Reply{Kind: chat.NoReply}}
+	if got := (chat.Content{}).Differences(empty); len(got) != 0 {
+		t.Errorf("differences of empty contents %v", got)
+	}
+}
+
+func TestVersionRefs(t *testing.T) {
+	id := string(published(t).Published.ID)
+	for text, want := range map[string]chat.VersionRef{
+		"draft": {Draft: true}, "published": {Published: true}, "v12": {Number: 12}, id: {ID: chat.VersionID(id)},
+		"v0": {}, "v01": {}, "12": {}, "v": {}, "v-1": {}, "": {}, "latest": {},
+	} {
+		if got := chat.ParseVersionRef(text); got != want {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+func TestCopyingAChat(t *testing.T) {
+	c := published(t)
+	c.Tools = []chat.Selected{{ID: "gone"}} // what the registry no longer has is copied all the same
+	made, err := c.Copy(editorWithin, chat.Copying{}, facts(t))
+	wantErr(t, err, nil)
+	if made.Name != "Support copy" || made.Owner != "eve" || made.Status != chat.StatusDraft || made.Published != nil ||
+		made.ID == c.ID || made.Instructions != "Be kind." || made.Visibility != access.Private {
+		t.Errorf("the copy: %+v", made)
+	}
+	_, err = c.Copy(viewer, chat.Copying{}, facts(t))
+	wantErr(t, err, chat.ErrForbidden)
+	_, err = c.Copy(stranger, chat.Copying{}, facts(t))
+	wantErr(t, err, chat.ErrNotFound)
+}
+
+// editorWithin is the editor as a member of the workspace, who can create templates.
+var editorWithin = actor("eve", identity.Member)

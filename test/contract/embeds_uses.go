@@ -1,0 +1,73 @@
+package contract
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func embedUses(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	token := mustEmbed(t, a.Stores, team.Member, made.ID, chat.EmbedChanges{})
+	today := chat.DayOf(time.Now())
+	use := func(day chat.Day, origin chat.Origin, sessions, refusals int64) chat.EmbedUse {
+		return chat.EmbedUse{Day: day, Origin: origin,
+			EmbedCounts: chat.EmbedCounts{Sessions: sessions, Refusals: refusals}}
+	}
+	add := func(t *testing.T, org identity.OrgID, uses ...chat.EmbedUse) {
+		t.Helper()
+		must(t, a.EmbedUses.Add(ctx, org, token.ID, uses))
+	}
+	between := func(t *testing.T, from, to chat.Day) []chat.EmbedUse {
+		t.Helper()
+		found, err := a.EmbedUses.Between(ctx, team.Org, token.ID, from, to)
+		must(t, err)
+		return found
+	}
+	t.Run("counts add up with the replies of the same day and origin", func(t *testing.T) {
+		const site, evil = "https://www.example.com", "https://evil.example"
+		add(t, team.Org, use(today, site, 2, 0), use(today-1, site, 1, 1), use(today, evil, 0, 3))
+		add(t, team.Org, use(today, site, 1, 1))
+		if ok, err := a.Replies.Count(ctx, team.Org, token.ID, site, time.Now(), 5); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		answered := use(today, site, 3, 1)
+		answered.Messages = 1
+		same(t, "uses", between(t, today-1, today),
+			[]chat.EmbedUse{use(today, evil, 0, 3), answered, use(today-1, site, 1, 1)})
+		same(t, "uses of a day", between(t, today-1, today-1), []chat.EmbedUse{use(today-1, site, 1, 1)})
+	})
+	t.Run("another org neither adds nor reads", func(t *testing.T) {
+		add(t, a.Orgs[1], use(today-2, "https://a.example", 1, 0))
+		if found := between(t, today-2, today-2); len(found) > 0 {
+			t.Errorf("added %+v", found)
+		}
+		if found, err := a.EmbedUses.Between(ctx, a.Orgs[1], token.ID, today-1, today); err != nil || len(found) > 0 {
+			t.Errorf("read %+v, %v", found, err)
+		}
+	})
+	t.Run("origins beyond a hundred of a day count together", func(t *testing.T) {
+		var uses []chat.EmbedUse
+		for i := range 103 {
+			uses = append(uses, use(today-3, chat.Origin(fmt.Sprintf("https://h%03d.example", i)), 0, 1))
+		}
+		add(t, team.Org, uses...)
+		found := between(t, today-3, today-3)
+		if last := found[len(found)-1]; len(found) != 101 || last.Origin != chat.OtherOrigins || last.Refusals != 3 {
+			t.Errorf("%d origins, and %+v", len(found), last)
+		}
+	})
+	t.Run("days before the last ninety are forgotten", func(t *testing.T) {
+		add(t, team.Org, use(today-91, "https://a.example", 1, 0))
+		add(t, team.Org, use(today, "https://a.example", 1, 0))
+		if found := between(t, today-91, today-91); len(found) > 0 {
+			t.Errorf("kept %+v", found)
+		}
+	})
+}

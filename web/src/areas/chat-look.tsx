@@ -1,0 +1,117 @@
+import type { ChatTemplate, ChatTheme } from '@atrium-hq/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { atrium, base, queries } from '../api'
+import { useParam, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { Button, Card, fieldErrors, Heading, Loading, Problem } from '../ui/basics'
+import { Input, Select } from '../ui/form'
+
+const colors = [['primary', 'Buttons and visitors'], ['background', 'Background'], ['surface', 'Answers'], ['text', 'Text']] as const
+
+/** Edits how a chat looks. The draft beside it shows each change at once. */
+export function Look({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) {
+  const workspace = useWorkspace()
+  const [theme, setTheme] = useState<ChatTheme>(chat.theme ?? {})
+  const save = useMutation({
+    mutationFn: () => atrium.chatTemplates.update(chat.id, { theme }, { workspace, ifMatch: chat }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['chat', chat.id] }),
+  })
+  const wrong = fieldErrors(save.error)
+  const set = (part: Partial<ChatTheme>) => setTheme((now) => {
+    const next = { ...now, ...part }
+    return Object.fromEntries(Object.entries(next).filter(([, v]) => v !== undefined && v !== '')) as ChatTheme
+  })
+  const palette = (name: 'light' | 'dark', title: string) => (
+    <fieldset className="m-0 mb-3 rounded-lg border border-line p-3" disabled={!mayEdit}>
+      <legend className="px-1 font-medium">{title}</legend>
+      {colors.map(([key, label]) => {
+        const value = theme[name]?.[key]
+        const change = (to: string | undefined) => {
+          const { [key]: _, ...rest } = theme[name] ?? {}
+          const next = to ? { ...rest, [key]: to } : rest
+          set({ [name]: Object.keys(next).length > 0 ? next : undefined })
+        }
+        return (
+          <div key={key} className="mb-1 flex items-center gap-2">
+            <label className="flex grow items-center gap-2">
+              <input type="color" value={value ?? '#888888'} onChange={(e) => change(e.target.value)} className="h-7 w-10" />
+              <span>{label}{!value && <span className="text-soft"> (default)</span>}</span>
+            </label>
+            {value && <Button tone="quiet" aria-label={`Default colour of ${label.toLowerCase()}, ${name}`} onClick={() => change(undefined)}>✕</Button>}
+          </div>
+        )
+      })}
+    </fieldset>
+  )
+  return (
+    <div className="grid items-start gap-4 lg:grid-cols-2">
+      <Card title="Theme">
+        {palette('light', 'Light')}
+        {palette('dark', 'Dark')}
+        <Select
+          label="Light or dark" value={theme.scheme ?? 'page'} disabled={!mayEdit}
+          onChange={(e) => set({ scheme: e.target.value as NonNullable<ChatTheme['scheme']> })}
+          choices={[{ value: 'page', label: 'As the page' }, { value: 'auto', label: 'As the visitor’s system' }, { value: 'light', label: 'Light' }, { value: 'dark', label: 'Dark' }]}
+        />
+        <Input
+          label="Round corners" type="range" min={0} max={32} value={theme.radius ?? 16} disabled={!mayEdit}
+          onChange={(e) => set({ radius: Number(e.target.value) })} error={wrong.radius}
+        />
+        <Input
+          label="Font" placeholder="system-ui" maxLength={200} value={theme.font ?? ''} disabled={!mayEdit} hint="A CSS font-family. The site must load it."
+          onChange={(e) => set({ font: e.target.value })} error={wrong.font}
+        />
+        <Select
+          label="Corner of the button" value={theme.position ?? 'right'} disabled={!mayEdit}
+          onChange={(e) => set({ position: e.target.value as NonNullable<ChatTheme['position']> })}
+          choices={[{ value: 'right', label: 'Right' }, { value: 'left', label: 'Left' }]}
+        />
+        <Problem error={save.error} />
+        <div className="mt-3 flex gap-2">
+          <Button tone="act" disabled={!mayEdit || save.isPending} onClick={() => save.mutate()}>{t.save}</Button>
+          <Button disabled={!mayEdit} onClick={() => setTheme({})}>Default theme</Button>
+        </div>
+        <p className="mb-0 text-soft">Visitors see it once the draft is published.</p>
+      </Card>
+      <Card title="The draft"><Draft chat={chat} theme={theme} /></Card>
+    </div>
+  )
+}
+
+/** The draft as visitors would see it, with a theme that is not saved yet. */
+export function Draft({ chat, theme }: { chat: ChatTemplate; theme?: ChatTheme }) {
+  const workspace = useWorkspace()
+  const frame = useRef<HTMLIFrameElement>(null)
+  const preview = useQuery({
+    queryKey: ['chat preview', chat.id, chat.revision], queryFn: () => atrium.chatTemplates.preview(chat.id, { workspace }),
+    staleTime: 9 * 60_000, refetchInterval: 9 * 60_000, // it lasts ten minutes
+  })
+  const dress = () => theme && frame.current?.contentWindow?.postMessage({ type: 'atrium:theme', theme }, location.origin)
+  useEffect(() => { dress() })
+  if (!preview.data) return preview.error ? <Problem error={preview.error} /> : <Loading />
+  const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  return (
+    // oxlint-disable-next-line react/iframe-missing-sandbox -- the page is this server's, and calls it as such
+    <iframe
+      ref={frame} key={preview.data.session} title="The draft as visitors would see it" style={{ colorScheme: scheme }}
+      onLoad={() => { dress(); setTimeout(dress, 500) }}
+      src={new URL(`embed/preview#${new URLSearchParams({ session: preview.data.session, scheme, lang: 'en' })}`, base).href}
+      className="block h-[32rem] w-full rounded-md border border-line"
+    />
+  )
+}
+
+/** What the link of a preview shows: the draft, to members who can see the chat. */
+export function ChatPreview() {
+  const workspace = useWorkspace()
+  const id = useParam('id')
+  const chat = useQuery({ queryKey: ['chat', id], queryFn: () => atrium.chatTemplates.get(id, { workspace }) })
+  if (!chat.data) return chat.error ? <Problem error={chat.error} /> : <Loading />
+  return (
+    <>
+      <Heading title={`Draft of ${chat.data.name}`} />
+      <Draft chat={chat.data} />
+    </>
+  )
+}
