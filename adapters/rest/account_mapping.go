@@ -27,12 +27,13 @@ func (r *request) user(u *account.User) openapi.User {
 func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
 	org := observation(r.Request).org
 	me := openapi.Me{
-		User:        r.user(u),
-		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
-		Workspace:   nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:  mapSlice(newest(memberships, maxWorkspacesOfMe), r.membership),
-		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
-		Permissions: account.Permissions(r.by),
+		User:            r.user(u),
+		Org:             openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
+		Workspace:       nullable.NewNullNullable[openapi.Workspace](),
+		Workspaces:      mapSlice(newest(memberships, maxWorkspacesOfMe), r.membership),
+		Role:            openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
+		Permissions:     account.Permissions(r.by),
+		FailingWebhooks: nullable.NewNullNullable[int](),
 		Limits: openapi.Limits{
 			RequestsPerMinute: r.api.config.RateLimit.PerMinute,
 			Burst:             r.api.config.RateLimit.Burst,
@@ -173,6 +174,9 @@ func eventFilter(q url.Values) event.Filter {
 	}
 	if after := q.Get("created_after"); after != "" {
 		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through
+	}
+	if before := q.Get("created_before"); before != "" {
+		f.CreatedBefore, _ = time.Parse(time.RFC3339, before)
 	}
 	return f
 }

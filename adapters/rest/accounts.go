@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 func (a *API) accountOperations() []operation {
@@ -28,7 +29,7 @@ func (a *API) accountOperations() []operation {
 
 // getMe returns the caller that the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
-	return ok(r.me(&r.person.User, r.person.Memberships)).withRevision(r.person.User.Revision), nil
+	return r.profile(&r.person.User, r.person.Memberships)
 }
 
 func (a *API) updateMe(r *request) (reply, error) {
@@ -47,7 +48,20 @@ func (a *API) updateMe(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.me(u, memberships)).withRevision(u.Revision), nil
+	return r.profile(u, memberships)
+}
+
+// profile responds with the caller, and with how many webhooks fail if the caller manages them.
+func (r *request) profile(u *account.User, memberships []account.Membership) (reply, error) {
+	me := r.me(u, memberships)
+	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
+		failing, err := r.Webhooks.Failing(r.Context(), r.by)
+		if err != nil {
+			return reply{}, err
+		}
+		me.FailingWebhooks.Set(failing)
+	}
+	return ok(me).withRevision(u.Revision), nil
 }
 
 func keyID(r *request) identity.KeyID {

@@ -64,7 +64,7 @@ func (s *followedEvents) open(w http.ResponseWriter) (err error) {
 	return nil
 }
 
-// run sends events until the reader is gone or too slow, the caller may not read events any more, or the server stops.
+// run sends events until the reader is gone or too slow, the caller has left the workspace, or the server stops.
 func (s *followedEvents) run(w http.ResponseWriter) {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
@@ -135,13 +135,13 @@ func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 	return true
 }
 
-// stays reports whether the caller has the role still.
+// stays reports whether the caller is in the workspace still, and notes their role.
 func (s *followedEvents) stays() bool {
 	now, err := s.Accounts.Now(s.Context(), s.caller)
 	if err != nil {
 		return s.survives(err)
 	}
-	s.caller = now
+	s.caller, s.caller.At = now, time.Now().UTC()
 	return true
 }
 

@@ -35,15 +35,8 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	where.when(f.Visibility != "", `t.visibility = ?`, f.Visibility)
 	where.when(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
 	where.when(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
-	if f.Prompt != "" && by.Role < identity.Admin {
-		isMember, of := `EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ?
-			AND NOT m.invited)`, []any{by.User, by.User}
-		if by.Grouped {
-			isMember += ` OR EXISTS (SELECT 1 FROM ` + groupMembers + ` WHERE c.template_id = t.id AND p.workspace_id = ?
-				AND p.user_id = ?)`
-			of = append(of, by.Workspace, by.User)
-		}
-		where.when(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, of...)
+	if f.Prompt != "" {
+		chatSeenBy(where, by)
 	}
 
 	begin, args := chatsFor(by, chatSummaryColumns)
@@ -127,6 +120,21 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 	default:
 		return l.db.floor(ctx, n, of(""))
 	}
+}
+
+// chatSeenBy adds the condition that by sees a template.
+func chatSeenBy(where *conditions, by identity.Actor) {
+	if by.Role >= identity.Admin {
+		return
+	}
+	isMember, of := `EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ?
+		AND NOT m.invited)`, []any{by.User, by.User}
+	if by.Grouped {
+		isMember += ` OR EXISTS (SELECT 1 FROM ` + groupMembers + ` WHERE c.template_id = t.id AND p.workspace_id = ?
+			AND p.user_id = ?)`
+		of = append(of, by.Workspace, by.User)
+	}
+	where.when(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, of...)
 }
 
 // groupMembers are the members of chats that are groups, with the people in them.

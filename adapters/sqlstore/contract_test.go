@@ -53,6 +53,7 @@ func TestContract(t *testing.T) {
 			t.Run("People", func(t *testing.T) { contract.People(t, open) })
 			t.Run("PeopleWalk", func(t *testing.T) { contract.PeopleWalk(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
+			t.Run("EventReaders", func(t *testing.T) { contract.EventReaders(t, open) })
 			t.Run("Webhooks", func(t *testing.T) { contract.Webhooks(t, open) })
 			t.Run("Notes", func(t *testing.T) { contract.Notes(t, open) })
 			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })

@@ -27,6 +27,8 @@ func (s *Events) Feed(
 	where.when(q.Subject != "", `subject = ?`, q.Subject)
 	where.when(q.Request != "", `request_id = ?`, q.Request)
 	where.when(!q.CreatedAfter.IsZero(), `created_at > ?`, micros(q.CreatedAfter))
+	where.when(!q.CreatedBefore.IsZero(), `created_at < ?`, micros(q.CreatedBefore))
+	readableBy(where, q.Reader)
 	var rows []eventRow
 	if err := s.db.list(ctx, &rows, `SELECT `+eventColumns+` FROM events WHERE `+where.sql()+`
 		ORDER BY chain_seq LIMIT ?`, where.args(q.Limit+1)...); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 func TestEventFeed(t *testing.T) {
@@ -49,6 +50,26 @@ func TestEventFeed(t *testing.T) {
 				for _, f := range []event.Filter{{Type: "never"}, {Actor: "usr_other"}, {Subject: "other"},
 					{CreatedAfter: by.At}, {Request: "other"}} {
 					isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: f}), event.Feed{First: 1, Last: 3})
+				}
+			})
+			t.Run("filters of time leave out both ends", func(t *testing.T) {
+				ws := happen(t, db, by, "timed", 1)
+				for i, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
+					later := by
+					later.At = by.At.Add(at)
+					if err := rename(t.Context(), db, later, ws, i+1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				link(t, db)
+				between := event.Filter{CreatedAfter: by.At, CreatedBefore: by.At.Add(2 * time.Minute)}
+				isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: between}), event.Feed{First: 1, Last: 4}, 3)
+				for before, want := range map[time.Duration]int{time.Hour: 4, time.Minute: 2, 0: 0, -2 * time.Hour: 0} {
+					found, err := db.Stores().Events.List(t.Context(), ws,
+						event.Filter{CreatedBefore: by.At.Add(before)}, page.Query{Limit: 5})
+					if err != nil || len(found.Items) != want {
+						t.Errorf("%d events before %s, %v", len(found.Items), before, err)
+					}
 				}
 			})
 			t.Run("a part examines a bounded number of events", func(t *testing.T) {

@@ -167,20 +167,30 @@ func (s *Service) RevokeKeyOf(ctx context.Context, by identity.Actor, workspace 
 	return s.RevokeKey(ctx, by, id, nil)
 }
 
-// Events lists the workspace's audit trail.
+// Events lists the events of by's workspace that by may read, newest first: all of them for an admin.
 func (s *Service) Events(ctx context.Context, by identity.Actor, f event.Filter, q page.Query) (event.Page, error) {
-	if err := event.MayRead(by); err != nil {
+	if err := event.MayFollow(by); err != nil {
 		return event.Page{}, err
 	}
-	return s.events.List(ctx, by.Workspace, f, q)
+	f.Reader = event.Reader(by)
+	found, err := s.events.List(ctx, by.Workspace, f, q)
+	for i := range found.Items {
+		found.Items[i].ShownTo(by)
+	}
+	return found, err
 }
 
-// EventFeed reads a part of the workspace's audit trail in the order of Seq.
+// EventFeed reads a part of the events of by's workspace that by may read, in the order of Seq.
 func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.FeedQuery) (event.Feed, error) {
-	if err := event.MayRead(by); err != nil {
+	if err := event.MayFollow(by); err != nil {
 		return event.Feed{}, err
 	}
-	return s.events.Feed(ctx, by.Org, by.Workspace, q)
+	q.Reader = event.Reader(by)
+	found, err := s.events.Feed(ctx, by.Org, by.Workspace, q)
+	for i := range found.Items {
+		found.Items[i].ShownTo(by)
+	}
+	return found, err
 }
 
 // eventsVerified is how many events one call verifies, so that it takes less than about a second.
@@ -196,7 +206,7 @@ func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, after int
 
 // FollowEvents returns a channel that receives when there may be new events in the feed, until stop is called.
 func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop func(), err error) {
-	if err := event.MayRead(by); err != nil {
+	if err := event.MayFollow(by); err != nil {
 		return nil, nil, err
 	}
 	news, stop = s.events.Follow(by.Workspace)

@@ -36,15 +36,37 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("VerifyEvents = %+v, %v", got, err)
 		}
 	})
-	t.Run("a member's question reaches no list", func(t *testing.T) {
+	t.Run("a member reads what they may, and not how others made their requests", func(t *testing.T) {
 		s := newEnv(t)
-		_, err := s.Events(s.ctx, member, f, q)
-		wantErr(t, err, identity.ErrForbidden)
-		_, err = s.EventFeed(s.ctx, member, event.FeedQuery{Limit: 5})
-		wantErr(t, err, identity.ErrForbidden)
+		how := identity.Request{ID: "req", Address: "192.0.2.1"}
+		stored := func() []event.Event {
+			return []event.Event{{ID: "mine", Actor: member.User, Key: "k", Session: "s", Request: how},
+				{ID: "other", Actor: "usr_other", Key: "k", Session: "s", Request: how}}
+		}
+		want := []event.Event{stored()[0], {ID: "other", Actor: "usr_other"}}
+		theirs := f
+		theirs.Reader = &member
+		s.events.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), theirs, q).Return(event.Page{Items: stored()}, nil)
+		if got, err := s.Events(s.ctx, member, f, q); err != nil || !reflect.DeepEqual(got.Items, want) {
+			t.Errorf("Events = %+v, %v", got, err)
+		}
+		s.events.EXPECT().Feed(s.ctx, member.Org, identity.WorkspaceID("acme"),
+			event.FeedQuery{Limit: 5, Filter: event.Filter{Reader: &member}}).Return(event.Feed{Items: stored()}, nil)
+		got, err := s.EventFeed(s.ctx, member, event.FeedQuery{Limit: 5})
+		if err != nil || !reflect.DeepEqual(got.Items, want) {
+			t.Errorf("EventFeed = %+v, %v", got, err)
+		}
 		_, err = s.VerifyEvents(s.ctx, member, 0)
 		wantErr(t, err, identity.ErrForbidden)
-		_, _, err = s.FollowEvents(member)
+	})
+	t.Run("a guest's question reaches no list", func(t *testing.T) {
+		s, guest := newEnv(t), member
+		guest.Role = identity.NoRole
+		_, err := s.Events(s.ctx, guest, f, q)
+		wantErr(t, err, identity.ErrForbidden)
+		_, err = s.EventFeed(s.ctx, guest, event.FeedQuery{Limit: 5})
+		wantErr(t, err, identity.ErrForbidden)
+		_, _, err = s.FollowEvents(guest)
 		wantErr(t, err, identity.ErrForbidden)
 	})
 	t.Run("an admin follows the workspace", func(t *testing.T) {

@@ -93,6 +93,17 @@ func (s *Service) List(ctx context.Context, by identity.Actor) ([]webhook.Endpoi
 	return s.webhooks.List(ctx, by.Workspace)
 }
 
+// Failing counts the endpoints of by's workspace that have failed for an hour, or that Atrium has disabled.
+func (s *Service) Failing(ctx context.Context, by identity.Actor) (n int, err error) {
+	all, err := s.List(ctx, by)
+	for i := range all {
+		if all[i].NeedsAttention() {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Get returns one endpoint.
 func (s *Service) Get(ctx context.Context, by identity.Actor, of webhook.ID) (*webhook.Endpoint, error) {
 	if err := webhook.MayManage(by); err != nil {

@@ -2360,11 +2360,14 @@ type Me struct {
 	// The caller's role in `workspace`, limited by the ceiling of the credential.
 	Role *WorkspaceRole `json:"role"`
 	// What `role` and the credential allow in `workspace`. Does not include permissions granted on single resources.
-	Permissions []string  `json:"permissions"`
-	Limits      Limits    `json:"limits"`
-	Revision    int64     `json:"revision"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
+	Permissions []string `json:"permissions"`
+	// The number of webhooks of `workspace` that have failed for an hour, or that Atrium has disabled. null if the
+	// caller does not manage webhooks.
+	FailingWebhooks *int      `json:"failing_webhooks"`
+	Limits          Limits    `json:"limits"`
+	Revision        int64     `json:"revision"`
+	CreatedAt       time.Time `json:"created_at"`
+	UpdatedAt       time.Time `json:"updated_at"`
 }
 
 // MePatch is a type of the API.
@@ -6824,12 +6827,16 @@ func (s *EmbedService) VerifySession(ctx context.Context, body EmbedSessionVerif
 
 // List: List events.
 //
-// Requires the admin role. Returns the audit trail of the workspace, newest first. `data` describes the change,
-// as `{from, to}` where the values are small. It never contains a secret, an e-mail address or a person's name;
-// for an invitation it contains only the role.
+// Returns the audit trail of the workspace, newest first. Admins get all events. Others get those that they
+// caused or that are about themselves, and changes of what they can see: the workspace and its members,
+// connections, data sources, subscriptions and invoices, and the prompt and chat templates that they can see.
+// For them `api_key_id`, `session_id`, `request_id` and `address` of others' requests are empty. `data`
+// describes the change, as `{from, to}` where the values are small. It never contains a secret, an e-mail
+// address or a person's name; for an invitation it contains only the role.
 //
-// With two or more of `type`, `actor`, `subject` and `request_id`, one page examines at most 2,000 events. It
-// can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+// With two or more of `type`, `actor`, `subject` and `request_id`, and for callers who are no admins, one page
+// examines at most 2,000 events. It can then hold fewer items than `limit`, or none, and still have a
+// `next_cursor`.
 //
 // `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its `seq` about a
 // second after its change. To read everything once, store `last_seq` of each response, and send it as `after` of
@@ -6853,10 +6860,10 @@ func (s *EventsService) ListPage(ctx context.Context, query EventsListQuery, opt
 
 // Stream: Stream events.
 //
-// Requires the admin role. Sends the events of the workspace as server-sent events, in the order of the feed and
-// without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without `after` and `Last-Event-ID`,
-// the stream begins with the next event. An event arrives within 250 ms if the change was made through the same
-// node, and within about a second otherwise.
+// Sends the events of the workspace that the caller may read (see `GET /api/events`) as server-sent events, in
+// the order of the feed and without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without
+// `after` and `Last-Event-ID`, the stream begins with the next event. An event arrives within 250 ms if the
+// change was made through the same node, and within about a second otherwise.
 //
 // To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the clients do that.
 // An `id` without an event moves the place forward where `types` leaves events out.
@@ -6866,8 +6873,8 @@ func (s *EventsService) ListPage(ctx context.Context, query EventsListQuery, opt
 // oldest event that is left or, in the other cases, with the next one.
 //
 // The server sends a comment every 15 seconds to keep the connection open. It ends the stream when the
-// credential expires or is revoked, when the caller loses the role, when the client reads too slowly, and when
-// the server stops. The client should then connect again. Limits for each workspace and each client address
+// credential expires or is revoked, when the caller leaves the workspace, when the client reads too slowly, and
+// when the server stops. The client should then connect again. Limits for each workspace and each client address
 // apply to streams of presences and of events together: 409 `stream_limit_reached`.
 //
 // Errors: plan_limit_reached, quota_exceeded, scope_required, stream_limit_reached; and those that every call
@@ -8889,6 +8896,8 @@ type EventsListQuery struct {
 	Types string
 	// Return only events after this time.
 	CreatedAfter time.Time
+	// Return only events before this time.
+	CreatedBefore time.Time
 	// Return only events of the requests with this `Request-Id`.
 	RequestID string
 	// Cursor is the NextCursor of the page before.
@@ -8905,6 +8914,7 @@ func (q EventsListQuery) values() url.Values {
 	addValue(v, "after", q.After)
 	addValue(v, "types", q.Types)
 	addValue(v, "created_after", q.CreatedAfter)
+	addValue(v, "created_before", q.CreatedBefore)
 	addValue(v, "request_id", q.RequestID)
 	addValue(v, "cursor", q.Cursor)
 	return v

@@ -40,6 +40,9 @@ type Filter struct {
 	Subject      string
 	Request      string // the id of the request
 	CreatedAfter time.Time
+
+	CreatedBefore time.Time
+	Reader        *identity.Actor // only events that a user who is no admin may read; nil: all
 }
 
 // Change holds the values before and after a change, for Data.

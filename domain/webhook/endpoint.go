@@ -253,6 +253,9 @@ func (e *Endpoint) Status() Status {
 	return Active
 }
 
+// NeedsAttention reports whether e has failed for an hour, or Atrium has disabled it.
+func (e *Endpoint) NeedsAttention() bool { return e.Told || !e.Enabled && e.Reason != "" }
+
 // IsTriedAlone reports whether e gets one delivery at a time, because the last ones failed.
 func (e *Endpoint) IsTriedAlone() bool { return e.Failures >= SoloFailures }
 

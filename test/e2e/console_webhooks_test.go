@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -12,7 +13,12 @@ import (
 // hooked makes a webhook in the console, sends an example, looks at a delivery, and disables the webhook.
 func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
+	var gone atomic.Bool
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
 		if r.Header.Get("Webhook-Signature") == "" {
 			w.WriteHeader(http.StatusBadRequest)
 		}
@@ -45,4 +51,14 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Enable")
 	owner.get(t, "/api/webhooks").has(t, map[string]string{"data.0.status": "disabled",
 		"data.0.events": `["group.*","webhook.*"]`, "data.0.description": "Our own"})
+	path := "/api/webhooks/" + owner.get(t, "/api/webhooks").at("data.0.id")
+	gone.Store(true)
+	owner.do(t, "PATCH", path, object{"enabled": true}).is(t, 200)
+	owner.create(t, "/api/groups", object{"name": "No longer heard of"})
+	awaits(t, "the webhook is disabled", s, func() bool { return owner.get(t, path).at("disabled_reason") == "gone" })
+	owner.get(t, "/api/me").has(t, map[string]string{"failing_webhooks": "1"})
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
+	reads(ctx, t, "1 webhook is failing or was disabled.")
+	keep(ctx, t, "console-webhook-failing")
+	owner.do(t, "DELETE", path, nil).is(t, 204)
 }

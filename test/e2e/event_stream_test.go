@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,13 +78,31 @@ func TestEventStream(t *testing.T) {
 			e.is("", map[string]string{"subject": id})
 			proof.Within(t, "from the request to the event", time.Since(begun), 250*time.Millisecond)
 		})
-		t.Run("it ends with the role that it requires", func(t *testing.T) {
-			admin := s.user(t, "admin")
-			e := admin.streamOf(t, eventsStream, "")
-			member := "/api/workspaces/" + ann.workspace + "/members/" + admin.id
+		t.Run("who is no admin gets what concerns what they can see, and the stream follows their role", func(t *testing.T) {
+			bob := s.user(t, "admin")
+			e := bob.streamOf(t, eventsStream, "?types=prompt_template.created,member.updated")
+			hidden := create("of-an-admin")
+			e.is("", map[string]string{"subject": hidden, "address": "127.0.0.1"})
+			member := "/api/workspaces/" + ann.workspace + "/members/" + bob.id
 			ann.do(t, "PATCH", member, object{"role": "member"}, "If-Match: *").is(t, 200)
+			e.is("", map[string]string{"type": "member.updated", "data.user_id": bob.id})
+			awaits(t, "the stream knows the role", s, func() bool { return bob.get(t, "/api/me").at("role") == "member" })
+			time.Sleep(1200 * time.Millisecond) // the stream asks for it once a second
+			unseen := create("unseen")
+			seen := ann.create(t, templates, object{"name": "seen", "visibility": "workspace"}).at("id")
+			e.is("", map[string]string{"subject": seen, "address": "null", "api_key_id": "null", "actor": ann.id})
+			own := bob.create(t, templates, object{"name": "own"}).at("id")
+			e.is("", map[string]string{"subject": own, "address": "127.0.0.1"})
+			for _, query := range []string{"?limit=100", "?limit=100&order=asc"} {
+				all := bob.get(t, "/api/events"+query).each(t, "subject")
+				if slices.Contains(all, unseen) || slices.Contains(all, hidden) || !slices.Contains(all, seen) ||
+					!slices.Contains(all, own) {
+					t.Errorf("%s lists %q", query, all)
+				}
+			}
+			bob.do(t, "GET", "/api/events/verification", nil).problem(t, 403, "forbidden")
+			ann.do(t, "DELETE", member, nil, "If-Match: *").is(t, 204)
 			e.ends(3 * time.Second)
-			admin.do(t, "GET", eventsStream, nil).problem(t, 403, "forbidden")
 		})
 	})
 }

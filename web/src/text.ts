@@ -75,6 +75,8 @@ export const t = {
   messages: 'Messages',
   now: 'now',
   failed: 'Some of this page could not be loaded.',
+  failingWebhooks: (n: number) => (n === 1 ? '1 webhook is failing or was disabled.' : `${n} webhooks are failing or were disabled.`),
+  failingWebhooksLook: 'Webhooks',
   again: 'Try again',
   draftKept: 'Your draft is still here.',
   showDifference: 'Show the difference',

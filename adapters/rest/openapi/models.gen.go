@@ -2657,6 +2657,9 @@ type LogoutReceivedReceived bool
 type Me struct {
 	CreatedAt Time `json:"created_at"`
 
+	// FailingWebhooks The number of webhooks of `workspace` that have failed for an hour, or that Atrium has disabled. null if the caller does not manage webhooks.
+	FailingWebhooks nullable.Nullable[int] `json:"failing_webhooks"`
+
 	// Limits The rate limit of this credential.
 	Limits Limits `json:"limits"`
 	Org    Org    `json:"org"`

@@ -3149,6 +3149,11 @@ class Me(TypedDict):
     resources.
     """
 
+    failing_webhooks: Optional[int]
+    """The number of webhooks of `workspace` that have failed for an hour, or that Atrium has disabled. null
+    if the caller does not manage webhooks.
+    """
+
     limits: Limits
     """"""
 
@@ -10506,18 +10511,24 @@ class EventsResource(Resource):
         after: Optional[int] = None,
         types: Optional[str] = None,
         created_after: Optional[Union[str, datetime.datetime]] = None,
+        created_before: Optional[Union[str, datetime.datetime]] = None,
         request_id: Optional[str] = None,
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[Event, EventList]:
         """List events.
 
-        Requires the admin role. Returns the audit trail of the workspace, newest first. `data` describes
-        the change, as `{from, to}` where the values are small. It never contains a secret, an e-mail
-        address or a person's name; for an invitation it contains only the role.
+        Returns the audit trail of the workspace, newest first. Admins get all events. Others get those
+        that they caused or that are about themselves, and changes of what they can see: the workspace
+        and its members, connections, data sources, subscriptions and invoices, and the prompt and chat
+        templates that they can see. For them `api_key_id`, `session_id`, `request_id` and `address` of
+        others' requests are empty. `data` describes the change, as `{from, to}` where the values are
+        small. It never contains a secret, an e-mail address or a person's name; for an invitation it
+        contains only the role.
 
-        With two or more of `type`, `actor`, `subject` and `request_id`, one page examines at most 2,000
-        events. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+        With two or more of `type`, `actor`, `subject` and `request_id`, and for callers who are no
+        admins, one page examines at most 2,000 events. It can then hold fewer items than `limit`, or
+        none, and still have a `next_cursor`.
 
         `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its
         `seq` about a second after its change. To read everything once, store `last_seq` of each
@@ -10532,7 +10543,7 @@ class EventsResource(Resource):
 
         Errors: scope_required; and those that every call can have.
         """
-        return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "order": order, "after": after, "types": types, "created_after": created_after, "request_id": request_id, "cursor": cursor}, options=options))
+        return cast("Pages[Event, EventList]", self._caller.pages("events.list", "GET", path("/api/events"), query={"limit": limit, "type": type, "actor": actor, "subject": subject, "order": order, "after": after, "types": types, "created_after": created_after, "created_before": created_before, "request_id": request_id, "cursor": cursor}, options=options))
 
     def stream(
         self,
@@ -10543,10 +10554,11 @@ class EventsResource(Resource):
     ) -> Iterator[ServerEvent[Event]]:
         """Stream events.
 
-        Requires the admin role. Sends the events of the workspace as server-sent events, in the order of
-        the feed and without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without
-        `after` and `Last-Event-ID`, the stream begins with the next event. An event arrives within 250
-        ms if the change was made through the same node, and within about a second otherwise.
+        Sends the events of the workspace that the caller may read (see `GET /api/events`) as server-sent
+        events, in the order of the feed and without gaps. `id` is the `seq` of an event, and the data is
+        an `Event`. Without `after` and `Last-Event-ID`, the stream begins with the next event. An event
+        arrives within 250 ms if the change was made through the same node, and within about a second
+        otherwise.
 
         To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the
         clients do that. An `id` without an event moves the place forward where `types` leaves events
@@ -10557,8 +10569,8 @@ class EventsResource(Resource):
         The stream goes on with the oldest event that is left or, in the other cases, with the next one.
 
         The server sends a comment every 15 seconds to keep the connection open. It ends the stream when
-        the credential expires or is revoked, when the caller loses the role, when the client reads too
-        slowly, and when the server stops. The client should then connect again. Limits for each
+        the credential expires or is revoked, when the caller leaves the workspace, when the client reads
+        too slowly, and when the server stops. The client should then connect again. Limits for each
         workspace and each client address apply to streams of presences and of events together: 409
         `stream_limit_reached`.
 

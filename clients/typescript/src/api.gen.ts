@@ -2570,6 +2570,11 @@ export type Me = {
    * resources.
    */
   permissions: string[]
+  /**
+   * The number of webhooks of `workspace` that have failed for an hour, or that Atrium has disabled. null if the
+   * caller does not manage webhooks.
+   */
+  failing_webhooks: number | null
   /**  */
   limits: Limits
   /**  */
@@ -7959,12 +7964,16 @@ export class EventsResource extends Resource {
   /**
    * List events.
    *
-   * Requires the admin role. Returns the audit trail of the workspace, newest first. `data` describes the
-   * change, as `{from, to}` where the values are small. It never contains a secret, an e-mail address or a
-   * person's name; for an invitation it contains only the role.
+   * Returns the audit trail of the workspace, newest first. Admins get all events. Others get those that they
+   * caused or that are about themselves, and changes of what they can see: the workspace and its members,
+   * connections, data sources, subscriptions and invoices, and the prompt and chat templates that they can see.
+   * For them `api_key_id`, `session_id`, `request_id` and `address` of others' requests are empty. `data`
+   * describes the change, as `{from, to}` where the values are small. It never contains a secret, an e-mail
+   * address or a person's name; for an invitation it contains only the role.
    *
-   * With two or more of `type`, `actor`, `subject` and `request_id`, one page examines at most 2,000 events. It
-   * can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+   * With two or more of `type`, `actor`, `subject` and `request_id`, and for callers who are no admins, one page
+   * examines at most 2,000 events. It can then hold fewer items than `limit`, or none, and still have a
+   * `next_cursor`.
    *
    * `order=asc` returns the feed: the events in the order of `seq`, without gaps. An event gets its `seq` about
    * a second after its change. To read everything once, store `last_seq` of each response, and send it as
@@ -7995,6 +8004,8 @@ export class EventsResource extends Resource {
       types?: string
       /** Return only events after this time. */
       created_after?: string
+      /** Return only events before this time. */
+      created_before?: string
       /** Return only events of the requests with this `Request-Id`. */
       request_id?: string
       /** The `next_cursor` of the page before. */
@@ -8006,10 +8017,10 @@ export class EventsResource extends Resource {
   /**
    * Stream events.
    *
-   * Requires the admin role. Sends the events of the workspace as server-sent events, in the order of the feed
-   * and without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without `after` and
-   * `Last-Event-ID`, the stream begins with the next event. An event arrives within 250 ms if the change was
-   * made through the same node, and within about a second otherwise.
+   * Sends the events of the workspace that the caller may read (see `GET /api/events`) as server-sent events, in
+   * the order of the feed and without gaps. `id` is the `seq` of an event, and the data is an `Event`. Without
+   * `after` and `Last-Event-ID`, the stream begins with the next event. An event arrives within 250 ms if the
+   * change was made through the same node, and within about a second otherwise.
    *
    * To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the clients do
    * that. An `id` without an event moves the place forward where `types` leaves events out.
@@ -8019,9 +8030,9 @@ export class EventsResource extends Resource {
    * with the oldest event that is left or, in the other cases, with the next one.
    *
    * The server sends a comment every 15 seconds to keep the connection open. It ends the stream when the
-   * credential expires or is revoked, when the caller loses the role, when the client reads too slowly, and when
-   * the server stops. The client should then connect again. Limits for each workspace and each client address
-   * apply to streams of presences and of events together: 409 `stream_limit_reached`.
+   * credential expires or is revoked, when the caller leaves the workspace, when the client reads too slowly,
+   * and when the server stops. The client should then connect again. Limits for each workspace and each client
+   * address apply to streams of presences and of events together: 409 `stream_limit_reached`.
    *
    * Errors: plan_limit_reached, quota_exceeded, scope_required, stream_limit_reached; and those that every call
    * can have.

@@ -73,6 +73,7 @@ export function Shell() {
       <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:px-8 md:py-7">
         <div className="mx-auto max-w-6xl">
           <Failed />
+          <FailingWebhooks />
           <Outlet />
           <Calls />
         </div>
@@ -97,6 +98,18 @@ const cache = queries.getQueryCache()
 /** Whether the server, not the caller, is why a part of the page is missing. */
 const failed = () => cache.getAll().some((q) => q.isActive() && q.state.status === 'error' && q.state.fetchStatus === 'idle'
   && !(AtriumError.is(q.state.error) && q.state.error.status < 500))
+
+function FailingWebhooks() {
+  const workspace = useWorkspace()
+  const n = useMe().data?.failing_webhooks
+  if (!n) return null
+  return (
+    <p className="mt-0 mb-4 rounded-md border border-warn bg-warnbg px-3 py-2 text-warn">
+      {t.failingWebhooks(n)}{' '}
+      <Link className="text-warn" to={`/w/${workspace}/settings/webhooks` as string}>{t.failingWebhooksLook}</Link>
+    </p>
+  )
+}
 
 /** Offers to load again what is missing. */
 function Failed() {

@@ -1,0 +1,41 @@
+package sqlstore
+
+import (
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// typesFor returns the types of events with an audience that are about one kind of subject, or about any if it is
+// empty, as SQL.
+func typesFor(audience event.Audience, subject string) string {
+	var list []string
+	for _, kind := range event.Types() {
+		if event.AudienceOf(kind) == audience && (subject == "" || event.SubjectType(kind) == subject) {
+			list = append(list, `'`+kind+`'`)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+var readable = `(actor_id = ? OR subject = ? OR type IN (` + typesFor(event.Everyone, "") + `)
+	OR type IN (` + typesFor(event.Viewers, "prompt_template") + `) AND EXISTS (SELECT 1 FROM prompt_templates t
+		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id AND %)
+	OR type IN (` + typesFor(event.Viewers, "chat_template") + `) AND EXISTS (SELECT 1 FROM chat_templates t
+		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id AND %))`
+
+// readableBy adds the condition that a reader who is no admin may read an event. It leaves out rows without an index, so
+// the caller bounds how many are examined.
+func readableBy(where *conditions, by *identity.Actor) {
+	if by == nil {
+		return
+	}
+	prompts, chats := newConditions(`TRUE`), newConditions(`TRUE`)
+	seenBy(prompts, *by)
+	chatSeenBy(chats, *by)
+	before, rest, _ := strings.Cut(readable, "%")
+	between, after, _ := strings.Cut(rest, "%")
+	args := append([]any{by.User, string(by.User)}, prompts.args()...)
+	where.when(true, before+prompts.sql()+between+chats.sql()+after, append(args, chats.args()...)...)
+}
