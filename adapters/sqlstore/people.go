@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -12,21 +13,27 @@ import (
 // wordsAtOnce is for how many people IndexPeople writes words in one transaction.
 const wordsAtOnce = 500
 
-// saveWords replaces the words by which a person is found, in the transaction that writes the user.
+// saveWords replaces the words by which a person is found, in the transaction that writes the user with its
+// words_revision. Words that stay are not written again.
 func (db *DB) saveWords(ctx context.Context, u *account.User) error {
 	if u.Service {
 		return nil
 	}
-	if _, err := db.exec(ctx, `DELETE FROM people_words WHERE user_id = ?`, u.ID); err != nil {
+	words := account.SearchWords(u.Name, u.Email)
+	if len(words) == 0 {
+		_, err := db.exec(ctx, `DELETE FROM people_words WHERE user_id = ?`, u.ID)
 		return err
 	}
-	for _, word := range account.SearchWords(u.Name, u.Email) {
-		if _, err := db.exec(ctx, `INSERT INTO people_words (org_id, word, user_id) VALUES (?, ?, ?)`,
-			u.Org, word, u.ID); err != nil {
-			return err
-		}
+	stay, rows := []any{u.ID}, make([]any, 0, 3*len(words))
+	for _, word := range words {
+		stay, rows = append(stay, word), append(rows, u.Org, word, u.ID)
 	}
-	_, err := db.exec(ctx, `UPDATE users SET words_revision = revision WHERE org_id = ? AND id = ?`, u.Org, u.ID)
+	if _, err := db.exec(ctx, `DELETE FROM people_words WHERE user_id = ? AND word NOT IN (`+
+		placeholders(len(words))+`)`, stay...); err != nil {
+		return err
+	}
+	_, err := db.exec(ctx, `INSERT INTO people_words (org_id, word, user_id) VALUES (?, ?, ?)`+
+		strings.Repeat(`, (?, ?, ?)`, len(words)-1)+` ON CONFLICT DO NOTHING`, rows...)
 	return err
 }
 
@@ -44,6 +51,10 @@ func (db *DB) IndexPeople(ctx context.Context, limit int) error {
 			for i := range rows {
 				u := rows[i].user()
 				if err := tx.saveWords(ctx, &u); err != nil {
+					return err
+				}
+				if _, err := tx.exec(ctx, `UPDATE users SET words_revision = revision WHERE org_id = ? AND id = ?`,
+					u.Org, u.ID); err != nil {
 					return err
 				}
 			}

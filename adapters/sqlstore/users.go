@@ -76,11 +76,11 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	_, err := db.exec(ctx, `
 		INSERT INTO users (id, org_id, email, email_key, email_verified, email_verified_by, name, service, operator,
 		operator_by_hand, operator_by, default_workspace_id,
-			revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			revision, words_revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		u.ID, u.Org, u.Email, key, u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Service, u.Operator, u.OperatorByHand,
 		granters(u.OperatorBy), u.DefaultWorkspace,
-		u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
+		u.Revision, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
 	if db.dialect.Duplicate(err, "users_email") {
 		return account.ErrEmailTaken
 	}
@@ -102,10 +102,10 @@ func (db *DB) saveUser(ctx context.Context, u *account.User) error {
 	if _, err := db.exec(ctx, `
 		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?,
 		operator_by_hand = ?, operator_by = ?, disabled_at = ?, erased_at = ?,
-			default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
+			default_workspace_id = ?, revision = ?, words_revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
 		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand,
 		granters(u.OperatorBy), micros(u.DisabledAt), micros(u.ErasedAt), u.DefaultWorkspace, u.Revision,
-		micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
 		return err
 	}
 	db.forget()
