@@ -1,0 +1,98 @@
+package replier_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/replier"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// counted serves on an address, and counts the connections that reach it.
+func counted(t *testing.T, address string) (port uint16, reached *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached = &atomic.Int64{}
+	s := &httptest.Server{Listener: l, Config: &http.Server{ReadHeaderTimeout: proof.Patience,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				reached.Add(1)
+			}
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}}
+	s.Start()
+	t.Cleanup(s.Close)
+	return l.Addr().(*net.TCPAddr).AddrPort().Port(), reached
+}
+
+// guardedBy allows networks of the target, with names that mean what resolve says.
+func guardedBy(resolve func() []netip.Addr) replier.Guard {
+	return func(to ports.Target, end time.Time, most int64) replier.Network {
+		return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: func(uint16) bool { return true },
+			Connect: proof.Patience, Deadline: end, Bytes: most,
+			Resolve: func(context.Context, string) ([]netip.Addr, error) { return resolve(), nil }})
+	}
+}
+
+func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
+	r := rand.New(rand.NewPCG(proof.Seed(t), 1))
+	port, reached := counted(t, "127.0.0.1:0")
+	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr {
+		return []netip.Addr{contract.ForbiddenAddress(r), netip.AddrFrom16(contract.ForbiddenAddress(r).As16())}
+	}))
+	refused := 0
+	for range proof.Sample(100, 500) {
+		to := url.URL{Scheme: "http", Host: net.JoinHostPort(contract.HostTrick(r, port), fmt.Sprint(port)), Path: "/x"}
+		out := sender.Send(t.Context(), ports.WebhookTarget{URL: to.String()}, &webhook.Delivery{}, time.Now())
+		if out.Failure == "" || out.Status != 0 {
+			t.Errorf("%q: %+v", to.String(), out)
+		}
+		if out.Failure == "network_not_allowed" {
+			refused++
+		}
+	}
+	if reached.Load() != 0 || refused == 0 {
+		t.Errorf("%d connections; %d were refused as such", reached.Load(), refused)
+	}
+}
+
+func TestANameThatMeansAnotherAddressTheNextTimeReachesNoForbiddenOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(proof.Seed(t), 2))
+	port, forbidden := counted(t, "127.0.0.1:0")
+	allowedAt, allowed := counted(t, net.JoinHostPort("127.0.0.2", strconv.Itoa(int(port))))
+	if allowedAt != port {
+		t.Fatal("the ports differ")
+	}
+	public, private := netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")
+	answers := [][]netip.Addr{{public}, {private}, {public, private}, {private, public}}
+	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr { return answers[r.IntN(len(answers))] }))
+	to := ports.WebhookTarget{URL: fmt.Sprintf("http://rebinding.example.com:%d/x", port),
+		Egress: identity.Egress{Allow: []netip.Prefix{netip.PrefixFrom(public, 32)}}}
+	delivered := 0
+	for range proof.Sample(100, 1000) {
+		if sender.Send(t.Context(), to, &webhook.Delivery{}, time.Now()).Delivered() {
+			delivered++
+		}
+	}
+	if forbidden.Load() != 0 || delivered == 0 || allowed.Load() == 0 {
+		t.Errorf("%d connections to the forbidden address, %d deliveries", forbidden.Load(), delivered)
+	}
+}
