@@ -27,6 +27,7 @@ type Services struct {
 	KeyUsage     *accounts.KeyUsage
 	SessionUsage *accounts.SessionUsage
 	Prompts      *prompts.Service
+	PromptReads  *prompts.ReadCounter
 	Chats        *chats.Service
 	Embeds       *chats.Embeds
 	Replies      *chats.Replies
@@ -80,6 +81,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 	embedUsage := chats.NewEmbedUsage(pool.EmbedUses)
 	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys), accounts.NewSessionUsage(pool.Sessions)
 	quotas := payments.NewService(pool, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas).Quotas
+	reads := prompts.NewReadCounter(pool.PromptReads)
 	seats := presences.NewSeats(pool.StreamSeats, quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	egress := func(org identity.OrgID) identity.Egress { return e.ConnectionOffers(org).Egress }
@@ -110,6 +112,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			SessionUsage: sessionUsage,
 			EmbedUsage:   embedUsage,
 			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
+			PromptReads:  reads,
 			Chats: chats.NewService(
 				s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users, e.Registries, e.Mails.Limits,
 				e.Mails.Send, pay.Quotas,

@@ -34,6 +34,7 @@ type Stores struct {
 	Atomic       Atomic
 	Prompts      Prompts
 	PromptLists  PromptLists
+	PromptReads  PromptReads
 	Chats        Chats
 	ChatLists    ChatLists
 	ChatVersions ChatVersions

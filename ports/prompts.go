@@ -101,6 +101,10 @@ type PromptLists interface {
 	// Share returns one share, or prompt.ErrShareNotFound.
 	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
 
+	// Reads returns how often the versions of a template were read since a day, latest day and highest number first, at
+	// most limit lines.
+	Reads(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int) ([]prompt.Reads, error)
+
 	// Activations lists the moves of a label, or the activations if label is empty, latest first.
 	Activations(
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string, q page.Query,

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -68,6 +69,8 @@ type request struct {
 	body   []byte
 
 	workspaceOptional bool // the operation needs no workspace, or its path names one
+
+	versions []prompt.VersionID // of prompts, which the operation has read
 
 	produces string      // the media type that is returned instead of JSON, if any
 	answer   http.Header // of the response, errors included

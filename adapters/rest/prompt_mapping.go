@@ -23,6 +23,8 @@ func promptFilter(q url.Values) prompt.Filter {
 		Owner:   identity.UserID(q.Get("owner_id")),
 		Deleted: q.Get("deleted") == "true",
 		ByName:  q.Get("sort") == "name",
+
+		UnusedSince: prompt.ParseDay(q.Get("unused_since")),
 	}
 	if active := q.Get("active"); active != "" {
 		f.Active = new(active == "true")
@@ -262,6 +264,7 @@ func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.Promp
 		IsActive:         t.ActiveVersion == v.ID,
 		ContentHash:      v.ContentHash,
 		FirstActivatedAt: orNullTime(v.FirstActivatedAt),
+		Reads:            v.Reads,
 		Revision:         v.Revision,
 		CreatedAt:        openapi.Time(v.CreatedAt),
 		CreatedBy:        string(v.CreatedBy),
@@ -330,6 +333,7 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		Approvals:      t.Approvals,
 		RequiredChecks: nonNil(t.RequiredChecks),
 		OwnerID:        string(t.Owner),
+		LastReadOn:     nullable.NewNullNullable[string](),
 		ActiveVersion:  nullable.NewNullNullable[openapi.ActiveVersion](),
 		LatestVersion:  nullable.NewNullNullable[openapi.PromptVersionRef](),
 		VersionCount:   obs.Count,
@@ -342,6 +346,9 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 	}
 	if t.SeesDrafts(by) {
 		out.OpenRequests = t.OpenRequests
+	}
+	if t.LastRead != 0 {
+		out.LastReadOn = openapi.OrNull(t.LastRead.String())
 	}
 	if v := t.Active; v.Version != "" {
 		out.ActiveVersion = nullable.NewNullableWithValue(openapi.ActiveVersion{

@@ -35,7 +35,7 @@ func (a *API) createVersion(r *request) (reply, error) {
 
 func (a *API) getVersion(r *request) (reply, error) {
 	t, v, err := r.Prompts.Version(r.Context(), r.by, promptID(r), versionRef(r))
-	return versionReply(t, v, err)
+	return r.reading(t, v, err)
 }
 
 func (a *API) updateVersion(r *request) (reply, error) {
@@ -89,6 +89,7 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	r.versions = append(r.versions, v.ID)
 	result := openapi.RenderResult{
 		Version:     toVersionRef(v),
 		ContentHash: v.ContentHash,
@@ -107,7 +108,7 @@ func (a *API) resolvePrompt(r *request) (reply, error) {
 	t, v, err := r.Prompts.VersionByName(
 		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"),
 	)
-	return versionReply(t, v, err)
+	return r.reading(t, v, err)
 }
 
 func (a *API) resolvePrompts(r *request) (reply, error) {
@@ -122,6 +123,11 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	found, err := r.Prompts.Resolve(r.Context(), r.by, wanted)
 	if err != nil {
 		return reply{}, err
+	}
+	for _, f := range found {
+		if f.Err == nil {
+			r.versions = append(r.versions, f.Version.ID)
+		}
 	}
 	body, err := resolveResult(in.Refs, found)
 	return ok(encoded(body)), err
@@ -176,6 +182,14 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 }
 
 func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(ref, otherwise)) }
+
+// reading is versionReply for an operation that counts as a read of the version.
+func (r *request) reading(t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
+	if err == nil {
+		r.versions = append(r.versions, v.ID)
+	}
+	return versionReply(t, v, err)
+}
 
 func versionReply(t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
 	if err != nil {

@@ -36,6 +36,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodGet, template + "/versions/{version_id}/checks", query(a.listVersionChecks)},
 		{http.MethodPost, template + "/versions/{version_id}/checks/{name}", command(a.reportVersionCheck)},
 		{http.MethodGet, template + "/activations", query(a.listActivations)},
+		{http.MethodGet, template + "/reads", query(a.listPromptReads)},
 		{http.MethodGet, template + "/activation-requests", query(a.listActivationRequests)},
 		{http.MethodGet, template + "/activation-requests/{activation_request_id}", query(a.getActivationRequest)},
 		{

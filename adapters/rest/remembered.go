@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -23,23 +24,32 @@ func (q remembered) handler(a *API, op *openapi.Operation) http.Handler {
 
 func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err error) {
 	if r.by.Workspace == "" || len(r.body) > maxAskedBytes {
-		return query(q).perform(r)
+		return q.ask(r)
 	}
 	generation, settled := r.api.Changes.Generation(r.by.Workspace)
 	if !settled {
-		return query(q).perform(r)
+		return q.ask(r)
 	}
 	key, read := r.asked(), time.Now()
 	if !strings.Contains(r.Header.Get("Cache-Control"), "no-cache") {
 		if answer, known := r.api.answers.recall(&key, generation, read); known {
-			return answer, false, nil
+			r.PromptReads.Record(r.by, answer.versions...)
+			return answer.answer, false, nil
 		}
 	}
-	answer, _, err = query(q).perform(r)
+	answer, _, err = q.ask(r)
 	if err == nil {
-		r.api.answers.remember(key, kept{answer, generation, read})
+		r.api.answers.remember(key, kept{answer, r.versions, generation, read})
 	}
 	return answer, false, err
+}
+
+// ask asks the database.
+func (q remembered) ask(r *request) (answer ports.Answer, replayed bool, err error) {
+	if answer, replayed, err = query(q).perform(r); err == nil {
+		r.PromptReads.Record(r.by, r.versions...)
+	}
+	return answer, replayed, err
 }
 
 const (
@@ -75,6 +85,7 @@ func (k *asked) size() int { return len(k.path) + len(k.query) + len(k.body) + a
 // kept is an answer, with the generation of the workspace and the time before it was read.
 type kept struct {
 	answer     ports.Answer
+	versions   []prompt.VersionID // of prompts, which the answer shows
 	generation uint64
 	read       time.Time
 }
@@ -88,19 +99,18 @@ type answers struct {
 }
 
 // recall returns the answer to what is asked, if it can still be used.
-func (s *answers) recall(key *asked, generation uint64, now time.Time) (answer ports.Answer, known bool) {
+func (s *answers) recall(key *asked, generation uint64, now time.Time) (known kept, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, known := s.young[*key]
-	if !known {
-		if k, known = s.aged[*key]; !known {
-			return ports.Answer{}, false
+	if known, ok = s.young[*key]; !ok {
+		if known, ok = s.aged[*key]; !ok {
+			return kept{}, false
 		}
 	}
-	if k.generation != generation || now.Sub(k.read) >= answersFresh {
-		return ports.Answer{}, false
+	if known.generation != generation || now.Sub(known.read) >= answersFresh {
+		return kept{}, false
 	}
-	return k.answer, true
+	return known, true
 }
 
 // remember keeps an answer.

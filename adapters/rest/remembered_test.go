@@ -92,7 +92,7 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	now := time.Now()
 	body := make([]byte, maxKeptBytes)
 	for i := range 1000 {
-		s.remember(asked{path: strings.Repeat("x", i)}, kept{ports.Answer{Body: body}, 1, now})
+		s.remember(asked{path: strings.Repeat("x", i)}, kept{ports.Answer{Body: body}, nil, 1, now})
 		held := 0
 		for _, half := range []map[asked]kept{s.young, s.aged} {
 			for key, k := range half {
@@ -111,7 +111,7 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	if _, known := s.recall(&key, 1, now); known {
 		t.Error("the oldest answer is still kept")
 	}
-	s.remember(key, kept{ports.Answer{Body: make([]byte, maxKeptBytes+1)}, 1, now})
+	s.remember(key, kept{ports.Answer{Body: make([]byte, maxKeptBytes+1)}, nil, 1, now})
 	if _, known := s.recall(&key, 1, now); known {
 		t.Error("an answer that is too large is kept")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
@@ -54,6 +55,14 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		{"invitations", "id", "expires_at < ?", now.Add(-invitationsKept), 1000},
 	} {
 		if err := db.sweep(ctx, e.table, e.key, e.condition, e.before, e.rows); err != nil {
+			return err
+		}
+	}
+	for removed := int64(1); removed > 0; {
+		var err error
+		if removed, err = db.exec(ctx, `DELETE FROM version_reads WHERE (template_id, day, version_id) IN
+			(SELECT template_id, day, version_id FROM version_reads WHERE day < ? LIMIT 1000)`,
+			prompt.DayOf(now.Add(-prompt.ReadsKept))); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,8 @@ type statement struct {
 // Stores returns every store on db.
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
-		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db},
+		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, PromptReads: &PromptReads{db},
+		Chats: &Chats{db}, ChatLists: &ChatLists{db},
 		ChatVersions: &ChatVersions{db},
 		Embeds:       &Embeds{db}, Replies: &EmbedReplies{db}, EmbedUses: &EmbedUses{db},
 		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},

@@ -113,6 +113,10 @@ func filtered(where *conditions, f prompt.Filter) {
 	where.when(f.Label != "", `EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`,
 		f.Label)
 	where.when(f.Owner != "", `t.owner_id = ?`, f.Owner)
+	if f.UnusedSince != 0 {
+		where.when(true, `t.created_at < ? AND NOT EXISTS (SELECT 1 FROM version_reads r WHERE r.template_id = t.id
+			AND r.day >= ?)`, micros(f.UnusedSince.Begin()), f.UnusedSince)
+	}
 	if f.Active != nil {
 		where.when(true, `(t.active_version_id <> '') = ?`, *f.Active)
 	}

@@ -27,6 +27,7 @@ const (
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
 	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected, t.compatibility,
 		t.approvals, t.required_checks, t.open_requests,
+		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
 		t.latest_number, t.frozen_count, t.latest_frozen_id,
 		t.latest_frozen_number, t.revision, t.created_at, t.created_by, t.updated_at`
@@ -73,6 +74,7 @@ type templateRow struct {
 	Approvals          int                  `db:"approvals"`
 	RequiredChecks     string               `db:"required_checks"`
 	OpenRequests       int                  `db:"open_requests"`
+	LastRead           prompt.Day           `db:"last_read_day"`
 	ActiveNumber       int                  `db:"active_number"`
 	ActivatedAt        int64                `db:"activated_at"`
 	ActivatedBy        identity.UserID      `db:"activated_by"`
@@ -98,7 +100,7 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
 		Compatibility: r.Compatibility, LastNumber: r.LastNumber, Approvals: r.Approvals,
-		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests,
+		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
 		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},
 		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},

@@ -125,7 +125,10 @@ func (s *Service) Versions(
 		return nil, prompt.VersionPage{}, err
 	}
 	found, err := s.lists.Versions(ctx, by.Workspace, id, t.SeesDrafts(by), q)
-	return t.Reading(), found, err
+	if err != nil {
+		return nil, prompt.VersionPage{}, err
+	}
+	return t.Reading(), found, s.countReads(ctx, by, id, found.Items)
 }
 
 // AddVersion creates the next version.

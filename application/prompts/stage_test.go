@@ -41,6 +41,8 @@ type stage struct {
 	lists   *mocks.MockPromptLists
 	chats   *mocks.MockChatLists // in a transaction, whose other stores are those above
 	users   *mocks.MockUsers
+	keys    *mocks.MockKeys
+	jobs    *mocks.MockJobs
 	used    quota.Amounts // of the workspace, of which each limit is 1
 	ctx     context.Context
 
@@ -52,11 +54,12 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c),
-		users: mocks.NewMockUsers(c)}
+		users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c), jobs: mocks.NewMockJobs(c)}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, ChatLists: s.chats, Usage: usage})
+		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, ChatLists: s.chats, Usage: usage,
+			Users: s.users, Keys: s.keys, Jobs: s.jobs})
 	})
 	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
 	usage.EXPECT().Of(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(

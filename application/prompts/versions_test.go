@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/golang/mock/gomock"
+
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -22,6 +24,8 @@ func TestVersions(t *testing.T) {
 			s := newStage(t)
 			s.expectGet(tt.by)
 			s.lists.EXPECT().Versions(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.drafts, q).Return(want, nil)
+			s.lists.EXPECT().Reads(s.ctx, tt.by.Workspace, prompt.ID("tpl"), prompt.DayOf(now)-29, gomock.Any()).Return(
+				[]prompt.Reads{{Read: prompt.Read{Version: "ver1"}, Count: 2}, {Read: prompt.Read{Version: "ver1"}, Count: 3}}, nil)
 			of, got, err := s.Versions(s.ctx, tt.by, "tpl", q)
 			if err != nil || of.ID != "tpl" || !reflect.DeepEqual(got, want) {
 				t.Fatalf("Versions = %+v, %+v, %v", of, got, err)

@@ -3074,6 +3074,23 @@ type PromptModelConfigPatch struct {
 	ExtraParams Opt[map[string]any] `json:"extra_params,omitzero"`
 }
 
+// PromptRead is a type of the API. The reads of one version on one day.
+type PromptRead struct {
+	// A day in UTC.
+	Date string `json:"date"`
+	// The version can have been deleted since.
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+	Reads         int64  `json:"reads"`
+}
+
+// PromptReads is a type of the API.
+type PromptReads struct {
+	Data []PromptRead `json:"data"`
+	// false if there are more than 2,000 lines, and only the latest are returned.
+	Complete bool `json:"complete"`
+}
+
 // PromptRole is a type of the API. The caller's role on a prompt template. Each role includes the roles listed
 // before it.
 type PromptRole string
@@ -3145,6 +3162,8 @@ type PromptTemplate struct {
 	RequiredChecks []string `json:"required_checks"`
 	// How many activation requests wait. 0 for viewers, who cannot list them.
 	OpenRequests int `json:"open_requests"`
+	// The day, in UTC, on which an application last read a version. null if none did within 400 days.
+	LastReadOn *string `json:"last_read_on"`
 	// The request that the call made. Only in a response with status 202.
 	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
 	OwnerID           string             `json:"owner_id"`
@@ -3465,7 +3484,9 @@ type PromptVersionSummary struct {
 	CreatedAt        time.Time  `json:"created_at"`
 	UpdatedAt        time.Time  `json:"updated_at"`
 	FirstActivatedAt *time.Time `json:"first_activated_at"`
-	Revision         int64      `json:"revision"`
+	// How often applications read the version within the last 30 days. Only in lists.
+	Reads    *int64 `json:"reads,omitzero"`
+	Revision int64  `json:"revision"`
 }
 
 // PromptVersionUpdatedData is a type of the API. The data of prompt_version.updated: A version of a prompt
@@ -5769,6 +5790,7 @@ type PromptTemplatesService struct {
 	Activations        *PromptTemplatesActivationsService
 	Folders            *PromptTemplatesFoldersService
 	Labels             *PromptTemplatesLabelsService
+	Reads              *PromptTemplatesReadsService
 	Shares             *PromptTemplatesSharesService
 	Versions           *PromptTemplatesVersionsService
 }
@@ -5779,6 +5801,7 @@ func newPromptTemplatesService(c *Client) *PromptTemplatesService {
 		Activations:        newPromptTemplatesActivationsService(c),
 		Folders:            newPromptTemplatesFoldersService(c),
 		Labels:             newPromptTemplatesLabelsService(c),
+		Reads:              newPromptTemplatesReadsService(c),
 		Shares:             newPromptTemplatesSharesService(c),
 		Versions:           newPromptTemplatesVersionsService(c),
 	}
@@ -5818,6 +5841,15 @@ type PromptTemplatesLabelsService struct {
 
 func newPromptTemplatesLabelsService(c *Client) *PromptTemplatesLabelsService {
 	return &PromptTemplatesLabelsService{client: c}
+}
+
+// PromptTemplatesReadsService has the calls of promptTemplates.reads.
+type PromptTemplatesReadsService struct {
+	client *Client
+}
+
+func newPromptTemplatesReadsService(c *Client) *PromptTemplatesReadsService {
+	return &PromptTemplatesReadsService{client: c}
 }
 
 // PromptTemplatesSharesService has the calls of promptTemplates.shares.
@@ -8055,6 +8087,17 @@ func (s *PromptTemplatesLabelsService) Remove(ctx context.Context, promptTemplat
 	return sendOnly(ctx, s.client, &call{name: "promptTemplates.labels.remove", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label}, query: query.values()}, opts)
 }
 
+// List: Count reads.
+//
+// Returns how often applications read each version on each day, latest day first: by id, by name, in a resolve
+// or in a render. Reads of people in the console do not count. A read is counted within about a second, and kept
+// for 400 days.
+//
+// Errors: prompt_template_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesReadsService) List(ctx context.Context, promptTemplateID string, query PromptTemplatesReadsListQuery, opts ...Option) (*PromptReads, error) {
+	return send[PromptReads](ctx, s.client, &call{name: "promptTemplates.reads.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/reads"}, query: query.values()}, opts)
+}
+
 // Create: Create a share.
 //
 // Requires the manager role on the template. You cannot grant a role higher than your own.
@@ -9180,6 +9223,9 @@ type PromptTemplatesListQuery struct {
 	OwnerID string
 	// true returns only templates with an active version, false only those without.
 	Active bool
+	// A date in UTC. Return only older templates of which no application has read a version on that day or later.
+	// Reads are kept for 400 days.
+	UnusedSince string
 	// true returns only deleted templates that the caller can restore: those of the caller, or all if the caller has
 	// the admin role in the workspace.
 	Deleted bool
@@ -9198,6 +9244,7 @@ func (q PromptTemplatesListQuery) values() url.Values {
 	addValue(v, "label", q.Label)
 	addValue(v, "owner_id", q.OwnerID)
 	addValue(v, "active", q.Active)
+	addValue(v, "unused_since", q.UnusedSince)
 	addValue(v, "deleted", q.Deleted)
 	addValue(v, "sort", q.Sort)
 	addValue(v, "cursor", q.Cursor)
@@ -9283,6 +9330,18 @@ func (q PromptTemplatesLabelsRemoveQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "expected_version", q.ExpectedVersion)
 	addValue(v, "reason", q.Reason)
+	return v
+}
+
+// PromptTemplatesReadsListQuery is the query of PromptTemplatesReadsService.List. The zero value of a field is not sent.
+type PromptTemplatesReadsListQuery struct {
+	// How many days to return, today included.
+	Days int
+}
+
+func (q PromptTemplatesReadsListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "days", q.Days)
 	return v
 }
 

@@ -55,6 +55,7 @@ type Template struct {
 	AllVersions    Summary
 	FrozenVersions Summary // those that viewers see
 	OpenRequests   int     // activation requests that wait
+	LastRead       Day     // when an application last read a version, at the time of loading; zero: never
 
 	// What was done, for the store to save: lines of the ledger, checks and requests, and shares; one without a role
 	// is deleted.
@@ -295,6 +296,8 @@ type Filter struct {
 	Label  string // of any version
 	Owner  identity.UserID
 	Active *bool // whether a version is active
+
+	UnusedSince Day // no version was read on that day or later, and the template is older; zero: any
 
 	// Deleted selects the templates that the caller can restore, instead of live ones.
 	Deleted bool

@@ -66,11 +66,13 @@ type VersionSummary struct {
 	Format    Format
 	Variables []Variable
 	Model     *ModelConfig
+	Reads     *int64 // of applications within the last ReadsListed days; nil if they were not counted
 }
 
 // Summary returns what a list shows of v.
 func (v *Version) Summary() VersionSummary {
-	return VersionSummary{v.VersionInfo, v.Content.Format, v.Content.Variables, v.Content.Model}
+	return VersionSummary{VersionInfo: v.VersionInfo, Format: v.Content.Format, Variables: v.Content.Variables,
+		Model: v.Content.Model}
 }
 
 // VersionPage is one page of versions.

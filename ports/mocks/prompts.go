@@ -370,6 +370,21 @@ func (mr *MockPromptListsMockRecorder) Outline(ctx, by, folder, limit interface{
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Outline", reflect.TypeOf((*MockPromptLists)(nil).Outline), ctx, by, folder, limit)
 }
 
+// Reads mocks base method.
+func (m *MockPromptLists) Reads(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int) ([]prompt.Reads, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Reads", ctx, ws, id, since, limit)
+	ret0, _ := ret[0].([]prompt.Reads)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Reads indicates an expected call of Reads.
+func (mr *MockPromptListsMockRecorder) Reads(ctx, ws, id, since, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reads", reflect.TypeOf((*MockPromptLists)(nil).Reads), ctx, ws, id, since, limit)
+}
+
 // Request mocks base method.
 func (m *MockPromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, r prompt.RequestID) (*prompt.ActivationRequest, error) {
 	m.ctrl.T.Helper()

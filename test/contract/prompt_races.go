@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -94,6 +95,36 @@ func promptRaces(t *testing.T, a Adapter) {
 		}
 		if events != n {
 			t.Fatalf("%d events, want %d", events, n)
+		}
+	})
+	t.Run("32 concurrent moves leave a label on one version, with a chain of ledger entries", func(t *testing.T) {
+		const n = 32
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "labelled"})
+		for i := range n {
+			fixture.Version(t, a.Stores, by, made.ID, fmt.Sprint(i))
+		}
+		all(n, func(i int) error {
+			_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: i + 1},
+				func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+					return p.MoveLabel(by, v, prompt.LabelMove{Label: "live"}, used)
+				})
+			return err
+		})
+		var labelled []prompt.VersionID
+		for _, v := range keptOf(t, a.Stores, by, made.ID).Versions {
+			if len(v.Labels) > 0 {
+				labelled = append(labelled, v.ID)
+			}
+		}
+		moves, err := a.PromptLists.Activations(ctx, by.Workspace, made.ID, "live", page.Query{Limit: 100})
+		must(t, err)
+		if len(moves.Items) != n || len(labelled) != 1 || moves.Items[0].To != labelled[0] {
+			t.Fatalf("%d moves, the last to %s, and %q have the label", len(moves.Items), moves.Items[0].To, labelled)
+		}
+		for i, move := range moves.Items[:n-1] {
+			if move.From != moves.Items[i+1].To {
+				t.Fatalf("move %d begins at %q, and the one before ends at %q", n-i, move.From, moves.Items[i+1].To)
+			}
 		}
 	})
 	t.Run("of many concurrent templates with one name one is stored", func(t *testing.T) {

@@ -104,6 +104,7 @@ func TestTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('svg[aria-label="What was active"]') !== null`))
 		keep(ctx, t, "console-history")
 	})
+	t.Run("a request to activate a version is approved", func(t *testing.T) { approved(ctx, t, s, owner) })
 	t.Run("columns are mapped by clicking a field and a column", func(t *testing.T) {
 		var sheet string
 		for i, name := range owner.get(t, sources).each(t, "name") {

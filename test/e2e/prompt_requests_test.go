@@ -11,6 +11,7 @@ func init() {
 	examples["approveActivationRequest"] = ofRequest(object{"comment": "Good."})
 	examples["refuseActivationRequest"] = ofRequest(nil)
 	examples["cancelActivationRequest"] = ofRequest(nil)
+	examples["listPromptReads"] = ofTemplate(nil)
 	examples["listPromptVersionChecks"] = ofTemplate(nil, "v1")
 	examples["reportPromptVersionCheck"] = ofTemplate(object{"conclusion": "success"}, "v1", "eval")
 }

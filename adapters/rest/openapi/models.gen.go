@@ -3261,6 +3261,26 @@ type PromptModelConfigPatch struct {
 	TopP          nullable.Nullable[float64]                `json:"top_p,omitempty,omitzero"`
 }
 
+// PromptRead The reads of one version on one day.
+type PromptRead struct {
+	// Date A day in UTC.
+	//
+	// Examples: 2026-03-05
+	Date  string `json:"date"`
+	Reads int64  `json:"reads"`
+
+	// VersionID The version can have been deleted since.
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+}
+
+// PromptReads defines model for PromptReads.
+type PromptReads struct {
+	// Complete false if there are more than 2,000 lines, and only the latest are returned.
+	Complete bool         `json:"complete"`
+	Data     []PromptRead `json:"data"`
+}
+
 // PromptRole The caller's role on a prompt template. Each role includes the roles listed before it.
 type PromptRole string
 
@@ -3305,6 +3325,11 @@ type PromptTemplate struct {
 
 	// ID Examples: ptpl_01jb4rqnx1f3v9c3k3m6zt8n5e
 	ID string `json:"id"`
+
+	// LastReadOn The day, in UTC, on which an application last read a version. null if none did within 400 days.
+	//
+	// Examples: 2026-03-05
+	LastReadOn nullable.Nullable[string] `json:"last_read_on"`
 
 	// LatestVersion The newest version that the caller can see. null if there is none.
 	LatestVersion nullable.Nullable[PromptVersionRef] `json:"latest_version"`
@@ -3470,10 +3495,13 @@ type PromptVersion struct {
 	ModelConfig PromptModelConfig `json:"model_config"`
 
 	// Number Increases with each version of a template and is never reused.
-	Number           int                                `json:"number"`
-	PromptTemplateID string                             `json:"prompt_template_id"`
-	ResponseFormat   nullable.Nullable[json.RawMessage] `json:"response_format"`
-	Revision         int64                              `json:"revision"`
+	Number           int    `json:"number"`
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Reads How often applications read the version within the last 30 days. Only in lists.
+	Reads          *int64                             `json:"reads,omitempty"`
+	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format"`
+	Revision       int64                              `json:"revision"`
 
 	// State A draft can be edited. The first activation or label freezes a version permanently.
 	State     VersionState     `json:"state"`
@@ -3587,10 +3615,13 @@ type PromptVersionSummary struct {
 	ModelConfig PromptModelConfig `json:"model_config"`
 
 	// Number Increases with each version of a template and is never reused.
-	Number           int                                `json:"number"`
-	PromptTemplateID string                             `json:"prompt_template_id"`
-	ResponseFormat   nullable.Nullable[json.RawMessage] `json:"response_format"`
-	Revision         int64                              `json:"revision"`
+	Number           int    `json:"number"`
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Reads How often applications read the version within the last 30 days. Only in lists.
+	Reads          *int64                             `json:"reads,omitempty"`
+	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format"`
+	Revision       int64                              `json:"revision"`
 
 	// State A draft can be edited. The first activation or label freezes a version permanently.
 	State     VersionState     `json:"state"`

@@ -4118,6 +4118,32 @@ class PromptModelConfigPatch(TypedDict):
     extra_params: NotRequired[Optional[Dict[str, Any]]]
     """Merged into the current value. The result can have at most 16 KiB of JSON."""
 
+
+class PromptRead(TypedDict):
+    """The reads of one version on one day."""
+
+    date: str
+    """A day in UTC."""
+
+    version_id: str
+    """The version can have been deleted since."""
+
+    version_number: int
+    """"""
+
+    reads: int
+    """"""
+
+
+class PromptReads(TypedDict):
+    """A type of the API."""
+
+    data: List[PromptRead]
+    """"""
+
+    complete: bool
+    """false if there are more than 2,000 lines, and only the latest are returned."""
+
 # The caller's role on a prompt template. Each role includes the roles listed before it.
 PromptRole = Union[Literal["viewer", "editor", "manager", "owner"], str]
 
@@ -4212,6 +4238,9 @@ class PromptTemplate(TypedDict):
 
     open_requests: int
     """How many activation requests wait. 0 for viewers, who cannot list them."""
+
+    last_read_on: Optional[str]
+    """The day, in UTC, on which an application last read a version. null if none did within 400 days."""
 
     activation_request: NotRequired[ActivationRequest]
     """The request that the call made. Only in a response with status 202."""
@@ -4746,6 +4775,9 @@ class PromptVersionSummary(TypedDict):
 
     first_activated_at: Optional[str]
     """"""
+
+    reads: NotRequired[int]
+    """How often applications read the version within the last 30 days. Only in lists."""
 
     revision: int
     """"""
@@ -8810,6 +8842,27 @@ class PromptTemplatesSharesResource(Resource):
         return cast("Share", self._caller.send("promptTemplates.shares.update", "PATCH", path("/api/prompt-templates/{}/shares/{}", prompt_template_id, user_id), body=body, merge=True, options=options))
 
 
+class PromptTemplatesReadsResource(Resource):
+    """The calls of prompt_templates.reads."""
+
+    def list(
+        self,
+        prompt_template_id: str,
+        *,
+        days: Optional[int] = None,
+        **options: Unpack[Options],
+    ) -> PromptReads:
+        """Count reads.
+
+        Returns how often applications read each version on each day, latest day first: by id, by name,
+        in a resolve or in a render. Reads of people in the console do not count. A read is counted
+        within about a second, and kept for 400 days.
+
+        Errors: prompt_template_not_found, scope_required; and those that every call can have.
+        """
+        return cast("PromptReads", self._caller.send("promptTemplates.reads.list", "GET", path("/api/prompt-templates/{}/reads", prompt_template_id), query={"days": days}, options=options))
+
+
 class PromptTemplatesLabelsResource(Resource):
     """The calls of prompt_templates.labels."""
 
@@ -9009,6 +9062,7 @@ class PromptTemplatesResource(Resource):
         self.activations = PromptTemplatesActivationsResource(caller)
         self.folders = PromptTemplatesFoldersResource(caller)
         self.labels = PromptTemplatesLabelsResource(caller)
+        self.reads = PromptTemplatesReadsResource(caller)
         self.shares = PromptTemplatesSharesResource(caller)
         self.versions = PromptTemplatesVersionsResource(caller)
 
@@ -9096,6 +9150,7 @@ class PromptTemplatesResource(Resource):
         label: Optional[str] = None,
         owner_id: Optional[str] = None,
         active: Optional[bool] = None,
+        unused_since: Optional[str] = None,
         deleted: Optional[bool] = None,
         sort: Optional[Union[Literal["-created_at", "name"], str]] = None,
         cursor: Optional[str] = None,
@@ -9111,7 +9166,7 @@ class PromptTemplatesResource(Resource):
 
         Errors: scope_required; and those that every call can have.
         """
-        return cast("Pages[PromptTemplate, PromptTemplateList]", self._caller.pages("promptTemplates.list", "GET", path("/api/prompt-templates"), query={"limit": limit, "q": q, "tag": tag, "folder": folder, "label": label, "owner_id": owner_id, "active": active, "deleted": deleted, "sort": sort, "cursor": cursor}, options=options))
+        return cast("Pages[PromptTemplate, PromptTemplateList]", self._caller.pages("promptTemplates.list", "GET", path("/api/prompt-templates"), query={"limit": limit, "q": q, "tag": tag, "folder": folder, "label": label, "owner_id": owner_id, "active": active, "unused_since": unused_since, "deleted": deleted, "sort": sort, "cursor": cursor}, options=options))
 
     def render(
         self,

@@ -3345,6 +3345,26 @@ export type PromptModelConfigPatch = {
   extra_params?: Record<string, unknown> | null
 }
 
+/** The reads of one version on one day. */
+export type PromptRead = {
+  /** A day in UTC. */
+  date: string
+  /** The version can have been deleted since. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  reads: number
+}
+
+/**  */
+export type PromptReads = {
+  /**  */
+  data: PromptRead[]
+  /** false if there are more than 2,000 lines, and only the latest are returned. */
+  complete: boolean
+}
+
 /** The caller's role on a prompt template. Each role includes the roles listed before it. */
 export type PromptRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
 
@@ -3417,6 +3437,8 @@ export type PromptTemplate = {
   required_checks: string[]
   /** How many activation requests wait. 0 for viewers, who cannot list them. */
   open_requests: number
+  /** The day, in UTC, on which an application last read a version. null if none did within 400 days. */
+  last_read_on: string | null
   /** The request that the call made. Only in a response with status 202. */
   activation_request?: ActivationRequest
   /**  */
@@ -3831,6 +3853,8 @@ export type PromptVersionSummary = {
   updated_at: string
   /**  */
   first_activated_at: string | null
+  /** How often applications read the version within the last 30 days. Only in lists. */
+  reads?: number
   /**  */
   revision: number
 }
@@ -6361,6 +6385,26 @@ export class PromptTemplatesSharesResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.reads. */
+export class PromptTemplatesReadsResource extends Resource {
+
+  /**
+   * Count reads.
+   *
+   * Returns how often applications read each version on each day, latest day first: by id, by name, in a resolve
+   * or in a render. Reads of people in the console do not count. A read is counted within about a second, and
+   * kept for 400 days.
+   *
+   * Errors: prompt_template_not_found, scope_required; and those that every call can have.
+   */
+  list(promptTemplateId: string, query?: {
+      /** How many days to return, today included. */
+      days?: number
+    }, options?: Options): Promise<PromptReads> {
+    return this.caller.send({ name: 'promptTemplates.reads.list', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/reads`, query }, options)
+  }
+}
+
 /** The calls of promptTemplates.labels. */
 export class PromptTemplatesLabelsResource extends Resource {
 
@@ -6543,6 +6587,7 @@ export class PromptTemplatesResource extends Resource {
   readonly activations: PromptTemplatesActivationsResource
   readonly folders: PromptTemplatesFoldersResource
   readonly labels: PromptTemplatesLabelsResource
+  readonly reads: PromptTemplatesReadsResource
   readonly shares: PromptTemplatesSharesResource
   readonly versions: PromptTemplatesVersionsResource
 
@@ -6552,6 +6597,7 @@ export class PromptTemplatesResource extends Resource {
     this.activations = new PromptTemplatesActivationsResource(caller)
     this.folders = new PromptTemplatesFoldersResource(caller)
     this.labels = new PromptTemplatesLabelsResource(caller)
+    this.reads = new PromptTemplatesReadsResource(caller)
     this.shares = new PromptTemplatesSharesResource(caller)
     this.versions = new PromptTemplatesVersionsResource(caller)
   }
@@ -6653,6 +6699,11 @@ export class PromptTemplatesResource extends Resource {
       owner_id?: string
       /** true returns only templates with an active version, false only those without. */
       active?: boolean
+      /**
+       * A date in UTC. Return only older templates of which no application has read a version on that day or
+       * later. Reads are kept for 400 days.
+       */
+      unused_since?: string
       /**
        * true returns only deleted templates that the caller can restore: those of the caller, or all if the
        * caller has the admin role in the workspace.

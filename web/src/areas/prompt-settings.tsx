@@ -20,6 +20,8 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
       ...(manages && {
         visibility: v.visibility as PromptTemplatePatch['visibility'], protected: v.protected === 'yes',
         compatibility: v.compatibility as PromptTemplatePatch['compatibility'],
+        approvals: Number(v.approvals ?? 0),
+        required_checks: (v.checks ?? '').split(',').map((name) => name.trim()).filter(Boolean),
       }),
     } as PromptTemplatePatch, { workspace, ifMatch: seen }),
     onSuccess: async () => {
@@ -46,13 +48,21 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
             name="protected" label="Who activates versions" defaultValue={seen.protected ? 'yes' : 'no'}
             choices={[{ value: 'no', label: 'Editors' }, { value: 'yes', label: 'Managers only' }]}
           />
+          <Input
+            name="approvals" type="number" min={0} max={10} label="Approvals that an editor needs" defaultValue={seen.approvals} error={wrong.approvals}
+            hint="Where only managers activate versions: with how many approvals of others an editor can, too. 0: not at all."
+          />
+          <Input
+            name="checks" label="Required checks" defaultValue={seen.required_checks.join(', ')} error={wrong.required_checks}
+            hint="Names, separated by commas. A version is activated when other systems have reported that it passes them."
+          />
           <Select
             name="compatibility" label="What a new active version may change" defaultValue={seen.compatibility}
             hint="Applications break if a version needs a new variable, offers another tool or answers in another form."
             choices={[{ value: 'none', label: 'Anything' }, { value: 'backward', label: 'Nothing that breaks applications' }]}
           />
         </fieldset>
-        {!manages && <p className="text-soft">Managers of the prompt can change the last three.</p>}
+        {!manages && <p className="text-soft">Managers of the prompt can change the last five.</p>}
         {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
         <Problem error={save.error} />
       </Form>

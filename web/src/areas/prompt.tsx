@@ -8,7 +8,7 @@ import { useList, useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
-import { Form, InlineSelect, Input, TextArea } from '../ui/form'
+import { Form, InlineSelect, Input, Select, TextArea } from '../ui/form'
 import { Menu } from '../ui/menu'
 import { Dialog, Tabs } from '../ui/overlays'
 import { Delete, Duplicate } from './prompt-more'
@@ -16,6 +16,8 @@ import { Ledger } from './prompt-history'
 import { Outdated } from './prompt-outdated'
 import { declared, Preview, variablesOf } from './prompt-preview'
 import { Settings } from './prompt-settings'
+import { Reads } from './prompt-reads'
+import { Checks, Requests } from './prompt-requests'
 import { PromptShares } from './prompt-shares'
 
 /** What is edited of a version: its text, or its messages as JSON. */
@@ -102,7 +104,9 @@ export function Prompt() {
   })
   if (!prompt.data) return prompt.error ? <Problem error={prompt.error} /> : <Loading />
   const mayEdit = prompt.data.my_role !== 'viewer'
-  const mayActivate = prompt.data.protected ? ['manager', 'owner'].includes(prompt.data.my_role) : mayEdit
+  const manages = ['manager', 'owner'].includes(prompt.data.my_role)
+  const mayMove = prompt.data.protected ? manages : mayEdit
+  const mayActivate = mayMove || mayEdit && prompt.data.approvals > 0
   return (
     <>
       <Heading title={prompt.data.name} up={<Up to="prompts">{t.prompts}</Up>}>
@@ -115,7 +119,7 @@ export function Prompt() {
               { value: 'latest', label: 'latest' },
               ...versions.items.map((v) => ({
                 value: 'v' + v.number,
-                label: `v${v.number}${v.is_active ? ' · active' : ''}${v.labels.length ? ' · ' + v.labels.join(', ') : ''}`,
+                label: `v${v.number}${v.is_active ? ' · active' : ''}${v.labels.length ? ' · ' + v.labels.join(', ') : ''}${v.reads ? ` · ${v.reads.toLocaleString()} reads` : ''}`,
               })),
             ]}
           />
@@ -123,7 +127,7 @@ export function Prompt() {
         <Menu
           items={[
             mayEdit && { label: 'Settings…', onClick: () => setMore('settings') },
-            mayActivate && { label: 'Labels…', disabled: !version.data, onClick: () => { pin(); setLabelling(true) } },
+            mayMove && { label: 'Labels…', disabled: !version.data, onClick: () => { pin(); setLabelling(true) } },
             { label: 'Duplicate…', onClick: () => setMore('duplicate') },
             prompt.data.my_role === 'owner' && { label: 'Delete…', danger: true, onClick: () => setMore('delete') },
           ]}
@@ -178,8 +182,11 @@ export function Prompt() {
             id: 'diff', label: 'Compare with active',
             body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={['Active', draft === undefined ? ref : 'Your draft']} />,
           },
-          { id: 'history', label: 'History', body: <Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /> },
-          ...(['manager', 'owner'].includes(prompt.data.my_role)
+          { id: 'history', label: 'History', body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /><Reads id={id} /></> },
+          ...(mayEdit
+            ? [{ id: 'requests', label: prompt.data.open_requests > 0 ? `Requests (${prompt.data.open_requests})` : 'Requests', body: <Requests id={id} manages={manages} /> }]
+            : []),
+          ...(manages
             ? [{ id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> }]
             : []),
         ]}
@@ -192,7 +199,8 @@ export function Prompt() {
       )}
       {activating && version.data && (
         <Activate
-          version={version.data} active={prompt.data.active_version ? active.data : undefined}
+          version={version.data} active={prompt.data.active_version ? active.data : undefined} required={prompt.data.required_checks}
+          manages={manages}
           onClose={() => setActivating(false)}
         />
       )}
@@ -200,21 +208,27 @@ export function Prompt() {
   )
 }
 
-function Activate({ version, active: now, onClose }: {
+function Activate({ version, active: now, required, manages, onClose }: {
   version: PromptVersion
   active: PromptVersion | undefined
+  required: string[]
+  manages: boolean
   onClose: () => void
 }) {
   const workspace = useWorkspace()
   const [seen] = useState(now)
   const activate = useMutation({
-    mutationFn: ({ reason, expected, broken }: { reason: string; expected: string | null; broken: boolean }) => atrium.promptTemplates.versions.activate(
+    mutationFn: ({ reason, expected, broken, at, bypass }: { reason: string; expected: string | null; broken: boolean; at: string; bypass: boolean }) => atrium.promptTemplates.versions.activate(
       version.prompt_template_id, version.id,
-      { ...(reason && { reason }), expected_active_version_id: expected, acknowledge_contract_break: broken }, { workspace },
+      {
+        ...(reason && { reason }), expected_active_version_id: expected, acknowledge_contract_break: broken,
+        ...(at && { activate_at: new Date(at).toISOString() }), ...(bypass && { bypass_checks: true }),
+      }, { workspace },
     ),
-    onSuccess: async (_, { expected }) => {
+    onSuccess: async ({ activation_request: asked }, { expected }) => {
       onClose()
-      toast(`v${version.number} is active.`, expected === null ? undefined : () => atrium.promptTemplates.versions.activate(
+      if (asked) toast(`The activation of v${version.number} waits for ${asked.waits_for.join(' and ')}.`)
+      else toast(`v${version.number} is active.`, expected === null ? undefined : () => atrium.promptTemplates.versions.activate(
         version.prompt_template_id, expected, { reason: 'Undone', expected_active_version_id: version.id }, { workspace },
       ).then(() => queries.invalidateQueries()))
       await queries.invalidateQueries()
@@ -241,8 +255,19 @@ function Activate({ version, active: now, onClose }: {
           <Diff before={activeConfig} after={config} labels={['Active', `v${version.number}`]} />
         </>
       )}
-      <Form send={broken ? 'Activate all the same' : 'Activate'} busy={activate.isPending} onSend={(v) => activate.mutate({ reason: v.reason ?? '', expected, broken })}>
+      <Checks id={version.prompt_template_id} version={version.id} required={required} />
+      <Form
+        send={broken ? 'Activate all the same' : 'Activate'} busy={activate.isPending}
+        onSend={(v) => activate.mutate({ reason: v.reason ?? '', expected, broken, at: v.at ?? '', bypass: v.bypass === 'yes' })}
+      >
         <Input name="reason" label="Why" maxLength={500} hint="Everybody who can see the prompt sees this in its history." />
+        <Input name="at" type="datetime-local" label="When" hint="In your time zone. Empty: as soon as nothing is missing." />
+        {manages && required.length > 0 && (
+          <Select
+            name="bypass" label="Required checks" hint="Bypassing them needs a reason, and is recorded."
+            choices={[{ value: 'no', label: 'Wait for them' }, { value: 'yes', label: 'Bypass them' }]}
+          />
+        )}
         <Problem error={activate.error} />
         {broken && <Breaks error={activate.error} />}
       </Form>

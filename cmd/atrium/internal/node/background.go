@@ -20,6 +20,7 @@ func (n *Node) Background(ctx context.Context) {
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.runEmbedUsage(ctx) })
+	running.Go(func() { n.runPromptReads(ctx) })
 	running.Go(func() { n.External.Gateways.runPrices(ctx) })
 	running.Go(func() { n.linkEvents(ctx) })
 	running.Go(func() { n.settleDirectories(ctx) })
@@ -65,6 +66,15 @@ func (n *Node) runEmbedUsage(ctx context.Context) {
 	report := func(err error) { n.Log.Warn("the use of embed tokens was not stored; retrying", "error", err) }
 	n.Services.EmbedUsage.Run(ctx, report)
 	flush(ctx, n.Services.EmbedUsage.Flush, report)
+}
+
+// runPromptReads stores how often prompts were read, until ctx ends.
+func (n *Node) runPromptReads(ctx context.Context) {
+	report := func(err error) {
+		n.Log.Warn("the reads of prompts were not stored; retrying", "error", err)
+	}
+	n.Services.PromptReads.Run(ctx, report)
+	flush(ctx, n.Services.PromptReads.Flush, report)
 }
 
 // settleEvery is the interval at which roles that follow from groups of a directory are set where a request was cut

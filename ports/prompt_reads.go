@@ -1,0 +1,17 @@
+package ports
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// PromptReads counts how often versions of prompt templates are read.
+type PromptReads interface {
+	// AddReads adds to the counts of versions on days. It ignores versions that the workspace does not have. It removes
+	// from reads what it has stored, so that a call after an error counts nothing twice. Answers in memory stay valid.
+	AddReads(ctx context.Context, ws identity.WorkspaceID, reads map[prompt.Read]int64) error
+}
