@@ -3,6 +3,7 @@ package console_test
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +13,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/andybalholm/brotli"
 	"github.com/atrium-hq/atrium/adapters/console"
+
 	"github.com/atrium-hq/atrium/web"
 )
 
@@ -66,10 +69,18 @@ func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
 	if at == nil {
 		t.Fatal("the page has no hash in the path of its script")
 	}
-	w := get(t, h, "/console/"+at[1], "Accept-Encoding", "br, gzip")
-	if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") ||
-		w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() >= len(script) {
-		t.Errorf("%d %v", w.Code, w.Header())
+	for accepts, encoding := range map[string]string{
+		"gzip, deflate, br": "br", "gzip": "gzip", "br;q=0, gzip;q=0.5": "gzip", "br;q=1.0": "br", "identity": "",
+	} {
+		w := get(t, h, "/console/"+at[1], "Accept-Encoding", accepts)
+		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") ||
+			w.Header().Get("Content-Encoding") != encoding || (w.Body.Len() < len(script)) != (encoding != "") {
+			t.Errorf("%s: %d %v", accepts, w.Code, w.Header())
+		}
+	}
+	unpacked, err := io.ReadAll(brotli.NewReader(get(t, h, "/console/"+at[1], "Accept-Encoding", "br").Body))
+	if err != nil || string(unpacked) != script {
+		t.Errorf("brotli: %q, %v", unpacked, err)
 	}
 	if w := get(t, h, "/console/"+at[1]); w.Body.String() != script {
 		t.Errorf("without compression: %d %v", w.Code, w.Header())

@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // undone takes back what can be taken back: an activation, and the deletion of a prompt.
@@ -34,6 +39,34 @@ func undone(ctx context.Context, t *testing.T, s *server, owner *client) {
 	presses(ctx, t, "Undo")
 	reads(ctx, t, "Undone.")
 	owner.get(t, templates+"/"+template).has(t, map[string]string{"name": "console/undone"})
+}
+
+// renewed ends a session while somebody types, who signs in elsewhere and goes on.
+func renewed(t *testing.T, s *server, chromium context.Context) {
+	t.Helper()
+	person := s.user(t, "member")
+	at := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/" // its own storage
+	ctx, _ := tab(t, chromium, at+"sign-in#token="+s.link(t, person.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "support/answer-ticket")
+	presses(ctx, t, "New prompt")
+	types(ctx, t, `[name=text]`, "What I have typed")
+	s.sql(t, `UPDATE sessions SET ended_at = 1 WHERE user_id = '`+person.id+`'`)
+	types(ctx, t, `[name=name]`, "made/after-the-session")
+	time.Sleep(1100 * time.Millisecond) // the server remembers sessions for a second
+	presses(ctx, t, "Create")
+	reads(ctx, t, "Your session has ended")
+	keep(ctx, t, "console-ended")
+	again, _ := tab(t, chromium, at+"sign-in#token="+s.link(t, person.email))
+	reads(again, t, "Sign in to")
+	clicks(again, t, "#use-link")
+	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('Your session has ended')`))
+	if text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=text]').value`)); text != "What I have typed" {
+		t.Errorf("the form has %q", text)
+	}
+	presses(ctx, t, "Create")
+	reads(ctx, t, "Preview of v1")
 }
 
 // embedded looks at a chat as its visitors do, on a page of the console, and makes a token that signs visitors.
@@ -137,4 +170,37 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 		t.Errorf("%d rows are in the page at once", most)
 	}
 	keep(ctx, t, "console-long")
+}
+
+// longTyped types into the longest prompt.
+func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	line := "You answer {{customer}} as a patient colleague would, and use only what the articles say.\n"
+	template := owner.create(t, templates, object{"name": "console/long", "visibility": "workspace"}).at("id")
+	owner.create(t, templates+"/"+template+"/versions",
+		object{"text": strings.Repeat(line, (256<<10-100)/len(line))})
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	reads(ctx, t, "Preview of v1")
+	drive(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.BringToFront, cdp.Empty{}) // tabs behind others have no frames
+		return err
+	}))
+	on(ctx, t, `document.querySelector('.cm-content')`, "focus")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`(() => {
+		window.frameTimes = []
+		let last = performance.now()
+		const frame = (now) => { window.frameTimes.push(now - last); last = now; requestAnimationFrame(frame) }
+		requestAnimationFrame(frame)
+	})()`))
+	drive(ctx, t, chromedp.Poll[bool](`window.frameTimes.length > 5`))
+	keys := proof.Sample(5, 60)
+	for range keys {
+		drive(ctx, t, chromedp.KeyEvent("x"))
+		time.Sleep(30 * time.Millisecond)
+	}
+	reads(ctx, t, "Not saved yet.")
+	longest := drive(ctx, t, chromedp.Evaluate[float64](`Math.max(...window.frameTimes.slice(5))`))
+	t.Logf("%d keys into 256 KiB: the longest frame took %.0f ms (budget: 50 ms)", keys, longest)
+	proof.Within(t, "the longest frame", time.Duration(longest*float64(time.Millisecond)), 50*time.Millisecond)
+	presses(ctx, t, "Discard")
 }

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -10,10 +12,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/atrium-hq/atrium/adapters/console"
+	"github.com/atrium-hq/atrium/web"
 )
 
 // What stands between the console and the server does to calls.
@@ -22,8 +28,35 @@ const (
 	slow     = "slow"     // two seconds
 	fails    = "fails"    // 503
 	gone     = "gone"     // no answer
-	upgraded = "upgraded" // the assets have another path, which the next page knows
+	upgraded = "upgraded" // a later build of the console is served
 )
+
+// laterConsole serves a later build of the console, in which a text of one screen is another.
+func laterConsole(t *testing.T) http.Handler {
+	t.Helper()
+	dist, err := fs.Sub(web.Dist, "dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := fstest.MapFS{}
+	err = fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dist, name)
+		later[name] = &fstest.MapFile{Data: bytes.ReplaceAll(text, []byte("Say that you are here"),
+			[]byte("Say where you are now"))}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := console.New(later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
 
 // below serves a server below a path, as proxies do, and disturbs it.
 func below(t *testing.T, s *server, base string) (address string, mode *atomic.Value) {
@@ -34,13 +67,13 @@ func below(t *testing.T, s *server, base string) (address string, mode *atomic.V
 	if err != nil {
 		t.Fatal(err)
 	}
+	next := laterConsole(t)
 	forward := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		r.Out.Host = r.In.Host // the session belongs to the origin that the browser sees
 	}}
 	proxy := httptest.NewServer(http.StripPrefix(base, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api := strings.HasPrefix(r.URL.Path, "/api/")
-		asset := strings.HasPrefix(r.URL.Path, "/console/assets/")
 		switch mode.Load() {
 		case slow:
 			if api {
@@ -54,12 +87,9 @@ func below(t *testing.T, s *server, base string) (address string, mode *atomic.V
 		case gone:
 			panic(http.ErrAbortHandler)
 		case upgraded:
-			if asset {
-				http.NotFound(w, r)
+			if strings.HasPrefix(r.URL.Path, console.Prefix) && !strings.HasPrefix(r.URL.Path, "/console/sign-in") {
+				next.ServeHTTP(w, r)
 				return
-			}
-			if !api {
-				mode.Store(passes)
 			}
 		}
 		forward.ServeHTTP(w, r)
@@ -144,12 +174,12 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 			reads(ctx, t, "Two months less to pay.")
 		})
 	}
-	t.Run("a page of the version before loads itself again", func(t *testing.T) {
+	t.Run("a page of an older build goes on in the one that has replaced it", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(address+"/console/w/default/chats"))
 		reads(ctx, t, "Customer support")
 		mode.Store(upgraded)
 		drive(ctx, t, chromedp.KeyEvent("gr"))
-		reads(ctx, t, "Say that you are here")
+		reads(ctx, t, "Say where you are now")
 		at(t, "presence")
 	})
 }

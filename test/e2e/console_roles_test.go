@@ -18,14 +18,23 @@ const refusals = `performance.getEntriesByType('resource').filter((e) => e.respo
 // never asks for what the role is refused.
 func permitted(t *testing.T, s *server, owner *client, role string) {
 	t.Helper()
-	person := s.user(t, role)
+	var person *client
+	if role == "operator" {
+		person = s.user(t, "owner", "--operator")
+	} else {
+		person = s.user(t, role)
+	}
 	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, person.email))
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "support/answer-ticket")
-	for _, at := range append(details(t, owner), screens...) {
+	all := append(details(t, owner), screens...)
+	if role == "operator" {
+		all = append(all, screen{path: "people"})
+	}
+	for _, at := range all {
 		if role == "viewer" && strings.Contains(at.path, "/new") ||
-			role != "admin" && slices.Contains([]string{"settings/audit", "settings/webhooks"}, at.path) {
+			role != "admin" && role != "operator" && slices.Contains([]string{"settings/audit", "settings/webhooks"}, at.path) {
 			continue // nothing leads there
 		}
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))

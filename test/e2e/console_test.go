@@ -250,10 +250,12 @@ func TestTheConsole(t *testing.T) {
 	})
 	t.Run("a test card is added, and nothing else can be typed", func(t *testing.T) { paid(ctx, t, s, owner) })
 	t.Run("what was done can be undone", func(t *testing.T) { undone(ctx, t, s, owner) })
+	t.Run("a session that ended elsewhere is renewed over the page", func(t *testing.T) { renewed(t, s, chromium) })
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
+	t.Run("a prompt of 256 KiB is typed in", func(t *testing.T) { longTyped(ctx, t, s, owner) })
 	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })
 	t.Run("no screen asks for what a role is refused", func(t *testing.T) {
-		for _, role := range []string{"viewer", "member", "admin"} {
+		for _, role := range []string{"viewer", "member", "admin", "operator"} {
 			permitted(t, s, owner, role)
 		}
 	})

@@ -1,5 +1,5 @@
 import { type PromptMessage, type PromptVariable, type PromptVersion, render, RenderError, type RenderedPrompt } from '@atrium-hq/client'
-import { useDeferredValue, useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { t } from '../text'
 import { Input } from '../ui/form'
 
@@ -38,10 +38,21 @@ export function variablesOf(version: PromptVersion, draft: Content | undefined):
 export const declared = (version: PromptVersion) =>
   version.variables.some((v) => v.type !== 'any' || v.description || v.default !== undefined || v.enum?.length)
 
+/** A draft as it was at the last pause of typing. A long text takes longer to render than the next key takes to come. */
+function useSettled(draft: Content | undefined): Content | undefined {
+  const [settled, setSettled] = useState(draft)
+  const text = JSON.stringify(draft)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text === undefined ? undefined : JSON.parse(text) as Content), 200)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
+}
+
 /** What applications get, as the page renders it itself: of the draft, if there is one. */
 export function Preview({ version, draft }: { version: PromptVersion; draft?: Content }) {
   const [values, setValues] = useState<Record<string, string>>({})
-  const content = useDeferredValue(draft)
+  const content = useSettled(draft)
   const variables = useMemo(() => variablesOf(version, content), [version, content])
   const shown = useMemo((): RenderedPrompt | RenderError => {
     const given = Object.entries(values).filter(([name, v]) => v !== '' && variables.some((x) => x.name === name))

@@ -1,8 +1,9 @@
 import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersionSummary } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
+import { useDraft } from '../app/draft'
 import { Up } from '../app/up'
 import { useList, useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
@@ -67,8 +68,7 @@ export function Prompt() {
   const stored = editedOf(version.data)
   // A draft survives a reload. It belongs to the version that it began with.
   const draftKey = `atrium_draft_${id}_${version.data?.id ?? 'none'}`
-  const [draft, setDraft] = useState<string>()
-  useEffect(() => setDraft(localStorage.getItem(draftKey) ?? undefined), [draftKey])
+  const [draft, setDraft, forget] = useDraft(draftKey)
   // Whoever edits or activates a version keeps it on the screen, also when somebody saves a later one.
   const pin = () => {
     if (!version.data || ref !== 'latest') return
@@ -77,10 +77,7 @@ export function Prompt() {
   }
   const type = (value: string) => {
     pin()
-    const next = value === stored ? undefined : value
-    setDraft(next)
-    if (next === undefined) localStorage.removeItem(draftKey)
-    else localStorage.setItem(draftKey, next)
+    setDraft(value === stored ? undefined : value)
   }
   const text = draft ?? stored
   const edited = draft === undefined ? undefined : isChat ? { messages: JSON.parse(draft) as PromptMessage[] } : { text: draft }
@@ -96,8 +93,7 @@ export function Prompt() {
       ...(message && { commit_message: message }),
     }, o),
     onSuccess: async (made) => {
-      localStorage.removeItem(draftKey)
-      setDraft(undefined)
+      forget()
       setRef('v' + made.number)
       await queries.invalidateQueries()
     },
