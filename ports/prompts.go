@@ -103,7 +103,9 @@ type PromptLists interface {
 
 	// Reads returns how often the versions of a template were read since a day, latest day and highest number first, at
 	// most limit lines.
-	Reads(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int) ([]prompt.Reads, error)
+	Reads(
+		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int,
+	) ([]prompt.Reads, error)
 
 	// Activations lists the moves of a label, or the activations if label is empty, latest first.
 	Activations(

@@ -15,7 +15,8 @@ const (
 	// readsFlushed is how long only this node knows a read. The read is lost if the node is killed in this time.
 	readsFlushed = time.Second
 
-	// maxReads bounds the versions of which reads wait to be stored, while the database is away. Others are not counted.
+	// maxReads bounds the versions of which reads wait to be stored, while the database is away. Others are not
+	// counted.
 	maxReads = 100_000
 )
 
