@@ -31,7 +31,7 @@ type Sheets interface {
 
 	// Rows gives the rows below the location's header to each, in batches, without empty rows. The first batch tells
 	// the file's version, its sample, and which columns the tab does not have; then there are no rows. An error of
-	// each ends the call, and is returned. source.ErrRowsUnsupported for Google Sheets.
+	// each ends the call, and is returned.
 	Rows(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget, q source.RowsQuery,
 		each func(column.Batch) error) error
 }

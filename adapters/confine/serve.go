@@ -18,8 +18,8 @@ import (
 type Job struct {
 	// Do does the job. The result is the answer, as JSON.
 	Do func(ctx context.Context, input json.RawMessage) (any, error)
-	// Stream is Do for Runner.Stream. It gives each part of its answer to emit, as soon as it is known. nil: the job
-	// cannot be streamed.
+	// Stream is Do for Runner.Stream. It gives each part of its answer to emit, as soon as it is known: bytes as they
+	// are, and everything else as JSON. nil: the job cannot be streamed.
 	Stream func(ctx context.Context, input json.RawMessage, emit func(part any) error) error
 	// Needs returns what the job needs for an input. nil: neither files nor a network.
 	Needs func(input json.RawMessage) ports.JobNeeds

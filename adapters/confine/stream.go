@@ -130,10 +130,12 @@ func stream(ctx context.Context, job Job, input json.RawMessage, out io.Writer) 
 	if job.Stream == nil {
 		return errors.New("the job cannot be streamed")
 	}
-	return job.Stream(ctx, input, func(part any) error {
-		text, err := json.Marshal(part)
-		if err != nil {
-			return err
+	return job.Stream(ctx, input, func(part any) (err error) {
+		text, isBytes := part.([]byte)
+		if !isBytes {
+			if text, err = json.Marshal(part); err != nil {
+				return err
+			}
 		}
 		framed := make([]byte, 0, partLength+len(text))
 		framed = binary.BigEndian.AppendUint32(framed, uint32(min(len(text), math.MaxUint32)))

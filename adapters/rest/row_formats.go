@@ -25,15 +25,21 @@ type rowFormat interface {
 	end() error
 }
 
-// rowFormats has the formats of streams by their media type. Each writes to a buffer, and reports invalid values if
-// that is asked for.
-var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, report bool) rowFormat{
-	"application/x-ndjson": func(to *bytes.Buffer, fields []column.Field, _ bool) rowFormat {
+// rowOptions say what a format writes.
+type rowOptions struct {
+	report bool // invalid values, too
+	raw    bool // all values are texts
+}
+
+// rowFormats has the formats of streams by their media type. Each writes to a buffer.
+var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
+	"application/x-ndjson": func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
 		return &ndjson{to, fields}
 	},
-	"text/csv": func(to *bytes.Buffer, fields []column.Field, report bool) rowFormat {
-		return &csvRows{csv.NewWriter(to), fields, report}
+	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
+		return &csvRows{csv.NewWriter(to), fields, o.report}
 	},
+	arrowStream: newArrowRows,
 }
 
 // ndjson writes a JSON object a line.

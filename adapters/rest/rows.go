@@ -7,9 +7,9 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -120,15 +120,44 @@ func writeObject(to *bytes.Buffer, fields []column.Field, values []any) error {
 		if i > 0 {
 			to.WriteByte(',')
 		}
-		to.WriteString(strconv.Quote(f.Key) + ":") // keys are lower snake_case
-		text, err := json.Marshal(values[i])
-		if err != nil {
+		to.WriteByte('"')
+		to.WriteString(f.Key) // keys are lower snake_case
+		to.WriteString(`":`)
+		if err := writeValue(to, values[i]); err != nil {
 			return err
 		}
-		to.Write(text)
 	}
 	to.WriteByte('}')
 	return nil
+}
+
+// writeValue writes a value as JSON. What needs no escapes is copied, since most of a long stream is.
+func writeValue(to *bytes.Buffer, value any) error {
+	switch v := value.(type) {
+	case nil:
+		to.WriteString("null")
+		return nil
+	case string:
+		if isPlain(v) {
+			to.WriteByte('"')
+			to.WriteString(v)
+			to.WriteByte('"')
+			return nil
+		}
+	}
+	text, err := json.Marshal(value)
+	to.Write(text)
+	return err
+}
+
+// isPlain reports whether a text is the same in JSON, as json.Marshal writes it.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
 }
 
 // streamRows writes the rows as they are read. The usual timeout of a request does not apply, only the limits of the
@@ -167,7 +196,7 @@ func (a *API) streamRows(op *openapi.Operation, media string, w http.ResponseWri
 				_ = s.to.SetWriteDeadline(time.Now())
 			}
 		})
-		s.format = rowFormats[media](&s.out, f, q.OnInvalid == sources.ReportInvalid)
+		s.format = rowFormats[media](&s.out, f, rowOptions{report: q.OnInvalid == sources.ReportInvalid, raw: q.Raw})
 		return s.format.begin()
 	}, s.row)
 	if err == nil && end.More && q.Limit == 0 {

@@ -21,13 +21,13 @@ func NewRouter(files, googleSheets ports.Sheets) *Router {
 	return &Router{files: files, google: googleSheets}
 }
 
-// Rows implements ports.Sheets, for files.
+// Rows implements ports.Sheets.
 func (r *Router) Rows(
 	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
 	each func(column.Batch) error,
 ) error {
 	if google.Owns(of.Location.URL) {
-		return source.ErrRowsUnsupported
+		return r.google.Rows(ctx, workspace, of, q, each)
 	}
 	return r.files.Rows(ctx, workspace, ports.SheetTarget{Location: of.Location, Egress: of.Egress, Within: of.Within,
 		Offer: ports.SheetOffer{Files: of.Offer.Files}}, q, each)

@@ -155,12 +155,6 @@ func failed(ctx context.Context, err error) error {
 	return connection.Internal
 }
 
-// part is a part of the answer to Rows: a batch, or at the end what failed.
-type part struct {
-	Batch column.Batch
-	failure
-}
-
 // Rows is ports.Warehouse's.
 func (c *Confined) Rows(
 	ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error,
@@ -175,11 +169,13 @@ func (c *Confined) Rows(
 	r := request{Kind: to.Credential.Kind(), Credential: credential, Egress: to.Egress, Limits: to.Limits, Rows: q}
 	var handled error
 	err = c.stream(ctx, to.Workspace, JobName, to.Limits.Total, r, func(text json.RawMessage) error {
-		var p part
-		if err := json.Unmarshal(text, &p); err != nil {
+		var f failure // at the end, if there is one; all other parts are packed batches
+		if batch, err := column.Unpack(text); err == nil {
+			handled = each(batch)
+		} else if err := json.Unmarshal(text, &f); err != nil || f.err() == nil {
 			handled = connection.Internal // without err, which may quote a value
-		} else if handled = p.err(); handled == nil {
-			handled = each(p.Batch)
+		} else {
+			handled = f.err()
 		}
 		return handled
 	})
@@ -243,10 +239,16 @@ func RowsJob(
 		}
 		w, to, ok := r.target(kinds)
 		if !ok {
-			return emit(part{failure: failure{Code: connection.Internal}})
+			return emit(failure{Code: connection.Internal})
 		}
-		if err := w.Rows(ctx, to, r.Rows, func(b column.Batch) error { return emit(part{Batch: b}) }); err != nil {
-			return emit(part{failure: failureOf(err)})
+		if err := w.Rows(ctx, to, r.Rows, func(b column.Batch) error {
+			packed, err := b.Pack()
+			if err != nil {
+				return err
+			}
+			return emit(packed)
+		}); err != nil {
+			return emit(failureOf(err))
 		}
 		return nil
 	}

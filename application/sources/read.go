@@ -137,26 +137,31 @@ func (s *Service) showSheet(
 	}
 	offer := s.offers(by.Org)
 	target := ports.SheetTarget{Location: at.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
-	read := func(ctx context.Context) (err error) {
+	through, err = s.withGoogle(ctx, by, at, func(ctx context.Context, credential connection.Credential) (err error) {
+		target.Google = credential
 		sheet, err = s.sheets.Preview(ctx, by.Workspace, target)
 		return err
-	}
-	through, err = s.google(ctx, by, at)
-	switch {
-	case err != nil:
-		return source.Sheet{}, "", err
-	case through == "":
-		err = read(ctx)
-	default:
-		err = s.withCredential(ctx, by, through, func(ctx context.Context, _ ports.Warehouse, to ports.Target) error {
-			target.Google = to.Credential
-			return read(ctx)
-		})
-	}
+	})
 	if err != nil {
 		return source.Sheet{}, "", err
 	}
 	return sheet, through, nil
+}
+
+// withGoogle calls do with the credential of the connection that reads a Google sheet, and returns the connection; with
+// none for other sheets, and if the workspace has none. The context of do ends when the connection is revoked.
+func (s *Service) withGoogle(
+	ctx context.Context, by identity.Actor, at source.Location, do func(context.Context, connection.Credential) error,
+) (connection.ID, error) {
+	through, err := s.google(ctx, by, at)
+	switch {
+	case err != nil:
+		return "", err
+	case through == "":
+		return "", do(ctx, connection.Credential{})
+	}
+	return through, s.withCredential(ctx, by, through,
+		func(ctx context.Context, _ ports.Warehouse, to ports.Target) error { return do(ctx, to.Credential) })
 }
 
 // google returns the connection that reads a Google sheet: the one that read it last, else the

@@ -107,8 +107,13 @@ func (s *Service) readSheetRows(
 		stored := []column.Type{column.Integer, column.Number, column.Boolean, column.Date, column.DateTime}
 		q.Exact = append(q.Exact, !r.query.Raw && slices.Contains(stored, f.Type))
 	}
-	return s.sheets.Rows(ctx, by.Workspace, ports.SheetTarget{Location: src.Location.Sheet, Egress: offer.Egress,
-		Offer: offer.Sheets, Within: offer.Rows.Seconds}, q, r.take)
+	target := ports.SheetTarget{Location: src.Location.Sheet, Egress: offer.Egress, Offer: offer.Sheets,
+		Within: offer.Rows.Seconds}
+	_, err := s.withGoogle(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
+		target.Google, r.ctx = credential, ctx
+		return s.sheets.Rows(ctx, by.Workspace, target, q, r.take)
+	})
+	return err
 }
 
 func (s *Service) readTableRows(

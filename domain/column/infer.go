@@ -62,6 +62,12 @@ func Infer(cells []*string) Type {
 var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?",
 	"#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
 
+// isPlaceholder reports whether a text stands for no value.
+func isPlaceholder(text string) bool {
+	const longest = len("#div/0!")
+	return len(text) <= longest && placeholders[strings.ToLower(text)]
+}
+
 // booleans are the words for true and false in several languages of spreadsheet programs.
 var booleans = setOf("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux",
 	"oui", "non",
@@ -87,14 +93,22 @@ func isBoolean(v string) bool { return booleans[strings.ToLower(v)] }
 // isEmail reports whether v is what people write as an address, which is less than RFC 5322 allows.
 func isEmail(v string) bool {
 	local, domain, _ := strings.Cut(strings.TrimPrefix(v, "mailto:"), "@")
-	if local == "" || strings.ContainsAny(local, " \t\n\f\r<>()[],;:\"\\") || utf8.RuneCountInString(local) > 64 ||
-		len(v) > 254 {
+	if local == "" || strings.ContainsAny(local, " \t\n\f\r<>()[],;:\"\\") || len(v) > 254 ||
+		len(local) > 64 && utf8.RuneCountInString(local) > 64 {
 		return false
 	}
-	labels := strings.Split(domain, ".")
-	return len(labels) > 1 && !slices.ContainsFunc(labels, func(label string) bool {
-		return label == "" || strings.ContainsFunc(label, func(r rune) bool { return r != '-' && !isWordRune(r) })
-	})
+	labels, length := 1, 0 // of the last label
+	for _, r := range domain {
+		switch {
+		case r == '.' && length > 0:
+			labels, length = labels+1, 0
+		case r == '-', 'a' <= r && r <= 'z', '0' <= r && r <= '9', isWordRune(r):
+			length++
+		default:
+			return false
+		}
+	}
+	return labels > 1 && length > 0
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

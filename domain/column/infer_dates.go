@@ -57,6 +57,9 @@ func isDay(year, month, day string) bool {
 	if m == 0 || d == 0 || y == 0 && len(year) == 4 {
 		return false
 	}
+	if d <= 28 && m <= 12 { // most days, quickly
+		return true
+	}
 	t := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
 	return int(t.Month()) == m && t.Day() == d
 }

@@ -15,6 +15,14 @@ var (
 
 // moment reads a date, with a time of day if there is one.
 func moment(text string, withTime bool, s Style) (any, Invalid) {
+	if out, ok := isoMoment(text, withTime); ok {
+		return out, ""
+	}
+	return slowMoment(text, withTime, s)
+}
+
+// slowMoment reads a date as people write it, too.
+func slowMoment(text string, withTime bool, s Style) (any, Invalid) {
 	text = weekdayForm.ReplaceAllString(text, "")
 	day, rest := text, ""
 	for _, at := range clockAt.FindAllStringIndex(text, -1) {

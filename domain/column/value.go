@@ -107,7 +107,7 @@ func (f Field) Value(cell *string, s Style) (value any, reason Invalid) {
 		return text, ""
 	}
 	text = strings.TrimSpace(text)
-	if f.Type != Enum && placeholders[strings.ToLower(text)] {
+	if f.Type != Enum && isPlaceholder(text) {
 		return nil, ""
 	}
 	switch f.Type {

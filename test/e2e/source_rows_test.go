@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -95,6 +97,12 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 				t.Errorf("%s: %q", accept, a.text)
 			}
 			ann.do(t, "GET", visits+"/rows", nil, "Accept: "+accept).problem(t, 409, "source_changed")
+		}
+		a := ann.do(t, "GET", rows+"?limit=2", nil, "Accept: application/vnd.apache.arrow.stream").is(t, 200)
+		read, err := ipc.NewReader(strings.NewReader(a.text))
+		if err != nil || !read.Next() || read.RecordBatch().NumRows() != 2 ||
+			read.RecordBatch().Column(0).ValueStr(1) != "grace@example.com" {
+			t.Errorf("Arrow: %q, %v", a.text, err)
 		}
 	})
 	t.Run("of a table that the connection's user cannot read, or that is away", func(t *testing.T) {

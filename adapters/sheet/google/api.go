@@ -86,6 +86,13 @@ func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, h
 var errBadRequest = errors.New("a request that Google refused")
 
 func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Values, into any) error {
+	return s.read(ctx, as, path, query, maxAnswer, into)
+}
+
+// read is get for a response of at most so many bytes.
+func (s *Sheets) read(
+	ctx context.Context, as *account, path string, query url.Values, most int64, into any,
+) error {
 	if wait := s.wait(as); wait > 0 {
 		return source.ErrSheetRateLimited.After(wait)
 	}
@@ -102,7 +109,7 @@ func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Va
 		return upstream.Unreachable(err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
-	body := &io.LimitedReader{R: response.Body, N: maxAnswer}
+	body := &io.LimitedReader{R: response.Body, N: most}
 	if response.StatusCode != http.StatusOK {
 		return as.refusal(response, body)
 	}

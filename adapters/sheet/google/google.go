@@ -42,6 +42,7 @@ type Sheets struct {
 	accounts *accounts
 	books    *cache[bookKey, book]
 	heads    *cache[headKey, column.Preview]
+	readers  readers
 }
 
 // bookKey identifies a sheet as one credential sees it.
@@ -122,13 +123,6 @@ func (s *Sheets) Preview(
 		call.keep(tab.Title, out.Preview)
 	}
 	return out, err
-}
-
-// Rows implements ports.Sheets.
-func (*Sheets) Rows(
-	context.Context, identity.WorkspaceID, ports.SheetTarget, source.RowsQuery, func(column.Batch) error,
-) error {
-	return source.ErrRowsUnsupported
 }
 
 // call is one running Preview.

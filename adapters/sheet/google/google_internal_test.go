@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -66,6 +67,13 @@ type impatient struct {
 func (i impatient) Preview(ctx context.Context, ws identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	i.clock.advance(time.Hour)
 	return i.Sheets.Preview(ctx, ws, of)
+}
+
+func (i impatient) Rows(ctx context.Context, ws identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
+	each func(column.Batch) error,
+) error {
+	i.clock.advance(time.Hour)
+	return i.Sheets.Rows(ctx, ws, of, q, each)
 }
 
 func TestGoogleSheets(t *testing.T) {

@@ -8423,16 +8423,18 @@ export class DataSourcesResource extends Resource {
    *
    * Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the
    * fields, and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows
-   * of files and of connections of the kinds `postgres`, `mysql`, `clickhouse` and `sqlite` can be read.
+   * of files, of Google Sheets and of connections of the kinds `postgres`, `mysql`, `clickhouse` and `sqlite`
+   * can be read.
    *
    * A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
    * has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
    * Values longer than 65,536 characters are cut.
    *
-   * With `Accept: application/x-ndjson` or `text/csv`, the response streams all rows from one snapshot, or the
-   * first `limit` rows, without a cursor. If the connection is closed before the end of the body, the rows are
-   * incomplete: the limits of the organisation were reached, the connection was revoked, or the client read too
-   * slowly.
+   * With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response
+   * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
+   * int64, numbers float64, booleans bool, dates date32, and all other values texts. If the connection is closed
+   * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
+   * connection was revoked, or the client read too slowly.
    *
    * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
    * unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409

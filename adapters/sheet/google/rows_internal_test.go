@@ -1,0 +1,48 @@
+package google
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+func TestAWorkspaceReadsRowsOnceAtATime(t *testing.T) {
+	_, _, s, of := harness(t)
+	of.Within, of.Location.HeaderRow = time.Minute, 1
+	q := source.RowsQuery{Columns: []string{"Name"}, Exact: []bool{false}, Limit: 10}
+	err := s.Rows(t.Context(), "wsp_1", of, q, func(column.Batch) error {
+		err := s.Rows(t.Context(), "wsp_1", of, q, func(column.Batch) error { return nil })
+		if !errors.Is(err, connection.ErrTooManyReads) {
+			t.Errorf("a second read at the same time: %v", err)
+		}
+		return s.Rows(t.Context(), "wsp_2", of, q, func(column.Batch) error { return nil })
+	})
+	if err != nil {
+		t.Errorf("another workspace: %v", err)
+	}
+	if err := s.Rows(t.Context(), "wsp_1", of, q, func(column.Batch) error { return nil }); err != nil {
+		t.Errorf("the next read: %v", err)
+	}
+}
+
+func TestFewWorkspacesReadRowsAtTheSameTime(t *testing.T) {
+	var r readers
+	for i := range maxReaders {
+		if !r.enter(identity.WorkspaceID(fmt.Sprint(i))) {
+			t.Fatalf("workspace %d cannot read", i)
+		}
+	}
+	if r.enter("one more") {
+		t.Error("there is no limit")
+	}
+	r.leave("0")
+	if !r.enter("one more") {
+		t.Error("a reader that has left still counts")
+	}
+}

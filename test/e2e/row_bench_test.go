@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// longStream reads a table of a million rows (fewer in make test): its first page, and all of it as NDJSON. It prints
+// the rate beside that of the driver alone, of which half is the goal; docs/benchmarks.md has what was reached.
+func longStream(t *testing.T, ann *client, shop *shopWarehouse) {
+	rows := proof.Sample(20_000, 1_000_000)
+	shop.sql(t, shop.name, `CREATE TABLE many (email text PRIMARY KEY, name text, since timestamptz)`)
+	shop.sql(t, shop.name, `INSERT INTO many SELECT 'user' || g || '@example.com', 'User number ' || g,
+		timestamptz '2026-01-01' + g * interval '1 second' FROM generate_series(1, `+strconv.Itoa(rows)+`) AS g`)
+	shop.sql(t, shop.name, `ANALYZE many`)
+	connection := ann.create(t, connections, shop.connection("p")).at("id")
+	path := sources + "/" + ann.create(t, sources, object{"type": "contacts", "location": object{
+		"connection_id": connection, "schema": "public", "table": "many"}, "mapping": []object{
+		{"field": "email", "column": "email"}, {"field": "full_name", "column": "name"},
+		{"field": "created_at", "column": "since"}}}).at("id") + "/rows"
+
+	page := time.Hour
+	for range 3 { // the first one may start a child
+		begun := time.Now()
+		ann.get(t, path+"?limit=100").has(t, map[string]string{"has_more": "true"})
+		page = min(page, time.Since(begun))
+	}
+	proof.Within(t, "the first page", page, 300*time.Millisecond)
+
+	before := ann.server.resident(t)
+	most, done, ended := before, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+				most = max(most, ann.server.resident(t))
+			}
+		}
+	}()
+	took := streamed(t, ann, path, rows)
+	close(done)
+	<-ended
+	if grown := most - before; grown > 64<<20 {
+		t.Errorf("the server grew by %d bytes, more than 64 MiB", grown)
+	}
+	driver := drives(t, shop, rows)
+	share := driver.Seconds() / took.Seconds()
+	t.Logf("%d rows: first page %s; NDJSON %.0f rows/s, the driver %.0f: %.2f of it; the server grew by %.1f MiB", rows,
+		page.Round(time.Millisecond), float64(rows)/took.Seconds(), float64(rows)/driver.Seconds(), share,
+		float64(most-before)/(1<<20))
+}
+
+// streamed reads all rows as NDJSON.
+func streamed(t *testing.T, as *client, path string, rows int) time.Duration {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, as.server.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+as.token)
+	request.Header.Set("Accept", "application/x-ndjson")
+	begun := time.Now()
+	own := &http.Transport{}
+	defer own.CloseIdleConnections()
+	response, err := own.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	n := 0
+	in := bufio.NewScanner(response.Body)
+	for in.Scan() {
+		n++
+	}
+	if in.Err() != nil || n != rows {
+		t.Fatalf("%d rows of %d, %v", n, rows, in.Err())
+	}
+	return time.Since(begun)
+}
+
+// drives reads the same rows by the driver alone, on a new connection.
+func drives(t *testing.T, shop *shopWarehouse, rows int) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	c, err := pgconn.Connect(t.Context(), shop.url.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	n, bytes := 0, 0
+	in := c.ExecParams(t.Context(), `SELECT email, name, since::text FROM many`, nil, nil, nil, nil)
+	for in.NextRow() {
+		n++
+		for _, v := range in.Values() {
+			bytes += len(string(v))
+		}
+	}
+	if _, err := in.Close(); err != nil || n != rows || bytes == 0 {
+		t.Fatalf("%d rows of %d, %v", n, rows, err)
+	}
+	return time.Since(begun)
+}

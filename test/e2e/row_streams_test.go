@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// TestAStreamOfRowsLeavesNothingBehind ends streams of an endless table in each way in which they can: neither a child
+// process, nor a connection of the warehouse, nor an open file is left, and no client takes a part for all rows.
+func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, toShops)
+	ann := s.user(t, "admin")
+	shop := newShop(t)
+	shop.sql(t, shop.name, `CREATE VIEW endless AS SELECT 'user' || g || '@example.com' AS email
+		FROM (SELECT generate_series(1, 1000000000) AS g) AS s`)
+	attach := func() (rows, connection string, proxy *fixture.Proxy) {
+		seen, proxy := shop.through(t)
+		connection = ann.create(t, connections, seen.connection(fixture.Canary)).at("id")
+		body := shop.people(t, connection)
+		body["location"].(object)["table"] = "endless"
+		return sources + "/" + ann.create(t, sources, body).at("id") + "/rows?fields=email", connection, proxy
+	}
+	slowRows, _, slowProxy := attach()
+	slow, endSlow := openRows(t, ann, slowRows) // is read no further, until the server disconnects it
+	defer endSlow()
+
+	rows, connection, proxy := attach()
+	children, files := childrenOf(t, s), s.openFiles(t)
+	nothingIsLeft := func(t *testing.T) {
+		t.Helper()
+		awaits(t, "the connection of the warehouse is closed", s, func() bool { return proxy.Open() == 0 })
+		awaits(t, "no child is left", s, func() bool { return len(childrenOf(t, s)) <= len(children) })
+		awaits(t, "no file is left", s, func() bool { return s.openFiles(t) <= files })
+	}
+	t.Run("of a client that is gone", func(t *testing.T) {
+		_, end := openRows(t, ann, rows)
+		end()
+		nothingIsLeft(t)
+	})
+	t.Run("of a child that is killed", func(t *testing.T) {
+		in, end := openRows(t, ann, rows)
+		defer end()
+		for _, pid := range childrenOf(t, s) {
+			if !slices.Contains(children, pid) {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, err := io.Copy(io.Discard, in); err == nil {
+			t.Error("the stream ends as if it were complete")
+		}
+		nothingIsLeft(t)
+	})
+	t.Run("and a long one takes little time and memory", func(t *testing.T) { longStream(t, ann, shop) })
+	t.Run("of a connection that is revoked", func(t *testing.T) {
+		in, end := openRows(t, ann, rows)
+		defer end()
+		before := time.Now()
+		ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200)
+		if _, err := io.Copy(io.Discard, in); err == nil {
+			t.Error("the stream ends as if it were complete")
+		}
+		proof.Within(t, "a revoked stream", time.Since(before), 2*time.Second)
+		nothingIsLeft(t)
+	})
+	t.Run("of a client that stops reading", func(t *testing.T) {
+		awaits(t, "the connection of the warehouse is closed", s, func() bool { return slowProxy.Open() == 0 })
+		if _, err := io.Copy(io.Discard, slow); err == nil {
+			t.Error("the stream ends as if it were complete")
+		}
+	})
+	t.Run("of a server that is killed", func(t *testing.T) {
+		rows, _, proxy := attach()
+		in, end := openRows(t, ann, rows)
+		defer end()
+		children := childrenOf(t, s)
+		s.kill(t)
+		if _, err := io.Copy(io.Discard, in); err == nil {
+			t.Error("the stream ends as if it were complete")
+		}
+		awaits(t, "the connection of the warehouse is closed", s, func() bool { return proxy.Open() == 0 })
+		awaits(t, "no child is left", s, func() bool {
+			return !slices.ContainsFunc(children, func(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) })
+		})
+	})
+}
+
+// openRows begins to read a stream of rows.
+func openRows(t *testing.T, as *client, path string) (io.Reader, func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, as.server.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+as.token)
+	request.Header.Set("Accept", "application/x-ndjson")
+	own := &http.Transport{}
+	response, err := own.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := func() { cancel(); _ = response.Body.Close(); own.CloseIdleConnections() }
+	in := bufio.NewReader(response.Body)
+	if line, err := in.ReadString('\n'); err != nil || response.StatusCode != http.StatusOK {
+		end()
+		t.Fatalf("%d, %q, %v", response.StatusCode, line, err)
+	}
+	return in, end
+}
+
+// childrenOf returns the child processes of a server that run.
+func childrenOf(t *testing.T, s *server) (all []int) {
+	t.Helper()
+	parent := s.process.Process.Pid
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", parent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks { // a child belongs to the thread that started it
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", parent, task.Name())) // the thread may be gone
+		for _, field := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil && !isZombie(pid) {
+				all = append(all, pid)
+			}
+		}
+	}
+	return all
+}
+
+// isZombie reports whether a process has ended, and its parent has not noticed.
+func isZombie(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, after, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(after, "Z")
+}
