@@ -118,7 +118,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 				e.Mails.Send, pay.Quotas,
 			),
 			Embeds:      embeds,
-			Replies:     chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, connect.Use, e.Repliers),
+			Replies:     chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, prompts.Expanded, connect.Use, e.Repliers),
 			Connections: connect,
 			Sources: sources.NewService(
 				s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, e.Sheets, connect.Use, e.SourceOffers,

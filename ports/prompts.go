@@ -70,6 +70,10 @@ type PromptVersions interface {
 	EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 		change func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error) (*prompt.Template, error)
 
+	// SetIncludes writes Includes and Pinned of a version of by's workspace that was saved in the same transaction.
+	// Outside a transaction it must not be called, since the revision of the version stays.
+	SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error
+
 	// AddVersion stores the version that change returns, with labels as in EditVersion.
 	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
 		change func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error)) error
@@ -77,11 +81,9 @@ type PromptVersions interface {
 
 // PromptLists reads the lists of prompt templates and of what belongs to one.
 type PromptLists interface {
-	PromptRequests
+	PromptOutlines
 
-	// Outline returns the first limit live templates in a folder, in the order of NameKey, for which
-	// Template.Access(by) is at least View. The empty folder has all of them.
-	Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error)
+	PromptRequests
 
 	// Visible lists the live templates for which Template.Access(by) is at least View, newest
 	// first or by name; or the deleted ones that by can restore. With a filter or by name a page can hold fewer
@@ -111,4 +113,18 @@ type PromptLists interface {
 	Activations(
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string, q page.Query,
 	) (page.Of[prompt.Activation], error)
+}
+
+// PromptOutlines is the part of PromptLists that tells how templates are arranged, and what includes one.
+type PromptOutlines interface {
+	// Outline returns the first limit live templates in a folder, in the order of NameKey, for which
+	// Template.Access(by) is at least View. The empty folder has all of them.
+	Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error)
+
+	// Includers returns the first limit live templates, by id, with an active or labelled version that includes a
+	// template by one of refs (at most 14), or in any way if there are none. If seen is set, only those for which
+	// Template.Access(by) is at least View.
+	Includers(
+		ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool, limit int,
+	) ([]prompt.Use, error)
 }

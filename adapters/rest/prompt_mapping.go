@@ -43,6 +43,7 @@ func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
 		Protected:   in.Protected,
 
 		Compatibility: prompt.Compatibility(in.Compatibility),
+		IncludeMode:   prompt.IncludeMode(in.IncludeMode),
 
 		Approvals:      in.Approvals,
 		RequiredChecks: in.RequiredChecks,
@@ -61,6 +62,7 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 		Owner:       (*identity.UserID)(in.OwnerID),
 
 		Compatibility: (*prompt.Compatibility)(in.Compatibility),
+		IncludeMode:   (*prompt.IncludeMode)(in.IncludeMode),
 
 		Approvals:      in.Approvals,
 		RequiredChecks: orZero(in.RequiredChecks),
@@ -237,6 +239,7 @@ func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 		CreatedAt:        s.CreatedAt,
 		CreatedBy:        s.CreatedBy,
 		UpdatedAt:        s.UpdatedAt,
+		Includes:         toIncludes(v),
 	}
 	if t.Type == prompt.Chat {
 		out.Messages = fromMessages(c.Messages)
@@ -330,6 +333,7 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		Visibility:     openapi.Visibility(t.Visibility),
 		Protected:      t.Protected,
 		Compatibility:  openapi.PromptCompatibility(t.Compatibility),
+		IncludeMode:    openapi.PromptIncludeMode(t.IncludeMode),
 		Approvals:      t.Approvals,
 		RequiredChecks: nonNil(t.RequiredChecks),
 		OwnerID:        string(t.Owner),

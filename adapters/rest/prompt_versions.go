@@ -105,7 +105,7 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 }
 
 func (a *API) resolvePrompt(r *request) (reply, error) {
-	t, v, err := r.Prompts.VersionByName(
+	t, v, err := r.Prompts.ResolvedByName(
 		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"),
 	)
 	return r.reading(t, v, err)

@@ -176,7 +176,7 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 	draft.when(len(refs) > 0, refsMatch, refArgs(refs)...)
 	published.when(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), refArgs(refs)...)
 	var rows []struct {
-		Chat      string          `db:"id"`
+		ID        string          `db:"id"`
 		Name      string          `db:"name"`
 		Owner     identity.UserID `db:"owner_id"`
 		OwnerName string          `db:"owner_name"`

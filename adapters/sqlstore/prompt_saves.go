@@ -46,7 +46,7 @@ func templateWrites(before, t *prompt.Template) []write {
 	case !slices.Equal(fields, templateFields(before)):
 		return []write{{`
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
-			visibility = ?, protected = ?, search = ?, compatibility = ?, approvals = ?, required_checks = ?,
+			visibility = ?, protected = ?, search = ?, compatibility = ?, include_mode = ?, approvals = ?, required_checks = ?,
 				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
 				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
 				latest_frozen_number = ?, open_requests = ?, revision = ?, updated_at = ?, deleted_at = ?
@@ -65,7 +65,7 @@ func templateWrites(before, t *prompt.Template) []write {
 // templateFields are the values of the columns that hold what people enter.
 func templateFields(t *prompt.Template) []any {
 	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
-		t.Visibility, t.Protected, searchText(t), t.Compatibility, t.Approvals,
+		t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode, t.Approvals,
 		strings.Join(t.RequiredChecks, ",")}
 }
 

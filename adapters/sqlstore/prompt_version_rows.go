@@ -26,6 +26,7 @@ type versionRow struct {
 	Messages       string `db:"messages"`
 	Tools          string `db:"tools"`
 	ResponseFormat string `db:"response_format"`
+	Pinned         string `db:"pinned"`
 }
 
 type versionSummaryRow struct {
@@ -43,7 +44,7 @@ const versionInfoColumns = `COALESCE(v.id, '') AS "v.id", COALESCE(v.template_id
 	COALESCE(v.frozen, FALSE) AS "v.frozen", COALESCE(v.first_activated_at, 0) AS "v.first_activated_at",
 	COALESCE(v.revision, 0) AS "v.revision",
 	COALESCE(v.created_by, '') AS "v.created_by", COALESCE(v.created_at, 0) AS "v.created_at",
-	COALESCE(v.updated_at, 0) AS "v.updated_at"`
+	COALESCE(v.updated_at, 0) AS "v.updated_at", COALESCE(v.includes, '') AS "v.includes"`
 
 type versionInfoRow struct {
 	ID               prompt.VersionID `db:"id"`
@@ -58,20 +59,23 @@ type versionInfoRow struct {
 	CreatedBy        identity.UserID  `db:"created_by"`
 	CreatedAt        int64            `db:"created_at"`
 	UpdatedAt        int64            `db:"updated_at"`
+	Includes         string           `db:"includes"`
 }
 
-func (r *versionInfoRow) info() prompt.VersionInfo {
-	return prompt.VersionInfo{
+func (r *versionInfoRow) info() (prompt.VersionInfo, error) {
+	info := prompt.VersionInfo{
 		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels),
 		CommitMessage: r.CommitMessage, Frozen: r.Frozen,
 		FirstActivatedAt: fromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy,
 		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
+	return info, fromJSON(r.Includes, &info.Includes)
 }
 
 func (r *versionSummaryRow) summary() (prompt.VersionSummary, error) {
-	v := prompt.VersionSummary{VersionInfo: r.info(), Format: r.Format}
-	return v, errors.Join(fromJSON(r.Variables, &v.Variables), fromJSON(r.ModelConfig, &v.Model))
+	info, err := r.info()
+	v := prompt.VersionSummary{VersionInfo: info, Format: r.Format}
+	return v, errors.Join(err, fromJSON(r.Variables, &v.Variables), fromJSON(r.ModelConfig, &v.Model))
 }
 
 func (r *versionRow) version() (*prompt.Version, error) {
@@ -85,16 +89,22 @@ func (r *versionRow) version() (*prompt.Version, error) {
 	if r.ResponseFormat != "" {
 		v.Content.ResponseFormat = json.RawMessage(r.ResponseFormat)
 	}
-	return v, errors.Join(err, fromJSON(r.Messages, &v.Content.Messages))
+	err = errors.Join(err, fromJSON(r.Messages, &v.Content.Messages))
+	if r.Pinned == "" || err != nil {
+		return v, err
+	}
+	v.Pinned, err = readPinned(r.Pinned, v.Content)
+	return v, err
 }
 
 // size is about how many bytes the row takes.
 func (r *versionRow) size() int {
-	return r.versionSummaryRow.size() + len(r.Text) + len(r.Messages) + len(r.Tools) + len(r.ResponseFormat)
+	return r.versionSummaryRow.size() + len(r.Text) + len(r.Messages) + len(r.Tools) + len(r.ResponseFormat) +
+		len(r.Pinned)
 }
 
 func (r *versionSummaryRow) size() int {
-	return 512 + len(r.Variables) + len(r.ModelConfig) + len(r.CommitMessage)
+	return 512 + len(r.Variables) + len(r.ModelConfig) + len(r.CommitMessage) + len(r.Includes)
 }
 
 // labelList reads labelsColumn.

@@ -12,8 +12,8 @@ import (
 // The large columns are left out of lists.
 var (
 	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash",
-		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at"}
-	largeVersionColumns = []string{"text", "messages", "tools", "response_format"}
+		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at", "includes"}
+	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
 	versionColumns      = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn +
 		` AS labels`
 	summaryColumns = columns(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
@@ -78,8 +78,8 @@ func (db *DB) lockedVersion(
 	if err != nil || row.Version.ID == "" {
 		return t, nil, err
 	}
-	v := row.Version.info()
-	return t, &v, nil
+	v, err := row.Version.info()
+	return t, &v, err
 }
 
 // UpdateVersion implements ports.Prompts.

@@ -24,6 +24,7 @@ const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace
 // A template is read together with the share of the caller that the first ? names.
 const (
 	readingColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
+		t.include_mode,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
 	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected, t.compatibility,
 		t.approvals, t.required_checks, t.open_requests,
@@ -44,6 +45,7 @@ type readingRow struct {
 	Visibility     access.Visibility    `db:"visibility"`
 	ActiveVersion  prompt.VersionID     `db:"active_version_id"`
 	DeletedAt      int64                `db:"deleted_at"`
+	IncludeMode    prompt.IncludeMode   `db:"include_mode"`
 	ShareAccess    access.Role          `db:"share_access"`
 	ShareExpiresAt int64                `db:"share_expires_at"`
 	GroupAccess    access.Role          `db:"group_access"`
@@ -53,6 +55,7 @@ func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
 	reading := &prompt.Reading{
 		Subject: access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
 		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: fromMicros(r.DeletedAt),
+		Floating: r.IncludeMode == prompt.Floating,
 	}
 	if r.ShareAccess != access.None {
 		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
@@ -99,7 +102,7 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
-		Compatibility: r.Compatibility, LastNumber: r.LastNumber, Approvals: r.Approvals,
+		Compatibility: r.Compatibility, IncludeMode: r.IncludeMode, LastNumber: r.LastNumber, Approvals: r.Approvals,
 		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
 		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},
@@ -124,12 +127,12 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 		}
 		_, err := tx.exec(ctx, `
 			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
-			visibility, protected, search, compatibility, approvals, required_checks,
+			visibility, protected, search, compatibility, include_mode, approvals, required_checks,
 				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at,
 				created_by, updated_at, deleted_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
 			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags),
-			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility,
+			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode,
 			t.Approvals, strings.Join(t.RequiredChecks, ","), t.Revision, micros(t.CreatedAt), t.CreatedBy,
 			micros(t.UpdatedAt))
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -28,15 +29,21 @@ type Replies struct {
 	counts   ports.EmbedReplies
 	chats    ports.Chats
 	prompts  ports.PromptVersions
+	expand   ExpandPrompt
 	use      UseConnection
 	repliers Repliers
 }
 
+// ExpandPrompt returns a version as its readers get it, with the texts of what it includes.
+type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
+	v *prompt.Version) (*prompt.Version, error)
+
 // NewReplies returns the use cases on these stores.
 func NewReplies(
-	e *Embeds, n ports.EmbedReplies, c ports.Chats, p ports.PromptVersions, u UseConnection, r Repliers,
+	e *Embeds, n ports.EmbedReplies, c ports.Chats, p ports.PromptVersions, x ExpandPrompt,
+	u UseConnection, r Repliers,
 ) *Replies {
-	return &Replies{embeds: e, counts: n, chats: c, prompts: p, use: u, repliers: r}
+	return &Replies{embeds: e, counts: n, chats: c, prompts: p, expand: x, use: u, repliers: r}
 }
 
 // Asking is an admitted message of a visitor.
@@ -110,7 +117,14 @@ func (s *Replies) effective(
 	if err != nil {
 		return nil, chat.Effective{}, err
 	}
-	e, err := t.Reply.Effective(v.Content, values)
+	whole, err := s.expand(ctx, s.prompts, by, found, v)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // a draft that includes what is gone
+		return nil, chat.Effective{}, chat.ErrPromptGone
+	}
+	if err != nil {
+		return nil, chat.Effective{}, err
+	}
+	e, err := t.Reply.Effective(whole.Content, values)
 	return v, e, err
 }
 

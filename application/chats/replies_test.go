@@ -27,6 +27,7 @@ type replyStage struct {
 	refusal error // of the use of the connection
 	session string
 	reply   chat.Reply
+	expand  func(*prompt.Version) (*prompt.Version, error)
 }
 
 func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
@@ -47,7 +48,12 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		}
 		return do(ctx, nil, ports.Target{Credential: credential})
 	}
-	s.Replies = chats.NewReplies(s.Embeds, s.counts, s.chats, s.prompts, use,
+	s.expand = func(v *prompt.Version) (*prompt.Version, error) { return v, nil }
+	expand := func(_ context.Context, _ ports.PromptVersions, _ identity.Actor, _ *prompt.Reading,
+		v *prompt.Version) (*prompt.Version, error) {
+		return s.expand(v)
+	}
+	s.Replies = chats.NewReplies(s.Embeds, s.counts, s.chats, s.prompts, expand, use,
 		chats.Repliers{connection.OpenAICompatible: s.replier})
 	return s
 }

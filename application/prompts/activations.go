@@ -31,6 +31,9 @@ func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id pro
 			return err
 		}
 		if err == nil {
+			err = pin(ctx, tx, by, id, v)
+		}
+		if err == nil {
 			err = activated(ctx, tx, by, t, a.Acknowledged)
 		}
 		return err
@@ -59,9 +62,15 @@ func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *p
 				return nil
 			})
 		if err == nil {
+			err = pin(ctx, tx, by, t.ID, v)
+		}
+		if err == nil {
 			err = activated(ctx, tx, by, t, a.Acknowledged)
 		}
 		return t, nil, err
+	}
+	if err := includable(ctx, tx, by, t, v); err != nil {
+		return nil, nil, err
 	}
 	if !a.Acknowledged {
 		if err := keepsContract(ctx, tx, by, t, t.Active.Version, v.ID); err != nil {
@@ -109,13 +118,23 @@ func keepsContract(
 	if t.Compatibility != prompt.Backward || from == "" {
 		return nil
 	}
-	_, before, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: from})
+	before, err := expandedIn(ctx, tx, by, t, from)
 	if err != nil {
 		return err
 	}
-	_, after, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: to})
+	after, err := expandedIn(ctx, tx, by, t, to)
 	if err != nil {
 		return err
 	}
 	return t.KeepsContract(before, after)
+}
+
+// expandedIn returns a released version of t as its readers get it.
+func expandedIn(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
+	id prompt.VersionID) (*prompt.Version, error) {
+	_, v, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: id})
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return Expanded(ctx, tx.Prompts, by, t.Reading(), v)
 }

@@ -62,11 +62,8 @@ func addWith(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.
 		return nil, err
 	}
 	for _, d := range drafts {
-		if err := tx.Prompts.AddVersion(ctx, by, t.ID,
-			func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-				t = stored
-				return stored.AddVersion(by, d, used)
-			}); err != nil {
+		var err error
+		if t, _, err = addVersion(ctx, tx, by, t.ID, d); err != nil {
 			return nil, err
 		}
 	}

@@ -12,18 +12,25 @@ import (
 // MoveLabel gives a label to the version that to names. Another version that has it loses it.
 func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, to prompt.Ref,
 	m prompt.LabelMove) (of *prompt.Reading, labelled *prompt.Version, err error) {
-	t, err := s.prompts.EditVersion(ctx, by, id, to,
-		func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-			labelled = v
-			return t.MoveLabel(by, v, m, used)
-		})
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		t, err := tx.Prompts.EditVersion(ctx, by, id, to,
+			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				labelled = v
+				return t.MoveLabel(by, v, m, used)
+			})
+		if err != nil {
+			return err
+		}
+		of = t.Reading()
+		return pin(ctx, tx, by, id, &labelled.VersionInfo)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return t.Reading(), labelled, nil
+	return of, labelled, nil
 }
 
-// RemoveLabel removes a label that no chat template uses.
+// RemoveLabel removes a label that no chat template and no other prompt uses.
 func (s *Service) RemoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
 	m prompt.LabelMove) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {

@@ -52,11 +52,8 @@ func (s *Service) Create(
 		if err := tx.Prompts.Add(ctx, t); err != nil || first == nil {
 			return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, err
 		}
-		err := tx.Prompts.AddVersion(ctx, by, t.ID,
-			func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-				t = stored
-				return stored.AddVersion(by, *first, used)
-			})
+		var err error
+		t, _, err = addVersion(ctx, tx, by, t.ID, *first)
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes},
 			fault.Under("/version", err)
 	})
@@ -141,18 +138,30 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	}
 	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		var t *prompt.Template
-		err := tx.Prompts.AddVersion(ctx, by, id, func(stored *prompt.Template,
-			used prompt.Labels) (*prompt.Version, error) {
-			v, err = stored.AddVersion(by, d, used)
-			t, of = stored, stored.Reading()
-			return v, err
-		})
+		t, v, err = addVersion(ctx, tx, by, id, d)
+		if err == nil {
+			of = t.Reading()
+		}
 		if err == nil && d.Activate {
 			err = activated(ctx, tx, by, t, d.Acknowledged)
 		}
 		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
 	})
 	return of, v, err
+}
+
+// addVersion stores the next version of a template with what it includes, and returns both.
+func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
+	d prompt.VersionDraft) (t *prompt.Template, v *prompt.Version, err error) {
+	err = tx.Prompts.AddVersion(ctx, by, id, func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+		t = stored
+		v, err = stored.AddVersion(by, d, used)
+		return v, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, v, include(ctx, tx, by, id, v, true)
 }
 
 // mayBase returns nil if by may add a version to a template, and the version base exists.
@@ -176,14 +185,6 @@ func (s *Service) Version(
 	return readable(by, ref, t, v, err)
 }
 
-// VersionByName returns the version that ref names of the live template with that name.
-func (s *Service) VersionByName(
-	ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
-) (*prompt.Reading, *prompt.Version, error) {
-	t, v, err := s.prompts.GetVersionByName(ctx, by, name, ref)
-	return readable(by, ref, t, v, err)
-}
-
 // readable returns the version that a store found, if by may read it.
 func readable(
 	by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Version, err error,
@@ -198,7 +199,7 @@ func readable(
 }
 
 // ChangeVersion edits a draft's content, or any version's labels and commit message. It takes away no label that a chat
-// template uses; a label that moves from another version stays resolvable, so that is allowed.
+// template or another prompt uses; a label that moves from another version stays resolvable, so that is allowed.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match,
 	c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
@@ -221,7 +222,15 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 			return nil, err
 		}
 		of = t.Reading()
-		if err := settle(ctx, tx, by, t); err != nil {
+		if c.Content != nil {
+			err = include(ctx, tx, by, id, changed, true)
+		} else {
+			err = pin(ctx, tx, by, id, &changed.VersionInfo)
+		}
+		if err == nil {
+			err = settle(ctx, tx, by, t)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if len(lost) == 0 { // for unused, no references mean all
@@ -232,7 +241,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 	return of, changed, err
 }
 
-// DeleteVersion removes a version that is not active and that no chat template names.
+// DeleteVersion removes a version that is not active and that no chat template and no other prompt names.
 func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
@@ -272,10 +281,10 @@ func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.
 	return s.lists.Activations(ctx, by.Workspace, id, label, q)
 }
 
-// Render fills a version's variables.
+// Render fills a version's variables, and those of what it includes.
 func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, values map[string]any,
 	mode prompt.Mode) (prompt.Rendered, *prompt.Reading, *prompt.Version, error) {
-	t, v, err := s.Version(ctx, by, id, ref)
+	t, v, err := s.Resolved(ctx, by, id, ref)
 	if err != nil {
 		return prompt.Rendered{}, nil, nil, err
 	}
@@ -283,14 +292,14 @@ func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, r
 	return out, t, v, err
 }
 
-// Diff compares a version with another one of the same template.
+// Diff compares a version with another one of the same template, both with the texts of what they include.
 func (s *Service) Diff(
 	ctx context.Context, by identity.Actor, id prompt.ID, against, ref prompt.Ref,
 ) (from, to *prompt.Version, d prompt.Difference, err error) {
-	if _, to, err = s.Version(ctx, by, id, ref); err != nil {
+	if _, to, err = s.Resolved(ctx, by, id, ref); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
-	if _, from, err = s.Version(ctx, by, id, against); err != nil {
+	if _, from, err = s.Resolved(ctx, by, id, against); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
 	return from, to, prompt.Diff(from, to), nil
@@ -357,13 +366,13 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 
 func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Reading, *prompt.Version, error) {
 	if w.ID != "" {
-		return s.Version(ctx, by, w.ID, w.Ref)
+		return s.Resolved(ctx, by, w.ID, w.Ref)
 	}
-	return s.VersionByName(ctx, by, w.Name, w.Ref)
+	return s.ResolvedByName(ctx, by, w.Name, w.Ref)
 }
 
 // isRefusal reports whether err is a response to the caller, and not an outage.
 func isRefusal(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Kind == fault.NotFound
+	return ok && f.Kind == fault.NotFound || isIncludeError(err)
 }

@@ -342,7 +342,7 @@ func TestResolve(t *testing.T) {
 	})
 }
 
-func TestVersionByName(t *testing.T) {
+func TestResolvedByName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
@@ -355,9 +355,9 @@ func TestVersionByName(t *testing.T) {
 			latest := prompt.Ref{Latest: true}
 			s.prompts.EXPECT().GetVersionByName(s.ctx, tt.by, "Greeting", latest).Return(template().Reading(),
 				version(1), nil)
-			if _, v, err := s.VersionByName(s.ctx, tt.by, "Greeting", latest); !errors.Is(err, tt.want) ||
+			if _, v, err := s.ResolvedByName(s.ctx, tt.by, "Greeting", latest); !errors.Is(err, tt.want) ||
 				(err == nil) != (v != nil) {
-				t.Fatalf("VersionByName = %+v, %v", v, err)
+				t.Fatalf("ResolvedByName = %+v, %v", v, err)
 			}
 		})
 	}

@@ -38,8 +38,13 @@ func TestQuotas(t *testing.T) {
 		return err
 	}
 	addVersion := func(s *stage) error {
-		s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), anything).Return(nil)
-		_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{})
+		s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ prompt.ID,
+				change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+				_, err := change(template(), nil)
+				return err
+			})
+		_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
 		return err
 	}
 	for name, tt := range map[string]struct {

@@ -187,6 +187,14 @@ func settleOne(
 	}
 	now, cause := t.Look(author, r, v, checks)
 	ready := cause == "" && now.IsReady(by.At)
+	if ready {
+		switch err := includable(ctx, tx, author, t, v); {
+		case isIncludeError(err):
+			ready, cause = false, prompt.IncludeLost
+		case err != nil:
+			return nil, err
+		}
+	}
 	if ready && !r.Acknowledged {
 		switch err := keepsContract(ctx, tx, author, t, r.Base, r.Version); {
 		case errors.Is(err, prompt.ErrContractBreak):
@@ -196,11 +204,15 @@ func settleOne(
 		}
 	}
 	if ready {
-		return tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
+		fulfilled, err = tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
 			func(t *prompt.Template, v *prompt.VersionInfo) error {
 				t.Fulfil(author, v, now)
 				return nil
 			})
+		if err == nil {
+			err = pin(ctx, tx, author, r.Template, v)
+		}
+		return fulfilled, err
 	}
 	_, err = tx.Prompts.Update(ctx, by, r.Template, func(t *prompt.Template) error {
 		if cause != "" {

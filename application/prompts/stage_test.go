@@ -64,6 +64,8 @@ func newStage(t *testing.T) *stage {
 	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
 	usage.EXPECT().Of(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
+	s.lists.EXPECT().Includers(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+		gomock.Any()).AnyTimes()
 	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users,
 		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 			if by.Workspace != "acme" && by.Workspace != s.elsewhere {
@@ -84,6 +86,7 @@ func template() *prompt.Template {
 			Grants: access.Grants{{User: "max", Role: access.Manager}, {User: "vic", Role: access.Viewer}},
 		}},
 		ID: "tpl", Name: "Greeting", Type: prompt.Text, LastNumber: 2, Compatibility: prompt.Unchecked,
+		IncludeMode: prompt.Pinned,
 	}
 }
 
@@ -113,9 +116,9 @@ func uses(used bool) []prompt.Use {
 		return nil
 	}
 	return []prompt.Use{
-		{Chat: "ctpl_1", Name: "Support", Owner: "ann", OwnerName: "Ann"},
-		{Chat: "ctpl_2", Name: "Hidden", Owner: "sam"},
-		{Chat: "ctpl_3", Name: "Hidden too", Owner: "ann", OwnerName: "Ann"},
+		{ID: "ctpl_1", Name: "Support", Owner: "ann", OwnerName: "Ann"},
+		{ID: "ctpl_2", Name: "Hidden", Owner: "sam"},
+		{ID: "ctpl_3", Name: "Hidden too", Owner: "ann", OwnerName: "Ann"},
 	}
 }
 

@@ -19,8 +19,9 @@ const (
 	maxNamed   = 20   // uses and owners that an error names
 )
 
-// Delete hides a template; Restore restores it. It returns prompt.ErrInUse if chat templates use the template, unless
-// force is set and they are at most 1,000: then each of them gets the event chat_template.degraded.
+// Delete hides a template; Restore restores it. It returns prompt.ErrInUse if chat templates or other prompts use the
+// template, unless force is set and the chats are at most 1,000: then each chat gets the event chat_template.degraded,
+// and the prompts keep the texts with which they were released.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, force bool) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		// Once the template is locked, no chat template can start to use it (chats.Service.Change).
@@ -28,12 +29,13 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, a
 			return err
 		}
 		var broken []prompt.Use
+		forced := false
 		if force {
 			uses, err := tx.ChatLists.Uses(ctx, by.Workspace, id, nil, maxCounted+1)
 			if err != nil {
 				return err
 			}
-			if len(uses) <= maxCounted {
+			if forced = len(uses) <= maxCounted; forced {
 				broken = uses
 			}
 		}
@@ -47,20 +49,25 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, a
 		if err == nil {
 			err = settle(ctx, tx, by, t)
 		}
-		if err != nil || len(broken) > 0 {
+		if err != nil || forced {
 			return err
 		}
 		return unused(ctx, tx, by, id, nil)
 	})
 }
 
-// unused returns prompt.ErrInUse if chat templates use a template; by one of refs, unless refs is empty. The caller has
-// locked the template.
+// unused returns prompt.ErrInUse if chat templates, or released versions of other prompts, use a template; by one of
+// refs, unless refs is empty. The caller has locked the template.
 func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID, refs []string) error {
-	uses, err := tx.ChatLists.Uses(ctx, by.Workspace, id, refs, maxCounted)
-	if err != nil || len(uses) == 0 {
+	chats, err := tx.ChatLists.Uses(ctx, by.Workspace, id, refs, maxCounted)
+	if err != nil {
 		return err
 	}
+	others, err := tx.PromptLists.Includers(ctx, by, id, refs, false, maxCounted)
+	if err != nil || len(chats) == 0 && len(others) == 0 {
+		return err
+	}
+	uses := slices.Concat(chats, others)
 	visible, err := tx.ChatLists.Visible(ctx, by, chat.Filter{Prompt: id, Refs: refs}, page.Query{Limit: maxNamed})
 	if err != nil {
 		return err
@@ -68,6 +75,14 @@ func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.I
 	seen := make([]fault.Use, len(visible.Items))
 	for i, t := range visible.Items {
 		seen[i] = fault.Use{ID: string(t.ID), Name: t.Name}
+	}
+	if len(others) > 0 {
+		if others, err = tx.PromptLists.Includers(ctx, by, id, refs, true, maxNamed); err != nil {
+			return err
+		}
+	}
+	for _, t := range others[:min(len(others), maxNamed-len(seen))] {
+		seen = append(seen, fault.Use{ID: t.ID, Name: t.Name})
 	}
 	return prompt.ErrInUse.UsedByThese(seen, len(uses), owners(by, uses))
 }

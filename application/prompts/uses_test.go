@@ -30,7 +30,7 @@ func TestForcedDelete(t *testing.T) {
 			s.expectLock(tt.by)
 			s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil, 1001).Return(tt.uses, nil)
 			s.expectUpdate(tt.by)
-			if tt.by.User == owner.User && (len(tt.uses) == 0 || len(tt.uses) > 1000) {
+			if tt.by.User == owner.User && len(tt.uses) > 1000 {
 				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil, 1000).
 					Return(tt.uses[:min(len(tt.uses), 1000)], nil)
 			}

@@ -70,6 +70,11 @@ const (
 	CodeIdempotencyInFlight           Code = "idempotency_in_flight"            // Call in progress
 	CodeIdempotencyKeyReused          Code = "idempotency_key_reused"           // Idempotency-Key reused
 	CodeInUse                         Code = "in_use"                           // In use
+	CodeIncludeCycle                  Code = "include_cycle"                    // Include cycle
+	CodeIncludeNotFound               Code = "include_not_found"                // Include not found
+	CodeIncludeNotText                Code = "include_not_text"                 // Include is no text
+	CodeIncludeTooDeep                Code = "include_too_deep"                 // Includes nested too deep
+	CodeIncludeTooLarge               Code = "include_too_large"                // Includes too large
 	CodeIntentNotFound                Code = "intent_not_found"                 // Intent not found
 	CodeIntentState                   Code = "intent_state"                     // Wrong intent state
 	CodeInternal                      Code = "internal"                         // Internal error
@@ -481,7 +486,8 @@ type ActivationRequest struct {
 // (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted
 // (`version_changed`), its author may not activate the version any more or the API key was revoked
 // (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the
-// template keeps (`contract_break`), or because it waited for 30 days (`expired`).
+// template keeps (`contract_break`), what the version includes is gone or hidden from its author
+// (`include_lost`), or because it waited for 30 days (`expired`).
 type ActivationRequestCause string
 
 // The values of ActivationRequestCause that this version of the client knows.
@@ -492,6 +498,7 @@ const (
 	ActivationRequestCauseAccessLost      ActivationRequestCause = "access_lost"
 	ActivationRequestCauseTemplateDeleted ActivationRequestCause = "template_deleted"
 	ActivationRequestCauseContractBreak   ActivationRequestCause = "contract_break"
+	ActivationRequestCauseIncludeLost     ActivationRequestCause = "include_lost"
 	ActivationRequestCauseExpired         ActivationRequestCause = "expired"
 )
 
@@ -3022,9 +3029,15 @@ type PromptFolders struct {
 //
 // Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
 // `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
-// a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials,
+// a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are
 // parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
 // that is declared with a dot in its name comes before the member that its name describes.
+//
+// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one
+// with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by
+// itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is,
+// and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is
+// a cycle. Includes can be nested 5 levels deep.
 //
 // A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing,
 // and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
@@ -3035,6 +3048,33 @@ type PromptFormat string
 const (
 	PromptFormatMustache PromptFormat = "mustache"
 	PromptFormatNone     PromptFormat = "none"
+)
+
+// PromptInclude is a type of the API. A prompt that a version includes.
+type PromptInclude struct {
+	// As it is written in the text. The template can have another name now.
+	Name string `json:"name"`
+	// `active`, a label, a number such as `v3`, or an id.
+	Ref              string `json:"ref"`
+	PromptTemplateID string `json:"prompt_template_id"`
+	// The version whose text is included. null for a draft that is not resolved.
+	VersionID     *string `json:"version_id"`
+	VersionNumber *int    `json:"version_number"`
+}
+
+// PromptIncludeMode is a type of the API. Which texts released versions include. `pinned` versions keep the
+// texts that their includes named when the version was first activated or labelled: nothing that happens to
+// other prompts changes them. `floating` versions have the texts that their includes name now, or those from
+// then if an include cannot be found any more.
+//
+// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read
+// the version then reads these texts.
+type PromptIncludeMode string
+
+// The values of PromptIncludeMode that this version of the client knows.
+const (
+	PromptIncludeModePinned   PromptIncludeMode = "pinned"
+	PromptIncludeModeFloating PromptIncludeMode = "floating"
 )
 
 // PromptMessage is a type of the API. Either one message, with `role` and `content`, or a `placeholder` where
@@ -3166,6 +3206,7 @@ type PromptTemplate struct {
 	LastReadOn *string `json:"last_read_on"`
 	// The request that the call made. Only in a response with status 202.
 	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
+	IncludeMode       PromptIncludeMode  `json:"include_mode"`
 	OwnerID           string             `json:"owner_id"`
 	// The version that applications receive. null until a version is activated.
 	ActiveVersion *ActiveVersion `json:"active_version"`
@@ -3221,6 +3262,7 @@ type PromptTemplateCreate struct {
 	// managers can.
 	Approvals      *int                 `json:"approvals,omitzero"`
 	RequiredChecks *CheckNames          `json:"required_checks,omitzero"`
+	IncludeMode    *PromptIncludeMode   `json:"include_mode,omitzero"`
 	Version        *PromptVersionCreate `json:"version,omitzero"`
 }
 
@@ -3261,6 +3303,8 @@ type PromptTemplatePatch struct {
 	Approvals *int `json:"approvals,omitzero"`
 	// Changing it requires the manager role.
 	RequiredChecks Opt[[]string] `json:"required_checks,omitzero"`
+	// Changing it requires the manager role.
+	IncludeMode *PromptIncludeMode `json:"include_mode,omitzero"`
 	// Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
 }
@@ -3284,6 +3328,7 @@ type PromptTemplateUpdatedData struct {
 	Visibility     *ChangedText   `json:"visibility,omitzero"`
 	Protected      *ChangedFlag   `json:"protected,omitzero"`
 	Compatibility  *ChangedText   `json:"compatibility,omitzero"`
+	IncludeMode    *ChangedText   `json:"include_mode,omitzero"`
 	Approvals      *ChangedNumber `json:"approvals,omitzero"`
 	RequiredChecks *ChangedNames  `json:"required_checks,omitzero"`
 	Description    *Changed       `json:"description,omitzero"`
@@ -3319,8 +3364,10 @@ type PromptVariable struct {
 // template's type.
 type PromptVersion struct {
 	PromptVersionSummary
-	Text     *string          `json:"text,omitzero"`
-	Messages []PromptMessage  `json:"messages,omitzero"`
+	Text     *string         `json:"text,omitzero"`
+	Messages []PromptMessage `json:"messages,omitzero"`
+	// What the text includes. Absent if it includes nothing.
+	Includes []PromptInclude  `json:"includes,omitzero"`
 	Tools    []map[string]any `json:"tools"`
 }
 
@@ -3612,7 +3659,7 @@ type ResolvedPrompt struct {
 	Name             *string `json:"name,omitzero"`
 	// The `ref` of the request.
 	Ref string `json:"ref"`
-	// The `ETag` that GET returns for this version.
+	// The `ETag` that `GET /api/prompt-templates/resolve` returns for this version.
 	ETag    *string        `json:"etag,omitzero"`
 	Version *PromptVersion `json:"version,omitzero"`
 	// Whether your copy is current. Present only if it is.
@@ -7841,13 +7888,15 @@ func (s *PresenceService) Stream(ctx context.Context, query PresenceStreamQuery,
 // Creates a template with the versions that the caller can see, in this workspace or in another one of the
 // organisation. Requires the member role in the workspace that gets the copy. The caller becomes the owner of
 // the copy. Versions keep their numbers, labels and states, and the active version is activated. Commit messages
-// name the authors. Shares and lists of activations are not copied.
+// name the authors. Shares and lists of activations are not copied. Includes are found again by their names in
+// the workspace of the copy, as the caller sees them.
 //
 // A session or a token of a person can copy to every workspace of the person, an API key only within its
 // workspace. A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
 //
-// Errors: copy_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
-// quota_exceeded, scope_required; and those that every call can have.
+// Errors: copy_too_large, include_cycle, include_not_found, include_not_text, include_too_deep,
+// include_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found, quota_exceeded,
+// scope_required; and those that every call can have.
 func (s *PromptTemplatesService) Copy(ctx context.Context, promptTemplateID string, body PromptTemplateCopy, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.copy", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/copy"}, body: body, keyed: true}, opts)
 }
@@ -7860,7 +7909,8 @@ func (s *PromptTemplatesService) Copy(ctx context.Context, promptTemplateID stri
 // Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn from this
 // error that a name is in use, but nothing else about that template. Do not put secrets in names.
 //
-// Errors: activation_gated, invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
+// Errors: activation_gated, include_cycle, include_not_found, include_not_text, include_too_deep,
+// include_too_large, invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
 // undeclared_variable, unsupported_syntax; and those that every call can have.
 func (s *PromptTemplatesService) Create(ctx context.Context, body PromptTemplateCreate, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.create", method: "POST", path: []string{"/api/prompt-templates"}, body: body, keyed: true}, opts)
@@ -7869,7 +7919,7 @@ func (s *PromptTemplatesService) Create(ctx context.Context, body PromptTemplate
 // Delete: Delete a prompt template.
 //
 // Requires the owner of the template. It can be restored for 30 days. Its name can be used again immediately.
-// Returns 409 `in_use` if chat templates use it.
+// Returns 409 `in_use` if chat templates, or active or labelled versions of other prompts, use it.
 //
 // Errors: in_use, prompt_template_forbidden, prompt_template_not_found, revision_mismatch, scope_required; and
 // those that every call can have.
@@ -7907,19 +7957,20 @@ func (s *PromptTemplatesService) ListPage(ctx context.Context, query PromptTempl
 // Render: Render a prompt.
 //
 // Replaces the variables of a version with values. Values are inserted unchanged, in a single pass: they are not
-// expanded or escaped.
+// expanded or escaped. The texts of includes are filled in before, with the same variables.
 //
-// Errors: invalid_fields, invalid_variables, missing_variables, prompt_template_not_found,
-// prompt_version_not_found, render_too_large, scope_required; and those that every call can have.
+// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, invalid_variables, missing_variables, prompt_template_not_found, prompt_version_not_found,
+// render_too_large, scope_required; and those that every call can have.
 func (s *PromptTemplatesService) Render(ctx context.Context, promptTemplateID string, body RenderRequest, opts ...Option) (*RenderResult, error) {
 	return send[RenderResult](ctx, s.client, &call{name: "promptTemplates.render", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/render"}, body: body, repeatable: true}, opts)
 }
 
 // Resolve: Resolve prompts.
 //
-// Returns up to 100 versions in one call, each with its ETag. If a prompt cannot be found, its item has an
-// `error`, and the call still succeeds. A response contains at most 8 MiB of versions. Items beyond that have
-// the error `response_too_large`; request them in another call.
+// Returns up to 100 versions in one call, each with its ETag and with the texts of what it includes. If a prompt
+// or an include cannot be found, its item has an `error`, and the call still succeeds. A response contains at
+// most 8 MiB of versions. Items beyond that have the error `response_too_large`; request them in another call.
 //
 // Errors: invalid_fields, scope_required; and those that every call can have.
 func (s *PromptTemplatesService) Resolve(ctx context.Context, body ResolveRequest, opts ...Option) (*ResolveResult, error) {
@@ -7928,11 +7979,13 @@ func (s *PromptTemplatesService) Resolve(ctx context.Context, body ResolveReques
 
 // ResolveByName: Resolve a prompt by name.
 //
-// Returns a version of the template with a name, with the ETag that `GET` of the version returns. With
-// `If-None-Match`, returns 304 while the version stays the same.
+// Returns a version of the template with a name, and with the texts of what it includes. If it includes nothing,
+// the ETag is the one that `GET` of the version returns. With `If-None-Match`, returns 304 while the version and
+// the texts stay the same.
 //
-// Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
-// have.
+// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
+// can have.
 func (s *PromptTemplatesService) ResolveByName(ctx context.Context, query PromptTemplatesResolveByNameQuery, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.resolveByName", method: "GET", path: []string{"/api/prompt-templates/resolve"}, query: query.values()}, opts)
 }
@@ -7960,8 +8013,8 @@ func (s *PromptTemplatesService) Tags(ctx context.Context, opts ...Option) (*Pro
 
 // Update: Update a prompt template.
 //
-// Requires the editor role on the template. Changing `visibility`, `protected` or `compatibility` requires the
-// manager role, and changing `owner_id` requires the owner.
+// Requires the editor role on the template. Changing `visibility`, `protected`, `compatibility` or
+// `include_mode` requires the manager role, and changing `owner_id` requires the owner.
 //
 // Errors: invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
 // quota_exceeded, revision_mismatch, scope_required, user_not_in_workspace; and those that every call can have.
@@ -8071,8 +8124,9 @@ func (s *PromptTemplatesFoldersService) Move(ctx context.Context, body PromptFol
 // version, and freezes that version. Another version that has the label loses it; other labels stay where they
 // are. Repeating a move has no effect.
 //
-// Errors: invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
-// prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can have.
+// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+// prompt_version_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesLabelsService) Move(ctx context.Context, promptTemplateID string, label string, body LabelMove, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.labels.move", method: "PUT", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label}, body: body}, opts)
 }
@@ -8169,9 +8223,13 @@ func (s *PromptTemplatesSharesService) Update(ctx context.Context, promptTemplat
 // Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
 // active version could fail with this one.
 //
-// Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
-// invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
-// revision_mismatch, scope_required; and those that every call can have.
+// What the version includes is read as the caller, who must see it, and is pinned when the version is first
+// activated or labelled (`include_mode`).
+//
+// Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break, include_cycle,
+// include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields,
+// prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, revision_mismatch,
+// scope_required; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTemplateID string, versionID string, body *ActivateRequest, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.versions.activate", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/activate"}, body: optional(body), keyed: true}, opts)
 }
@@ -8181,9 +8239,10 @@ func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTem
 // Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires the
 // manager role.
 //
-// Errors: activation_gated, base_outdated, contract_break, invalid_fields, plan_limit_reached,
-// prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
-// scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
+// Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found, include_not_text,
+// include_too_deep, include_too_large, invalid_fields, plan_limit_reached, prompt_template_forbidden,
+// prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
+// unsupported_syntax; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Create(ctx context.Context, promptTemplateID string, body PromptVersionCreate, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.create", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions"}, body: body, keyed: true}, opts)
 }
@@ -8201,17 +8260,20 @@ func (s *PromptTemplatesVersionsService) Delete(ctx context.Context, promptTempl
 
 // Diff: Compare two versions.
 //
-// `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`.
+// `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`. Both
+// are compared with the texts of what they include.
 //
-// Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
-// have.
+// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
+// can have.
 func (s *PromptTemplatesVersionsService) Diff(ctx context.Context, promptTemplateID string, versionID string, query PromptTemplatesVersionsDiffQuery, opts ...Option) (*VersionDiff, error) {
 	return send[VersionDiff](ctx, s.client, &call{name: "promptTemplates.versions.diff", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/diff"}, query: query.values()}, opts)
 }
 
 // Get: Get a version.
 //
-// `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+// `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`. The text is as
+// it was written: `GET` and `POST /api/prompt-templates/resolve` return it with the texts of what it includes.
 //
 // Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
 // have.
@@ -8239,13 +8301,14 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 // Requires the editor role on the template. Moving labels of a protected template requires the manager role.
 // Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
 //
-// Returns 409 `in_use` if it would take away a label that chat templates use. Without `If-Match`, returns 409
-// `label_changed` if it would take away a label that another user gave to the version. To move one label, use
-// `PUT …/labels/{label}`.
+// Returns 409 `in_use` if it would take away a label that chat templates or other prompts use. Without
+// `If-Match`, returns 409 `label_changed` if it would take away a label that another user gave to the version.
+// To move one label, use `PUT …/labels/{label}`.
 //
-// Errors: in_use, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
-// prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required,
-// undeclared_variable, unsupported_syntax, version_frozen; and those that every call can have.
+// Errors: in_use, include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+// prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
+// unsupported_syntax, version_frozen; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTemplateID string, versionID string, body PromptVersionPatch, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}, body: body, merge: true}, opts)
 }
@@ -9195,8 +9258,9 @@ func (q PresenceStreamQuery) values() url.Values {
 
 // PromptTemplatesDeleteQuery is the query of PromptTemplatesService.Delete. The zero value of a field is not sent.
 type PromptTemplatesDeleteQuery struct {
-	// Also deletes a template that at most 1,000 chat templates use. They become degraded, and each has the event
-	// `chat_template.degraded`, which names its owner.
+	// Also deletes a template that at most 1,000 chat templates or any prompts use. The chat templates become
+	// degraded, and each has the event `chat_template.degraded`, which names its owner. Released versions of the
+	// prompts keep the text.
 	Force bool
 }
 

@@ -30,9 +30,9 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 	return t.Resource.Delete(by, t.object(), at)
 }
 
-// Use is a chat template that uses a prompt.
+// Use is a chat template, or another prompt, that uses a prompt.
 type Use struct {
-	Chat      string // its id
+	ID        string
 	Name      string
 	Owner     identity.UserID
 	OwnerName string // empty if the owner has none
@@ -41,7 +41,7 @@ type Use struct {
 // Orphan records, for the owners of the chat templates that use t, that their templates lost it.
 func (t *Template) Orphan(by identity.Actor, uses []Use) {
 	for _, u := range uses {
-		t.Record(by, "chat_template.degraded", u.Chat, map[string]any{"owner_id": u.Owner, "prompt_template_id": t.ID})
+		t.Record(by, "chat_template.degraded", u.ID, map[string]any{"owner_id": u.Owner, "prompt_template_id": t.ID})
 	}
 }
 
@@ -79,12 +79,13 @@ type Reading struct {
 	Type          Type
 	ActiveVersion VersionID // empty: none
 	DeletedAt     time.Time // zero: live
+	Floating      bool      // whether released versions include what their includes name now
 }
 
 // Reading returns the Reading of t.
 func (t *Template) Reading() *Reading {
 	return &Reading{Subject: t.Subject, ID: t.ID, Name: t.Name, Type: t.Type, ActiveVersion: t.Active.Version,
-		DeletedAt: t.DeletedAt}
+		DeletedAt: t.DeletedAt, Floating: t.IncludeMode == Floating}
 }
 
 // Allow returns nil if by may read v, the version of r that ref names; v is nil if there is none. It

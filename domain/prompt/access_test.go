@@ -380,7 +380,7 @@ func TestRevisions(t *testing.T) {
 
 func TestOrphan(t *testing.T) {
 	tmpl, _ := cast()
-	tmpl.Orphan(owner, []prompt.Use{{Chat: "ctpl_1", Owner: "sam"}, {Chat: "ctpl_2", Owner: "max"}})
+	tmpl.Orphan(owner, []prompt.Use{{ID: "ctpl_1", Owner: "sam"}, {ID: "ctpl_2", Owner: "max"}})
 	for i, want := range []string{"ctpl_1 sam", "ctpl_2 max"} {
 		e := tmpl.Recorded()[i]
 		got := fmt.Sprint(e.Subject, " ", e.Data["owner_id"])

@@ -88,6 +88,7 @@ func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 		},
 		ID: "tpl", Name: "Greeting", Type: prompt.Text, Tags: []string{"a"}, LastNumber: 3,
 		Compatibility:  prompt.Unchecked,
+		IncludeMode:    prompt.Pinned,
 		Active:         prompt.Active{Version: "ver1", Number: 1},
 		AllVersions:    prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3},
 		FrozenVersions: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},

@@ -29,7 +29,7 @@ func (c Copying) Draft(t *Template) Draft {
 	}
 	return Draft{Name: name, Type: t.Type, Description: t.Description, Tags: t.Tags, Metadata: t.Metadata,
 		Visibility: c.Visibility, Protected: t.Protected, Approvals: t.Approvals,
-		Compatibility: t.Compatibility}
+		Compatibility: t.Compatibility, IncludeMode: t.IncludeMode}
 }
 
 // Note returns the commit message of a copy of v, which tells its author as a text, up to 500 characters: the copy

@@ -43,7 +43,7 @@ var (
 	ErrCheckLimit = &fault.Error{Kind: fault.Conflict, Code: "check_limit_reached",
 		Detail: "A version can have at most 50 checks."}
 	ErrInUse = &fault.Error{Kind: fault.Conflict, Code: "in_use",
-		Detail: "Chat templates use this prompt. used_by lists those that you can see."}
+		Detail: "Chat templates or other prompts use this prompt. used_by lists those that you can see."}
 
 	ErrShareNotFound = &fault.Error{Kind: fault.NotFound, Code: "share_not_found",
 		Detail: "The prompt template is not shared with that user."}
@@ -56,10 +56,21 @@ var (
 	ErrUserNotInWorkspace = &fault.Error{Kind: fault.Invalid, Code: "user_not_in_workspace",
 		Detail: "No member of this workspace matches."}
 
+	ErrIncludeNotFound = &fault.Error{Kind: fault.Invalid, Code: "include_not_found",
+		Detail: "There is no released version of a prompt template that you can see with that name."}
+	ErrIncludeNotText = &fault.Error{Kind: fault.Invalid, Code: "include_not_text",
+		Detail: "Only prompts of type text can be included."}
+	ErrIncludeCycle = &fault.Error{Kind: fault.Invalid, Code: "include_cycle",
+		Detail: "The prompt would include itself, directly or through others."}
+	ErrIncludeTooDeep = &fault.Error{Kind: fault.Invalid, Code: "include_too_deep",
+		Detail: "Includes can be nested at most 5 levels deep."}
+	ErrIncludeTooLarge = &fault.Error{Kind: fault.Invalid, Code: "include_too_large",
+		Detail: "With its includes the prompt would have more than 256 KiB, 200 variables or 50 other prompts."}
+
 	ErrUndeclaredVariable = &fault.Error{Kind: fault.Invalid, Code: "undeclared_variable",
 		Detail: "The text uses variables that are not declared."}
 	ErrUnsupportedSyntax = &fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax",
-		Detail: "The text is not valid in its format, or uses partials, lambdas or other delimiters."}
+		Detail: "The text is not valid in its format, or uses parents, blocks or lambdas."}
 	ErrMissingVariables = &fault.Error{Kind: fault.Invalid, Code: "missing_variables",
 		Detail: "Required variables have no value."}
 	ErrInvalidVariables = &fault.Error{Kind: fault.Invalid, Code: "invalid_variables",

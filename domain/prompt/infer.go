@@ -28,7 +28,7 @@ func (c Content) infer(parts []part) []Variable {
 	outside := map[string]bool{}
 	for _, p := range parts {
 		for _, n := range p.nodes {
-			if n.kind != literal {
+			if n.kind != literal && n.kind != inclusion {
 				outside[rootOf(n.name)] = true
 			}
 		}
@@ -42,7 +42,7 @@ func (c Content) infer(parts []part) []Variable {
 	visit = func(nodes []node) {
 		for _, n := range nodes {
 			root := rootOf(n.name)
-			if n.kind == literal || !outside[root] {
+			if n.kind == literal || n.kind == inclusion || !outside[root] {
 				visit(n.nodes)
 				continue
 			}
@@ -77,8 +77,12 @@ func (c Content) infer(parts []part) []Variable {
 // isInferred reports whether the variables of c are exactly those that infer returns.
 func (c Content) isInferred() bool {
 	parts, err := c.parse()
-	return err == nil && slices.EqualFunc(c.infer(parts), c.Variables,
-		func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
+	return err == nil && c.inferredFrom(parts)
+}
+
+// inferredFrom is isInferred for the texts of c, parsed.
+func (c Content) inferredFrom(parts []part) bool {
+	return slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }
 
 // note adds what a tag tells. guarded says whether it is in a section over the variable.

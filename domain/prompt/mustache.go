@@ -7,8 +7,8 @@ import (
 )
 
 // This is an own parser for the part of Mustache that prompts use: variables, sections, inverted
-// sections, comments and set delimiters, with the whitespace rules of the Mustache specification 1.4. Libraries do not
-// keep how a tag was written, which a partial render must restore, and resolve partials by opening
+// sections, includes, comments and set delimiters, with the whitespace rules of the Mustache specification 1.4.
+// Libraries do not keep how a tag was written, which a partial render must restore, and resolve partials by opening
 // files. This parser never opens a file, whatever the text contains.
 
 const (
@@ -34,6 +34,7 @@ const (
 	interpolation
 	section
 	inverted
+	inclusion // its text takes its place before a render (Content.Expand)
 )
 
 // node is a part of a text: the text between tags, a tag, or a section with its content.
@@ -43,6 +44,8 @@ type node struct {
 	line       int    // of the tag, from 1
 	start, end int    // its position in the text; a section reaches to the end of its closing tag
 	nodes      []node // in a section
+
+	include *includeTag // of an inclusion, which has no name
 }
 
 // syntaxError says why a text is not the Mustache subset of prompts. It never quotes the text.
@@ -55,21 +58,32 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("Line %d: %s", e.line,
 
 // parseMustache parses a text in time linear in its length.
 func parseMustache(text string) ([]node, error) {
-	p := parser{text: text, line: 1, open: []node{{}}, opening: tagOpen, closing: tagClose}
-	for p.pos < len(text) {
-		i := strings.Index(text[p.pos:], p.opening)
+	p := newParser(text)
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	return p.open[0].nodes, nil
+}
+
+func newParser(text string) *parser {
+	return &parser{text: text, line: 1, open: []node{{}}, opening: tagOpen, closing: tagClose}
+}
+
+func (p *parser) parse() error {
+	for p.pos < len(p.text) {
+		i := strings.Index(p.text[p.pos:], p.opening)
 		if i < 0 {
-			p.literal(len(text))
+			p.literal(len(p.text))
 			break
 		}
 		if err := p.tag(p.pos + i); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if last := p.open[len(p.open)-1]; len(p.open) > 1 {
-		return nil, &syntaxError{last.line, "the section is not closed."}
+		return &syntaxError{last.line, "the section is not closed."}
 	}
-	return p.open[0].nodes, nil
+	return nil
 }
 
 type parser struct {
@@ -81,6 +95,13 @@ type parser struct {
 	items   int    // how many of open have an item, which {{.}} names
 	// The delimiters that are in force, {{ and }} at first.
 	opening, closing string
+	tags             []tagSpan // all tags, for an include
+}
+
+// tagSpan is where a tag is, without and with the blanks around it that leave no trace in the rendered text.
+type tagSpan struct {
+	rawStart, rawEnd, start, end int
+	opening, closing             string // the delimiters that are in force after the tag
 }
 
 // tag reads the tag that starts at start, and the text before it.
@@ -103,7 +124,7 @@ func (p *parser) tag(start int) error {
 	}
 	switch sigil {
 	case '>':
-		return p.refuse("partials are not supported.")
+		return p.include(start, end, name)
 	case '<', '$':
 		return p.refuse("parents and blocks are not supported.")
 	}
@@ -115,16 +136,22 @@ func (p *parser) tag(start int) error {
 		return p.refuse("{{.}} has a meaning only inside a section.")
 	}
 
+	span := tagSpan{start, end, start, end, p.opening, p.closing}
 	switch sigil {
 	case '#', '^', '/', '!', '=':
 		start, end = p.standalone(start, end)
+		span.start, span.end = start, end
 	}
+	p.tags = append(p.tags, span)
 	p.literal(start)
 	p.pos = end
 	switch sigil {
 	case '!':
 	case '=':
-		return p.setDelimiters(name)
+		err := p.setDelimiters(name)
+		last := &p.tags[len(p.tags)-1]
+		last.opening, last.closing = p.opening, p.closing
+		return err
 	case '#', '^':
 		kind := inverted
 		if sigil == '#' {

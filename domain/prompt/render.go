@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ const (
 var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code,
 	Detail: "With these values the prompt repeats too often or contains too many messages."}
 
+// errNotExpanded tells of a programming error: no include reaches a render.
+var errNotExpanded = errors.New("prompt: a render of a content with includes")
+
 // Rendered is a version's content with its variables filled in.
 type Rendered struct {
 	Text     string    // for type text
@@ -54,6 +58,8 @@ type Rendered struct {
 // parsed again, and nothing is escaped, because a prompt is not HTML. Numbers print as in JSON, arrays
 // and objects as compact JSON with sorted keys. As in mustache.js, false, null, 0, an empty text and an
 // empty array hide a section and show an inverted one.
+//
+// The content has no includes (Expand).
 //
 // ErrInvalidVariables names the values that do not fit their declaration, at /variables/NAME.
 // ErrMissingVariables names, in mode strict, the required variables without a value. If both occur,
@@ -153,8 +159,11 @@ func (r *renderer) node(n node) error {
 	if err := r.spend(tagCost); err != nil {
 		return err
 	}
-	if n.kind == literal {
+	switch n.kind {
+	case literal:
 		return r.write(r.text[n.start:n.end])
+	case inclusion:
+		return errNotExpanded
 	}
 	value, base, state := r.lookup(n.name)
 	switch {

@@ -53,6 +53,7 @@ const (
 	VersionChanged  Cause = "version_changed" // the version was edited or deleted
 	AccessLost      Cause = "access_lost"     // its author may not activate the version any more
 	TemplateDeleted Cause = "template_deleted"
+	IncludeLost     Cause = "include_lost"   // an include has no text any more that its author can see
 	ContractBroken  Cause = "contract_break" // the template requires compatibility now, and the version breaks it
 	Expired         Cause = "expired"        // it waited for RequestLife
 )

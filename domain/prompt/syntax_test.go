@@ -13,19 +13,18 @@ import (
 func TestUnsupportedSyntax(t *testing.T) {
 	deep := strings.Repeat("{{#a}}", maxNesting+1) + strings.Repeat("{{/a}}", maxNesting+1)
 	for text, want := range map[string]string{
-		"{{> /etc/hostname}}":             "partials",
-		"{{>/etc/hostname}}":              "partials",
-		"{{>../../x}}":                    "partials",
-		"{{ > /etc/hostname }}":           "partials",
-		"{{\n>\n/etc/hostname\n}}":        "partials",
-		"{{\t> x}}":                       "partials",
-		"{{\u00a0> x}}":                   "partials",
-		"{{>}}":                           "partials",
-		"\n\n{{#a}}{{> x}}{{/a}}":         "Line 3: partials",
-		"{{#a}}\n  {{> x}}\n{{/a}}":       "Line 2: partials",
-		"{{! c }}{{> x}}":                 "partials",
-		"{{=<% %>=}}<%> /etc/hostname %>": "partials",
-		"{{= | | =}}|> /etc/hostname|":    "partials",
+		"{{> /etc/hostname}}":             "must name a prompt",
+		"{{>/etc/hostname}}":              "must name a prompt",
+		"{{ > /etc/hostname }}":           "must name a prompt",
+		"{{\n>\n/etc/hostname\n}}":        "must name a prompt",
+		"{{> x@latest}}":                  "must be active, a label",
+		"{{> x@no label}}":                "must be active, a label",
+		"{{>}}":                           "must name a prompt",
+		"\n\n{{#a}}{{> /x}}{{/a}}":        "Line 3: an include",
+		"{{#a}}\n  {{> /x}}\n{{/a}}":      "Line 2: an include",
+		"{{! c }}{{> /x}}":                "an include",
+		"{{=<% %>=}}<%> /etc/hostname %>": "must name a prompt",
+		"{{= | | =}}|> /etc/hostname|":    "must name a prompt",
 		"{{=}}":                           "not closed",
 		"{{==}}":                          "delimiters",
 		"{{=<%=}}":                        "delimiters",
@@ -71,7 +70,7 @@ func TestUnsupportedSyntax(t *testing.T) {
 		strings.Repeat("{{#a}}", MaxTextBytes/6):  "nested",
 		strings.Repeat("{{{", MaxTextBytes/3):     "not closed",
 		strings.Repeat("{", MaxTextBytes-1):       "not closed",
-		strings.Repeat("{{^a}}{{/a}}", 20000) + "{{>}}": "partials",
+		strings.Repeat("{{^a}}{{/a}}", 20000) + "{{>}}": "must name a prompt",
 	} {
 		name := text
 		if len(name) > 40 {
@@ -108,7 +107,7 @@ func TestUnsupportedSyntax(t *testing.T) {
 		}
 	})
 	t.Run("one complaint for each text", func(t *testing.T) {
-		_, err := (Content{Messages: []Message{says("{{> x}}{{> y}}"), says("x"), says("{{")}}).checked(Chat, false)
+		_, err := (Content{Messages: []Message{says("{{> /x}}{{> /y}}"), says("x"), says("{{")}}).checked(Chat, false)
 		want := []string{"unsupported_syntax", "/messages/0/content unsupported_syntax",
 			"/messages/2/content unsupported_syntax"}
 		if got := complaint(t, err); !slices.Equal(got, want) {

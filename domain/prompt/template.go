@@ -50,6 +50,7 @@ type Template struct {
 	Approvals      int             // with which an editor can activate a version of a protected template; 0: not at all
 	RequiredChecks []string        // that every version has to pass before it is activated
 	Compatibility  Compatibility
+	IncludeMode    IncludeMode
 	Active         Active
 	LastNumber     int // number of the newest version ever created: numbers are never reused
 	AllVersions    Summary
@@ -122,6 +123,7 @@ type Draft struct {
 	Compatibility  Compatibility // empty: Unchecked
 	Approvals      int
 	RequiredChecks []string
+	IncludeMode    IncludeMode // empty: Pinned
 }
 
 // New creates a template that by owns. Requires the member role in the workspace.
@@ -137,6 +139,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		Type: d.Type, Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
 		Compatibility: cmp.Or(d.Compatibility, Unchecked), Approvals: d.Approvals,
 		RequiredChecks: slices.Sorted(slices.Values(d.RequiredChecks)),
+		IncludeMode:    cmp.Or(d.IncludeMode, Pinned),
 	}
 	if t.Type == "" {
 		t.Type = Text
@@ -162,6 +165,7 @@ type Changes struct {
 	Compatibility  *Compatibility
 	Approvals      *int
 	RequiredChecks *[]string
+	IncludeMode    *IncludeMode
 }
 
 // Needs returns the role that these changes require.
@@ -169,7 +173,8 @@ func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
 		return access.Owner
-	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil, c.Approvals != nil, c.RequiredChecks != nil:
+	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil, c.Approvals != nil, c.RequiredChecks != nil,
+		c.IncludeMode != nil:
 		return access.Manager
 	default:
 		return access.Editor
@@ -192,6 +197,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner
 		changed["required_checks"] = event.Change{From: sorted(t.RequiredChecks), To: sorted(*c.RequiredChecks)}
 		t.RequiredChecks = slices.Sorted(slices.Values(*c.RequiredChecks))
 	}
+	event.Set(&t.IncludeMode, c.IncludeMode, "include_mode", changed)
 	event.SetQuietly(&t.Description, c.Description, "description", changed)
 	if c.Tags != nil {
 		before := strings.Join(t.Tags, "\x00")
@@ -252,6 +258,9 @@ func (t *Template) check(renamed bool) error {
 	t.Visibility.Check(&wrong)
 	if t.Compatibility != Unchecked && t.Compatibility != Backward {
 		wrong.Add("/compatibility", "not_allowed_value", "Must be none or backward.")
+	}
+	if t.IncludeMode != Pinned && t.IncludeMode != Floating {
+		wrong.Add("/include_mode", "not_allowed_value", "Must be pinned or floating.")
 	}
 	if utf8.RuneCountInString(t.Description) > 2000 {
 		wrong.Add("/description", "too_long", "Must have at most 2000 characters.")

@@ -32,11 +32,12 @@ func TestNew(t *testing.T) {
 	t.Run("it is what was asked for", func(t *testing.T) {
 		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"},
 			Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true,
-			Compatibility: prompt.Backward, Approvals: 2, RequiredChecks: []string{"eval"}}
+			Compatibility: prompt.Backward, Approvals: 2, RequiredChecks: []string{"eval"}, IncludeMode: prompt.Floating}
 		got, err := prompt.New(owner, d)
 		wantErr(t, err, nil)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,
-			got.Protected, got.Compatibility, got.Approvals, got.RequiredChecks}); fmt.Sprint(again) != fmt.Sprint(d) {
+			got.Protected, got.Compatibility, got.Approvals, got.RequiredChecks,
+			got.IncludeMode}); fmt.Sprint(again) != fmt.Sprint(d) {
 			t.Fatalf("got %+v", again)
 		}
 	})

@@ -184,7 +184,7 @@ func (c Content) undeclared(parts []part) error {
 	var visit func(p part, nodes []node, members bool)
 	visit = func(p part, nodes []node, members bool) {
 		for _, n := range nodes {
-			if n.kind == literal {
+			if n.kind == literal || n.kind == inclusion {
 				continue
 			}
 			if n.name == "." { // an item, about which nothing is known

@@ -22,6 +22,10 @@ import (
 type Version struct {
 	VersionInfo
 	Content Content
+
+	// Pinned is the content with its includes as they were when the version was frozen; nil if it has none, or is a
+	// draft.
+	Pinned *Expansion
 }
 
 // VersionInfo is everything of a version except its content.
@@ -38,7 +42,15 @@ type VersionInfo struct {
 	CreatedBy        identity.UserID
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
-	Deleted          bool // set by Delete, for the store to remove it
+	Includes         []Include // in the order of their first use
+	Deleted          bool      // set by Delete, for the store to remove it
+}
+
+// Expanded returns v with the content that its readers get.
+func (v *Version) Expanded(e Expansion) *Version {
+	out := *v
+	out.Content, out.ContentHash, out.Pinned = e.Content, e.Hash, &e
+	return &out
 }
 
 // info returns the VersionInfo of v; nil for nil.

@@ -143,6 +143,20 @@ func (mr *MockPromptsMockRecorder) Lock(ctx, by, id, ref interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockPrompts)(nil).Lock), ctx, by, id, ref)
 }
 
+// SetIncludes mocks base method.
+func (m *MockPrompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SetIncludes", ctx, by, v)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// SetIncludes indicates an expected call of SetIncludes.
+func (mr *MockPromptsMockRecorder) SetIncludes(ctx, by, v interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetIncludes", reflect.TypeOf((*MockPrompts)(nil).SetIncludes), ctx, by, v)
+}
+
 // Update mocks base method.
 func (m *MockPrompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 	m.ctrl.T.Helper()
@@ -272,6 +286,20 @@ func (mr *MockPromptVersionsMockRecorder) GetVersionByName(ctx, by, name, ref in
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersionByName", reflect.TypeOf((*MockPromptVersions)(nil).GetVersionByName), ctx, by, name, ref)
 }
 
+// SetIncludes mocks base method.
+func (m *MockPromptVersions) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SetIncludes", ctx, by, v)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// SetIncludes indicates an expected call of SetIncludes.
+func (mr *MockPromptVersionsMockRecorder) SetIncludes(ctx, by, v interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetIncludes", reflect.TypeOf((*MockPromptVersions)(nil).SetIncludes), ctx, by, v)
+}
+
 // UpdateVersion mocks base method.
 func (m *MockPromptVersions) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
 	m.ctrl.T.Helper()
@@ -338,6 +366,21 @@ func (m *MockPromptLists) Checks(ctx context.Context, ws identity.WorkspaceID, i
 func (mr *MockPromptListsMockRecorder) Checks(ctx, ws, id, v interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Checks", reflect.TypeOf((*MockPromptLists)(nil).Checks), ctx, ws, id, v)
+}
+
+// Includers mocks base method.
+func (m *MockPromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool, limit int) ([]prompt.Use, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Includers", ctx, by, id, refs, seen, limit)
+	ret0, _ := ret[0].([]prompt.Use)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Includers indicates an expected call of Includers.
+func (mr *MockPromptListsMockRecorder) Includers(ctx, by, id, refs, seen, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Includers", reflect.TypeOf((*MockPromptLists)(nil).Includers), ctx, by, id, refs, seen, limit)
 }
 
 // OpenRequests mocks base method.
@@ -473,4 +516,57 @@ func (m *MockPromptLists) Visible(ctx context.Context, by identity.Actor, f prom
 func (mr *MockPromptListsMockRecorder) Visible(ctx, by, f, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Visible", reflect.TypeOf((*MockPromptLists)(nil).Visible), ctx, by, f, q)
+}
+
+// MockPromptOutlines is a mock of PromptOutlines interface.
+type MockPromptOutlines struct {
+	ctrl     *gomock.Controller
+	recorder *MockPromptOutlinesMockRecorder
+}
+
+// MockPromptOutlinesMockRecorder is the mock recorder for MockPromptOutlines.
+type MockPromptOutlinesMockRecorder struct {
+	mock *MockPromptOutlines
+}
+
+// NewMockPromptOutlines creates a new mock instance.
+func NewMockPromptOutlines(ctrl *gomock.Controller) *MockPromptOutlines {
+	mock := &MockPromptOutlines{ctrl: ctrl}
+	mock.recorder = &MockPromptOutlinesMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockPromptOutlines) EXPECT() *MockPromptOutlinesMockRecorder {
+	return m.recorder
+}
+
+// Includers mocks base method.
+func (m *MockPromptOutlines) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool, limit int) ([]prompt.Use, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Includers", ctx, by, id, refs, seen, limit)
+	ret0, _ := ret[0].([]prompt.Use)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Includers indicates an expected call of Includers.
+func (mr *MockPromptOutlinesMockRecorder) Includers(ctx, by, id, refs, seen, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Includers", reflect.TypeOf((*MockPromptOutlines)(nil).Includers), ctx, by, id, refs, seen, limit)
+}
+
+// Outline mocks base method.
+func (m *MockPromptOutlines) Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Outline", ctx, by, folder, limit)
+	ret0, _ := ret[0].([]prompt.Entry)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Outline indicates an expected call of Outline.
+func (mr *MockPromptOutlinesMockRecorder) Outline(ctx, by, folder, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Outline", reflect.TypeOf((*MockPromptOutlines)(nil).Outline), ctx, by, folder, limit)
 }

@@ -262,8 +262,8 @@ func chatUses(t *testing.T, a Adapter) {
 			got, err := a.ChatLists.Uses(t.Context(), team.Workspace.ID, used, nil, limit)
 			must(t, err)
 			same(t, "uses", got, []prompt.Use{
-				{Chat: string(user.ID), Name: "User", Owner: team.Member.User, OwnerName: name(team.Member)},
-				{Chat: string(second.ID), Name: "Second", Owner: team.Admin.User, OwnerName: name(team.Admin)},
+				{ID: string(user.ID), Name: "User", Owner: team.Member.User, OwnerName: name(team.Member)},
+				{ID: string(second.ID), Name: "Second", Owner: team.Admin.User, OwnerName: name(team.Admin)},
 			}[:want])
 		}
 	})

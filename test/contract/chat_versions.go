@@ -108,7 +108,7 @@ func publishedPrompt(t *testing.T, a Adapter) {
 		must(t, err)
 		return found
 	}
-	if got := uses(); len(got) != 1 || got[0].Chat != string(made.ID) {
+	if got := uses(); len(got) != 1 || got[0].ID != string(made.ID) {
 		t.Errorf("uses %+v", got)
 	}
 	if got := uses("v1", "active"); len(got) != 1 {

@@ -23,6 +23,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("other workspaces and orgs", func(t *testing.T) { promptStrangers(t, a) })
 	t.Run("Update", func(t *testing.T) { promptUpdates(t, a) })
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
+	t.Run("includes", func(t *testing.T) { promptIncludes(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
 	t.Run("activation requests", func(t *testing.T) { promptRequests(t, a) })

@@ -215,6 +215,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		t.Run("an activation keeps the contract", func(t *testing.T) { contracts(t, ann) })
 		t.Run("an activation waits for approvals, checks and a time", func(t *testing.T) { requests(t, ann, bob) })
 		t.Run("reads are counted", func(t *testing.T) { counted(t, ann, bob) })
+		t.Run("prompts include others", func(t *testing.T) { includes(t, ann, bob) })
 		t.Run("templates are copied", func(t *testing.T) { copies(t, ann, bob) })
 		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {
 			ann.do(t, "DELETE", template, nil).is(t, 204)

@@ -82,6 +82,7 @@ export const t = {
   showDifference: 'Show the difference',
   keepMine: 'Save mine as the next version',
   previewOfDraft: 'Preview of your draft',
+  savedForIncludes: 'Save the draft to see it with the prompts that it includes.',
   notRendered: 'The draft has syntax that cannot be rendered.',
   methods: 'Payment methods',
   addMethod: 'Add a payment method',

@@ -183,7 +183,8 @@ func TestCheckBodyFields(t *testing.T) {
 		})
 	}
 	t.Run("every code that the check can answer was answered, and is registered", func(t *testing.T) {
-		ofTheDomain := []string{"in_the_past", "too_late", "undeclared_variable", "unsupported_syntax",
+		ofTheDomain := []string{"include_not_found", "include_not_text", "include_cycle", "include_too_deep",
+			"include_too_large", "in_the_past", "too_late", "undeclared_variable", "unsupported_syntax",
 			"unknown_registry_item", "invalid_item_config", "prompt_unavailable", "unknown_mapping_field",
 			"reply_connection_unavailable",
 			"unknown_column", "header_candidate", "required_field_unmapped", "invalid_origin", "insecure_origin",

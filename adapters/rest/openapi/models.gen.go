@@ -61,6 +61,7 @@ const (
 	ActivationRequestCauseBaseMoved       ActivationRequestCause = "base_moved"
 	ActivationRequestCauseContractBreak   ActivationRequestCause = "contract_break"
 	ActivationRequestCauseExpired         ActivationRequestCause = "expired"
+	ActivationRequestCauseIncludeLost     ActivationRequestCause = "include_lost"
 	ActivationRequestCauseTemplateDeleted ActivationRequestCause = "template_deleted"
 	ActivationRequestCauseVersionChanged  ActivationRequestCause = "version_changed"
 	ActivationRequestCauseWithdrawn       ActivationRequestCause = "withdrawn"
@@ -420,6 +421,12 @@ const (
 const (
 	PromptFormatMustache PromptFormat = "mustache"
 	PromptFormatNone     PromptFormat = "none"
+)
+
+// Defines values for PromptIncludeMode.
+const (
+	PromptIncludeModeFloating PromptIncludeMode = "floating"
+	PromptIncludeModePinned   PromptIncludeMode = "pinned"
 )
 
 // Defines values for PromptRole.
@@ -893,7 +900,7 @@ type ActivationRequest struct {
 	WaitsFor []ActivationWait `json:"waits_for"`
 }
 
-// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), or because it waited for 30 days (`expired`).
+// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
 type ActivationRequestCause string
 
 // ActivationRequestList defines model for ActivationRequestList.
@@ -3220,10 +3227,31 @@ type PromptFolders struct {
 
 // PromptFormat How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 //
-// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+//
+// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 //
 // A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 type PromptFormat string
+
+// PromptInclude A prompt that a version includes.
+type PromptInclude struct {
+	// Name As it is written in the text. The template can have another name now.
+	Name             string `json:"name"`
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Ref `active`, a label, a number such as `v3`, or an id.
+	Ref string `json:"ref"`
+
+	// VersionID The version whose text is included. null for a draft that is not resolved.
+	VersionID     nullable.Nullable[string] `json:"version_id"`
+	VersionNumber nullable.Nullable[int]    `json:"version_number"`
+}
+
+// PromptIncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include cannot be found any more.
+//
+// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
+type PromptIncludeMode string
 
 // PromptMessage Either one message, with `role` and `content`, or a `placeholder` where the application inserts its own list of messages.
 type PromptMessage struct {
@@ -3326,6 +3354,11 @@ type PromptTemplate struct {
 	// ID Examples: ptpl_01jb4rqnx1f3v9c3k3m6zt8n5e
 	ID string `json:"id"`
 
+	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include cannot be found any more.
+	//
+	// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
+	IncludeMode PromptIncludeMode `json:"include_mode"`
+
 	// LastReadOn The day, in UTC, on which an application last read a version. null if none did within 400 days.
 	//
 	// Examples: 2026-03-05
@@ -3392,6 +3425,11 @@ type PromptTemplateCreate struct {
 	Compatibility PromptCompatibility `json:"compatibility,omitempty,omitzero"`
 	Description   string              `json:"description,omitempty,omitzero"`
 
+	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include cannot be found any more.
+	//
+	// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
+	IncludeMode PromptIncludeMode `json:"include_mode,omitempty,omitzero"`
+
 	// Metadata At most 16 KiB of JSON.
 	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
 
@@ -3427,6 +3465,9 @@ type PromptTemplatePatch struct {
 	// Compatibility Changing it requires the manager role.
 	Compatibility *PromptCompatibility      `json:"compatibility,omitempty"`
 	Description   nullable.Nullable[string] `json:"description,omitempty,omitzero"`
+
+	// IncludeMode Changing it requires the manager role.
+	IncludeMode *PromptIncludeMode `json:"include_mode,omitempty"`
 
 	// Metadata Merged into the current value. The result can have at most 16 KiB of JSON.
 	Metadata nullable.Nullable[json.RawMessage] `json:"metadata,omitempty,omitzero"`
@@ -3480,13 +3521,18 @@ type PromptVersion struct {
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
 	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format"`
 
 	// ID Examples: pver_01jb4rqnx1fx2s4k0g0f3wz7ha
-	ID       string          `json:"id"`
+	ID string `json:"id"`
+
+	// Includes What the text includes. Absent if it includes nothing.
+	Includes []PromptInclude `json:"includes,omitempty,omitzero"`
 	IsActive bool            `json:"is_active"`
 	Labels   []string        `json:"labels"`
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
@@ -3525,7 +3571,9 @@ type PromptVersionCreate struct {
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
 	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format,omitempty,omitzero"`
@@ -3565,7 +3613,9 @@ type PromptVersionPatch struct {
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
 	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format      *PromptFormat                             `json:"format,omitempty"`
@@ -3601,7 +3651,9 @@ type PromptVersionSummary struct {
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials, parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
 	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 	Format PromptFormat `json:"format"`
@@ -3722,7 +3774,7 @@ type ResolveResult struct {
 type ResolvedPrompt struct {
 	Error *ResolveError `json:"error,omitempty"`
 
-	// ETag The `ETag` that GET returns for this version.
+	// ETag The `ETag` that `GET /api/prompt-templates/resolve` returns for this version.
 	ETag string `json:"etag,omitempty,omitzero"`
 	Name string `json:"name,omitempty,omitzero"`
 

@@ -66,6 +66,11 @@ Code = Union[
         "idempotency_in_flight",
         "idempotency_key_reused",
         "in_use",
+        "include_cycle",
+        "include_not_found",
+        "include_not_text",
+        "include_too_deep",
+        "include_too_large",
         "intent_not_found",
         "intent_state",
         "internal",
@@ -563,9 +568,9 @@ class ActivationRequest(TypedDict):
 # Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
 # (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version
 # any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the
-# version breaks the contract that the template keeps (`contract_break`), or because it waited for 30 days
-# (`expired`).
-ActivationRequestCause = Union[Literal["withdrawn", "base_moved", "version_changed", "access_lost", "template_deleted", "contract_break", "expired"], str]
+# version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or
+# hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
+ActivationRequestCause = Union[Literal["withdrawn", "base_moved", "version_changed", "access_lost", "template_deleted", "contract_break", "include_lost", "expired"], str]
 
 
 class ActivationRequestList(TypedDict):
@@ -4033,14 +4038,48 @@ class PromptFolders(TypedDict):
 # 
 # Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
 # `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
-# a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials,
+# a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are
 # parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
 # that is declared with a dot in its name comes before the member that its name describes.
+# 
+# `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one
+# with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by
+# itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is,
+# and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is
+# a cycle. Includes can be nested 5 levels deep.
 # 
 # A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing,
 # and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
 # section over a name without a value is hidden.
 PromptFormat = Union[Literal["mustache", "none"], str]
+
+
+class PromptInclude(TypedDict):
+    """A prompt that a version includes."""
+
+    name: str
+    """As it is written in the text. The template can have another name now."""
+
+    ref: str
+    """`active`, a label, a number such as `v3`, or an id."""
+
+    prompt_template_id: str
+    """"""
+
+    version_id: Optional[str]
+    """The version whose text is included. null for a draft that is not resolved."""
+
+    version_number: Optional[int]
+    """"""
+
+# Which texts released versions include. `pinned` versions keep the texts that their includes named when the
+# version was first activated or labelled: nothing that happens to other prompts changes them. `floating`
+# versions have the texts that their includes name now, or those from then if an include cannot be found any
+# more.
+# 
+# What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read
+# the version then reads these texts.
+PromptIncludeMode = Union[Literal["pinned", "floating"], str]
 
 
 class PromptMessage(TypedDict):
@@ -4245,6 +4284,9 @@ class PromptTemplate(TypedDict):
     activation_request: NotRequired[ActivationRequest]
     """The request that the call made. Only in a response with status 202."""
 
+    include_mode: PromptIncludeMode
+    """"""
+
     owner_id: str
     """"""
 
@@ -4349,6 +4391,9 @@ class PromptTemplateCreate(TypedDict):
     required_checks: NotRequired[CheckNames]
     """"""
 
+    include_mode: NotRequired[PromptIncludeMode]
+    """"""
+
     version: NotRequired[PromptVersionCreate]
     """"""
 
@@ -4413,6 +4458,9 @@ class PromptTemplatePatch(TypedDict):
     required_checks: NotRequired[Optional[List[str]]]
     """Changing it requires the manager role."""
 
+    include_mode: NotRequired[PromptIncludeMode]
+    """Changing it requires the manager role."""
+
     owner_id: NotRequired[str]
     """Transfers the template to another member of the workspace. Requires the owner, who becomes a manager."""
 
@@ -4444,6 +4492,9 @@ class PromptTemplateUpdatedData(TypedDict):
     """"""
 
     compatibility: NotRequired[ChangedText]
+    """"""
+
+    include_mode: NotRequired[ChangedText]
     """"""
 
     approvals: NotRequired[ChangedNumber]
@@ -4894,7 +4945,7 @@ class RenderResult(TypedDict):
 class ResolveError(TypedDict):
     """A type of the API."""
 
-    code: Union[Literal["prompt_template_not_found", "prompt_version_not_found", "response_too_large"], str]
+    code: Union[Literal["prompt_template_not_found", "prompt_version_not_found", "response_too_large", "include_not_found", "include_not_text", "include_cycle", "include_too_deep", "include_too_large"], str]
     """"""
 
     detail: str
@@ -4948,7 +4999,7 @@ class ResolvedPrompt(TypedDict):
     """The `ref` of the request."""
 
     etag: NotRequired[str]
-    """The `ETag` that GET returns for this version."""
+    """The `ETag` that `GET /api/prompt-templates/resolve` returns for this version."""
 
     version: NotRequired[PromptVersion]
     """"""
@@ -7027,6 +7078,9 @@ class PromptVersion(PromptVersionSummary):
     messages: NotRequired[List[PromptMessage]]
     """"""
 
+    includes: NotRequired[List[PromptInclude]]
+    """What the text includes. Absent if it includes nothing."""
+
     tools: List[Dict[str, Any]]
     """"""
 
@@ -8645,7 +8699,11 @@ class PromptTemplatesVersionsResource(Resource):
         Returns 409 `contract_break` if the template has the compatibility `backward` and applications
         that use the active version could fail with this one.
 
+        What the version includes is read as the caller, who must see it, and is pinned when the version
+        is first activated or labelled (`include_mode`).
+
         Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
+        include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
         invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
         revision_mismatch, scope_required; and those that every call can have.
         """
@@ -8662,7 +8720,8 @@ class PromptTemplatesVersionsResource(Resource):
         Requires the editor role on the template. Setting `labels` or `activate` on a protected template
         requires the manager role.
 
-        Errors: activation_gated, base_outdated, contract_break, invalid_fields, plan_limit_reached,
+        Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found,
+        include_not_text, include_too_deep, include_too_large, invalid_fields, plan_limit_reached,
         prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
         scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
         """
@@ -8695,10 +8754,11 @@ class PromptTemplatesVersionsResource(Resource):
         """Compare two versions.
 
         `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as
-        `v12`.
+        `v12`. Both are compared with the texts of what they include.
 
-        Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
-        call can have.
+        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+        invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those
+        that every call can have.
         """
         return cast("VersionDiff", self._caller.send("promptTemplates.versions.diff", "GET", path("/api/prompt-templates/{}/versions/{}/diff", prompt_template_id, version_id), query={"against": against}, options=options))
 
@@ -8711,6 +8771,8 @@ class PromptTemplatesVersionsResource(Resource):
         """Get a version.
 
         `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+        The text is as it was written: `GET` and `POST /api/prompt-templates/resolve` return it with the
+        texts of what it includes.
 
         Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
         call can have.
@@ -8747,11 +8809,12 @@ class PromptTemplatesVersionsResource(Resource):
         manager role. Drafts can be edited. On a frozen version, only `labels` and `commit_message` can
         change.
 
-        Returns 409 `in_use` if it would take away a label that chat templates use. Without `If-Match`,
-        returns 409 `label_changed` if it would take away a label that another user gave to the version.
-        To move one label, use `PUT …/labels/{label}`.
+        Returns 409 `in_use` if it would take away a label that chat templates or other prompts use.
+        Without `If-Match`, returns 409 `label_changed` if it would take away a label that another user
+        gave to the version. To move one label, use `PUT …/labels/{label}`.
 
-        Errors: in_use, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
+        Errors: in_use, include_cycle, include_not_found, include_not_text, include_too_deep,
+        include_too_large, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
         prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch,
         scope_required, undeclared_variable, unsupported_syntax, version_frozen; and those that every
         call can have.
@@ -8879,7 +8942,8 @@ class PromptTemplatesLabelsResource(Resource):
         to a version, and freezes that version. Another version that has the label loses it; other labels
         stay where they are. Repeating a move has no effect.
 
-        Errors: invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
+        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+        invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
         prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
         can have.
         """
@@ -9078,14 +9142,16 @@ class PromptTemplatesResource(Resource):
         of the organisation. Requires the member role in the workspace that gets the copy. The caller
         becomes the owner of the copy. Versions keep their numbers, labels and states, and the active
         version is activated. Commit messages name the authors. Shares and lists of activations are not
-        copied.
+        copied. Includes are found again by their names in the workspace of the copy, as the caller sees
+        them.
 
         A session or a token of a person can copy to every workspace of the person, an API key only
         within its workspace. A template with more than 200 versions or 8 MiB can be copied only with
         `history: latest`.
 
-        Errors: copy_too_large, invalid_fields, name_taken, plan_limit_reached,
-        prompt_template_not_found, quota_exceeded, scope_required; and those that every call can have.
+        Errors: copy_too_large, include_cycle, include_not_found, include_not_text, include_too_deep,
+        include_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
+        quota_exceeded, scope_required; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.copy", "POST", path("/api/prompt-templates/{}/copy", prompt_template_id), body=body, keyed=True, options=options))
 
@@ -9104,7 +9170,8 @@ class PromptTemplatesResource(Resource):
         from this error that a name is in use, but nothing else about that template. Do not put secrets
         in names.
 
-        Errors: activation_gated, invalid_fields, name_taken, plan_limit_reached, quota_exceeded,
+        Errors: activation_gated, include_cycle, include_not_found, include_not_text, include_too_deep,
+        include_too_large, invalid_fields, name_taken, plan_limit_reached, quota_exceeded,
         scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.create", "POST", path("/api/prompt-templates"), body=body, keyed=True, options=options))
@@ -9119,7 +9186,8 @@ class PromptTemplatesResource(Resource):
         """Delete a prompt template.
 
         Requires the owner of the template. It can be restored for 30 days. Its name can be used again
-        immediately. Returns 409 `in_use` if chat templates use it.
+        immediately. Returns 409 `in_use` if chat templates, or active or labelled versions of other
+        prompts, use it.
 
         Errors: in_use, prompt_template_forbidden, prompt_template_not_found, revision_mismatch,
         scope_required; and those that every call can have.
@@ -9177,9 +9245,11 @@ class PromptTemplatesResource(Resource):
         """Render a prompt.
 
         Replaces the variables of a version with values. Values are inserted unchanged, in a single pass:
-        they are not expanded or escaped.
+        they are not expanded or escaped. The texts of includes are filled in before, with the same
+        variables.
 
-        Errors: invalid_fields, invalid_variables, missing_variables, prompt_template_not_found,
+        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+        invalid_fields, invalid_variables, missing_variables, prompt_template_not_found,
         prompt_version_not_found, render_too_large, scope_required; and those that every call can have.
         """
         return cast("RenderResult", self._caller.send("promptTemplates.render", "POST", path("/api/prompt-templates/{}/render", prompt_template_id), body=body, repeatable=True, options=options))
@@ -9191,9 +9261,10 @@ class PromptTemplatesResource(Resource):
     ) -> ResolveResult:
         """Resolve prompts.
 
-        Returns up to 100 versions in one call, each with its ETag. If a prompt cannot be found, its item
-        has an `error`, and the call still succeeds. A response contains at most 8 MiB of versions. Items
-        beyond that have the error `response_too_large`; request them in another call.
+        Returns up to 100 versions in one call, each with its ETag and with the texts of what it
+        includes. If a prompt or an include cannot be found, its item has an `error`, and the call still
+        succeeds. A response contains at most 8 MiB of versions. Items beyond that have the error
+        `response_too_large`; request them in another call.
 
         Errors: invalid_fields, scope_required; and those that every call can have.
         """
@@ -9208,11 +9279,13 @@ class PromptTemplatesResource(Resource):
     ) -> PromptVersion:
         """Resolve a prompt by name.
 
-        Returns a version of the template with a name, with the ETag that `GET` of the version returns.
-        With `If-None-Match`, returns 304 while the version stays the same.
+        Returns a version of the template with a name, and with the texts of what it includes. If it
+        includes nothing, the ETag is the one that `GET` of the version returns. With `If-None-Match`,
+        returns 304 while the version and the texts stay the same.
 
-        Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
-        call can have.
+        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+        invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those
+        that every call can have.
         """
         return cast("PromptVersion", self._caller.send("promptTemplates.resolveByName", "GET", path("/api/prompt-templates/resolve"), query={"name": name, "ref": ref}, options=options))
 
@@ -9252,8 +9325,8 @@ class PromptTemplatesResource(Resource):
     ) -> PromptTemplate:
         """Update a prompt template.
 
-        Requires the editor role on the template. Changing `visibility`, `protected` or `compatibility`
-        requires the manager role, and changing `owner_id` requires the owner.
+        Requires the editor role on the template. Changing `visibility`, `protected`, `compatibility` or
+        `include_mode` requires the manager role, and changing `owner_id` requires the owner.
 
         Errors: invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
         prompt_template_not_found, quota_exceeded, revision_mismatch, scope_required,

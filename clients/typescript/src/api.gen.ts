@@ -59,6 +59,11 @@ export type Code =
   | 'idempotency_in_flight'
   | 'idempotency_key_reused'
   | 'in_use'
+  | 'include_cycle'
+  | 'include_not_found'
+  | 'include_not_text'
+  | 'include_too_deep'
+  | 'include_too_large'
   | 'intent_not_found'
   | 'intent_state'
   | 'internal'
@@ -483,10 +488,10 @@ export type ActivationRequest = {
  * Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
  * (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version
  * any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the
- * version breaks the contract that the template keeps (`contract_break`), or because it waited for 30 days
- * (`expired`).
+ * version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or
+ * hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
  */
-export type ActivationRequestCause = 'withdrawn' | 'base_moved' | 'version_changed' | 'access_lost' | 'template_deleted' | 'contract_break' | 'expired' | (string & {})
+export type ActivationRequestCause = 'withdrawn' | 'base_moved' | 'version_changed' | 'access_lost' | 'template_deleted' | 'contract_break' | 'include_lost' | 'expired' | (string & {})
 
 /**  */
 export type ActivationRequestList = {
@@ -3277,15 +3282,46 @@ export type PromptFolders = {
  *
  * Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
  * `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
- * a section, comments, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are partials,
+ * a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are
  * parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
  * that is declared with a dot in its name comes before the member that its name describes.
+ *
+ * `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one
+ * with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by
+ * itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is,
+ * and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is
+ * a cycle. Includes can be nested 5 levels deep.
  *
  * A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing,
  * and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
  * section over a name without a value is hidden.
  */
 export type PromptFormat = 'mustache' | 'none' | (string & {})
+
+/** A prompt that a version includes. */
+export type PromptInclude = {
+  /** As it is written in the text. The template can have another name now. */
+  name: string
+  /** `active`, a label, a number such as `v3`, or an id. */
+  ref: string
+  /**  */
+  prompt_template_id: string
+  /** The version whose text is included. null for a draft that is not resolved. */
+  version_id: string | null
+  /**  */
+  version_number: number | null
+}
+
+/**
+ * Which texts released versions include. `pinned` versions keep the texts that their includes named when the
+ * version was first activated or labelled: nothing that happens to other prompts changes them. `floating`
+ * versions have the texts that their includes name now, or those from then if an include cannot be found any
+ * more.
+ *
+ * What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read
+ * the version then reads these texts.
+ */
+export type PromptIncludeMode = 'pinned' | 'floating' | (string & {})
 
 /**
  * Either one message, with `role` and `content`, or a `placeholder` where the application inserts its own list
@@ -3442,6 +3478,8 @@ export type PromptTemplate = {
   /** The request that the call made. Only in a response with status 202. */
   activation_request?: ActivationRequest
   /**  */
+  include_mode: PromptIncludeMode
+  /**  */
   owner_id: string
   /** The version that applications receive. null until a version is activated. */
   active_version: ActiveVersion | null
@@ -3517,6 +3555,8 @@ export type PromptTemplateCreate = {
   /**  */
   required_checks?: CheckNames
   /**  */
+  include_mode?: PromptIncludeMode
+  /**  */
   version?: PromptVersionCreate
 }
 
@@ -3564,6 +3604,8 @@ export type PromptTemplatePatch = {
   approvals?: number
   /** Changing it requires the manager role. */
   required_checks?: string[] | null
+  /** Changing it requires the manager role. */
+  include_mode?: PromptIncludeMode
   /** Transfers the template to another member of the workspace. Requires the owner, who becomes a manager. */
   owner_id?: string
 }
@@ -3590,6 +3632,8 @@ export type PromptTemplateUpdatedData = {
   protected?: ChangedFlag
   /**  */
   compatibility?: ChangedText
+  /**  */
+  include_mode?: ChangedText
   /**  */
   approvals?: ChangedNumber
   /**  */
@@ -3632,6 +3676,8 @@ export type PromptVersion = PromptVersionSummary & {
   text?: string
   /**  */
   messages?: PromptMessage[]
+  /** What the text includes. Absent if it includes nothing. */
+  includes?: PromptInclude[]
   /**  */
   tools: Record<string, unknown>[]
 }
@@ -3949,7 +3995,7 @@ export type RenderResult = {
 /**  */
 export type ResolveError = {
   /**  */
-  code: 'prompt_template_not_found' | 'prompt_version_not_found' | 'response_too_large' | (string & {})
+  code: 'prompt_template_not_found' | 'prompt_version_not_found' | 'response_too_large' | 'include_not_found' | 'include_not_text' | 'include_cycle' | 'include_too_deep' | 'include_too_large' | (string & {})
   /**  */
   detail: string
 }
@@ -3992,7 +4038,7 @@ export type ResolvedPrompt = {
   name?: string
   /** The `ref` of the request. */
   ref: string
-  /** The `ETag` that GET returns for this version. */
+  /** The `ETag` that `GET /api/prompt-templates/resolve` returns for this version. */
   etag?: string
   /**  */
   version?: PromptVersion
@@ -6217,9 +6263,13 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
    * active version could fail with this one.
    *
+   * What the version includes is read as the caller, who must see it, and is pinned when the version is first
+   * activated or labelled (`include_mode`).
+   *
    * Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
-   * invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
-   * revision_mismatch, scope_required; and those that every call can have.
+   * include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields,
+   * prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, revision_mismatch,
+   * scope_required; and those that every call can have.
    */
   activate(promptTemplateId: string, versionId: string, body?: ActivateRequest, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.versions.activate', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/activate`, body, keyed: true }, options)
@@ -6231,9 +6281,10 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires
    * the manager role.
    *
-   * Errors: activation_gated, base_outdated, contract_break, invalid_fields, plan_limit_reached,
-   * prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
-   * scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
+   * Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found, include_not_text,
+   * include_too_deep, include_too_large, invalid_fields, plan_limit_reached, prompt_template_forbidden,
+   * prompt_template_not_found, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
+   * unsupported_syntax; and those that every call can have.
    */
   create(promptTemplateId: string, body: PromptVersionCreate, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.versions.create', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions`, body, keyed: true }, options)
@@ -6256,9 +6307,11 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Compare two versions.
    *
    * `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`.
+   * Both are compared with the texts of what they include.
    *
-   * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
-   * have.
+   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
+   * call can have.
    */
   diff(promptTemplateId: string, versionId: string, query?: {
       /** The version to compare with. The active version if omitted. */
@@ -6270,7 +6323,9 @@ export class PromptTemplatesVersionsResource extends Resource {
   /**
    * Get a version.
    *
-   * `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+   * `version_id` can be an id, a label, `active`, `previous`, `latest`, or a number such as `v12`. The text is
+   * as it was written: `GET` and `POST /api/prompt-templates/resolve` return it with the texts of what it
+   * includes.
    *
    * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
    * have.
@@ -6302,13 +6357,14 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Requires the editor role on the template. Moving labels of a protected template requires the manager role.
    * Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
    *
-   * Returns 409 `in_use` if it would take away a label that chat templates use. Without `If-Match`, returns 409
-   * `label_changed` if it would take away a label that another user gave to the version. To move one label, use
-   * `PUT …/labels/{label}`.
+   * Returns 409 `in_use` if it would take away a label that chat templates or other prompts use. Without
+   * `If-Match`, returns 409 `label_changed` if it would take away a label that another user gave to the version.
+   * To move one label, use `PUT …/labels/{label}`.
    *
-   * Errors: in_use, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
-   * prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required,
-   * undeclared_variable, unsupported_syntax, version_frozen; and those that every call can have.
+   * Errors: in_use, include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+   * prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
+   * unsupported_syntax, version_frozen; and those that every call can have.
    */
   update(promptTemplateId: string, versionId: string, body: PromptVersionPatch, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.versions.update', method: 'PATCH', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}`, body, merge: true }, options)
@@ -6415,8 +6471,9 @@ export class PromptTemplatesLabelsResource extends Resource {
    * version, and freezes that version. Another version that has the label loses it; other labels stay where they
    * are. Repeating a move has no effect.
    *
-   * Errors: invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
-   * prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can have.
+   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+   * prompt_version_not_found, scope_required; and those that every call can have.
    */
   move(promptTemplateId: string, label: string, body: LabelMove, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.labels.move', method: 'PUT', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}`, body }, options)
@@ -6608,12 +6665,14 @@ export class PromptTemplatesResource extends Resource {
    * Creates a template with the versions that the caller can see, in this workspace or in another one of the
    * organisation. Requires the member role in the workspace that gets the copy. The caller becomes the owner of
    * the copy. Versions keep their numbers, labels and states, and the active version is activated. Commit
-   * messages name the authors. Shares and lists of activations are not copied.
+   * messages name the authors. Shares and lists of activations are not copied. Includes are found again by their
+   * names in the workspace of the copy, as the caller sees them.
    *
    * A session or a token of a person can copy to every workspace of the person, an API key only within its
    * workspace. A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
    *
-   * Errors: copy_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
+   * Errors: copy_too_large, include_cycle, include_not_found, include_not_text, include_too_deep,
+   * include_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
    * quota_exceeded, scope_required; and those that every call can have.
    */
   copy(promptTemplateId: string, body: PromptTemplateCopy, options?: Options): Promise<PromptTemplate> {
@@ -6629,7 +6688,8 @@ export class PromptTemplatesResource extends Resource {
    * Returns 409 `name_taken` if another template of the workspace has the name. Any member can learn from this
    * error that a name is in use, but nothing else about that template. Do not put secrets in names.
    *
-   * Errors: activation_gated, invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
+   * Errors: activation_gated, include_cycle, include_not_found, include_not_text, include_too_deep,
+   * include_too_large, invalid_fields, name_taken, plan_limit_reached, quota_exceeded, scope_required,
    * undeclared_variable, unsupported_syntax; and those that every call can have.
    */
   create(body: PromptTemplateCreate, options?: Options): Promise<PromptTemplate> {
@@ -6640,15 +6700,16 @@ export class PromptTemplatesResource extends Resource {
    * Delete a prompt template.
    *
    * Requires the owner of the template. It can be restored for 30 days. Its name can be used again immediately.
-   * Returns 409 `in_use` if chat templates use it.
+   * Returns 409 `in_use` if chat templates, or active or labelled versions of other prompts, use it.
    *
    * Errors: in_use, prompt_template_forbidden, prompt_template_not_found, revision_mismatch, scope_required; and
    * those that every call can have.
    */
   delete(promptTemplateId: string, query?: {
       /**
-       * Also deletes a template that at most 1,000 chat templates use. They become degraded, and each has the
-       * event `chat_template.degraded`, which names its owner.
+       * Also deletes a template that at most 1,000 chat templates or any prompts use. The chat templates become
+       * degraded, and each has the event `chat_template.degraded`, which names its owner. Released versions of
+       * the prompts keep the text.
        */
       force?: boolean
     }, options?: Options): Promise<void> {
@@ -6724,10 +6785,11 @@ export class PromptTemplatesResource extends Resource {
    * Render a prompt.
    *
    * Replaces the variables of a version with values. Values are inserted unchanged, in a single pass: they are
-   * not expanded or escaped.
+   * not expanded or escaped. The texts of includes are filled in before, with the same variables.
    *
-   * Errors: invalid_fields, invalid_variables, missing_variables, prompt_template_not_found,
-   * prompt_version_not_found, render_too_large, scope_required; and those that every call can have.
+   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, invalid_variables, missing_variables, prompt_template_not_found, prompt_version_not_found,
+   * render_too_large, scope_required; and those that every call can have.
    */
   render(promptTemplateId: string, body: RenderRequest, options?: Options): Promise<RenderResult> {
     return this.caller.send({ name: 'promptTemplates.render', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/render`, body, repeatable: true }, options)
@@ -6736,9 +6798,10 @@ export class PromptTemplatesResource extends Resource {
   /**
    * Resolve prompts.
    *
-   * Returns up to 100 versions in one call, each with its ETag. If a prompt cannot be found, its item has an
-   * `error`, and the call still succeeds. A response contains at most 8 MiB of versions. Items beyond that have
-   * the error `response_too_large`; request them in another call.
+   * Returns up to 100 versions in one call, each with its ETag and with the texts of what it includes. If a
+   * prompt or an include cannot be found, its item has an `error`, and the call still succeeds. A response
+   * contains at most 8 MiB of versions. Items beyond that have the error `response_too_large`; request them in
+   * another call.
    *
    * Errors: invalid_fields, scope_required; and those that every call can have.
    */
@@ -6749,11 +6812,13 @@ export class PromptTemplatesResource extends Resource {
   /**
    * Resolve a prompt by name.
    *
-   * Returns a version of the template with a name, with the ETag that `GET` of the version returns. With
-   * `If-None-Match`, returns 304 while the version stays the same.
+   * Returns a version of the template with a name, and with the texts of what it includes. If it includes
+   * nothing, the ETag is the one that `GET` of the version returns. With `If-None-Match`, returns 304 while the
+   * version and the texts stay the same.
    *
-   * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
-   * have.
+   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
+   * call can have.
    */
   resolveByName(query: {
       /** The name of the template. Case is ignored. */
@@ -6795,8 +6860,8 @@ export class PromptTemplatesResource extends Resource {
   /**
    * Update a prompt template.
    *
-   * Requires the editor role on the template. Changing `visibility`, `protected` or `compatibility` requires the
-   * manager role, and changing `owner_id` requires the owner.
+   * Requires the editor role on the template. Changing `visibility`, `protected`, `compatibility` or
+   * `include_mode` requires the manager role, and changing `owner_id` requires the owner.
    *
    * Errors: invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
    * prompt_template_not_found, quota_exceeded, revision_mismatch, scope_required, user_not_in_workspace; and

@@ -22,6 +22,7 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
         compatibility: v.compatibility as PromptTemplatePatch['compatibility'],
         approvals: Number(v.approvals ?? 0),
         required_checks: (v.checks ?? '').split(',').map((name) => name.trim()).filter(Boolean),
+        include_mode: v.include_mode as PromptTemplatePatch['include_mode'],
       }),
     } as PromptTemplatePatch, { workspace, ifMatch: seen }),
     onSuccess: async () => {
@@ -61,8 +62,16 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
             hint="Applications break if a version needs a new variable, offers another tool or answers in another form."
             choices={[{ value: 'none', label: 'Anything' }, { value: 'backward', label: 'Nothing that breaks applications' }]}
           />
+          <Select
+            name="include_mode" label="Which texts released versions include" defaultValue={seen.include_mode}
+            hint="Text includes another prompt with {{> folder/name}} or {{> folder/name@label}}."
+            choices={[
+              { value: 'pinned', label: 'Those from when the version was released' },
+              { value: 'floating', label: 'The current ones' },
+            ]}
+          />
         </fieldset>
-        {!manages && <p className="text-soft">Managers of the prompt can change the last five.</p>}
+        {!manages && <p className="text-soft">Managers of the prompt can change the last six.</p>}
         {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
         <Problem error={save.error} />
       </Form>

@@ -16,6 +16,7 @@ import { Delete, Duplicate } from './prompt-more'
 import { Ledger } from './prompt-history'
 import { Outdated } from './prompt-outdated'
 import { declared, Preview, variablesOf } from './prompt-preview'
+import { Includes, includesIn, useWhole } from './prompt-includes'
 import { Settings } from './prompt-settings'
 import { Reads } from './prompt-reads'
 import { Checks, Requests } from './prompt-requests'
@@ -64,6 +65,7 @@ export function Prompt() {
     queryKey: ['version', id, 'active'], enabled: !!prompt.data?.active_version,
     queryFn: () => atrium.promptTemplates.versions.get(id, 'active', o),
   })
+  const whole = useWhole(version.data)
   const isChat = prompt.data?.type === 'chat'
   const stored = editedOf(version.data)
   // A draft survives a reload. It belongs to the version that it began with.
@@ -170,7 +172,15 @@ export function Prompt() {
                     </div>
                   )}
                 </div>
-                {version.data && <Preview version={version.data} {...(edited && { draft: edited })} />}
+                {version.data && (
+                  <div className="min-w-0">
+                    {draft !== undefined && includesIn(readable(text, isChat))
+                      ? <p className="mt-0 text-soft">{t.savedForIncludes}</p>
+                      : <Preview version={whole.data ?? version.data} {...(edited && { draft: edited })} />}
+                    <Problem error={whole.error} />
+                    <Includes version={version.data} whole={whole.data} />
+                  </div>
+                )}
               </div>
             ),
           },

@@ -1,0 +1,21 @@
+package rest
+
+import (
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// toIncludes is nil if v includes nothing. The versions are known of a released version, and of one with their texts.
+func toIncludes(v *prompt.Version) []openapi.PromptInclude {
+	if v.Pinned == nil {
+		return mapSlice(v.Includes, func(i *prompt.Include) openapi.PromptInclude {
+			return toInclude(&prompt.Included{Include: *i})
+		})
+	}
+	return mapSlice(v.Pinned.Includes, toInclude)
+}
+
+func toInclude(i *prompt.Included) openapi.PromptInclude {
+	return openapi.PromptInclude{Name: i.Name, Ref: i.Ref, PromptTemplateID: string(i.Template),
+		VersionID: openapi.OrNull(string(i.Version)), VersionNumber: openapi.OrNull(i.Number)}
+}

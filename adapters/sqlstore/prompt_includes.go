@@ -1,0 +1,98 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// SetIncludes implements ports.Prompts.
+func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error {
+	includes, err := jsonText(v.Includes, len(v.Includes) == 0)
+	if err != nil {
+		return err
+	}
+	pinned, err := pinnedText(v.Pinned)
+	if err != nil {
+		return err
+	}
+	writes := []write{
+		{`UPDATE prompt_versions SET includes = ?, pinned = ? WHERE id = ? AND template_id =
+			(SELECT t.id FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?)`,
+			[]any{includes, pinned, v.ID, v.Template, by.Workspace}},
+		{`DELETE FROM prompt_includes WHERE version_id = ?`, []any{v.ID}},
+	}
+	for _, i := range v.Includes {
+		writes = append(writes, write{`INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
+			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, []any{v.ID, v.Template, i.Template, i.Ref}})
+	}
+	return p.db.run(ctx, writes...)
+}
+
+// pinned is what a prompt.Expansion has besides the content of its version.
+type pinned struct {
+	Text      string            `json:"text,omitempty"`
+	Messages  []prompt.Message  `json:"messages,omitempty"`
+	Variables []prompt.Variable `json:"variables,omitempty"`
+	Declared  []prompt.Variable `json:"declared,omitempty"`
+	Hash      string            `json:"hash"`
+	Includes  []prompt.Included `json:"includes"`
+	Closure   []prompt.ID       `json:"closure"`
+	Depth     int               `json:"depth"`
+}
+
+// pinnedText is empty for nil.
+func pinnedText(e *prompt.Expansion) (string, error) {
+	if e == nil {
+		return "", nil
+	}
+	return jsonText(pinned{e.Content.Text, e.Content.Messages, e.Content.Variables, e.Declared, e.Hash, e.Includes,
+		e.Closure, e.Depth}, false)
+}
+
+// readPinned reads what pinnedText wrote of a version with that content.
+func readPinned(text string, of prompt.Content) (*prompt.Expansion, error) {
+	var p pinned
+	if err := fromJSON(text, &p); err != nil {
+		return nil, err
+	}
+	of.Text, of.Messages, of.Variables = p.Text, p.Messages, p.Variables
+	return &prompt.Expansion{Content: of, Hash: p.Hash, Declared: p.Declared, Includes: p.Includes, Closure: p.Closure,
+		Depth: p.Depth}, nil
+}
+
+// Includers implements ports.PromptLists.
+func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool,
+	limit int) ([]prompt.Use, error) {
+	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	of, args := `i.target_id = ?`, []any{id}
+	if len(refs) > 0 {
+		of += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
+		args = append(args, refArgs(refs)...)
+	}
+	where.when(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
+		WHERE `+of+` AND (i.version_id = o.active_version_id OR EXISTS (SELECT 1 FROM prompt_labels p
+		WHERE p.version_id = i.version_id)))`, args...)
+	if seen {
+		if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
+			return nil, nil
+		}
+		seenBy(where, by)
+	}
+	var rows []struct {
+		ID        string          `db:"id"`
+		Name      string          `db:"name"`
+		Owner     identity.UserID `db:"owner_id"`
+		OwnerName string          `db:"owner_name"`
+	}
+	err := l.db.list(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
+		FROM prompt_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+where.sql()+` ORDER BY t.id LIMIT ?`,
+		where.args(limit)...)
+	uses := make([]prompt.Use, len(rows))
+	for i, row := range rows {
+		uses[i] = prompt.Use(row)
+	}
+	return uses, err
+}

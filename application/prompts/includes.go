@@ -1,0 +1,227 @@
+package prompts
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Expanded returns v, a version of the template of, as its readers get it: with the texts of what it includes. A
+// released version has them as they were when it was released; one of a floating template as they are now, or as they
+// were then if an include has no text any more. The includes of a draft are read as by, and cause the errors of
+// prompt.Content.Expand.
+func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
+	v *prompt.Version) (*prompt.Version, error) {
+	switch {
+	case len(v.Includes) == 0:
+		return v, nil
+	case v.Pinned != nil && !of.Floating:
+		return v.Expanded(*v.Pinned), nil
+	}
+	read := &includes{store: store, by: by, system: system(by)}
+	if v.Frozen { // who released it could read what it includes
+		read.by = read.system
+	}
+	e, err := read.expand(ctx, of.ID, v, nil)
+	if v.Pinned != nil && isIncludeError(err) {
+		return v.Expanded(*v.Pinned), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.Expanded(e), nil
+}
+
+// Resolved is Version with the texts of what the version includes.
+func (s *Service) Resolved(
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+) (*prompt.Reading, *prompt.Version, error) {
+	t, v, err := s.Version(ctx, by, id, ref)
+	return s.expanded(ctx, by, t, v, err)
+}
+
+// ResolvedByName is Resolved for the live template with that name.
+func (s *Service) ResolvedByName(
+	ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
+) (*prompt.Reading, *prompt.Version, error) {
+	t, v, err := s.prompts.GetVersionByName(ctx, by, name, ref)
+	t, v, err = readable(by, ref, t, v, err)
+	return s.expanded(ctx, by, t, v, err)
+}
+
+func (s *Service) expanded(
+	ctx context.Context, by identity.Actor, t *prompt.Reading, v *prompt.Version, err error,
+) (*prompt.Reading, *prompt.Version, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err = Expanded(ctx, s.prompts, by, t, v)
+	return t, v, err
+}
+
+// system reads what is included by what was released. Who releases a version decides who reads it.
+func system(by identity.Actor) identity.Actor {
+	return identity.System(by.Org, by.Workspace, "prompt includes", by.At)
+}
+
+// isIncludeError reports whether err says that an include has no text.
+func isIncludeError(err error) bool {
+	return slices.ContainsFunc([]error{prompt.ErrIncludeNotFound, prompt.ErrIncludeNotText, prompt.ErrIncludeCycle,
+		prompt.ErrIncludeTooDeep, prompt.ErrIncludeTooLarge}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// includes reads what a version includes.
+type includes struct {
+	store  ports.PromptVersions
+	by     identity.Actor // reads what the version itself includes
+	system identity.Actor // reads what that includes
+	read   int            // versions
+}
+
+// expand returns the content of v with the texts of its includes. above are the templates that include v.
+func (i *includes) expand(ctx context.Context, of prompt.ID, v *prompt.Version,
+	above []prompt.ID) (prompt.Expansion, error) {
+	above = append(slices.Clone(above), of)
+	var sources []prompt.Source
+	for _, tag := range v.Content.IncludeTags() {
+		k := slices.IndexFunc(v.Includes, func(b prompt.Include) bool { return b.Name == tag.Name && b.Ref == tag.Ref })
+		if k < 0 {
+			return prompt.Expansion{}, tag.Refuse(prompt.ErrIncludeNotFound)
+		}
+		source, err := i.source(ctx, v.Includes[k], above)
+		if f, ok := errors.AsType[*fault.Error](err); ok && isIncludeError(err) {
+			return prompt.Expansion{}, tag.Refuse(f)
+		}
+		if err != nil {
+			return prompt.Expansion{}, err
+		}
+		sources = append(sources, source)
+	}
+	return v.Content.Expand(of, sources)
+}
+
+// source reads what takes the place of an include.
+func (i *includes) source(ctx context.Context, of prompt.Include, above []prompt.ID) (prompt.Source, error) {
+	if i.read++; i.read > prompt.MaxIncluded {
+		return prompt.Source{}, prompt.ErrIncludeTooLarge
+	}
+	by := i.by
+	if len(above) > 1 {
+		by = i.system
+	}
+	ref := prompt.ParseRef(of.Ref)
+	t, v, err := i.store.GetVersion(ctx, by, of.Template, ref)
+	if err := included(by, ref, t, v, err); err != nil {
+		return prompt.Source{}, err
+	}
+	out := prompt.Source{Included: prompt.Included{Include: of, Version: v.ID, Number: v.Number}}
+	switch {
+	case slices.Contains(above, t.ID):
+		return out, prompt.ErrIncludeCycle
+	case len(above) > prompt.MaxIncludeDepth:
+		return out, prompt.ErrIncludeTooDeep
+	case v.Pinned != nil && !t.Floating:
+		out.Text = *v.Pinned
+	default:
+		out.Text, err = i.expand(ctx, t.ID, v, above)
+	}
+	return out, err
+}
+
+// included returns the error of an include that names v, a version of t, or that the store did not find.
+func included(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Version, err error) error {
+	switch {
+	case errors.Is(err, prompt.ErrNotFound):
+		return prompt.ErrIncludeNotFound
+	case err != nil:
+		return err
+	case t.Allow(by, ref, v) != nil || !v.Frozen:
+		return prompt.ErrIncludeNotFound
+	case t.Type != prompt.Text:
+		return prompt.ErrIncludeNotText
+	}
+	return nil
+}
+
+// include finds what v, a version of the template of that was saved in this transaction, includes, and pins that if v
+// is released. It does nothing for a version that never had an include. bind is set if its text changed.
+func include(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID, v *prompt.Version,
+	bind bool) error {
+	tags := v.Content.IncludeTags()
+	if len(tags) == 0 && len(v.Includes) == 0 {
+		return nil
+	}
+	// One after another in a workspace: two versions that are released at once could include each other.
+	if err := tx.Usage.Lock(ctx, by.Workspace); err != nil {
+		return err
+	}
+	if bind {
+		bound, err := boundTo(ctx, tx.Prompts, by, tags)
+		if err != nil {
+			return err
+		}
+		v.Includes = bound
+	}
+	read := &includes{store: tx.Prompts, by: by, system: system(by)}
+	e, err := read.expand(ctx, of, v, nil)
+	if err != nil {
+		return err
+	}
+	if v.Pinned = nil; v.Frozen && len(tags) > 0 {
+		v.Pinned = &e
+	}
+	return tx.Prompts.SetIncludes(ctx, by, v)
+}
+
+// includable returns the error that pin would return if by released a version of t.
+func includable(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
+	info *prompt.VersionInfo) error {
+	if len(info.Includes) == 0 || info.Frozen {
+		return nil
+	}
+	_, v, err := tx.Prompts.GetVersion(ctx, by, t.ID, prompt.Ref{ID: info.ID})
+	if err != nil || v == nil {
+		return err
+	}
+	_, err = Expanded(ctx, tx.Prompts, by, t.Reading(), v)
+	return err
+}
+
+// boundTo finds the templates that tags name.
+func boundTo(ctx context.Context, store ports.PromptVersions, by identity.Actor,
+	tags []prompt.IncludeTag) ([]prompt.Include, error) {
+	if len(tags) > prompt.MaxIncluded {
+		return nil, tags[prompt.MaxIncluded].Refuse(prompt.ErrIncludeTooLarge)
+	}
+	bound := make([]prompt.Include, len(tags))
+	for i, tag := range tags {
+		ref := prompt.ParseRef(tag.Ref)
+		t, v, err := store.GetVersionByName(ctx, by, tag.Name, ref)
+		if err = included(by, ref, t, v, err); err != nil {
+			if f, ok := errors.AsType[*fault.Error](err); ok && isIncludeError(err) {
+				return nil, tag.Refuse(f)
+			}
+			return nil, err
+		}
+		bound[i] = tag.Include
+		bound[i].Template = t.ID
+	}
+	return bound, nil
+}
+
+// pin is include for a version that was released in this transaction, whose text stayed.
+func pin(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID, info *prompt.VersionInfo) error {
+	if len(info.Includes) == 0 {
+		return nil
+	}
+	_, v, err := tx.Prompts.GetVersion(ctx, by, of, prompt.Ref{ID: info.ID})
+	if err != nil || v == nil || v.Pinned != nil {
+		return err
+	}
+	return include(ctx, tx, by, of, v, false)
+}

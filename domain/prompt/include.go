@@ -1,0 +1,266 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// Limits of includes.
+const (
+	MaxIncludeDepth = 5  // levels of includes below a version
+	MaxIncluded     = 50 // versions that a version includes, directly and through others
+)
+
+// IncludeMode says which versions a released version includes.
+type IncludeMode string
+
+// The modes.
+const (
+	// Pinned versions include what their includes named when the version was released.
+	Pinned IncludeMode = "pinned"
+	// Floating versions include what their includes name now.
+	Floating IncludeMode = "floating"
+)
+
+// Include names a version of another prompt whose text stands in its place: {{> folder/name@label}}.
+type Include struct {
+	Name     string `json:"name"`     // of the template, as it was written
+	Ref      string `json:"ref"`      // active, a label, the id of a version, or a number such as v3
+	Template ID     `json:"template"` // that had the name when the including version was saved
+}
+
+// IncludeTag is where a content has an include for the first time.
+type IncludeTag struct {
+	Include        // without its Template
+	Pointer string // of the text, in a body
+	Line    int    // from 1
+}
+
+// Refuse returns err at the text that has the tag.
+func (t IncludeTag) Refuse(err *fault.Error) error {
+	return err.With(fault.Field{Pointer: t.Pointer, Code: err.Code,
+		Detail: fmt.Sprintf("Line %d, %s@%s: %s", t.Line, t.Name, t.Ref, err.Detail)})
+}
+
+// IncludeTags returns the includes of c, each once, in the order of their first use; nil for a text that is not valid.
+func (c Content) IncludeTags() []IncludeTag {
+	if !c.mayInclude() {
+		return nil
+	}
+	parts, err := c.parse()
+	if err != nil {
+		return nil
+	}
+	var tags []IncludeTag
+	for _, p := range parts {
+		for n := range inclusions(p.nodes) {
+			tag := IncludeTag{n.include.Include, p.pointer, n.line}
+			if !slices.ContainsFunc(tags, func(t IncludeTag) bool { return t.Include == tag.Include }) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags
+}
+
+// mayInclude is false for a content that need not be parsed to know that it has no include.
+func (c Content) mayInclude() bool {
+	return c.Format != Verbatim && (strings.Contains(c.Text, ">") ||
+		slices.ContainsFunc(c.Messages, func(m Message) bool { return strings.Contains(m.Content, ">") }))
+}
+
+// Included is a version that another one includes directly.
+type Included struct {
+	Include
+	Version VersionID `json:"version"`
+	Number  int       `json:"number"`
+}
+
+// Expansion is a content in which the text of each include has taken its place, with the variables of all texts.
+type Expansion struct {
+	Content  Content
+	Hash     string     // of Content
+	Declared []Variable // those of Content that somebody declared; the others are inferred from its texts
+	Includes []Included // of the content itself
+	Closure  []ID       // the templates of all texts in it
+	Depth    int        // levels of includes
+}
+
+// Source is what takes the place of an include.
+type Source struct {
+	Included
+	Text Expansion
+}
+
+// Expand replaces the includes of c, a content of the template of. It returns ErrIncludeCycle if of is in the text of
+// an include, ErrIncludeTooDeep beyond MaxIncludeDepth, and ErrIncludeTooLarge if the texts or the variables together
+// exceed the limits of a version. A tag without a source is ErrIncludeNotFound.
+func (c Content) Expand(of ID, sources []Source) (Expansion, error) {
+	e := Expansion{Content: c, Closure: []ID{of}}
+	parts, err := c.parse()
+	if err != nil {
+		return e, err
+	}
+	if !c.inferredFrom(parts) {
+		e.Declared = slices.Clone(c.Variables)
+	}
+	tags := c.IncludeTags()
+	if len(tags) == 0 {
+		e.Hash = c.Hash()
+		return e, nil
+	}
+	at := func(i Include) IncludeTag {
+		k := slices.IndexFunc(tags, func(t IncludeTag) bool { return t.Name == i.Name && t.Ref == i.Ref })
+		return tags[max(k, 0)]
+	}
+	for _, s := range sources {
+		switch {
+		case slices.Contains(s.Text.Closure, of):
+			return e, at(s.Include).Refuse(ErrIncludeCycle)
+		case s.Text.Depth >= MaxIncludeDepth:
+			return e, at(s.Include).Refuse(ErrIncludeTooDeep)
+		}
+		e.Depth = max(e.Depth, s.Text.Depth+1)
+		e.Includes = append(e.Includes, s.Included)
+		for _, id := range s.Text.Closure {
+			if !slices.Contains(e.Closure, id) {
+				e.Closure = append(e.Closure, id)
+			}
+		}
+	}
+	if len(e.Closure) > MaxIncluded+1 {
+		return e, tags[0].Refuse(ErrIncludeTooLarge)
+	}
+	if err := e.fill(parts, sources); err != nil {
+		return e, err
+	}
+	e.declare(parts, sources)
+	if len(e.Content.Variables) > MaxVariables || e.Content.Size() > MaxContentBytes {
+		return e, tags[0].Refuse(ErrIncludeTooLarge)
+	}
+	e.Hash = e.Content.Hash()
+	return e, nil
+}
+
+// fill replaces the includes in the texts.
+func (e *Expansion) fill(parts []part, sources []Source) error {
+	texts, room := make([]string, len(parts)), MaxTextBytes
+	for i, p := range parts {
+		var out strings.Builder
+		at := 0
+		for n := range inclusions(p.nodes) {
+			k := slices.IndexFunc(sources, func(s Source) bool { return n.include.names(s.Include) })
+			if k < 0 {
+				return IncludeTag{n.include.Include, p.pointer, n.line}.Refuse(ErrIncludeNotFound)
+			}
+			out.WriteString(p.text[at:n.start])
+			out.WriteString(n.include.splice(sources[k].Text.Content))
+			if at = n.end; out.Len() > room {
+				return IncludeTag{n.include.Include, p.pointer, n.line}.Refuse(ErrIncludeTooLarge)
+			}
+		}
+		out.WriteString(p.text[at:])
+		if texts[i] = out.String(); len(texts[i]) > room {
+			return ErrIncludeTooLarge.With(fault.Field{Pointer: p.pointer, Code: ErrIncludeTooLarge.Code,
+				Detail: ErrIncludeTooLarge.Detail})
+		}
+		room -= len(texts[i])
+	}
+	if e.Content.Text != "" {
+		e.Content.Text, texts = texts[0], texts[1:]
+	}
+	e.Content.Messages = slices.Clone(e.Content.Messages)
+	for i := range e.Content.Messages {
+		e.Content.Messages[i].Content = texts[i]
+	}
+	return nil
+}
+
+// declare sets the variables: those that c declares, then those that the included texts declare, then those that the
+// whole text uses besides. A declared variable of a text that is only in sections is optional, since an item of the
+// section can have it.
+func (e *Expansion) declare(parts []part, sources []Source) {
+	for _, s := range sources {
+		outside := false
+		for _, p := range parts {
+			outside = outside || slices.ContainsFunc(p.nodes, func(n node) bool {
+				return n.kind == inclusion && n.include.names(s.Include)
+			})
+		}
+		for _, v := range s.Text.Declared {
+			if !slices.ContainsFunc(e.Declared, func(w Variable) bool { return w.Name == v.Name }) {
+				v.Required = v.Required && outside
+				e.Declared = append(e.Declared, v)
+			}
+		}
+	}
+	e.Content.Variables = slices.Clone(e.Declared)
+	whole, err := e.Content.parse()
+	if err != nil {
+		return // the texts were valid, and so is what they make (TestExpand)
+	}
+	for _, v := range e.Content.infer(whole) {
+		if !slices.ContainsFunc(e.Declared, func(w Variable) bool { return rootOf(w.Name) == v.Name }) {
+			e.Content.Variables = append(e.Content.Variables, v)
+		}
+	}
+}
+
+// includeTag is how an include is written.
+type includeTag struct {
+	Include
+	alone            bool   // on its line
+	indent           string // of a tag that is alone: that of each line of the included text
+	lineBreak        string // after a tag that is alone
+	opening, closing string // the delimiters that are in force
+}
+
+func (t *includeTag) names(i Include) bool { return t.Name == i.Name && t.Ref == i.Ref }
+
+// include reads what follows the > of a tag.
+func (p *parser) include(start, end int, body string) error {
+	name, ref := body, "active"
+	if i := strings.LastIndexByte(body, '@'); i >= 0 {
+		name, ref = strings.TrimSpace(body[:i]), strings.TrimSpace(body[i+1:])
+	}
+	if name == "" || !validName(name) || utf8.RuneCountInString(name) > 255 || strings.ContainsAny(name, "\r\n") {
+		return p.refuse("an include must name a prompt template, as in {{> folder/name}} or {{> folder/name@label}}.")
+	}
+	if r := ParseRef(ref); r == (Ref{}) || r.Latest || r.Previous {
+		return p.refuse("the version of an include must be active, a label, a number such as v3, or an id.")
+	}
+	t := &includeTag{Include: Include{Name: name, Ref: ref}, opening: p.opening, closing: p.closing}
+	from, to := p.standalone(start, end)
+	after := from == 0 || p.text[from-1] == '\n'
+	rest := to == len(p.text) || p.text[to-1] == '\n'
+	if after && rest && !strings.Contains(p.text[start:end], "\n") {
+		t.alone, t.indent = true, p.text[from:start]
+		if line := p.text[end:to]; line != "" {
+			t.lineBreak = strings.TrimLeft(line, " \t")
+		}
+		start, end = from, to
+	}
+	p.literal(start)
+	p.pos = end
+	p.tags = append(p.tags, tagSpan{start, end, start, end, p.opening, p.closing})
+	p.add(node{kind: inclusion, line: p.line, start: start, end: end, include: t})
+	return nil
+}
+
+// inclusions yields the includes of nodes, also those in sections, in their order in the text.
+func inclusions(nodes []node) func(func(node) bool) {
+	var each func(nodes []node, yield func(node) bool) bool
+	each = func(nodes []node, yield func(node) bool) bool {
+		for _, n := range nodes {
+			if n.kind == inclusion && !yield(n) || !each(n.nodes, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func(node) bool) { each(nodes, yield) }
+}
