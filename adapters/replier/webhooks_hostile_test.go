@@ -37,7 +37,9 @@ func counted(t *testing.T, address string) (port uint16, reached *atomic.Int64) 
 				reached.Add(1)
 			}
 		},
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}}
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		})}}
 	s.Start()
 	t.Cleanup(s.Close)
 	return l.Addr().(*net.TCPAddr).AddrPort().Port(), reached

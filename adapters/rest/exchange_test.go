@@ -39,7 +39,7 @@ func TestExchangeAsContext(t *testing.T) {
 		if x.Err() != nil || derived.Err() != nil {
 			t.Fatalf("too early: %v, %v", x.Err(), derived.Err())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		<-x.Done()
 		<-derived.Done()
 		if !errors.Is(x.Err(), context.DeadlineExceeded) || !errors.Is(derived.Err(), context.DeadlineExceeded) {

@@ -25,8 +25,8 @@ var readable = `(actor_id = ? OR subject = ? OR type IN (` + typesFor(event.Ever
 	OR type IN (` + typesFor(event.Viewers, "chat_template") + `) AND EXISTS (SELECT 1 FROM chat_templates t
 		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id AND %))`
 
-// readableBy adds the condition that a reader who is no admin may read an event. It leaves out rows without an index, so
-// the caller bounds how many are examined.
+// readableBy adds the condition that a reader who is no admin may read an event. It leaves out rows without an index,
+// so the caller bounds how many are examined.
 func readableBy(where *conditions, by *identity.Actor) {
 	if by == nil {
 		return

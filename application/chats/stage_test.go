@@ -73,7 +73,8 @@ func newStage(t *testing.T) *stage {
 		}
 		return fixture.Registry(t)
 	}
-	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.versions, s.users, registry, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.versions, s.users, registry,
+		account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
 		func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
 			*s.mailed = append(*s.mailed, i.Email+" "+url)
 			return true

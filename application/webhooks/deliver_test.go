@@ -39,8 +39,8 @@ func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
 	}
 }
 
-// runs lets a deliverer run with endpoints that a store hands out, until all are worked off. The store hands out at most
-// atOnce of them at the same time. Time passes when all wait (testing/synctest).
+// runs lets a deliverer run with endpoints that a store hands out, until all are worked off. The store hands out at
+// most atOnce of them at the same time. Time passes when all wait (testing/synctest).
 func (s *stage) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce int, work func(webhook.ID)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

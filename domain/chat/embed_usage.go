@@ -11,8 +11,10 @@ const (
 	EmbedUsageKept = 90
 
 	// OtherOrigins stands for the origins of a day beyond the first MaxUsageOrigins of a token.
-	OtherOrigins    Origin = "other"
-	MaxUsageOrigins        = 100
+	OtherOrigins Origin = "other"
+
+	// MaxUsageOrigins is how many origins of a token are counted by themselves each day.
+	MaxUsageOrigins = 100
 )
 
 // ErrUsageRange is for a range of days that is empty or too long.

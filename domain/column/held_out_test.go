@@ -61,7 +61,8 @@ func TestSuggestionsAreRightForHeadersThatWereNotTuned(t *testing.T) {
 	})
 	heldOut := measure(t, "testdata/heldout.txt", func(int, string, string, string) {}) // not to be tuned for
 	for name, m := range map[string]measured{"tuning": tuned, "held out": heldOut} {
-		t.Logf("%s: %d sets, precision %.3f, recall %.3f of %d fields", name, m.sets, m.precision(), m.recall(), m.wanted)
+		t.Logf("%s: %d sets, precision %.3f, recall %.3f of %d fields", name, m.sets, m.precision(), m.recall(),
+			m.wanted)
 		if m.sets < 30 || m.precision() < 0.98 || m.recall() < 0.90 {
 			t.Errorf("%s: want a precision of 0.98 and a recall of 0.90 on 30 sets", name)
 		}

@@ -30,8 +30,8 @@ var (
 		Detail: "Applications that use the active version could fail with this one. See breaks. To activate it all " +
 			"the same, set acknowledge_contract_break."}
 	ErrGated = &fault.Error{Kind: fault.Conflict, Code: "activation_gated",
-		Detail: "Versions of this prompt template need approvals or checks before they are activated. Create the version, " +
-			"then activate it: that makes a request."}
+		Detail: "Versions of this prompt template need approvals or checks before they are activated. Create the " +
+			"version, then activate it: that makes a request."}
 	ErrRequestNotFound = &fault.Error{Kind: fault.NotFound, Code: "activation_request_not_found",
 		Detail: "The prompt template has no such activation request."}
 	ErrRequested = &fault.Error{Kind: fault.Conflict, Code: "activation_requested",

@@ -210,7 +210,9 @@ func (t *Template) seen(r ActivationRequest, author identity.Actor, checks []Che
 
 // Request records r, a request that waits. open are those of t that wait already. Repeating a request returns the one
 // that waits. ErrRequested if another one waits for the same version; ErrRequestLimit if MaxRequests wait.
-func (t *Template) Request(by identity.Actor, r ActivationRequest, open []ActivationRequest) (ActivationRequest, error) {
+func (t *Template) Request(
+	by identity.Actor, r ActivationRequest, open []ActivationRequest,
+) (ActivationRequest, error) {
 	for _, other := range open {
 		switch {
 		case other.Version != r.Version:

@@ -93,7 +93,8 @@ func TestWhatAnActivationWaitsFor(t *testing.T) {
 			tmpl.RequiredChecks = tt.required
 			r := tmpl.Plan(tt.by, v, tt.a, tt.checks)
 			if r.IsReady(now) != tt.ready || r.Approvals != tt.approvals {
-				t.Errorf("ready = %v with %d approvals of %d, missing %q", r.IsReady(now), r.Approved(), r.Approvals, r.Missing)
+				t.Errorf("ready = %v with %d approvals of %d, missing %q", r.IsReady(now), r.Approved(), r.Approvals,
+					r.Missing)
 			}
 			if direct := tmpl.Activate(tt.by, nil, v, nil, ""); len(tt.required) > 0 && tt.by.User == "max" {
 				wantErr(t, direct, prompt.ErrGated)
@@ -198,7 +199,9 @@ func TestRequestsAreBoundToWhatTheyWereMadeFor(t *testing.T) {
 	t.Run("after thirty days it expires, counted from its time", func(t *testing.T) {
 		tmpl, v := guarded()
 		r := tmpl.Plan(manager, v, prompt.Activating{NotBefore: now.Add(time.Hour)}, nil)
-		for after, want := range map[time.Duration]prompt.Cause{prompt.RequestLife: "", prompt.RequestLife + time.Hour: prompt.Expired} {
+		for after, want := range map[time.Duration]prompt.Cause{
+			prompt.RequestLife: "", prompt.RequestLife + time.Hour: prompt.Expired,
+		} {
 			late := with(manager, func(a *identity.Actor) { a.At = now.Add(after) })
 			if _, cause := tmpl.Look(late, r, v, nil); cause != want {
 				t.Errorf("after %s the cause is %q", after, cause)
@@ -213,7 +216,8 @@ func TestRequestsOfOneTemplate(t *testing.T) {
 	if v.Frozen || tmpl.Active.Version != "ver1" || tmpl.OpenRequests != 1 {
 		t.Fatalf("frozen %v, active %s, %d wait", v.Frozen, tmpl.Active.Version, tmpl.OpenRequests)
 	}
-	again, err := tmpl.Request(editor, tmpl.Plan(editor, v, prompt.Activating{}, nil), []prompt.ActivationRequest{first})
+	again, err := tmpl.Request(editor, tmpl.Plan(editor, v, prompt.Activating{}, nil),
+		[]prompt.ActivationRequest{first})
 	wantErr(t, err, nil)
 	if again.ID != first.ID {
 		t.Error("the same request again is another one")
@@ -257,7 +261,8 @@ func TestReports(t *testing.T) {
 			if tt.alter != nil {
 				tt.alter(&c)
 			}
-			got, err := tmpl.Report(tt.by, &versions[2].VersionInfo, c, slices.Repeat([]prompt.Check{{Name: "x"}}, tt.have))
+			have := slices.Repeat([]prompt.Check{{Name: "x"}}, tt.have)
+			got, err := tmpl.Report(tt.by, &versions[2].VersionInfo, c, have)
 			wantErr(t, err, tt.want)
 			if err != nil {
 				recorded(t, tmpl, tt.by)

@@ -82,7 +82,7 @@ func (t Token) Hint() string {
 func checksum(body string) (out [checksumDigits]byte) {
 	sum := ^uint32(0)
 	for i := range len(body) {
-		sum = crc32.IEEETable[byte(sum)^body[i]] ^ sum>>8
+		sum = crc32.IEEETable[(sum^uint32(body[i]))&0xff] ^ sum>>8
 	}
 	sum = ^sum
 	for i := checksumDigits - 1; i >= 0; i-- {

@@ -172,12 +172,13 @@ func requestsEnd(t *testing.T, a Adapter) {
 		want   prompt.Cause
 	}{
 		"another activation": {func(r *requesting) error {
-			_, _, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 3}, nil, prompt.Activating{})
+			_, _, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 3}, nil,
+				prompt.Activating{})
 			return err
 		}, prompt.BaseMoved},
 		"an edit": {func(r *requesting) error {
-			_, _, err := r.service.ChangeVersion(ctx, r.team.Peer, r.id, prompt.Ref{Number: 2}, nil, prompt.VersionChanges{
-				Content: func(c prompt.Content) prompt.Content { c.Text = "edited"; return c }})
+			_, _, err := r.service.ChangeVersion(ctx, r.team.Peer, r.id, prompt.Ref{Number: 2}, nil,
+				prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = "edited"; return c }})
 			return err
 		}, prompt.VersionChanged},
 		"the deletion of the version": {func(r *requesting) error {
@@ -254,7 +255,8 @@ func requestRaces(t *testing.T, a Adapter) {
 			})
 		}
 		race(append(all, func() error {
-			_, _, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 10}, nil, prompt.Activating{})
+			_, _, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 10}, nil,
+				prompt.Activating{})
 			return err
 		})...)
 		r.oneOf(asked, 10)
@@ -270,8 +272,8 @@ func requestRaces(t *testing.T, a Adapter) {
 			return r.service.LookAt(ctx, identity.System(r.team.Org, r.team.Workspace.ID, "test", due), asked.ID)
 		}
 		race(look, look, func() error {
-			_, _, err := r.service.ActivateVersion(ctx, fixture.Later(r.team.Member, time.Minute), r.id, prompt.Ref{Previous: true}, nil,
-				prompt.Activating{Reason: "Roll back"})
+			_, _, err := r.service.ActivateVersion(ctx, fixture.Later(r.team.Member, time.Minute), r.id,
+				prompt.Ref{Previous: true}, nil, prompt.Activating{Reason: "Roll back"})
 			return err
 		})
 		got, err := a.PromptLists.Request(ctx, r.team.Workspace.ID, r.id, asked.ID)
@@ -292,8 +294,8 @@ func requestRaces(t *testing.T, a Adapter) {
 	})
 }
 
-// oneOf fails unless at most one of the requests was fulfilled, all others were cancelled, and the ledger is a chain that
-// ends at the active version, which last activated, or one of the requests.
+// oneOf fails unless at most one of the requests was fulfilled, all others were cancelled, and the ledger is a chain
+// that ends at the active version, which last activated, or one of the requests.
 func (r *requesting) oneOf(asked []prompt.RequestID, last int) {
 	r.Helper()
 	fulfilled := 0

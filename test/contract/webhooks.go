@@ -150,7 +150,8 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	must(t, queue.Queue(ctx, e, []webhook.Delivery{delivery(1, "two", 3)}, 3)) // its place has moved
 	pending, err := queue.Pending(ctx, e.ID)
 	must(t, err)
-	if found, err := a.Webhooks.Get(ctx, team.Workspace.ID, e.ID); err != nil || found.Place != 2 || pending != 1 { // the other waits
+	found, err := a.Webhooks.Get(ctx, team.Workspace.ID, e.ID)
+	if err != nil || found.Place != 2 || pending != 1 { // the other waits
 		t.Errorf("place %d, %d pending, %v", found.Place, pending, err)
 	}
 	next := func(at time.Time) []webhook.Delivery {

@@ -25,7 +25,8 @@ func ofRequest(body any) example {
 		}
 		path := templates + "/" + template
 		h.author.create(t, path+"/versions", object{"text": "later"}, onRed)
-		asked := maker.do(t, "POST", path+"/versions/latest/activate", object{"activate_at": fromNow(time.Hour)}, onRed).is(t, 202)
+		asked := maker.do(t, "POST", path+"/versions/latest/activate", object{"activate_at": fromNow(time.Hour)},
+			onRed).is(t, 202)
 		return target{ids: []string{template, asked.at("activation_request.id")}, body: body}
 	}}
 }
@@ -54,9 +55,10 @@ func requests(t *testing.T, ann, bob *client) {
 	}
 	bob.do(t, "POST", activate, object{"reason": "Better"}).is(t, 202).has(t, map[string]string{
 		"activation_request.id": asked.at("activation_request.id")})
-	ann.get(t, request).has(t, map[string]string{"diff.unified": "--- v1\n+++ v2\n@@ -1 +1 @@\n-one\n\\ No newline at " +
-		"end of file\n+two\n\\ No newline at end of file\n", "base_version_number": "1", "version.number": "2"})
-	ann.get(t, template+"/activation-requests?state=waiting").has(t, map[string]string{"data.0.reason": "Better", "data.1": ""})
+	ann.get(t, request).has(t, map[string]string{"diff.unified": "--- v1\n+++ v2\n@@ -1 +1 @@\n-one\n" +
+		"\\ No newline at end of file\n+two\n\\ No newline at end of file\n", "base_version_number": "1", "version.number": "2"})
+	ann.get(t, template+"/activation-requests?state=waiting").has(t,
+		map[string]string{"data.0.reason": "Better", "data.1": ""})
 	bob.do(t, "POST", request+"/approve", nil).problem(t, 403, "prompt_template_forbidden")
 	ann.do(t, "POST", request+"/approve", object{"comment": "Yes."}).is(t, 200).has(t, map[string]string{
 		"state": "activated", "decisions.0.user_id": ann.id, "decisions.0.comment": "Yes.", "waits_for": "[]"})
@@ -80,15 +82,16 @@ func requests(t *testing.T, ann, bob *client) {
 	bob.do(t, "POST", latest+"/checks/eval", object{"conclusion": "success"}).is(t, 200).has(t, map[string]string{
 		"passed": "true", "url": "null"})
 	ann.get(t, request).has(t, map[string]string{"state": "activated"})
-	ann.get(t, latest+"/checks").has(t, map[string]string{"data.0.name": "eval", "data.0.reported_by": bob.id, "data.1": ""})
+	ann.get(t, latest+"/checks").has(t,
+		map[string]string{"data.0.name": "eval", "data.0.reported_by": bob.id, "data.1": ""})
 	bob.do(t, "POST", latest+"/checks/eval", object{"conclusion": "great"}).problem(t, 422, "invalid_fields")
-	bob.do(t, "POST", latest+"/checks/eval", object{"conclusion": "success", "url": "javascript:alert(1)"}).problem(t, 422,
-		"invalid_fields").has(t, map[string]string{"errors.0.pointer": "/url"})
+	bob.do(t, "POST", latest+"/checks/eval", object{"conclusion": "success", "url": "javascript:alert(1)"}).
+		problem(t, 422, "invalid_fields").has(t, map[string]string{"errors.0.pointer": "/url"})
 	ann.do(t, "POST", template+"/versions/v1/activate", object{"bypass_checks": true}).problem(t, 422, "invalid_fields")
 	bob.do(t, "POST", template+"/versions/v1/activate", object{"bypass_checks": true, "reason": "x"}).problem(t, 403,
 		"prompt_template_forbidden")
-	ann.do(t, "POST", template+"/versions/v1/activate", object{"bypass_checks": true, "reason": "Broken"}).is(t, 200).has(t,
-		map[string]string{"active_version.number": "1"})
+	ann.do(t, "POST", template+"/versions/v1/activate", object{"bypass_checks": true, "reason": "Broken"}).
+		is(t, 200).has(t, map[string]string{"active_version.number": "1"})
 
 	// A schedule.
 	ann.do(t, "PATCH", template, object{"required_checks": nil, "protected": false}).is(t, 200)
@@ -98,13 +101,14 @@ func requests(t *testing.T, ann, bob *client) {
 		"activation_request.waits_for": `["time"]`})
 	ann.do(t, "POST", activate, object{"activate_at": fromNow(2 * time.Hour)}).problem(t, 409, "activation_requested")
 	request = template + "/activation-requests/" + later.at("activation_request.id")
-	bob.do(t, "POST", request+"/cancel", nil).is(t, 200).has(t, map[string]string{"state": "cancelled", "cause": "withdrawn",
-		"ended_by": bob.id})
+	bob.do(t, "POST", request+"/cancel", nil).is(t, 200).has(t,
+		map[string]string{"state": "cancelled", "cause": "withdrawn", "ended_by": bob.id})
 	later = bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Hour)}).is(t, 202)
 	ann.do(t, "POST", template+"/versions/v3/activate", nil).is(t, 200)
 	ann.get(t, template+"/activation-requests/"+later.at("activation_request.id")).has(t, map[string]string{
 		"state": "cancelled", "cause": "base_moved"})
-	soon := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Second)}).is(t, 202).at("activation_request.id")
+	soon := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Second)}).is(t, 202).
+		at("activation_request.id")
 	for begun := time.Now(); ann.get(t, template+"/activation-requests/"+soon).at("state") != "activated"; {
 		if time.Since(begun) > patience {
 			t.Fatal("the schedule was not kept")

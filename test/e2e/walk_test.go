@@ -58,7 +58,8 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 		"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
 	w := &walk{
 		T: t, rand: rand.New(rand.NewPCG(seed, 0)), db: s.open(t), shop: newShop(t),
-		entities: map[string]*entity{}, kinds: map[string][]*entity{}, marks: map[string]*entity{}, known: map[string]bool{},
+		entities: map[string]*entity{}, kinds: map[string][]*entity{}, marks: map[string]*entity{},
+		known: map[string]bool{},
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
 	for _, named := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed},

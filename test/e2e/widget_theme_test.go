@@ -82,7 +82,7 @@ func TestThemesAndScriptsOfAPage(t *testing.T) {
 
 // at returns a member of an object.
 func at(o object, path string) string {
-	var value any = map[string]any(o)
+	var value any = o
 	for part := range strings.SplitSeq(path, ".") {
 		inner, _ := value.(map[string]any)
 		value = inner[part]

@@ -31,8 +31,8 @@ func serveBare(ctx context.Context, addr, file string) error {
 // asks for the same membership. Its rows on PostgreSQL are for the first only.
 func others(ctx context.Context, m *machine) error {
 	pocketbase := filepath.Join(m.dir, "pocketbase")
-	build := exec.CommandContext(ctx, "go", "build", "-C", "test/load/pocketbase", "-trimpath", "-ldflags", "-s -w", "-o",
-		pocketbase, ".")
+	build := exec.CommandContext(ctx, "go", "build", "-C", "test/load/pocketbase", "-trimpath", "-ldflags",
+		"-s -w", "-o", pocketbase, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build PocketBase: %w\n%s", err, out)

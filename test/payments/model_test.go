@@ -188,7 +188,8 @@ func (m *modelWalk) checkUsage(t *testing.T, when string) {
 	}
 	sum, _ := m.api.Usage(m.customer)
 	if want := m.model.billed[m.customer]; err != nil || sum < want.must || sum > want.must+want.may {
-		t.Fatalf("%s: the gateway has got %d units, want %d and at most %d more; %v", when, sum, want.must, want.may, err)
+		t.Fatalf("%s: the gateway has got %d units, want %d and at most %d more; %v", when, sum, want.must,
+			want.may, err)
 	}
 }
 
