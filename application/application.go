@@ -117,8 +117,9 @@ func NewBind(pool ports.Stores, e External) Bind {
 				s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users, e.Registries, e.Mails.Limits,
 				e.Mails.Send, pay.Quotas,
 			),
-			Embeds:      embeds,
-			Replies:     chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, prompts.Expanded, connect.Use, e.Repliers),
+			Embeds: embeds,
+			Replies: chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, prompts.Expanded, connect.Use,
+				e.Repliers),
 			Connections: connect,
 			Sources: sources.NewService(
 				s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, e.Sheets, connect.Use, e.SourceOffers,

@@ -58,8 +58,8 @@ func TestArrowHasTheTypesOfTheFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, schema, _ := read(t, &out)
-	if want := "email:utf8 stock:int64 price:float64 active:bool born:date32 seen:utf8 more:utf8 $invalid:utf8"; schema !=
-		want {
+	want := "email:utf8 stock:int64 price:float64 active:bool born:date32 seen:utf8 more:utf8 $invalid:utf8"
+	if schema != want {
 		t.Errorf("the schema is %s", schema)
 	}
 	var got []map[string]any

@@ -12,7 +12,8 @@ import (
 // The large columns are left out of lists.
 var (
 	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash",
-		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at", "includes"}
+		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at",
+		"includes"}
 	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
 	versionColumns      = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn +
 		` AS labels`

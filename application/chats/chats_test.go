@@ -173,7 +173,8 @@ func TestDeleteAndRestore(t *testing.T) {
 				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr_1")).MinTimes(1)
 				tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"),
 					account.InvitationID("inv_1"), anything).DoAndReturn(func(_ context.Context, _ identity.Actor,
-					_ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+					_ identity.WorkspaceID, _ account.InvitationID,
+					change func(*account.Workspace, *account.Invitation) error) error {
 					i := &account.Invitation{ID: "inv_1", Guest: true}
 					err := change(nil, i)
 					if i.Withdrawn {

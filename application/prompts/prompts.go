@@ -153,12 +153,12 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 // addVersion stores the next version of a template with what it includes, and returns both.
 func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
 	d prompt.VersionDraft) (t *prompt.Template, v *prompt.Version, err error) {
-	err = tx.Prompts.AddVersion(ctx, by, id, func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+	add := func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
 		t = stored
 		v, err = stored.AddVersion(by, d, used)
 		return v, err
-	})
-	if err != nil {
+	}
+	if err = tx.Prompts.AddVersion(ctx, by, id, add); err != nil {
 		return nil, nil, err
 	}
 	return t, v, include(ctx, tx, by, id, v, true)

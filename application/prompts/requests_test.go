@@ -56,8 +56,9 @@ func TestAnActivationThatHasToWaitBecomesARequest(t *testing.T) {
 // updated returns a Prompts.Update that changes what of returns.
 func (s *stage) updated(of func() *prompt.Template) func(context.Context, identity.Actor, prompt.ID,
 	func(*prompt.Template) error) (*prompt.Template, error) {
-	return func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (t *prompt.Template,
-		err error) {
+	return func(
+		_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error,
+	) (t *prompt.Template, err error) {
 		for range 2 {
 			t = of()
 			if err := change(t); err != nil {
@@ -100,19 +101,22 @@ func TestWhatARequestActsWith(t *testing.T) {
 				}
 			}
 			s.prompts.EXPECT().Lock(s.ctx, manager, prompt.ID("tpl"), prompt.Ref{}).Return(waiting(), nil, nil)
-			s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), r.ID).AnyTimes().Return(&r, nil)
+			s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), r.ID).AnyTimes().
+				Return(&r, nil)
 			s.prompts.EXPECT().Update(s.ctx, manager, prompt.ID("tpl"), gomock.Any()).DoAndReturn(s.updated(waiting))
 			approved := r
 			approved.Decisions = []prompt.Decision{{By: "max", Approves: true, At: now}}
 			s.lists.EXPECT().OpenRequests(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl")).Return(
 				[]prompt.ActivationRequest{approved}, nil)
-			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("eve")).Return(tt.user, tt.member, tt.found)
+			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("eve")).
+				Return(tt.user, tt.member, tt.found)
 			s.prompts.EXPECT().Lock(s.ctx, by("eve"), prompt.ID("tpl"), prompt.Ref{ID: v.ID}).Return(waiting(),
 				&v.VersionInfo, nil)
 			s.lists.EXPECT().Checks(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), v.ID)
 			var cause prompt.Cause
 			if tt.activated {
-				s.prompts.EXPECT().UpdateVersion(s.ctx, by("eve"), prompt.ID("tpl"), prompt.Ref{ID: v.ID}, gomock.Any()).DoAndReturn(
+				s.prompts.EXPECT().UpdateVersion(s.ctx, by("eve"), prompt.ID("tpl"), prompt.Ref{ID: v.ID},
+					gomock.Any()).DoAndReturn(
 					func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 						change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
 						t := waiting()
@@ -120,8 +124,9 @@ func TestWhatARequestActsWith(t *testing.T) {
 					})
 			} else {
 				s.prompts.EXPECT().Update(s.ctx, manager, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
-					func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template,
-						error) {
+					func(
+						_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error,
+					) (*prompt.Template, error) {
 						t := waiting()
 						err := change(t)
 						cause = t.ChangedRequests[0].Cause

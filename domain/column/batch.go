@@ -44,8 +44,8 @@ type head struct {
 const Packed = 0
 
 // Pack returns b as bytes for Unpack: Packed, the length of its head as an uvarint, the head as JSON, and for each cell
-// its length and 1 as an uvarint, and its text; only 0 for nil. JSON would take ten times as long. All rows must have as
-// many cells.
+// its length and 1 as an uvarint, and its text; only 0 for nil. JSON would take ten times as long. All rows must have
+// as many cells.
 func (b Batch) Pack() ([]byte, error) {
 	h := head{Version: b.Version, Missing: b.Missing, Sample: b.Sample, Numbers: b.Numbers, Count: len(b.Rows)}
 	size := 1 + binary.MaxVarintLen32
@@ -83,7 +83,7 @@ func Unpack(packed []byte) (Batch, error) {
 		return Batch{}, errPacked
 	}
 	n, used := binary.Uvarint(packed[1:])
-	if used <= 0 || n > uint64(len(packed)-1-used) {
+	if used <= 0 || n > uint64(len(packed)-1-used) { //nolint:gosec // used bytes of it were read
 		return Batch{}, errPacked
 	}
 	at := 1 + used + int(n) //nolint:gosec // at most what is left
@@ -101,7 +101,7 @@ func Unpack(packed []byte) (Batch, error) {
 	at = 0
 	for i := range cells {
 		n, used := binary.Uvarint(packed[at:])
-		if at += used; used <= 0 || n > uint64(len(rest)-at)+1 {
+		if at += used; used <= 0 || n > uint64(len(rest)-at)+1 { //nolint:gosec // at is in it
 			return Batch{}, errPacked
 		}
 		if n > 0 {

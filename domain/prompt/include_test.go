@@ -76,8 +76,8 @@ func TestExpand(t *testing.T) {
 // An included text renders as it does by itself, and changes nothing of what is around it: the include could be a
 // variable that has what the text renders to.
 func TestAnIncludePrintsWhatItsTextRendersTo(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", " ", "\n", "{", "}", "(name)", "(#show)", "(#show)\n", "\n(/show)", "(/show)",
-		"(^hide)", "(/hide)", "(!c)", "\n(!c)\n", "=", "%", "<"})
+	piece := rapid.SampledFrom([]string{"a", " ", "\n", "{", "}", "(name)", "(#show)", "(#show)\n", "\n(/show)",
+		"(/show)", "(^hide)", "(/hide)", "(!c)", "\n(!c)\n", "=", "%", "<"})
 	// Tags are drawn in parentheses, and written with the delimiters that are in force, which = changes.
 	draw := func(t *rapid.T, label string, least int) (text string, others bool) {
 		set := map[bool]string{false: "{{=<% %>=}}", true: "<%={{ }}=%>"}
@@ -128,8 +128,8 @@ func TestAnIncludePrintsWhatItsTextRendersTo(t *testing.T) {
 		compared++
 		got, err := whole.Content.Render(values, prompt.Strict)
 		if err != nil || got.Text != want.Text {
-			t.Fatalf("%q with %q is %q: renders as %q, %v; want %q", with("> x"), included, whole.Content.Text, got.Text,
-				err, want.Text)
+			t.Fatalf("%q with %q is %q: renders as %q, %v; want %q", with("> x"), included, whole.Content.Text,
+				got.Text, err, want.Text)
 		}
 	})
 }

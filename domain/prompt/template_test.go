@@ -32,7 +32,8 @@ func TestNew(t *testing.T) {
 	t.Run("it is what was asked for", func(t *testing.T) {
 		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"},
 			Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true,
-			Compatibility: prompt.Backward, Approvals: 2, RequiredChecks: []string{"eval"}, IncludeMode: prompt.Floating}
+			Compatibility: prompt.Backward, Approvals: 2, RequiredChecks: []string{"eval"},
+			IncludeMode: prompt.Floating}
 		got, err := prompt.New(owner, d)
 		wantErr(t, err, nil)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,

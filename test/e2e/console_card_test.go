@@ -129,7 +129,7 @@ orgs:
 // policyOf returns the content security policy of a page.
 func policyOf(t *testing.T, url string, status int) string {
 	t.Helper()
-	page, err := http.Get(url) //nolint:noctx // a page of the server under test
+	page, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}

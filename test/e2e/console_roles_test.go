@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func permitted(t *testing.T, s *server, owner *client, role string) {
 	}
 	for _, at := range all {
 		if role == "viewer" && strings.Contains(at.path, "/new") ||
-			role != "admin" && role != "operator" && slices.Contains([]string{"settings/audit", "settings/webhooks"}, at.path) {
+			role != "admin" && role != "operator" && (at.path == "settings/audit" || at.path == "settings/webhooks") {
 			continue // nothing leads there
 		}
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))

@@ -78,7 +78,7 @@ func TestEventStream(t *testing.T) {
 			e.is("", map[string]string{"subject": id})
 			proof.Within(t, "from the request to the event", time.Since(begun), 250*time.Millisecond)
 		})
-		t.Run("who is no admin gets what concerns what they see, and the stream follows their role", func(t *testing.T) {
+		t.Run("who is no admin gets what they see, and the stream follows their role", func(t *testing.T) {
 			bob := s.user(t, "admin")
 			e := bob.streamOf(t, eventsStream, "?types=prompt_template.created,member.updated")
 			hidden := create("of-an-admin")

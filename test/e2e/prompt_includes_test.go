@@ -41,7 +41,8 @@ func includes(t *testing.T, ann, bob *client) {
 	ann.get(t, greeting+"/versions/v2/diff").has(t, map[string]string{"changed_fields.0": "text"})
 
 	// What is in use stays, and what is wrong is refused with nothing stored.
-	ann.do(t, "DELETE", rules, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by.0.name": "inc/greeting"})
+	ann.do(t, "DELETE", rules, nil).problem(t, 409, "in_use").has(t,
+		map[string]string{"used_by.0.name": "inc/greeting"})
 	for text, code := range map[string]string{
 		"{{> inc/gone}}": "include_not_found", "{{> inc/secret}}": "include_not_found",
 		"{{> inc/rules@v9}}": "include_not_found", "{{> inc/rules}}": "include_cycle",
@@ -58,6 +59,8 @@ func includes(t *testing.T, ann, bob *client) {
 	bob.do(t, "POST", greeting+"/versions/v2/activate", nil).problem(t, 422, "include_not_found")
 	render(bob, greeting, "active", "Hello!\nBe kind to Ann.\nBye.")
 	bob.do(t, "POST", greeting+"/render", object{"ref": "v2"}).problem(t, 422, "include_not_found")
+	bob.do(t, "GET", templates+"/resolve?name=inc/greeting&ref=v2", nil).problem(t, 422, "include_not_found")
+	bob.do(t, "GET", greeting+"/versions/v2/diff", nil).problem(t, 422, "include_not_found")
 	ann.do(t, "POST", greeting+"/versions/v2/activate", nil).is(t, 200)
 	render(bob, greeting, "active", "Hello!\nBe fair to Ann.\nBye.")
 	ann.do(t, "DELETE", rules+"?force=true", nil).is(t, 204)

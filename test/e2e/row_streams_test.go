@@ -95,7 +95,9 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 		}
 		awaits(t, "the connection of the warehouse is closed", s, func() bool { return proxy.Open() == 0 })
 		awaits(t, "no child is left", s, func() bool {
-			return !slices.ContainsFunc(children, func(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) })
+			return !slices.ContainsFunc(children, func(pid int) bool {
+				return syscall.Kill(pid, 0) == nil && !isZombie(pid)
+			})
 		})
 	})
 }

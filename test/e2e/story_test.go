@@ -257,7 +257,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				t.Errorf("the events are\n%v\nwant\n%v", got, want)
 			}
 			slices.Reverse(own)
-			shared := func(kind string) bool { return kind == "prompt_share.created" } // who shares with whom is for admins
+			shared := func(kind string) bool { return kind == "prompt_share.created" } // for admins
 			if want = slices.DeleteFunc(want, shared); !slices.Equal(own, want) {
 				t.Errorf("the owner reads\n%v\nwant\n%v", own, want)
 			}

@@ -12,7 +12,9 @@ const modelGrace = 24 * time.Hour
 
 // modelPlans are what the model's shop sells: one of them bills usage, too.
 var modelPlans = append(slices.Clone(plans), billing.Plan{
-	ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 700, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, Metered: &billing.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
+	ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 700, Currency: "usd"},
+	Interval: billing.Month, IntervalCount: 1,
+	Metered: &billing.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
 })
 
 // period identifies what one payment is for.

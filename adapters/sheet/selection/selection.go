@@ -41,8 +41,8 @@ type line struct {
 	shown, stored []*string
 }
 
-// New returns a Selection for a tab with its header in a row, from 1, or column.NoHeader. version is that of the file. It
-// gives batches to each.
+// New returns a Selection for a tab with its header in a row, from 1, or column.NoHeader. version is that of the file.
+// It gives batches to each.
 func New(
 	ctx context.Context, headerRow int, version string, q source.RowsQuery, each func(column.Batch) error,
 ) *Selection {
