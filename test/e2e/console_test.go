@@ -170,6 +170,7 @@ func TestTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
 			`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))`))
 		reads(ctx, t, "Audit trail")
+		drive(ctx, t, chromedp.Poll[bool](`document.activeElement.matches('[role=dialog] input')`))
 		keep(ctx, t, "console-commands")
 		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.startsWith('Audit trail'))`, "click")
 		reads(ctx, t, "source.mapped")

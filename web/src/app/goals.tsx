@@ -56,6 +56,7 @@ export function Goals({ go }: { go: (path: string) => void }) {
     >
       <Autocomplete.Input
         aria-label={t.goTo} placeholder={t.goTo}
+        autoFocus // the dialog is there before this, and would leave the focus on its button
         className="mb-2 w-full rounded-md border border-edge bg-field px-2.5 py-2 text-ink placeholder:text-soft"
       />
       <Autocomplete.Empty><p className="m-0 px-2.5 text-soft empty:hidden">{goals.length === 0 && t.noMatch}</p></Autocomplete.Empty>
