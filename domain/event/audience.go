@@ -22,7 +22,7 @@ const (
 func AudienceOf(kind string) Audience {
 	noun, _, _ := strings.Cut(kind, ".")
 	switch noun {
-	case "prompt_template", "prompt_version", "chat_template", "chat_workflow":
+	case "prompt_template", "chat_template", "chat_workflow": // not prompt_version: who sees a template may see no draft
 		return Viewers
 	case "workspace", "member", "subscription", "invoice":
 		return Everyone

@@ -23,19 +23,23 @@ func axe(t *testing.T) string {
 // types puts a text into a field, as a person does, when the page has it.
 func types(ctx context.Context, t *testing.T, selector, text string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector(%q) !== null`, selector)))
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector(%q)
+		if (!field) return false
 		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, %q)
 		field.dispatchEvent(new Event('input', {bubbles: true}))
+		return true
 	})()`, selector, text)))
 }
 
 // on waits for the element that an expression finds, and calls a method of it.
 func on(ctx context.Context, t *testing.T, element, method string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf("!!(%s)", element)))
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf("(%s).%s()", element, method)))
+	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+		const element = %s
+		element?.%s()
+		return !!element
+	})()`, element, method)))
 }
 
 // opensTab clicks the tab of a page that has a text.
