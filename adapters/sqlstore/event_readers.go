@@ -21,9 +21,11 @@ func typesFor(audience event.Audience, subject string) string {
 
 var readable = `(actor_id = ? OR subject = ? OR type IN (` + typesFor(event.Everyone, "") + `)
 	OR type IN (` + typesFor(event.Viewers, "prompt_template") + `) AND EXISTS (SELECT 1 FROM prompt_templates t
-		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id AND %)
+		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id
+		AND t.deleted_at = 0 AND %)
 	OR type IN (` + typesFor(event.Viewers, "chat_template") + `) AND EXISTS (SELECT 1 FROM chat_templates t
-		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id AND %))`
+		WHERE t.id = events.subject AND t.workspace_id = events.workspace_id
+		AND t.deleted_at = 0 AND %))`
 
 // readableBy adds the condition that a reader who is no admin may read an event. It leaves out rows without an index,
 // so the caller bounds how many are examined.

@@ -48,8 +48,9 @@ func templateWrites(before, t *prompt.Template) []write {
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
 			visibility = ?, protected = ?, search = ?, compatibility = ?, include_mode = ?, approvals = ?,
 				required_checks = ?, active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
-				last_number = ?, version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
-				latest_frozen_number = ?, open_requests = ?, revision = ?, updated_at = ?, deleted_at = ?
+				last_number = ?, version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?,
+				latest_frozen_id = ?, latest_frozen_number = ?, open_requests = ?, revision = ?,
+				updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, slices.Concat(fields, state, key)}}
 	case !slices.Equal(state, templateState(before)):
 		return []write{{`

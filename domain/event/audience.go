@@ -22,7 +22,7 @@ const (
 func AudienceOf(kind string) Audience {
 	noun, _, _ := strings.Cut(kind, ".")
 	switch noun {
-	case "prompt_template", "chat_template", "chat_workflow": // not prompt_version: who sees a template may see no draft
+	case "prompt_template", "chat_template", "chat_workflow": // not prompt_version, which names drafts
 		return Viewers
 	case "workspace", "member", "subscription", "invoice":
 		return Everyone
