@@ -32,9 +32,6 @@ type graph struct {
 // released.
 func TestRandomIncludesNeverCycleOrLeak(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
-		if !strings.HasPrefix(url, "sqlite:") && !proof.Running() {
-			t.Skip("make prove runs it on PostgreSQL")
-		}
 		db, _ := watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Audience is who may read the events of a type, beside the admins of the workspace, the user who made the change, and
-// the user whom it is about.
+// the user that it is about.
 type Audience int
 
 // The audiences.

@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// requesting is a protected template of the team's member, with one approval for editors, of whom the peer is one, and
-// versions of which the first is active.
+// requesting is a protected template of the team's member, with one approval for editors, the peer among them.
+// Its first version is active.
 type requesting struct {
 	Adapter
 	*testing.T
