@@ -8,7 +8,7 @@ import (
 )
 
 // billed buys a plan in the console, changes it, pauses and resumes it, says why it ends, keeps it after all, and
-// enters whom invoices are for.
+// enters the address of invoices.
 func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
 	slug := owner.create(t, "/api/workspaces", object{"name": "Payers"}).at("slug")
@@ -45,8 +45,7 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 
 	presses(ctx, t, "Pause")
 	reads(ctx, t, "nothing is charged")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-		`[...document.querySelectorAll('[role=dialog] button')].at(-1).click()`))
+	confirms(ctx, t)
 	reads(ctx, t, "Its periods cost nothing.")
 	has(map[string]string{"paused": "true"})
 	presses(ctx, t, "Resume")
@@ -55,7 +54,7 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 
 	presses(ctx, t, "Cancel…")
 	reads(ctx, t, "Until then you can change your mind.")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=feedback]').value = 'unused'`))
+	chooses(ctx, t, `[name=feedback]`, "unused")
 	keep(ctx, t, "console-cancel-plan")
 	presses(ctx, t, "Cancel at the end of the period")
 	reads(ctx, t, "The subscription ends")

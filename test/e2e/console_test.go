@@ -32,6 +32,22 @@ func types(ctx context.Context, t *testing.T, selector, text string) {
 	})()`, selector, text)))
 }
 
+// chooses sets a list of choices of the page, when it is there.
+func chooses(ctx context.Context, t *testing.T, selector, value string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+		const field = document.querySelector(%q)
+		if (field) field.value = %q
+		return !!field
+	})()`, selector, value)))
+}
+
+// confirms clicks the last button of a dialog, when it is there.
+func confirms(ctx context.Context, t *testing.T) {
+	t.Helper()
+	on(ctx, t, `[...document.querySelectorAll('[role=dialog] button')].at(-1)`, "click")
+}
+
 // on waits for the element that an expression finds, and calls a method of it.
 func on(ctx context.Context, t *testing.T, element, method string) {
 	t.Helper()
@@ -89,7 +105,7 @@ func TestTheConsole(t *testing.T) {
 		picks(ctx, t, "Settings…")
 		reads(ctx, t, "Settings of console/greeting")
 		types(ctx, t, `[name=tags]`, "greeting, friendly")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=compatibility]').value = 'backward'`))
+		chooses(ctx, t, `[name=compatibility]`, "backward")
 		keep(ctx, t, "console-prompt-settings")
 		presses(ctx, t, "Save")
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null`))
@@ -245,9 +261,7 @@ func TestTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelectorAll('tbody tr').length === 1`))
 		for _, step := range []struct{ act, status string }{{"Disable", "disabled"}, {"Enable", "active"}} {
 			presses(ctx, t, step.act)
-			drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') !== null`))
-			drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-				`[...document.querySelectorAll('[role=dialog] button')].at(-1).click()`))
+			confirms(ctx, t)
 			drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector('[role=dialog]') === null &&
 				document.querySelector('tbody').innerText.includes(%q)`, step.status)))
 			boss.get(t, "/api/people/"+eve.id).has(t, map[string]string{"status": step.status})

@@ -106,9 +106,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 			chromedp.EvalAwaitPromise)) == 403
 	})
 	presses(ctx, t, "Remove") // the newest
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') !== null`))
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-		`[...document.querySelectorAll('[role=dialog] button')].at(-1).click()`))
+	confirms(ctx, t)
 	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null &&
 		!document.querySelector('tbody').innerText.includes('Security key')`))
 }

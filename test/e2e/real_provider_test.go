@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -40,7 +38,7 @@ orgs:
 	clicks(ctx, t, "#providers a")
 	reads(ctx, t, "Password:")
 	for field, text := range map[string]string{"username": services.OpenIDPerson, "password": services.OpenIDPassword} {
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById(%q).value = %q`, field, text)))
+		chooses(ctx, t, "#"+field, text)
 	}
 	keep(ctx, t, "real-provider")
 	clicks(ctx, t, "button[type=submit]")

@@ -75,10 +75,7 @@ function Actions({ subscription: s, onDone }: { subscription: Subscription; onDo
   const close = () => setOpen(undefined)
   const update = useMutation({
     mutationFn: (body: Parameters<typeof atrium.payments.subscription.update>[0]) => atrium.payments.subscription.update(body, o),
-    onSuccess: async () => {
-      await onDone()
-      close()
-    },
+    onSuccess: onDone,
   })
   const unpaid = s.status !== 'active' && s.status !== 'trialing'
   return (
@@ -109,7 +106,7 @@ function Actions({ subscription: s, onDone }: { subscription: Subscription; onDo
             onSend={({ feedback, comment }) => update.mutate({
               cancel_at_period_end: true, ...(feedback && { cancellation_feedback: feedback as CancellationFeedback }),
               ...(comment && { cancellation_comment: comment }),
-            })}
+            }, { onSuccess: close })}
           >
             <p className="m-0 mb-3">The plan can be used until the period that was paid ends, <When at={s.current_period_end} />. Until then you can change your mind.</p>
             <Select name="feedback" label="Why do you cancel?" choices={reasons} />
