@@ -91,11 +91,13 @@ type kept struct {
 }
 
 // answers keeps the answers of remembered queries. Nobody may change them. Those of the older half are forgotten when
-// the younger half is full.
+// the younger half is full, or so old that the older half cannot be used any more: otherwise answers that are read once
+// would fill the memory.
 type answers struct {
 	mu          sync.Mutex
 	young, aged map[asked]kept
-	size        int // of the young, in bytes
+	size        int       // of the young, in bytes
+	begun       time.Time // when the younger half was empty
 }
 
 // recall returns the answer to what is asked, if it can still be used.
@@ -121,8 +123,8 @@ func (s *answers) remember(key asked, k kept) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.young == nil || s.size+size > maxAnswersBytes/2 {
-		s.aged, s.young, s.size = s.young, map[asked]kept{}, 0
+	if s.size+size > maxAnswersBytes/2 || k.read.Sub(s.begun).Abs() >= answersFresh { // the clock may have been set back
+		s.aged, s.young, s.size, s.begun = s.young, make(map[asked]kept, len(s.young)), 0, k.read
 	}
 	if old, there := s.young[key]; there {
 		s.size -= key.size() + len(old.answer.Body)

@@ -116,3 +116,21 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 		t.Error("an answer that is too large is kept")
 	}
 }
+
+func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
+	var s answers
+	now := time.Now()
+	for second := range 100 {
+		for i := range 10 {
+			at := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
+			key := asked{path: strings.Repeat("x", 10*second+i)}
+			s.remember(key, kept{ports.Answer{Body: []byte("{}")}, nil, 1, at})
+			if held := len(s.young) + len(s.aged); held > 20 {
+				t.Fatalf("%d answers are held, 10 of which can be used", held)
+			}
+			if _, known := s.recall(&key, 1, at.Add(answersFresh-1)); !known {
+				t.Fatal("an answer is forgotten before its time")
+			}
+		}
+	}
+}
