@@ -9,9 +9,55 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
+// requests need a subscription before, or nothing.
+var requests = []request{
+	{name: "subscribe", live: 1, paid: 1, done: billing.ErrSubscriptionExists,
+		do: func(ctx context.Context, s *shop, key string) error {
+			_, err := s.Subscribe(ctx, s.now(), key, billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			return err
+		}},
+	{name: "subscribe with a code", live: 1, paid: 1, done: billing.ErrSubscriptionExists,
+		do: func(ctx context.Context, s *shop, key string) error {
+			_, err := s.Subscribe(ctx, s.now(), key,
+				billing.SubscribeRequest{Plan: "basic", Quantity: 1, Code: "TENOFF"})
+			return err
+		},
+		check: func(t *testing.T, s *shop) {
+			if s.paid() != "810" {
+				t.Errorf("paid %s", s.paid())
+			}
+		}},
+	{name: "upgrade", ready: true, live: 1, paid: 2,
+		do: func(ctx context.Context, s *shop, key string) error {
+			plan := billing.PlanID("pro")
+			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Plan: &plan})
+			return err
+		}},
+	{name: "preview of an upgrade", ready: true, live: 1, paid: 1,
+		do: func(ctx context.Context, s *shop, _ string) error {
+			plan := billing.PlanID("pro")
+			_, err := s.PreviewChange(ctx, s.now(), billing.Changes{Plan: &plan})
+			return err
+		}},
+	{name: "cancel", ready: true, live: 0, paid: 1, done: billing.ErrNoSubscription,
+		do: func(ctx context.Context, s *shop, key string) error {
+			return s.CancelSubscription(ctx, s.now(), key, nil, billing.Cancellation{})
+		}},
+	{name: "cancel at the end", ready: true, live: 1, paid: 1,
+		do:    func(ctx context.Context, s *shop, key string) error { return s.endsAtPeriodEnd(ctx, key, true) },
+		check: func(t *testing.T, s *shop) { s.isEnding(t, true) }},
+	{name: "pause", ready: true, live: 1, paid: 1,
+		do:    func(ctx context.Context, s *shop, key string) error { return s.pauses(ctx, key, true) },
+		check: func(t *testing.T, s *shop) { s.isPaused(t, true) }},
+	{name: "setup intent", do: func(ctx context.Context, s *shop, key string) error {
+		_, err := s.SetupIntent(ctx, s.now(), key, billing.OffSession)
+		return err
+	}},
+}
+
 // moreRequests are requests about what a workspace has already. Each prepares it.
 var moreRequests = []request{
-	{name: "downgrade", calls: 6, live: 1, paid: 1,
+	{name: "downgrade", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {
 			if _, err := s.subscribe(t, "before", "pro"); err != nil {
 				t.Fatal(err)
@@ -29,7 +75,47 @@ var moreRequests = []request{
 				t.Errorf("%+v, %v", v, err)
 			}
 		}},
-	{name: "pay invoice", calls: 5, live: 1, paid: 2,
+	{name: "resume", live: 1, paid: 1,
+		prepare: func(t *testing.T, s *shop) {
+			if _, err := s.subscribe(t, "before", "basic"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.endsAtPeriodEnd(t.Context(), "ends", true); err != nil {
+				t.Fatal(err)
+			}
+		},
+		do:    func(ctx context.Context, s *shop, key string) error { return s.endsAtPeriodEnd(ctx, key, false) },
+		check: func(t *testing.T, s *shop) { s.isEnding(t, false) }},
+	{name: "end of a pause", live: 1, paid: 1,
+		prepare: func(t *testing.T, s *shop) {
+			if _, err := s.subscribe(t, "before", "basic"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.pauses(t.Context(), "pauses", true); err != nil {
+				t.Fatal(err)
+			}
+		},
+		do:    func(ctx context.Context, s *shop, key string) error { return s.pauses(ctx, key, false) },
+		check: func(t *testing.T, s *shop) { s.isPaused(t, false) }},
+	{name: "usage", live: 1, paid: 1,
+		prepare: func(t *testing.T, s *shop) {
+			if _, err := s.subscribe(t, "before", "metered"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.ReportUsage(t.Context(), s.now(), "emails", 5, "report"); err != nil {
+				t.Fatal(err)
+			}
+			s.api.Advance(s.ahead) // the gateway refuses usage from the future
+		},
+		do: func(ctx context.Context, s *shop, _ string) error { // the job that sends it
+			return s.SendUsage(ctx, identity.System(s.by.Org, s.by.Workspace, "test", s.now().At))
+		},
+		check: func(t *testing.T, s *shop) {
+			if sum, events := s.api.Usage(s.customer); sum != 5 || events != 1 {
+				t.Errorf("%d units in %d events", sum, events)
+			}
+		}},
+	{name: "pay invoice", live: 1, paid: 2,
 		prepare: func(t *testing.T, s *shop) {
 			if _, err := s.subscribe(t, "before", "basic"); err != nil {
 				t.Fatal(err)
@@ -45,14 +131,14 @@ var moreRequests = []request{
 			_, err := s.PayInvoice(ctx, s.now(), key, billing.InvoiceID(s.subject))
 			return err
 		}},
-	{name: "default method", calls: 4,
+	{name: "default method",
 		prepare: func(_ *testing.T, s *shop) { s.subject = s.addCard("4444") },
 		do: func(ctx context.Context, s *shop, _ string) error {
 			_, _, err := s.SetDefault(ctx, s.now(), billing.MethodID(s.subject))
 			return err
 		},
 		check: func(t *testing.T, s *shop) { s.hasMethods(t, s.subject, 2) }},
-	{name: "remove method", calls: 6, done: billing.ErrMethodNotFound,
+	{name: "remove method", done: billing.ErrMethodNotFound,
 		prepare: func(t *testing.T, s *shop) {
 			s.subject = string(s.mirror(t).Default)
 			s.addCard("4444")
@@ -77,6 +163,38 @@ var moreRequests = []request{
 				t.Errorf("default %q of %d methods", def, n)
 			}
 		}},
+}
+
+// endsAtPeriodEnd cancels the subscription at the end of its period, or undoes that.
+func (s *shop) endsAtPeriodEnd(ctx context.Context, key string, ends bool) error {
+	_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{CancelAtPeriodEnd: &ends})
+	return err
+}
+
+// isEnding fails t unless the subscription ends at the end of its period, or not, at the gateway.
+func (s *shop) isEnding(t *testing.T, want bool) {
+	t.Helper()
+	for _, held := range s.api.Subscriptions(s.customer) {
+		if held.CancelAtPeriodEnd != want {
+			t.Errorf("ends at the end of the period: %v", held.CancelAtPeriodEnd)
+		}
+	}
+}
+
+// pauses pauses the subscription, or ends the pause.
+func (s *shop) pauses(ctx context.Context, key string, pause bool) error {
+	_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Pause: &pause})
+	return err
+}
+
+// isPaused fails t unless the subscription is paused, or not, at the gateway.
+func (s *shop) isPaused(t *testing.T, want bool) {
+	t.Helper()
+	for _, held := range s.api.Subscriptions(s.customer) {
+		if held.Paused != want {
+			t.Errorf("paused: %v", held.Paused)
+		}
+	}
 }
 
 // makeDefault makes a method the default.

@@ -12,25 +12,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
-// faultNames are the faults that the table stages.
-var faultNames = map[stripeapi.Fault]string{
-	stripeapi.None: "slow", stripeapi.RateLimited: "429", stripeapi.Denied: "401", stripeapi.Unavailable: "503",
-	stripeapi.Dropped: "reset before", stripeapi.Failed: "500 kept, no effect",
-	stripeapi.FailedAfter: "500 kept after effect",
-	stripeapi.Lost:        "dropped after effect", stripeapi.Garbage: "garbage",
-	stripeapi.SilentAfter: "no answer after effect",
-}
-
 // request is one that clients repeat.
 type request struct {
 	name  string
-	calls int  // the calls to the gateway that it makes at most
 	ready bool // the workspace has a subscription before
 	do    func(ctx context.Context, s *shop, key string) error
 	done  error // of a repetition under another key, once the request has taken effect; nil if it succeeds again
@@ -41,41 +35,26 @@ type request struct {
 	check   func(t *testing.T, s *shop) // what must be in the end; nil if only live and paid count
 }
 
-var requests = []request{
-	{name: "subscribe", calls: 7, live: 1, paid: 1, done: billing.ErrSubscriptionExists,
-		do: func(ctx context.Context, s *shop, key string) error {
-			_, err := s.Subscribe(ctx, s.now(), key, billing.SubscribeRequest{Plan: "basic", Quantity: 1})
-			return err
-		}},
-	{name: "upgrade", calls: 4, ready: true, live: 1, paid: 2,
-		do: func(ctx context.Context, s *shop, key string) error {
-			plan := billing.PlanID("pro")
-			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Plan: &plan})
-			return err
-		}},
-	{name: "cancel", calls: 2, ready: true, live: 0, paid: 1, done: billing.ErrNoSubscription,
-		do: func(ctx context.Context, s *shop, key string) error {
-			return s.CancelSubscription(ctx, s.now(), key, nil, billing.Cancellation{})
-		}},
-	{name: "setup intent", calls: 2, live: 0, paid: 0, do: func(ctx context.Context, s *shop, key string) error {
-		_, err := s.SetupIntent(ctx, s.now(), key, billing.OffSession)
-		return err
-	}},
-}
-
 // faultCase is one cell of the table.
 type faultCase struct {
 	request request
-	fault   stripeapi.Fault
+	fault   fault
 	nth     int  // the call that fails
 	keyed   bool // the client repeats under the same key
 }
 
-func faultCases() []faultCase {
+// faultCases returns a case for each fault of each call that the requests make when nothing fails.
+func faultCases(t *testing.T, w *world) []faultCase {
+	t.Helper()
 	var all []faultCase
-	for _, r := range slices.Concat(requests, moreRequests) {
-		for _, fault := range slices.Sorted(maps.Keys(faultNames)) {
-			for nth := range r.calls {
+	for _, r := range slices.Concat(requests, moreRequests, pageRequests) {
+		s, p := r.begin(t, w)
+		p.stage(slow, 0)
+		if err := r.do(t.Context(), s, "request"); err != nil {
+			t.Fatalf("%s without faults: %v", r.name, err)
+		}
+		for nth := range p.calls() {
+			for _, fault := range slices.Sorted(maps.Keys(faultNames)) {
 				all = append(all, faultCase{r, fault, nth + 1, true}, faultCase{r, fault, nth + 1, false})
 			}
 		}
@@ -99,24 +78,32 @@ func (c *table) add(row string, column string) {
 }
 
 func (c *table) String() string {
-	columns := []string{"cases", "at once", "refused", "unknown", "repetitions", "live twice", "paid twice"}
-	out := fmt.Sprintf("%-52s %s\n", "request, fault, repetition", strings.Join(columns, " | "))
-	for _, row := range slices.Sorted(maps.Keys(c.counts)) {
-		out += fmt.Sprintf("%-52s", row)
+	columns := []string{"cases", "at once", "refused", "unknown", "repetitions", "two customers", "live twice",
+		"paid twice"}
+	out := fmt.Sprintf("%-62s %s\n", "request, fault, repetition", strings.Join(columns, " | "))
+	total := map[string]int{}
+	line := func(row string, counts map[string]int) {
+		out += fmt.Sprintf("%-62s", row)
 		for _, column := range columns {
-			out += fmt.Sprintf(" %*d |", len(column), c.counts[row][column])
+			out += fmt.Sprintf(" %*d |", len(column), counts[column])
+			total[column] += counts[column]
 		}
 		out += "\n"
 	}
+	for _, row := range slices.Sorted(maps.Keys(c.counts)) {
+		line(row, c.counts[row])
+	}
+	line("all", maps.Clone(total))
 	return out
 }
 
-// TestEveryFaultOfEveryCall makes each call of each request fail in each way, and repeats the request as a client
-// does. Nothing is bought or paid twice, and the request takes effect in the end.
+// TestEveryFaultOfEveryCall has a proxy between the adapter and the fake Stripe make each call of each request fail in
+// each way, and repeats the request as a client does. Nothing is bought or paid twice, and the request takes effect in
+// the end.
 func TestEveryFaultOfEveryCall(t *testing.T) {
 	seed := proof.Seed(t)
 	onEach(t, func(t *testing.T, w *world) {
-		cases := faultCases()
+		cases := faultCases(t, w)
 		rand.New(rand.NewPCG(seed, 23)).Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
 		counts := &table{counts: map[string]map[string]int{}}
 		t.Cleanup(func() { t.Logf("\n%s", counts) }) // after the parallel cases
@@ -130,50 +117,52 @@ func TestEveryFaultOfEveryCall(t *testing.T) {
 	})
 }
 
-func (c faultCase) run(t *testing.T, w *world, counts *table) {
-	api, g := atStripe(t)
-	s := &shop{Service: w.selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
-	if c.request.live+c.request.paid > 0 || c.request.prepare != nil {
-		if _, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession); err != nil {
-			t.Fatal(err)
-		}
-		s.customer = string(s.mirror(t).ID)
-		s.addCard("4242")
+// begin returns a shop with what the request needs, behind a proxy.
+func (r request) begin(t *testing.T, w *world) (*shop, *proxy) {
+	t.Helper()
+	api := stripeapi.New(t, stripeKey, modelPlans)
+	api.PromoteAll()
+	p := atProxy(t, api)
+	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: p.URL})
+	s := &shop{world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
+	s.Service = payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
+			Returns: billing.ReturnPolicy{Origins: []string{"https://app.example"}}}
+	}, noQuotas)
+	if r.live+r.paid == 0 && r.prepare == nil {
+		return s, p
 	}
-	if c.request.ready {
+	if _, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession); err != nil {
+		t.Fatal(err)
+	}
+	s.customer = string(s.mirror(t).ID)
+	s.addCard("4242")
+	if r.ready {
 		if _, err := s.subscribe(t, "before", "basic"); err != nil {
 			t.Fatal(err)
 		}
 		s.later(time.Minute)
 	}
-	if c.request.prepare != nil {
+	if r.prepare != nil {
 		if _, err := s.Methods(t.Context(), s.now()); err != nil { // makes the card the default
 			t.Fatal(err)
 		}
-		c.request.prepare(t, s)
+		r.prepare(t, s)
 		s.later(time.Minute)
 	}
+	return s, p
+}
+
+func (c faultCase) run(t *testing.T, w *world, counts *table) {
+	s, p := c.request.begin(t, w)
 	row := c.request.name + ", " + faultNames[c.fault] + ", another key"
 	if c.keyed {
 		row = strings.Replace(row, "another", "the same", 1)
 	}
 	counts.add(row, "cases")
-
-	var mu sync.Mutex
-	seen := 0
-	api.Provoke(func(stripeapi.Call) (stripeapi.Fault, time.Duration) {
-		mu.Lock()
-		defer mu.Unlock()
-		if seen++; seen != c.nth {
-			return stripeapi.None, 0
-		}
-		if c.fault == stripeapi.None {
-			return stripeapi.None, 300 * time.Millisecond
-		}
-		return c.fault, 0
-	})
+	p.stage(c.fault, c.nth)
 	ctx, cancel := t.Context(), func() {}
-	if c.fault == stripeapi.SilentAfter {
+	if c.fault == silent {
 		ctx, cancel = context.WithTimeout(ctx, 200*time.Millisecond)
 	}
 	err := c.request.do(ctx, s, "request")
@@ -186,9 +175,7 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 	default:
 		counts.add(row, "refused")
 	}
-	if c.request.paid > 0 {
-		c.neverTwice(t, s, counts, row)
-	}
+	c.neverTwice(t, s, counts, row)
 
 	key := "request"
 	for repetition := 1; ; repetition++ {
@@ -207,30 +194,36 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		s.later(3 * time.Minute) // the job looks the outcome up
 		if repetition == 4 {     // the gateway has kept a failure, and forgets it within a day
 			s.later(25 * time.Hour)
-			api.Advance(25 * time.Hour)
+			s.api.Advance(25 * time.Hour)
+			p.forget()
 		}
 		_ = s.reconcile(t)
 	}
-	if n := api.Customers(); n != 1 {
+	if n := s.api.Customers(); n != 1 {
 		t.Errorf("%d customers", n)
 	}
 	if c.request.check != nil {
 		c.request.check(t, s)
 	}
-	if c.request.live+c.request.paid == 0 {
+	if s.customer == "" {
 		return
 	}
-	if live, paid := len(api.Live(s.customer)), len(api.Charges()); live != c.request.live || paid != c.request.paid {
+	if live, paid := len(s.api.Live(s.customer)), len(s.api.Charges()); live != c.request.live ||
+		paid != c.request.paid {
 		t.Errorf("in the end %d live and %d paid, want %d and %d", live, paid, c.request.live, c.request.paid)
 	}
-	if wrong := api.Wrongs(); len(wrong) > 0 {
+	if wrong := s.api.Wrongs(); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 }
 
-// neverTwice fails t if more is live or paid than the request buys.
+// neverTwice fails t if there are two customers, or if more is live or paid than the request buys.
 func (c faultCase) neverTwice(t *testing.T, s *shop, counts *table, row string) {
 	t.Helper()
+	if n := s.api.Customers(); n > 1 {
+		counts.add(row, "two customers")
+		t.Errorf("%d customers", n)
+	}
 	if s.customer != "" && len(s.api.Live(s.customer)) > 1 {
 		counts.add(row, "live twice")
 		t.Error("two subscriptions are live")

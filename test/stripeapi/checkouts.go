@@ -142,3 +142,15 @@ func (s *Server) CheckOut(url, last4 string) bool {
 	s.billPeriod(u, true, now)
 	return true
 }
+
+// OpenCheckouts returns the addresses of a customer's checkout pages on which a payer can start a subscription.
+func (s *Server) OpenCheckouts(customer string) (urls []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.checkouts {
+		if s.lapse(c); c.customer == customer && c.status == "open" {
+			urls = append(urls, c.url())
+		}
+	}
+	return urls
+}

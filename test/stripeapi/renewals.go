@@ -47,6 +47,7 @@ func (s *Server) Subscriptions(customer string) []billing.GatewaySubscription {
 			all = append(all, billing.GatewaySubscription{
 				ID: billing.SubscriptionID(u.id), PriceRef: u.plan.PriceRef, Quantity: int(u.quantity),
 				Status: billing.Status(u.status), PeriodStart: u.start, TrialEnd: u.trialEnd, Paused: u.paused,
+				CancelAtPeriodEnd: u.cancelAtPeriodEnd,
 			})
 		}
 	}
