@@ -123,7 +123,8 @@ func (s *answers) remember(key asked, k kept) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.size+size > maxAnswersBytes/2 || k.read.Sub(s.begun).Abs() >= answersFresh { // the clock may have been set back
+	expired := k.read.Sub(s.begun).Abs() >= answersFresh // the clock may have been set back
+	if expired || s.size+size > maxAnswersBytes/2 {
 		s.aged, s.young, s.size, s.begun = s.young, make(map[asked]kept, len(s.young)), 0, k.read
 	}
 	if old, there := s.young[key]; there {

@@ -3,6 +3,7 @@ package arch
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,28 @@ func TestTheProxyExampleSetsTheHeadersOfSecurity(t *testing.T) {
 	} {
 		if !strings.Contains(string(text), "\n    "+line) {
 			t.Errorf("deploy/nginx.conf lacks %q", line)
+		}
+	}
+}
+
+// TestTheImageHasTheModulesThatReplaceOthers checks that the image's modules can be downloaded: make image, which
+// builds it, takes minutes, and is not in make test.
+func TestTheImageHasTheModulesThatReplaceOthers(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	before, _, found := strings.Cut(read("deploy/Containerfile"), "go mod download")
+	if !found {
+		t.Fatal("deploy/Containerfile does not download the modules")
+	}
+	for _, folder := range regexp.MustCompile(`(?m)=> \./(\S+)$`).FindAllStringSubmatch(read("go.mod"), -1) {
+		if line := "\nCOPY " + folder[1] + "/go.mod "; !strings.Contains(before, line) {
+			t.Errorf("deploy/Containerfile lacks %q before go mod download", line)
 		}
 	}
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// TestSoak sends requests of all areas at a steady rate for a long time. Nothing may fail, and neither memory, the heap,
-// descriptors, goroutines nor the log of the database may grow. ATRIUM_SOAK and ATRIUM_SOAK_RATE set another duration
-// and another number of requests a second.
+// TestSoak sends requests of all areas at a steady rate for a long time. Nothing may fail, and neither memory, the
+// heap, descriptors, goroutines nor the log of the database may grow. ATRIUM_SOAK and ATRIUM_SOAK_RATE set another
+// duration and another number of requests a second.
 func TestSoak(t *testing.T) {
 	length, perSecond := proof.Sample(2*time.Second, 30*time.Minute), proof.Sample(100, 500)
 	if text := os.Getenv("ATRIUM_SOAK"); text != "" {
