@@ -20,7 +20,7 @@ func (a *API) accountOperations() []operation {
 		{http.MethodGet, "/api/api-keys/{api_key_id}", query(a.getKey)},
 		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(a.revokeKey)},
 		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(a.rotateKey)},
-		{http.MethodGet, "/api/events", query(a.listEvents)},
+		{http.MethodGet, "/api/events", remembered(a.listEvents)},
 		{http.MethodGet, "/api/events/verification", query(a.verifyEvents)},
 		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
 		{http.MethodGet, eventsPath, streaming(a.streamEvents)},
@@ -41,10 +41,7 @@ func (a *API) updateMe(r *request) (reply, error) {
 		Name:             in.Name,
 		DefaultWorkspace: patchString[identity.WorkspaceID](in.DefaultWorkspaceID),
 	}
-	if _, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes); err != nil {
-		return reply{}, err
-	}
-	u, memberships, err := r.Accounts.Me(r.Context(), r.by)
+	u, memberships, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes)
 	if err != nil {
 		return reply{}, err
 	}
@@ -55,13 +52,28 @@ func (a *API) updateMe(r *request) (reply, error) {
 func (r *request) profile(u *account.User, memberships []account.Membership) (reply, error) {
 	me := r.me(u, memberships)
 	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
-		failing, err := r.Webhooks.Failing(r.Context(), r.by)
+		failing, err := r.failingWebhooks()
 		if err != nil {
 			return reply{}, err
 		}
 		me.FailingWebhooks.Set(failing)
 	}
 	return ok(me).withRevision(u.Revision), nil
+}
+
+// failingWebhooks counts the endpoints of the workspace that need attention. What people do in the workspace changes the
+// number at once, and what an endpoint does within a second.
+func (r *request) failingWebhooks() (int, error) {
+	generation, settled := r.api.Changes.Generation(r.by.Workspace)
+	read := time.Now()
+	if n, known := r.api.failing.recall(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
+		return n, nil
+	}
+	n, err := r.Webhooks.Failing(r.Context(), r.by)
+	if err == nil && settled {
+		r.api.failing.remember(r.by.Workspace, count{n, generation, read})
+	}
+	return n, err
 }
 
 func keyID(r *request) identity.KeyID {

@@ -72,6 +72,8 @@ type request struct {
 
 	versions []prompt.VersionID // of prompts, which the operation has read
 
+	unremembered bool // the answer must not be kept in memory
+
 	produces string      // the media type that is returned instead of JSON, if any
 	answer   http.Header // of the response, errors included
 

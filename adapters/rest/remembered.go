@@ -31,14 +31,14 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 		return q.ask(r)
 	}
 	key, read := r.asked(), time.Now()
-	if !strings.Contains(r.Header.Get("Cache-Control"), "no-cache") {
+	if !r.mustRead() {
 		if answer, known := r.api.answers.recall(&key, generation, read); known {
 			r.PromptReads.Record(r.by, answer.versions...)
 			return answer.answer, false, nil
 		}
 	}
 	answer, _, err = q.ask(r)
-	if err == nil {
+	if err == nil && !r.unremembered {
 		r.api.answers.remember(key, kept{answer, r.versions, generation, read})
 	}
 	return answer, false, err
@@ -51,6 +51,9 @@ func (q remembered) ask(r *request) (answer ports.Answer, replayed bool, err err
 	}
 	return answer, replayed, err
 }
+
+// mustRead reports whether the caller wants what the database has.
+func (r *request) mustRead() bool { return strings.Contains(r.Header.Get("Cache-Control"), "no-cache") }
 
 const (
 	maxAskedBytes   = 16 << 10  // of a body; larger ones are rarely sent twice
@@ -132,4 +135,38 @@ func (s *answers) remember(key asked, k kept) {
 	}
 	s.size += size
 	s.young[key] = k
+}
+
+// counts keeps a number for each workspace.
+type counts struct {
+	mu    sync.Mutex
+	known map[identity.WorkspaceID]count
+}
+
+// count is a number, with the generation of the workspace and the time before it was read.
+type count struct {
+	n          int
+	generation uint64
+	read       time.Time
+}
+
+// maxCounts is how many workspaces have a number in memory; an entry needs about 100 bytes.
+const maxCounts = 20_000
+
+// recall returns the number of a workspace, if it can still be used.
+func (s *counts) recall(ws identity.WorkspaceID, generation uint64, now time.Time) (n int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.known[ws]
+	return c.n, ok && c.generation == generation && now.Sub(c.read) < answersFresh
+}
+
+// remember keeps the number of a workspace.
+func (s *counts) remember(ws identity.WorkspaceID, c count) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxCounts {
+		s.known = map[identity.WorkspaceID]count{}
+	}
+	s.known[ws] = c
 }

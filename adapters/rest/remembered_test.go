@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -84,6 +87,51 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		then    func(h *env)
+		reads   int
+		failing string
+	}{
+		{"asked again", func(*env) {}, 1, `"failing_webhooks":1`},
+		{"after a change", func(h *env) { h.changes.generation++ }, 2, `"failing_webhooks":2`},
+		{"while a change is being stored", func(h *env) { h.changes.pending = true }, 2, `"failing_webhooks":2`},
+		{"just before a second has passed", func(*env) { time.Sleep(time.Second - 1) }, 1, `"failing_webhooks":1`},
+		{"after a second", func(*env) { time.Sleep(time.Second) }, 2, `"failing_webhooks":2`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, reads := newEnv(t), 0
+				h.unchecked = true
+				h.webhooks.EXPECT().List(gomock.Any(), identity.WorkspaceID("wsp_1")).AnyTimes().DoAndReturn(
+					func(context.Context, identity.WorkspaceID) ([]webhook.Endpoint, error) {
+						reads++
+						return slices.Repeat([]webhook.Endpoint{{Told: true}}, reads), nil
+					})
+				h.call("GET", "/api/me", "")
+				tt.then(h)
+				if w := h.call("GET", "/api/me", ""); !strings.Contains(w.Body.String(), tt.failing) || reads != tt.reads {
+					t.Errorf("%d reads, want %d: %d %s", reads, tt.reads, w.Code, w.Body)
+				}
+				if h.call("GET", "/api/me", "", "Cache-Control: no-cache"); reads != tt.reads+1 {
+					t.Error("no-cache did not read the database")
+				}
+			})
+		})
+	}
+}
+
+func TestNumbersInMemoryAreBounded(t *testing.T) {
+	var s counts
+	for i := range maxCounts + 10 {
+		s.remember(identity.WorkspaceID(strconv.Itoa(i)), count{n: i})
+	}
+	if len(s.known) > maxCounts {
+		t.Errorf("%d numbers are held", len(s.known))
 	}
 }
 

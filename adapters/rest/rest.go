@@ -63,6 +63,7 @@ type API struct {
 	answering       answerGates
 	heartbeats      *limiter // heartbeats, by user
 	answers         answers
+	failing         counts // of webhooks
 	measures        *measures
 	readiness       readiness
 

@@ -47,6 +47,7 @@ type env struct {
 	warehouse   *mocks.MockWarehouse
 	idempotency *mocks.MockIdempotency
 	sessions    *mocks.MockSessions
+	webhooks    *mocks.MockWebhooks
 	changes     *changes
 	log         *bytes.Buffer // as JSON, from level info on
 }
@@ -81,7 +82,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
 		idempotency: mocks.NewMockIdempotency(mock), sessions: mocks.NewMockSessions(mock), changes: &changes{},
-		log: new(bytes.Buffer),
+		webhooks: mocks.NewMockWebhooks(mock), log: new(bytes.Buffer),
 	}
 	notes := mocks.NewMockNotes(mock)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
@@ -95,6 +96,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		PromptLists: h.lists,
 		Keys:        keys,
 		Sessions:    h.sessions,
+		Webhooks:    h.webhooks,
 		Connections: h.connections,
 		Sources:     h.sources,
 		Atomic:      h.atomic,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/access"
@@ -68,6 +69,16 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			}},
 			{"a statement without an event", func() error {
 				return sqlstore.Exec(t.Context(), db, `DELETE FROM prompt_shares WHERE template_id = ?`, made.ID)
+			}},
+			{"the places of events", func() error {
+				db.SignEvents(digester("key"))
+				fixture.Template(t, s, by, prompt.Draft{Name: "Signed"})
+				generation, _ := db.Generation(by.Workspace)
+				err := db.LinkEvents(t.Context(), time.Now())
+				if linked, _ := db.Generation(by.Workspace); linked == generation {
+					t.Error("linking events is no change")
+				}
+				return err
 			}},
 			{"a chat template without an event", without(db, `UPDATE chat_templates SET name = 'Other'`)},
 			{"a member of a chat template without an event", without(db, `DELETE FROM chat_members`)},

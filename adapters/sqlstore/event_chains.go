@@ -168,6 +168,7 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 			hash := c.Append(d, r.Signature)
 			links[i] = write{`UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`, []any{c.Seq, hash, r.ID}}
 		}
+		tx.changing(key.Workspace) // the events get their places
 		if err := tx.saveLinks(ctx, links); err != nil {
 			return err
 		}

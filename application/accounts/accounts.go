@@ -62,12 +62,6 @@ func (s *Service) Authenticate(
 	return p, nil
 }
 
-// Me returns the caller and its memberships; with an API key, only that of the key's workspace.
-func (s *Service) Me(ctx context.Context, by identity.Actor) (*account.User, []account.Membership, error) {
-	u, memberships, err := s.users.Get(ctx, by.Org, by.User)
-	return u, account.VisibleMemberships(by, memberships), err
-}
-
 // Memberships lists the caller's memberships, newest workspaces first; with an API key, only that of the key's
 // workspace.
 func (s *Service) Memberships(ctx context.Context, by identity.Actor, q page.Query) (account.MembershipPage, error) {
@@ -81,11 +75,16 @@ func (s *Service) Find(
 	return s.users.FindByEmail(ctx, by.Org, email)
 }
 
-// ChangeMe changes the caller's own profile.
-func (s *Service) ChangeMe(ctx context.Context, by identity.Actor, at revision.Match,
-	c account.UserChanges) (*account.User, error) {
-	return s.users.Update(ctx, by.Org, by.User,
-		func(u *account.User, m []account.Membership) error { return u.Change(by, at, m, c) })
+// ChangeMe changes the caller's own profile. It also returns the memberships; with an API key, only that of the key's
+// workspace.
+func (s *Service) ChangeMe(
+	ctx context.Context, by identity.Actor, at revision.Match, c account.UserChanges,
+) (u *account.User, visible []account.Membership, err error) {
+	u, err = s.users.Update(ctx, by.Org, by.User, func(u *account.User, m []account.Membership) error {
+		visible = account.VisibleMemberships(by, m)
+		return u.Change(by, at, m, c)
+	})
+	return u, visible, err
 }
 
 // Keys lists the live API keys: an admin sees those of the whole workspace, other callers their own.

@@ -211,15 +211,6 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-func TestMe(t *testing.T) {
-	s := newEnv(t)
-	u, m := &account.User{ID: "ann"}, []account.Membership{{Workspace: here}}
-	s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("ann")).Return(u, m, nil)
-	if got, memberships, err := s.Me(s.ctx, member); err != nil || got != u || len(memberships) != 1 {
-		t.Fatalf("Me = %+v, %+v, %v", got, memberships, err)
-	}
-}
-
 func TestFind(t *testing.T) {
 	s := newEnv(t)
 	u := &account.User{ID: "ann"}
@@ -242,9 +233,12 @@ func TestChangeMe(t *testing.T) {
 			}
 			return u, nil
 		})
-	got, err := s.ChangeMe(s.ctx, member, revision.Match{1}, account.UserChanges{DefaultWorkspace: &here.ID})
+	got, in, err := s.ChangeMe(s.ctx, member, revision.Match{1}, account.UserChanges{DefaultWorkspace: &here.ID})
 	if err != nil || got.DefaultWorkspace != "acme" || got.Revision != 2 {
 		t.Fatalf("ChangeMe = %+v, %v", got, err)
+	}
+	if len(in) != 1 || in[0].Workspace.ID != here.ID {
+		t.Errorf("the memberships are %+v", in)
 	}
 }
 

@@ -51,14 +51,13 @@ var accountCases = []useCase{
 		_, err := e.accounts.Authenticate(e.ctx, e.org, token.Reveal(), fixture.At)
 		return err
 	})},
-	{name: "Me", prepare: plain(func(e *env) error { _, _, err := e.accounts.Me(e.ctx, e.team.Member); return err })},
 	{name: "Find", prepare: plain(func(e *env) error { _, _, err := e.accounts.Find(e.ctx, e.system, address(e, "peer")); return err })},
 	{name: "UserByEmail", prepare: plain(func(e *env) error {
 		_, _, err := e.accounts.UserByEmail(e.ctx, e.system, address(e, "peer"))
 		return err
 	})},
 	{name: "ChangeMe", prepare: plain(func(e *env) error {
-		_, err := e.accounts.ChangeMe(e.ctx, e.team.Member, nil, account.UserChanges{Name: new("Other")})
+		_, _, err := e.accounts.ChangeMe(e.ctx, e.team.Member, nil, account.UserChanges{Name: new("Other")})
 		return err
 	})},
 	{name: "Workspace", prepare: plain(func(e *env) error {
