@@ -13,7 +13,7 @@ import (
 
 func (a *API) accountOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/me", query(a.getMe)},
+		{http.MethodGet, "/api/me", remembered(a.getMe)},
 		{http.MethodPatch, "/api/me", command(a.updateMe)},
 		{http.MethodGet, "/api/api-keys", query(a.listKeys)},
 		{http.MethodPost, "/api/api-keys", command(a.createKey)},
@@ -29,6 +29,7 @@ func (a *API) accountOperations() []operation {
 
 // getMe returns the caller that the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
+	r.unremembered = !r.hasOneWorkspace() // others can change too
 	return r.profile(&r.person.User, r.person.Memberships)
 }
 
@@ -61,8 +62,8 @@ func (r *request) profile(u *account.User, memberships []account.Membership) (re
 	return ok(me).withRevision(u.Revision), nil
 }
 
-// failingWebhooks counts the endpoints of the workspace that need attention. What people do in the workspace changes the
-// number at once, and what an endpoint does within a second.
+// failingWebhooks counts the endpoints of the workspace that need attention. What people do in the workspace changes
+// the number at once, and what an endpoint does within a second.
 func (r *request) failingWebhooks() (int, error) {
 	generation, settled := r.api.Changes.Generation(r.by.Workspace)
 	read := time.Now()

@@ -73,15 +73,23 @@ type asked struct {
 	key               identity.KeyID
 	role, ceiling     identity.Role
 	operator          bool
+	person            [2]int64 // the revisions of the user and of the workspace, if there is only one
 }
 
 func (r *request) asked() asked {
+	var person [2]int64
+	if r.hasOneWorkspace() {
+		person = [2]int64{r.person.User.Revision, r.person.Memberships[0].Workspace.Revision}
+	}
 	return asked{
 		op: r.op, path: r.URL.Path, query: r.URL.RawQuery, body: string(r.body), org: observation(r.Request).org,
 		workspace: r.by.Workspace, user: r.by.User, key: r.by.Key, role: r.by.Role, ceiling: r.by.Ceiling,
-		operator: r.by.Operator,
+		operator: r.by.Operator, person: person,
 	}
 }
+
+// hasOneWorkspace reports whether the caller is known in one workspace only, as the bearer of an API key is.
+func (r *request) hasOneWorkspace() bool { return r.person != nil && len(r.person.Memberships) == 1 }
 
 func (k *asked) size() int { return len(k.path) + len(k.query) + len(k.body) + answerOverhead }
 

@@ -114,7 +114,8 @@ func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testin
 					})
 				h.call("GET", "/api/me", "")
 				tt.then(h)
-				if w := h.call("GET", "/api/me", ""); !strings.Contains(w.Body.String(), tt.failing) || reads != tt.reads {
+				w := h.call("GET", "/api/me", "")
+				if !strings.Contains(w.Body.String(), tt.failing) || reads != tt.reads {
 					t.Errorf("%d reads, want %d: %d %s", reads, tt.reads, w.Code, w.Body)
 				}
 				if h.call("GET", "/api/me", "", "Cache-Control: no-cache"); reads != tt.reads+1 {
