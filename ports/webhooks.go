@@ -47,12 +47,17 @@ type Webhooks interface {
 
 // WebhookQueue hands endpoints that have something to deliver to the nodes. It serves every org.
 type WebhookQueue interface {
-	// Take leases up to n endpoints that are due at now until a later time, those first that have been due longest. No
-	// other node gets them until then. It leaves out the endpoints of some orgs.
-	Take(ctx context.Context, now, until time.Time, n int, without []identity.OrgID) ([]webhook.Endpoint, error)
+	// Take leases up to n endpoints that are due at now, those first that have been due longest. No other node gets
+	// them until the lease has passed, by the clock of the database. It leaves out the endpoints of some orgs.
+	Take(ctx context.Context, now time.Time, lease time.Duration, n int,
+		without []identity.OrgID) ([]webhook.Endpoint, error)
+
+	// Renew lets the lease of an endpoint begin again, and returns until when it lasts. webhook.ErrLeaseLost if
+	// another node has leased the endpoint, or it was deleted.
+	Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (until time.Time, err error)
 
 	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is not that
-	// of e any more.
+	// of e any more, or another node has leased the endpoint.
 	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
 
 	// Pending counts the pending deliveries of an endpoint, without those that wait for an earlier one about the same
@@ -65,13 +70,13 @@ type WebhookQueue interface {
 
 	// Settle saves attempted deliveries of an endpoint, and what change does to the endpoint, and queues the jobs that
 	// change returns. After a delivery that is no longer pending, the next one about its subject is due. It returns the
-	// endpoint as it is then, or webhook.ErrNotFound.
-	Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery,
+	// endpoint as it is then, webhook.ErrNotFound, or webhook.ErrLeaseLost if another node has leased it.
+	Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint, attempted []webhook.Delivery,
 		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error)
 
 	// Release ends a lease. The endpoint is due again at a time or, if that is zero, when its first pending delivery
-	// is.
-	Release(ctx context.Context, of webhook.ID, due time.Time) error
+	// is. Release does nothing if another node has leased the endpoint.
+	Release(ctx context.Context, e *webhook.Endpoint, due time.Time) error
 }
 
 // WebhookTarget is where a webhook is sent, and with what.

@@ -20,10 +20,12 @@ var _ ports.WebhookQueue = (*WebhookQueue)(nil)
 // NewWebhookQueue returns the queue of a pool.
 func NewWebhookQueue(db *DB) *WebhookQueue { return &WebhookQueue{db} }
 
-// Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed.
-func (s *WebhookQueue) Take(ctx context.Context, now, until time.Time, n int,
+// Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed. While an
+// endpoint is leased, due_at is the end of the lease, unless something has made it due.
+func (s *WebhookQueue) Take(ctx context.Context, now time.Time, lease time.Duration, n int,
 	without []identity.OrgID) (taken []webhook.Endpoint, err error) {
-	where := newConditions(`t.enabled AND t.due_at <= ? AND t.leased_until < ?`, micros(now), micros(now))
+	free := `enabled AND due_at <= ? AND leased_until < ` + s.db.dialect.Now
+	where := newConditions(free, micros(now))
 	if len(without) > 0 {
 		args := make([]any, len(without))
 		for i, org := range without {
@@ -31,22 +33,22 @@ func (s *WebhookQueue) Take(ctx context.Context, now, until time.Time, n int,
 		}
 		where.when(true, `t.org_id NOT IN (?`+strings.Repeat(`, ?`, len(without)-1)+`)`, args...)
 	}
-	var rows []webhookRow
-	if err := s.db.list(ctx, &rows, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+where.sql()+
-		` ORDER BY t.due_at LIMIT ?`, where.args(n)...); err != nil {
+	var ids []webhook.ID
+	if err := s.db.list(ctx, &ids, `SELECT t.id FROM webhooks t WHERE `+where.sql()+` ORDER BY t.due_at LIMIT ?`,
+		where.args(n)...); err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		leased, err := s.db.exec(ctx, `UPDATE webhooks SET leased_until = ?, due_at = ? WHERE id = ? AND enabled
-			AND due_at <= ? AND leased_until < ?`, micros(until), micros(until), row.ID, micros(now), micros(now))
+	until := s.db.dialect.Now + ` + ?`
+	for _, id := range ids {
+		leased, err := s.db.exec(ctx, `UPDATE webhooks SET leased_until = `+until+`, due_at = `+until+`
+			WHERE id = ? AND `+free, lease.Microseconds(), lease.Microseconds(), id, micros(now))
 		if err != nil {
 			return taken, err
 		}
 		if leased == 0 {
 			continue // another node was faster
 		}
-		// Read again: another node may have moved its place before it released the endpoint.
-		e, err := s.db.webhook(ctx, `t.id = ?`, row.ID)
+		e, err := s.db.webhook(ctx, `t.id = ?`, id)
 		if errors.Is(err, webhook.ErrNotFound) {
 			continue
 		}
@@ -58,11 +60,34 @@ func (s *WebhookQueue) Take(ctx context.Context, now, until time.Time, n int,
 	return taken, nil
 }
 
+// Renew implements ports.WebhookQueue.
+func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
+	lease time.Duration) (until time.Time, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		end := tx.dialect.Now + ` + ?`
+		held, err := tx.exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
+			due_at = CASE WHEN due_at = leased_until THEN `+end+` ELSE due_at END
+			WHERE id = ? AND leased_until = ?`, lease.Microseconds(), lease.Microseconds(), e.ID, micros(e.LeasedUntil))
+		if err != nil {
+			return err
+		}
+		if held == 0 {
+			return webhook.ErrLeaseLost
+		}
+		var us int64
+		_, err = tx.get(ctx, &us, `SELECT leased_until FROM webhooks WHERE id = ?`, e.ID)
+		until = fromMicros(us)
+		return err
+	})
+	return until, err
+}
+
 // Queue implements ports.WebhookQueue.
 func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		moved, err := tx.exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?`, place, e.ID, e.Place)
-		if err != nil || moved == 0 { // enabled again meanwhile, which has set the place
+		moved, err := tx.exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
+			AND leased_until = ?`, place, e.ID, e.Place, micros(e.LeasedUntil))
+		if err != nil || moved == 0 { // leased by another node, or enabled again meanwhile, which has set the place
 			return err
 		}
 		for i := range all {
@@ -143,11 +168,14 @@ func (db *DB) wakeWaiting(ctx context.Context, now time.Time) error {
 }
 
 // Settle implements ports.WebhookQueue.
-func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery,
-	change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
+func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint,
+	attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.dialect.Lock, of, by.Org); err != nil {
+		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.dialect.Lock, of.ID, by.Org); err != nil {
 			return err
+		}
+		if !e.LeasedUntil.Equal(of.LeasedUntil) {
+			return webhook.ErrLeaseLost
 		}
 		for i := range attempted {
 			if err := tx.saveDelivery(ctx, &attempted[i]); err != nil {
@@ -156,7 +184,7 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook
 			if attempted[i].State == webhook.Pending {
 				continue
 			}
-			if err := tx.run(ctx, wakeNext(of, attempted[i].Event.Subject, by.At)); err != nil {
+			if err := tx.run(ctx, wakeNext(of.ID, attempted[i].Event.Subject, by.At)); err != nil {
 				return err
 			}
 		}
@@ -171,14 +199,15 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook
 }
 
 // Release implements ports.WebhookQueue. An event that was linked meanwhile has made the endpoint due earlier.
-func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time) error {
+func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due time.Time) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var row struct {
 			Due   int64 `db:"due_at"`
 			Lease int64 `db:"leased_until"`
 		}
-		if _, err := tx.get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?`+tx.dialect.Lock,
-			of); err != nil {
+		held, err := tx.get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?
+			AND t.leased_until = ?`+tx.dialect.Lock, e.ID, micros(e.LeasedUntil))
+		if err != nil || !held {
 			return err
 		}
 		next := micros(due)
@@ -186,14 +215,14 @@ func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time
 			next = never
 			if _, err := tx.get(ctx, &next, `SELECT COALESCE(MIN(t.due_at), ?) FROM webhook_deliveries t
 				WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at < ? AND `+isFirst,
-				int64(never), of, int64(never)); err != nil {
+				int64(never), e.ID, int64(never)); err != nil {
 				return err
 			}
 		}
-		if row.Due < row.Lease { // made due while it was leased
+		if row.Due != row.Lease { // made due while it was leased
 			next = min(next, row.Due)
 		}
-		_, err := tx.exec(ctx, `UPDATE webhooks SET leased_until = 0, due_at = ? WHERE id = ?`, next, of)
+		_, err = tx.exec(ctx, `UPDATE webhooks SET leased_until = 0, due_at = ? WHERE id = ?`, next, e.ID)
 		return err
 	})
 }
@@ -201,6 +230,7 @@ func (s *WebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time
 // wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Those that
 // fail are tried when it is their time, if they have one.
 func wakeWebhooks(ws identity.WorkspaceID, now time.Time) write {
-	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled AND due_at > ?
-		AND (failures < ? OR due_at = ?)`, []any{micros(now), ws, micros(now), webhook.SoloFailures, int64(never)}}
+	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled
+		AND (due_at > ? OR due_at = leased_until) AND (failures < ? OR due_at = ?)`,
+		[]any{micros(now), ws, micros(now), webhook.SoloFailures, int64(never)}}
 }

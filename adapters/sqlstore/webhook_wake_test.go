@@ -27,21 +27,25 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 			}
 			taken := func(at time.Time) bool {
 				t.Helper()
-				all, err := queue.Take(t.Context(), at, at.Add(time.Minute), 5, nil)
+				all, err := queue.Take(t.Context(), at, time.Minute, 5, nil)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if len(all) == 1 {
+					e = &all[0]
 				}
 				return len(all) == 1
 			}
 			release := func(due time.Time) {
 				t.Helper()
-				if err := queue.Release(t.Context(), e.ID, due); err != nil {
+				if err := queue.Release(t.Context(), e, due); err != nil {
 					t.Fatal(err)
 				}
+				e.LeasedUntil = time.Time{}
 			}
 			fails := func(times int) {
 				t.Helper()
-				if _, err := queue.Settle(t.Context(), by, e.ID, nil, func(e *webhook.Endpoint) []job.Job {
+				if _, err := queue.Settle(t.Context(), by, e, nil, func(e *webhook.Endpoint) []job.Job {
 					e.Failures = times
 					return nil
 				}); err != nil {
@@ -87,7 +91,7 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 				t.Fatalf("of an event that retention removed: %+v, %v", due, err)
 			}
 			due[0].Abandon()
-			if _, err := queue.Settle(t.Context(), by, e.ID, due,
+			if _, err := queue.Settle(t.Context(), by, e, due,
 				func(*webhook.Endpoint) []job.Job { return nil }); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +137,7 @@ func TestTheSweepWakesDeliveriesThatWaitForNothing(t *testing.T) {
 			if err != nil || len(due) != 1 || due[0].Event.Seq != 2 {
 				t.Errorf("due are %+v, %v", due, err)
 			}
-			if taken, err := queue.Take(t.Context(), at, at.Add(time.Minute), 5, nil); err != nil || len(taken) != 1 {
+			if taken, err := queue.Take(t.Context(), at, time.Minute, 5, nil); err != nil || len(taken) != 1 {
 				t.Errorf("taken are %+v, %v", taken, err)
 			}
 		})

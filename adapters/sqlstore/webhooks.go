@@ -22,7 +22,7 @@ const never = math.MaxInt64
 
 const webhookColumns = `t.id, t.org_id, t.workspace_id, t.url, t.description, t.events, t.headers, t.sealed, t.enabled,
 	t.reason, t.failures, t.failing_since, t.told, t.succeeded_at, t.secret, t.previous_until, t.place, t.created_by,
-	t.revision, t.created_at, t.updated_at`
+	t.revision, t.created_at, t.updated_at, t.leased_until`
 
 type webhookRow struct {
 	ID            webhook.ID           `db:"id"`
@@ -46,6 +46,7 @@ type webhookRow struct {
 	Revision      int64                `db:"revision"`
 	CreatedAt     int64                `db:"created_at"`
 	UpdatedAt     int64                `db:"updated_at"`
+	LeasedUntil   int64                `db:"leased_until"`
 }
 
 func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
@@ -54,7 +55,7 @@ func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
 		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: fromMicros(r.FailingSince),
 		Told: r.Told, SucceededAt: fromMicros(r.SucceededAt), Secret: r.Secret,
 		PreviousUntil: fromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), LeasedUntil: fromMicros(r.LeasedUntil),
 	}
 	if err := json.Unmarshal([]byte(r.Events), &e.Events); err != nil {
 		return nil, err
@@ -204,7 +205,8 @@ func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 
 // makeDue lets a node look at an endpoint at a time, if not earlier.
 func (db *DB) makeDue(ctx context.Context, id webhook.ID, at time.Time) error {
-	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND due_at > ?`, micros(at), id, micros(at))
+	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
+		micros(at), id, micros(at))
 	return err
 }
 

@@ -23,8 +23,9 @@ const (
 	readAtOnce   = 100  // events of one endpoint
 
 	pollEvery = time.Second
-	turn      = 20 * time.Second // after which an endpoint gives way to others
-	leaseFor  = time.Minute      // more than a turn and one delivery
+	turn      = 5 * time.Second  // after which an endpoint gives way to others
+	leaseFor  = 10 * time.Second // more than a turn; another node goes on then, if this one was killed
+	renewed   = 3 * time.Second  // how often a lease is, while deliveries are sent
 )
 
 // Deliverer delivers events to endpoints. Each endpoint is worked on by itself, so that one which is slow delays no
@@ -61,9 +62,8 @@ func (d *Deliverer) Run(ctx context.Context, report func(error)) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for tick := time.NewTicker(pollEvery); ; {
-		now := time.Now()
 		n := min(takenAtOnce, endpoints-d.busy())
-		taken, err := d.queue.Take(ctx, now, now.Add(leaseFor), n, d.full())
+		taken, err := d.queue.Take(ctx, time.Now(), leaseFor, n, d.full())
 		if err != nil && ctx.Err() == nil {
 			report(err)
 		}
@@ -120,13 +120,13 @@ func (d *Deliverer) count(org identity.OrgID, n int) {
 
 // Work delivers what an endpoint is due, for at most a turn or until stop ends, and ends its lease.
 func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) {
-	ctx, id := context.WithoutCancel(stop), e.ID // a delivery that has begun is settled
+	ctx := context.WithoutCancel(stop) // a delivery that has begun is settled
 	var next time.Time
 	defer func() {
-		if errors.Is(err, webhook.ErrNotFound) {
-			err = nil // it was deleted meanwhile
+		if errors.Is(err, webhook.ErrNotFound) || errors.Is(err, webhook.ErrLeaseLost) {
+			err = nil // it was deleted meanwhile, or another node goes on
 		}
-		err = errors.Join(err, d.queue.Release(ctx, id, next))
+		err = errors.Join(err, d.queue.Release(ctx, e, next))
 	}()
 	for begun := time.Now(); time.Since(begun) < turn && stop.Err() == nil; {
 		more, err := d.plan(ctx, e)
@@ -147,8 +147,12 @@ func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) 
 		if len(due) == 0 {
 			continue
 		}
-		if e, err = d.attempt(ctx, e, due); err != nil || !e.Enabled {
+		now, err := d.attempt(ctx, e, due)
+		if err != nil {
 			return err
+		}
+		if e = now; !e.Enabled {
+			return nil
 		}
 		if e.IsTriedAlone() {
 			next = due[0].Due // not before: the others would most likely fail too
@@ -189,14 +193,7 @@ func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webh
 	if err != nil {
 		return nil, err
 	}
-	outcomes := make([]webhook.Outcome, len(due))
-	var sending sync.WaitGroup
-	for i := range due {
-		if !due[i].EventRemoved {
-			sending.Go(func() { outcomes[i] = d.send.Send(ctx, to, &due[i], time.Now()) })
-		}
-	}
-	sending.Wait()
+	outcomes := d.sendAll(ctx, e, to, due)
 	now := time.Now().UTC()
 	sent := outcomes[:0]
 	for i := range due {
@@ -208,11 +205,40 @@ func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webh
 		sent = append(sent, outcomes[i])
 	}
 	by := identity.System(e.Org, e.Workspace, "webhooks", now)
-	return d.queue.Settle(ctx, by, e.ID, due, func(e *webhook.Endpoint) []job.Job {
+	return d.queue.Settle(ctx, by, e, due, func(e *webhook.Endpoint) []job.Job {
 		e.Observe(by, sent)
 		if len(e.Recorded()) == 0 {
 			return nil
 		}
 		return []job.Job{job.New(by, webhook.NoticeJob, string(e.ID), now)}
 	})
+}
+
+// sendAll sends deliveries at the same time, and renews the lease until all have ended. Settle notices if that failed.
+func (d *Deliverer) sendAll(ctx context.Context, e *webhook.Endpoint, to ports.WebhookTarget,
+	due []webhook.Delivery) []webhook.Outcome {
+	outcomes := make([]webhook.Outcome, len(due))
+	var sending sync.WaitGroup
+	for i := range due {
+		if !due[i].EventRemoved {
+			sending.Go(func() { outcomes[i] = d.send.Send(ctx, to, &due[i], time.Now()) })
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		sending.Wait()
+		close(ended)
+	}()
+	tick := time.NewTicker(renewed)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return outcomes
+		case <-tick.C:
+			if until, err := d.queue.Renew(ctx, e, leaseFor); err == nil {
+				e.LeasedUntil = until
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
@@ -24,8 +26,8 @@ func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return([]webhook.Delivery{d}, nil)
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return(nil, nil)
-	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e.ID, gomock.Any(), gomock.Any()).DoAndReturn(func(
-		_ context.Context, _ identity.Actor, _ webhook.ID, all []webhook.Delivery,
+	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).DoAndReturn(func(
+		_ context.Context, _ identity.Actor, _ *webhook.Endpoint, all []webhook.Delivery,
 		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
 		if all[0].State != webhook.Failed || all[0].Last.Failure != webhook.EventRemoved {
 			t.Errorf("it ended as %+v", all[0])
@@ -33,7 +35,7 @@ func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
 		change(e)
 		return e, nil
 	})
-	s.queue.EXPECT().Release(gomock.Any(), e.ID, time.Time{}).Return(nil)
+	s.queue.EXPECT().Release(gomock.Any(), e, time.Time{}).Return(nil)
 	if err := s.deliver.Work(t.Context(), e); err != nil || e.Failures != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -47,7 +49,8 @@ func (s *stage) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce int, work
 	var mu sync.Mutex
 	leased, left := 0, len(waiting)
 	s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(
-		_ context.Context, _, _ time.Time, n int, without []identity.OrgID) (taken []webhook.Endpoint, _ error) {
+		_ context.Context, _ time.Time, _ time.Duration, n int,
+		without []identity.OrgID) (taken []webhook.Endpoint, _ error) {
 		mu.Lock()
 		defer mu.Unlock()
 		waiting = slices.DeleteFunc(waiting, func(e *webhook.Endpoint) bool {
@@ -66,8 +69,8 @@ func (s *stage) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce int, work
 		work(id)
 		return nil, nil
 	}).AnyTimes()
-	s.queue.EXPECT().Release(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, webhook.ID,
-		time.Time) error {
+	s.queue.EXPECT().Release(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context,
+		*webhook.Endpoint, time.Time) error {
 		mu.Lock()
 		defer mu.Unlock()
 		leased--
@@ -131,7 +134,7 @@ func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
 		s := newStage(t)
 		asked := 0
 		s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), 10, gomock.Any()).DoAndReturn(func(
-			context.Context, time.Time, time.Time, int, []identity.OrgID) ([]webhook.Endpoint, error) {
+			context.Context, time.Time, time.Duration, int, []identity.OrgID) ([]webhook.Endpoint, error) {
 			asked++
 			return nil, nil
 		}).AnyTimes()
@@ -141,5 +144,55 @@ func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
 		if asked != 11 {
 			t.Errorf("asked %d times in ten seconds", asked)
 		}
+	})
+}
+
+// sendsFor lets a delivery take some time, and settling end with an error. It returns when the lease was renewed.
+func (s *stage) sendsFor(t *testing.T, took time.Duration, settled error) (renewed []time.Duration) {
+	t.Helper()
+	e, begun := endpoint(), time.Now()
+	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
+	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return([]webhook.Delivery{
+		e.NewDelivery(event.Event{Type: "member.added"}, now)}, nil)
+	s.sender.EXPECT().Send(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context,
+		ports.WebhookTarget, *webhook.Delivery, time.Time) webhook.Outcome {
+		time.Sleep(took)
+		return webhook.Outcome{Status: 204}
+	})
+	s.queue.EXPECT().Renew(gomock.Any(), e, 10*time.Second).DoAndReturn(func(_ context.Context, e *webhook.Endpoint,
+		lease time.Duration) (time.Time, error) {
+		renewed = append(renewed, time.Since(begun))
+		if len(renewed) == 2 {
+			return time.Time{}, errors.New("the database is busy")
+		}
+		return time.Now().Add(lease), nil
+	}).AnyTimes()
+	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).DoAndReturn(func(
+		_ context.Context, _ identity.Actor, held *webhook.Endpoint, _ []webhook.Delivery,
+		_ func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
+		if !held.LeasedUntil.Equal(begun.Add(renewed[len(renewed)-1] + 10*time.Second)) {
+			t.Errorf("it settles with the lease until %s", held.LeasedUntil)
+		}
+		return held, settled
+	})
+	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).Return(nil)
+	if err := s.deliver.Work(t.Context(), e); err != nil {
+		t.Error(err)
+	}
+	return renewed
+}
+
+func TestALeaseIsRenewedWhileADeliveryTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		want := []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}
+		if got := newStage(t).sendsFor(t, 10*time.Second, nil); !slices.Equal(got, want) {
+			t.Errorf("it was renewed after %s", got)
+		}
+	})
+}
+
+func TestANodeThatHasLostALeaseLeavesTheEndpointToAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		newStage(t).sendsFor(t, 4*time.Second, webhook.ErrLeaseLost)
 	})
 }

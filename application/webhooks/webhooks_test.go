@@ -206,14 +206,14 @@ func (s *stage) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due t
 		pending = pending[len(next):]
 		return next, nil
 	}).AnyTimes()
-	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e.ID, gomock.Any(), gomock.Any()).DoAndReturn(func(
-		_ context.Context, _ identity.Actor, _ webhook.ID, _ []webhook.Delivery,
+	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).DoAndReturn(func(
+		_ context.Context, _ identity.Actor, _ *webhook.Endpoint, _ []webhook.Delivery,
 		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
 		s.jobs = append(s.jobs, change(e)...)
 		return e, nil
 	}).AnyTimes()
-	s.queue.EXPECT().Release(gomock.Any(), e.ID, gomock.Any()).DoAndReturn(func(_ context.Context, _ webhook.ID,
-		at time.Time) error {
+	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).DoAndReturn(func(_ context.Context,
+		_ *webhook.Endpoint, at time.Time) error {
 		due = at
 		return nil
 	})
@@ -251,7 +251,7 @@ func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 			s.queue.EXPECT().Queue(gomock.Any(), e, gomock.Len(want), int64(5)).Return(nil)
 		}
 		s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return(nil, nil)
-		s.queue.EXPECT().Release(gomock.Any(), e.ID, time.Time{}).Return(nil)
+		s.queue.EXPECT().Release(gomock.Any(), e, time.Time{}).Return(nil)
 		if err := s.deliver.Work(t.Context(), e); err != nil {
 			t.Error(err)
 		}
@@ -260,7 +260,7 @@ func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 
 func TestAStopBeginsNoDelivery(t *testing.T) {
 	s, e := newStage(t), endpoint()
-	s.queue.EXPECT().Release(gomock.Any(), e.ID, gomock.Not(time.Time{})).Return(nil) // due at once for another node
+	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Not(time.Time{})).Return(nil) // due at once for another node
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := s.deliver.Work(ctx, e); err != nil {
@@ -274,9 +274,9 @@ func TestAnEndpointThatIsDeletedAmidADeliveryIsNoError(t *testing.T) {
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), gomock.Any()).Return([]webhook.Delivery{
 		e.NewDelivery(event.Event{Type: "member.added"}, now)}, nil)
 	s.sender.EXPECT().Send(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(webhook.Outcome{Status: 204})
-	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e.ID, gomock.Any(), gomock.Any()).
+	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).
 		Return(nil, webhook.ErrNotFound)
-	s.queue.EXPECT().Release(gomock.Any(), e.ID, gomock.Any()).Return(nil)
+	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).Return(nil)
 	if err := s.deliver.Work(t.Context(), e); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@
 package webhook
 
 import (
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
@@ -46,6 +47,9 @@ var (
 	ErrDisabled = &fault.Error{Kind: fault.Conflict, Code: "webhook_disabled",
 		Detail: "The webhook is disabled. Enable it first."}
 )
+
+// ErrLeaseLost means that another node can be working on an endpoint, since the lease was not renewed in time.
+var ErrLeaseLost = errors.New("the lease of a webhook was lost")
 
 // ID identifies an endpoint.
 type ID string
@@ -100,6 +104,10 @@ type Endpoint struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Deleted   bool // it is removed when it is saved
+
+	// LeasedUntil is until when a node works on it, by the clock of the database; zero: none does. It tells leases
+	// apart.
+	LeasedUntil time.Time
 }
 
 // Draft is the caller's request for an endpoint.

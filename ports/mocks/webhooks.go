@@ -212,21 +212,36 @@ func (mr *MockWebhookQueueMockRecorder) Queue(ctx, e, all, place interface{}) *g
 }
 
 // Release mocks base method.
-func (m *MockWebhookQueue) Release(ctx context.Context, of webhook.ID, due time.Time) error {
+func (m *MockWebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Release", ctx, of, due)
+	ret := m.ctrl.Call(m, "Release", ctx, e, due)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Release indicates an expected call of Release.
-func (mr *MockWebhookQueueMockRecorder) Release(ctx, of, due interface{}) *gomock.Call {
+func (mr *MockWebhookQueueMockRecorder) Release(ctx, e, due interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Release", reflect.TypeOf((*MockWebhookQueue)(nil).Release), ctx, of, due)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Release", reflect.TypeOf((*MockWebhookQueue)(nil).Release), ctx, e, due)
+}
+
+// Renew mocks base method.
+func (m *MockWebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (time.Time, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Renew", ctx, e, lease)
+	ret0, _ := ret[0].(time.Time)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Renew indicates an expected call of Renew.
+func (mr *MockWebhookQueueMockRecorder) Renew(ctx, e, lease interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Renew", reflect.TypeOf((*MockWebhookQueue)(nil).Renew), ctx, e, lease)
 }
 
 // Settle mocks base method.
-func (m *MockWebhookQueue) Settle(ctx context.Context, by identity.Actor, of webhook.ID, attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
+func (m *MockWebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint, attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Settle", ctx, by, of, attempted, change)
 	ret0, _ := ret[0].(*webhook.Endpoint)
@@ -241,18 +256,18 @@ func (mr *MockWebhookQueueMockRecorder) Settle(ctx, by, of, attempted, change in
 }
 
 // Take mocks base method.
-func (m *MockWebhookQueue) Take(ctx context.Context, now, until time.Time, n int, without []identity.OrgID) ([]webhook.Endpoint, error) {
+func (m *MockWebhookQueue) Take(ctx context.Context, now time.Time, lease time.Duration, n int, without []identity.OrgID) ([]webhook.Endpoint, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Take", ctx, now, until, n, without)
+	ret := m.ctrl.Call(m, "Take", ctx, now, lease, n, without)
 	ret0, _ := ret[0].([]webhook.Endpoint)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Take indicates an expected call of Take.
-func (mr *MockWebhookQueueMockRecorder) Take(ctx, now, until, n, without interface{}) *gomock.Call {
+func (mr *MockWebhookQueueMockRecorder) Take(ctx, now, lease, n, without interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockWebhookQueue)(nil).Take), ctx, now, until, n, without)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockWebhookQueue)(nil).Take), ctx, now, lease, n, without)
 }
 
 // MockWebhookSender is a mock of WebhookSender interface.

@@ -112,6 +112,7 @@ var unscoped = map[string]string{
 	"Keys.Holder":                         "a report of a leaked token does not say whose it is",
 	"JobQueue.Take":                       "a worker serves every org; job.Job names the one that the work is for",
 	"WebhookQueue.Take":                   "a node serves every org; webhook.Endpoint names its own",
+	"WebhookQueue.Renew":                  "as WebhookQueue.Take",
 	"WebhookQueue.Queue":                  "as WebhookQueue.Take",
 	"WebhookQueue.Pending":                "as WebhookQueue.Take",
 	"WebhookQueue.Next":                   "as WebhookQueue.Take",

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // Webhooks is the suite for ports.Webhooks and ports.WebhookQueue.
@@ -78,54 +78,91 @@ func endpointsKept(t *testing.T, a Adapter) {
 	wantErr(t, err, webhook.ErrNotFound)
 }
 
-// leased returns the ids of the endpoints that a node takes.
-func leased(t *testing.T, a Adapter, now time.Time, without ...identity.OrgID) (ids []webhook.ID) {
+// leased returns the endpoints that a node takes.
+func leased(t *testing.T, a Adapter, now time.Time, without ...identity.OrgID) []webhook.Endpoint {
 	t.Helper()
-	all, err := a.WebhookQueue().Take(t.Context(), now, now.Add(time.Minute), 10, without)
+	all, err := a.WebhookQueue().Take(t.Context(), now, time.Minute, 10, without)
 	must(t, err)
-	for _, e := range all {
-		ids = append(ids, e.ID)
-	}
-	return ids
+	return all
 }
 
 func endpointsLeased(t *testing.T, a Adapter) {
 	ctx, now := t.Context(), fixture.At
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
-	if got := leased(t, a, now); len(got) != 0 {
-		t.Errorf("%q are due without anything to deliver", got)
+	takes := func(at time.Time, want int, what string) (held *webhook.Endpoint) {
+		t.Helper()
+		got := leased(t, a, at)
+		if len(got) != want || want == 1 && got[0].ID != e.ID {
+			t.Fatalf("%s: taken are %+v", what, got)
+		}
+		if want == 1 {
+			held = &got[0]
+		}
+		return held
 	}
-	_, err := a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, nil, false, now)
-	must(t, err)
+	replay := func() {
+		t.Helper()
+		_, err := a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, nil, false, now)
+		must(t, err)
+	}
+	takes(now, 0, "without anything to deliver")
+	replay()
 	if got := leased(t, a, now, a.Orgs[0]); len(got) != 0 {
-		t.Errorf("%q are taken although their org is left out", got)
+		t.Errorf("%+v are taken although their org is left out", got)
 	}
-	if got := leased(t, a, now); !slices.Equal(got, []webhook.ID{e.ID}) {
-		t.Errorf("%q are taken", got)
+	held := takes(now, 1, "when it is due")
+	if time.Until(held.LeasedUntil).Round(time.Minute) != time.Minute {
+		t.Errorf("it is leased until %s", held.LeasedUntil)
 	}
-	if got := leased(t, a, now.Add(time.Second)); len(got) != 0 {
-		t.Errorf("%q are taken twice", got)
-	}
-	if got := leased(t, a, now.Add(time.Minute+time.Second)); len(got) != 1 {
-		t.Errorf("%q are taken after a lost lease", got)
-	}
-	must(t, queue.Release(ctx, e.ID, now.Add(time.Hour)))
-	if got := leased(t, a, now.Add(59*time.Minute)); len(got) != 0 {
-		t.Errorf("%q are taken too early", got)
-	}
-	if got := leased(t, a, now.Add(time.Hour)); len(got) != 1 {
-		t.Errorf("%q are taken when they are due", got)
-	}
-	_, err = a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, nil, false, now)
+	takes(now.Add(1000*time.Hour), 0, "while it is leased")
+	must(t, queue.Release(ctx, held, now.Add(time.Hour)))
+	takes(now.Add(59*time.Minute), 0, "too early")
+	held = takes(now.Add(time.Hour), 1, "at its time")
+	replay()
+	until, err := queue.Renew(ctx, held, time.Hour)
 	must(t, err)
-	must(t, queue.Release(ctx, e.ID, time.Time{}))
-	if got := leased(t, a, now); len(got) != 1 {
-		t.Error("what became due during a lease is forgotten")
+	if !until.After(held.LeasedUntil) {
+		t.Errorf("it is leased until %s and, renewed, until %s", held.LeasedUntil, until)
 	}
-	must(t, queue.Release(ctx, e.ID, time.Time{}))
-	if got := leased(t, a, now.Add(1000*time.Hour)); len(got) != 0 {
-		t.Errorf("%q are due for ever", got)
+	held.LeasedUntil = until
+	must(t, queue.Release(ctx, held, time.Time{}))
+	must(t, queue.Release(ctx, takes(now, 1, "when it became due during a renewed lease"), time.Time{}))
+	takes(now.Add(1000*time.Hour), 0, "with nothing to deliver")
+	replay()
+	leasesLost(t, a, team, takes(now, 1, "again"))
+}
+
+// leasesLost checks that a node which did not renew its lease of held changes nothing after another has taken it.
+func leasesLost(t *testing.T, a Adapter, team *fixture.Team, held *webhook.Endpoint) {
+	t.Helper()
+	ctx, queue := t.Context(), a.WebhookQueue()
+	long := time.Now().Add(1000 * time.Hour) // a lease is due at its end by the clock of the database
+	until, err := queue.Renew(ctx, held, 20*time.Millisecond)
+	must(t, err)
+	held.LeasedUntil = until
+	var other webhook.Endpoint
+	for late := time.Now().Add(proof.Patience); ; time.Sleep(5 * time.Millisecond) {
+		if taken := leased(t, a, long); len(taken) == 1 {
+			other = taken[0]
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal("an endpoint whose lease has passed is taken by no one")
+		}
+	}
+	_, err = queue.Renew(ctx, held, time.Hour)
+	wantErr(t, err, webhook.ErrLeaseLost)
+	_, err = queue.Settle(ctx, team.Admin, held, nil, func(*webhook.Endpoint) []job.Job { return nil })
+	wantErr(t, err, webhook.ErrLeaseLost)
+	must(t, queue.Queue(ctx, held, nil, held.Place+5))
+	must(t, queue.Release(ctx, held, fixture.At))
+	if got := leased(t, a, long); len(got) != 0 {
+		t.Errorf("the node that has lost it lets others take %+v", got)
+	}
+	now, err := queue.Settle(ctx, team.Admin, &other, nil, func(*webhook.Endpoint) []job.Job { return nil })
+	if err != nil || now.Place != held.Place {
+		t.Errorf("the node that has taken it cannot settle, or the other has moved its place: %+v, %v", now, err)
 	}
 }
 
@@ -167,7 +204,7 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	}
 	outcome := webhook.Outcome{Status: 500, Answer: "oops", Took: 12 * time.Millisecond}
 	due[0].Ended(outcome, now, 0.5)
-	settled, err := queue.Settle(ctx, team.Admin, e.ID, due, func(e *webhook.Endpoint) []job.Job {
+	settled, err := queue.Settle(ctx, team.Admin, e, due, func(e *webhook.Endpoint) []job.Job {
 		e.Observe(team.Admin, []webhook.Outcome{outcome})
 		return []job.Job{job.New(team.Admin, webhook.NoticeJob, string(e.ID), now)}
 	})
@@ -180,7 +217,7 @@ func deliveriesKept(t *testing.T, a Adapter) {
 		t.Errorf("%d failures; a later event about the same subject does not wait", settled.Failures)
 	}
 	due[0].Ended(webhook.Outcome{Status: 200}, now, 0)
-	_, err = queue.Settle(ctx, team.Admin, e.ID, due, func(*webhook.Endpoint) []job.Job { return nil })
+	_, err = queue.Settle(ctx, team.Admin, e, due, func(*webhook.Endpoint) []job.Job { return nil })
 	must(t, err)
 	if got := next(now); len(got) != 1 || got[0].ID != all[1].ID {
 		t.Errorf("then due are %+v", got)

@@ -32,7 +32,7 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 		by := team.Admin
 		by.At = at
 		d.Ended(webhook.Outcome{Status: status}, at, 0.5)
-		_, err := queue.Settle(ctx, by, e.ID, []webhook.Delivery{d}, func(*webhook.Endpoint) []job.Job { return nil })
+		_, err := queue.Settle(ctx, by, e, []webhook.Delivery{d}, func(*webhook.Endpoint) []job.Job { return nil })
 		must(t, err)
 	}
 
@@ -57,8 +57,9 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	if due := next(now); len(due) != 0 {
 		t.Errorf("due are %+v", due)
 	}
-	must(t, queue.Release(ctx, e.ID, time.Time{}))
-	if got := leased(t, a, now.Add(4*time.Second)); slices.Contains(got, e.ID) {
+	must(t, queue.Release(ctx, e, time.Time{}))
+	got := leased(t, a, now.Add(4*time.Second))
+	if slices.ContainsFunc(got, func(one webhook.Endpoint) bool { return one.ID == e.ID }) {
 		t.Error("the endpoint is due before the delivery that holds back all others")
 	}
 	due := next(now.Add(5 * time.Second))
@@ -68,7 +69,7 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	due[0].Abandon()
 	by := team.Admin
 	by.At = now.Add(time.Minute)
-	_, err = queue.Settle(ctx, by, e.ID, due, func(*webhook.Endpoint) []job.Job { return nil })
+	_, err = queue.Settle(ctx, by, e, due, func(*webhook.Endpoint) []job.Job { return nil })
 	must(t, err)
 	if due := next(now.Add(time.Minute)); len(due) != 1 || due[0].Event.Seq != 3 {
 		t.Errorf("after one whose event is gone, due are %+v", due)

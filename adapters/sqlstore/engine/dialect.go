@@ -30,6 +30,9 @@ type Dialect struct {
 	Outage    func(error) bool                   // the database cannot be reached, or not now
 	// Clock selects the time by the clock of the server, in microseconds since 1970; empty: it has none.
 	Clock string
+	// Now is an expression for the time by the clock of the server, on SQLite of this machine, in microseconds since
+	// 1970. It is the same in a whole statement.
+	Now string
 	// the id of an event as indexes for lists have it: not that of the primary key
 	EventID string
 }
@@ -37,6 +40,7 @@ type Dialect struct {
 // SQLite is the dialect of SQLite.
 var SQLite = Dialect{
 	Name: "sqlite", Goose: goose.DialectSQLite3, EventID: `id`,
+	Now:      `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`,
 	Migrated: `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
 	Retry:    func(err error) bool { return SQLiteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	Duplicate: func(err error, _ string) bool {
@@ -61,6 +65,7 @@ var Postgres = Dialect{
 	Lock:     " FOR NO KEY UPDATE OF t",
 	LockFree: " FOR NO KEY UPDATE OF t SKIP LOCKED",
 	Clock:    `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint`,
+	Now:      `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000)::bigint`,
 	TryLock:  `SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	Retry: func(err error) bool {
 		code := PostgresCode(err)

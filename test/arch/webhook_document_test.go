@@ -1,0 +1,65 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+)
+
+// TestTheExamplesOfWebhooksFitTogether compares the payload that docs/webhooks.md shows with the contract, and with
+// what its messages for Slack and its CloudEvents are made of.
+func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "webhooks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(examples) != 2 {
+		t.Fatalf("%d examples of JSON", len(examples))
+	}
+	payload, forSlack := examples[0][1], examples[1][1]
+	var typed openapi.WebhookPayload
+	strict := json.NewDecoder(bytes.NewReader(payload))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&typed); err != nil {
+		t.Error("the payload is not that of the contract: ", err)
+	}
+	var sent map[string]any
+	if err := json.Unmarshal(payload, &sent); err != nil {
+		t.Fatal(err)
+	}
+	at := func(path string) (value any) {
+		value = sent
+		for name := range strings.SplitSeq(path, ".") {
+			members, _ := value.(map[string]any)
+			value = members[name]
+		}
+		return value
+	}
+	var slack struct{ Text string }
+	if err := json.Unmarshal(forSlack, &slack); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{"type", "data.subject.id", "data.actor"} {
+		if part, _ := at(path).(string); part == "" || !strings.Contains(slack.Text, part) {
+			t.Errorf("the message for Slack lacks %s", path)
+		}
+	}
+	_, table, _ := strings.Cut(string(text), "| CloudEvents |")
+	used := 0
+	fromPayload := regexp.MustCompile("`((?:data|type|timestamp)[a-z_.]*)`[^|]*\\|\n")
+	for _, path := range fromPayload.FindAllStringSubmatch(table, -1) {
+		if used++; at(path[1]) == nil {
+			t.Errorf("a CloudEvent is made of %s, which the payload lacks", path[1])
+		}
+	}
+	if used < 6 {
+		t.Errorf("only %d attributes of a CloudEvent come from the payload", used)
+	}
+}
