@@ -59,12 +59,17 @@ type chainKey struct {
 }
 
 // LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in
-// the order of their ids. Several nodes may do so at once. No writer of events waits for the lock of a chain.
+// the order of their ids. Several nodes may do so at once. No writer of events waits for the lock of a chain. Those of
+// this process who follow events are told of what any node has linked.
 func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
 	d := db.digester()
 	if d == nil {
 		return nil
 	}
+	return errors.Join(db.linkAll(ctx, d, now), db.tellFollowers(ctx))
+}
+
+func (db *DB) linkAll(ctx context.Context, d event.Digest, now time.Time) error {
 	if err := db.beginChains(ctx, d, now); err != nil {
 		return err
 	}
@@ -79,10 +84,7 @@ func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
 		var failed []error
 		for _, key := range chains {
 			n, err := db.linkSome(ctx, d, key, now)
-			if linked += n; n > 0 {
-				db.followers.tell(key.Workspace)
-			}
-			if err != nil {
+			if linked += n; err != nil {
 				failed = append(failed, err)
 			}
 		}

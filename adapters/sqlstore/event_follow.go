@@ -1,6 +1,9 @@
 package sqlstore
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -10,13 +13,15 @@ import (
 type followers struct {
 	recorded chan struct{} // receives after a change was stored while someone waits
 
-	mu  sync.Mutex
-	all map[identity.WorkspaceID]map[chan struct{}]struct{}
+	mu   sync.Mutex
+	all  map[identity.WorkspaceID]map[chan struct{}]struct{}
+	told map[identity.WorkspaceID]int64 // the place of the last event of which they were told
 }
 
 func newFollowers() *followers {
 	return &followers{
 		recorded: make(chan struct{}, 1), all: map[identity.WorkspaceID]map[chan struct{}]struct{}{},
+		told: map[identity.WorkspaceID]int64{},
 	}
 }
 
@@ -34,6 +39,7 @@ func (s *Events) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop fun
 		defer f.mu.Unlock()
 		if delete(f.all[ws], wake); len(f.all[ws]) == 0 {
 			delete(f.all, ws)
+			delete(f.told, ws)
 		}
 	}
 }
@@ -51,10 +57,45 @@ func (f *followers) stored() {
 	}
 }
 
-// tell wakes those who follow a workspace.
-func (f *followers) tell(ws identity.WorkspaceID) {
+// Followed reports whether someone follows events. Then LinkEvents should run more often, since other nodes do not tell
+// of their changes.
+func (db *DB) Followed() bool { return len(db.followers.workspaces()) > 0 }
+
+// workspaces returns those that someone follows, sorted.
+func (f *followers) workspaces() []identity.WorkspaceID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.all))
+}
+
+// tellFollowers wakes those who follow workspaces that have new events, on this node or another.
+func (db *DB) tellFollowers(ctx context.Context) error {
+	for some := range slices.Chunk(db.followers.workspaces(), 256) {
+		where := newConditions(`TRUE`)
+		in(where, `workspace_id`, some)
+		var ends []struct {
+			Workspace identity.WorkspaceID `db:"workspace_id"`
+			Seq       int64                `db:"seq"`
+		}
+		if err := db.list(ctx, &ends, `SELECT workspace_id, seq FROM event_chains WHERE `+where.sql(),
+			where.args()...); err != nil {
+			return err
+		}
+		for _, end := range ends {
+			db.followers.tell(end.Workspace, end.Seq)
+		}
+	}
+	return nil
+}
+
+// tell wakes those who follow a workspace, unless they were told of the event at a place before.
+func (f *followers) tell(ws identity.WorkspaceID, place int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.all[ws]) == 0 || f.told[ws] == place {
+		return
+	}
+	f.told[ws] = place
 	for wake := range f.all[ws] {
 		wakeUp(wake)
 	}

@@ -7,8 +7,9 @@ import (
 func TestEventFollow(t *testing.T) {
 	for engine, url := range engines {
 		t.Run(engine, func(t *testing.T) {
-			db, by, _ := signing(t, url(t))
-			ws, other := happen(t, db, by, "followed", 1), happen(t, db, by, "not-followed", 1)
+			at := url(t)
+			db, by, _ := signing(t, at)
+			ws, unfollowed := happen(t, db, by, "followed", 1), happen(t, db, by, "not-followed", 1)
 			link(t, db)
 			has := func(c <-chan struct{}) bool {
 				select {
@@ -29,7 +30,11 @@ func TestEventFollow(t *testing.T) {
 			}
 			events := db.Stores().Events
 			news, stop := events.Follow(ws)
-			_, stopOther := events.Follow(other)
+			_, stopOther := events.Follow(unfollowed)
+			link(t, db)
+			if !has(news) || !db.Followed() { // the first time, what it knows is not known
+				t.Error("a follower is not told where the feed ends")
+			}
 			change(2)
 			if !has(db.Recorded()) || has(news) {
 				t.Error("a change is not told to link it, or is told to followers before it has its place")
@@ -42,9 +47,21 @@ func TestEventFollow(t *testing.T) {
 			if has(news) || has(db.Recorded()) {
 				t.Error("linking nothing, or linking itself, counts as a change")
 			}
+			other := open(t, at, keyring(t))
+			other.SignEvents(digester("key"))
+			if err := rename(t.Context(), other, by, ws, 3); err != nil {
+				t.Fatal(err)
+			}
+			link(t, other)
+			if has(news) {
+				t.Error("a follower is told by another node")
+			}
+			if link(t, db); !has(news) {
+				t.Error("a follower is not told of an event that another node has linked")
+			}
 			stop()
 			stopOther()
-			if change(3); has(db.Recorded()) {
+			if change(4); has(db.Recorded()) || db.Followed() {
 				t.Error("someone follows who has stopped")
 			}
 		})

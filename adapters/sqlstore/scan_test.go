@@ -55,6 +55,7 @@ func listings(team *fixture.Team) (all []listing) {
 		{CreatedAfter: time.Now().Add(-time.Hour)},
 		{CreatedAfter: time.Now().Add(time.Hour)}, {Type: "never", CreatedAfter: time.Now().Add(-time.Hour)},
 		{Type: "never", Actor: "usr_a1", CreatedAfter: time.Unix(0, 0)},
+		{CreatedBefore: time.Now().Add(-time.Hour)}, {Type: "never", CreatedBefore: time.Now().Add(-time.Hour)},
 		{Request: "r1"}, {Request: "never"}, {Request: "r1", Subject: "s1"},
 	} {
 		uses := ""
@@ -69,6 +70,8 @@ func listings(team *fixture.Team) (all []listing) {
 			uses = "type=?"
 		case !f.CreatedAfter.IsZero():
 			uses = "id>?"
+		case !f.CreatedBefore.IsZero():
+			uses = "id<?"
 		}
 		all = append(all, list(fmt.Sprintf("events %+v", f), uses,
 			func(ctx context.Context, s ports.Stores, q page.Query) (event.Page, error) {

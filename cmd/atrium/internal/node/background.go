@@ -105,6 +105,10 @@ func (n *Node) settleDirectories(ctx context.Context) {
 // linkEventsEvery is the interval at which new events are linked into the chain of their workspace.
 const linkEventsEvery = time.Second
 
+// linkEventsFollowed is that interval while someone follows events on this node, who would learn late of the changes
+// on other nodes.
+const linkEventsFollowed = 250 * time.Millisecond
+
 // linkEventsSoon is how long after a change its events are linked if someone follows them. Changes within that time are
 // linked together.
 const linkEventsSoon = 50 * time.Millisecond
@@ -112,8 +116,6 @@ const linkEventsSoon = 50 * time.Millisecond
 // linkEvents links events into the chains of their workspaces, until ctx ends. It does not log the same error twice in
 // a row.
 func (n *Node) linkEvents(ctx context.Context) {
-	ticker := time.NewTicker(linkEventsEvery)
-	defer ticker.Stop()
 	last := ""
 	for {
 		now := ""
@@ -123,13 +125,17 @@ func (n *Node) linkEvents(ctx context.Context) {
 			}
 		}
 		last = now
+		wait := linkEventsEvery
+		if n.DB.Followed() {
+			wait = linkEventsFollowed
+		}
 		select {
 		case <-ctx.Done():
 			flush(ctx, func(ctx context.Context) error { return n.DB.LinkEvents(ctx, time.Now()) }, func(err error) {
 				n.Log.Warn("events were not linked into their chains; the next start links them", "error", err)
 			})
 			return
-		case <-ticker.C:
+		case <-time.After(wait):
 		case <-n.DB.Recorded():
 			select {
 			case <-ctx.Done():
