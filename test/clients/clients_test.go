@@ -42,6 +42,7 @@ server:
   drain: 0s
 orgs:
   - slug: default
+    egress: {allow: [127.0.0.0/8]}
     payments:
       gateway: sandbox
       plans:
@@ -114,21 +115,34 @@ var (
 	}
 )
 
-// compile installs the compiler where the user's caches are, by the committed lock, and runs it.
+// compile installs the compiler and runs it.
 func compile(npm string) (folder string, output []byte, err error) {
 	const source = "../../clients/typescript"
-	cache, err := os.UserCacheDir()
+	cache, output, err := install(npm, source, filepath.Join(".bin", "tsc"))
+	if err != nil {
+		return "", output, err
+	}
+	folder = filepath.Join(suite.Folder, "typescript")
+	output, err = exec.Command(filepath.Join(cache, "node_modules", ".bin", "tsc"), "-p", source, "--outDir", folder,
+		"--removeComments").CombinedOutput()
+	return folder, output, err
+}
+
+// install installs the packages of a folder where the user's caches are, by the committed lock. needed is what must be
+// in node_modules afterwards. It returns the cache.
+func install(npm, source, needed string) (cache string, output []byte, err error) {
+	cache, err = os.UserCacheDir()
 	if err != nil {
 		return "", nil, err
 	}
-	cache = filepath.Join(cache, "atrium-tests", "typescript")
+	cache = filepath.Join(cache, "atrium-tests", filepath.Base(source))
 	lock, err := os.ReadFile(filepath.Join(source, "package-lock.json"))
 	if err != nil {
 		return "", nil, err
 	}
-	tsc := filepath.Join(cache, "node_modules", ".bin", "tsc")
 	installed, err := os.ReadFile(filepath.Join(cache, "package-lock.json"))
-	if _, missing := os.Stat(tsc); err != nil || missing != nil || !bytes.Equal(lock, installed) {
+	_, missing := os.Stat(filepath.Join(cache, "node_modules", needed))
+	if err != nil || missing != nil || !bytes.Equal(lock, installed) {
 		if err := os.MkdirAll(cache, 0o755); err != nil {
 			return "", nil, err
 		}
@@ -148,9 +162,7 @@ func compile(npm string) (folder string, output []byte, err error) {
 			return "", output, err
 		}
 	}
-	folder = filepath.Join(suite.Folder, "typescript")
-	output, err = exec.Command(tsc, "-p", source, "--outDir", folder, "--removeComments").CombinedOutput()
-	return folder, output, err
+	return cache, nil, nil
 }
 
 func TestTheTypeScriptClientIsSmall(t *testing.T) {

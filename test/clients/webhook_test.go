@@ -1,14 +1,23 @@
 package clients
 
 import (
+	"bufio"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	atrium "github.com/atrium-hq/atrium/clients/go"
 	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/services"
 )
 
 // eventually waits for something that happens in the background.
@@ -76,4 +85,70 @@ func TestVerifyWebhook(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAReceiverWithThePublicLibraryOfNPMVerifiesWebhooks sends webhooks of a server to a program that uses the library
+// of Standard Webhooks.
+func TestAReceiverWithThePublicLibraryOfNPMVerifiesWebhooks(t *testing.T) {
+	t.Parallel()
+	const source = "testdata/receiver"
+	packages, output, err := install(services.NPM(t), source, "standardwebhooks")
+	if err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, output)
+	}
+	program := exec.Command("node", filepath.Join(source, "receiver.mjs"), packages)
+	program.Stderr = os.Stderr
+	in, err := program.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := program.StdoutPipe()
+	if err == nil {
+		err = program.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = program.Process.Kill()
+		_ = program.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal("the receiver did not start")
+	}
+	w := newWorld(t, sqlite)
+	client, err := atrium.New(w.node.URL, w.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := client.Webhooks.Create(t.Context(), atrium.WebhookCreate{URL: lines.Text(),
+		Events: []string{"prompt_template.*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, hook.Secret+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		draft := atrium.PromptTemplateCreate{Name: fmt.Sprint("ünï ", i)}
+		if _, err := client.PromptTemplates.Create(t.Context(), draft); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if !lines.Scan() {
+			t.Fatal("the receiver has ended")
+		}
+		var got struct{ Type, ID, AsSent, OtherSecret, Old, Altered string }
+		if err := json.Unmarshal(lines.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		const wrong, old = "No matching signature", "too old"
+		if got.Type != "prompt_template.created" || !strings.HasPrefix(got.ID, "evt_") || got.AsSent != "" ||
+			!strings.Contains(got.OtherSecret, wrong) || !strings.Contains(got.Altered, wrong) ||
+			!strings.Contains(got.Old, old) {
+			t.Errorf("the library says %+v", got)
+		}
+	}
 }
