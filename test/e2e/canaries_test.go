@@ -131,6 +131,7 @@ orgs:
 		c.secrets[signed.token[strings.LastIndexByte(signed.token, '.')+1:]] = "the signature of a JWT"
 		c.shows(signed.get(t, "/api/me", onRed))
 
+		hook, hooked := c.webhooks(t, ann)
 		c.accounts(t, ann)
 		c.warehouses(t, ann)
 		c.payments(t, ann, fay, signingKey)
@@ -160,6 +161,7 @@ orgs:
 			c.shows(ann.get(t, list, onRed))
 		}
 		c.shows(fay.get(t, "/api/events?limit=100", onBlue))
+		c.deliveries(t, ann, hook)
 		metrics := s.metrics(t)
 		commands := d.must(t, "keys", "list") + d.must(t, "payments", "events", "list", "--org", "red") +
 			d.must(t, "payments", "events", "list", "--org", "blue") + fmt.Sprint(d.run(t, "doctor"))
@@ -171,6 +173,7 @@ orgs:
 			t.Error("no span of a statement is in the traces")
 		}
 		c.absent(t, "the traces", received())
+		c.absent(t, "what webhooks sent", hooked())
 		c.absent(t, "the metrics", metrics)
 		c.absent(t, "what commands print", commands)
 		c.absent(t, "the database", s.dump(t))
