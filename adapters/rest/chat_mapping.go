@@ -52,6 +52,31 @@ func toChatMember(m *chat.Member) openapi.ChatMember {
 	}
 }
 
+func toMemberGrant(c *openapi.ChatMemberChange) chat.Grant {
+	g := chat.Grant{User: identity.UserID(c.UserID), Email: c.Email}
+	if role, err := c.Role.Get(); err == nil { // null: none
+		g.Role = access.Parse(string(role))
+	}
+	return g
+}
+
+func toMemberChanged(c *chat.MemberChanged) openapi.ChatMemberChanged {
+	m := c.Member
+	if c.Action == chat.MemberRemoved {
+		m = chat.Member{User: m.User}
+	}
+	role := openapi.ChatMemberRole("")
+	if m.Role != access.None {
+		role = openapi.ChatMemberRole(m.Role.String())
+	}
+	return openapi.ChatMemberChanged{
+		UserID:   string(m.User),
+		Action:   openapi.ChatMemberAction(c.Action),
+		Role:     openapi.OrNull(role),
+		Revision: openapi.OrNull(m.Revision),
+	}
+}
+
 // chatFilter reads the filter of a list.
 func chatFilter(q url.Values) chat.Filter {
 	return chat.Filter{

@@ -50,3 +50,15 @@ func (a *API) updateChatMember(r *request) (reply, error) {
 func (a *API) deleteChatMember(r *request) (reply, error) {
 	return noContent, r.Chats.RemoveMember(r.Context(), r.by, chatID(r), granteeID(r), r.match)
 }
+
+func (a *API) changeChatMembers(r *request) (reply, error) {
+	in, err := decode[openapi.ChatMemberChanges](r)
+	if err != nil {
+		return reply{}, err
+	}
+	changed, err := r.Chats.ChangeMembers(r.Context(), r.by, chatID(r), mapSlice(in.Changes, toMemberGrant))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.ChatMembersChanged{Data: mapSlice(changed, toMemberChanged)}), nil
+}

@@ -24,6 +24,7 @@ func (a *API) chatOperations() []operation {
 		{http.MethodPost, template + "/restore", command(a.restoreChat)},
 		{http.MethodGet, template + "/members", query(a.listChatMembers)},
 		{http.MethodPost, template + "/members", command(a.createChatMember)},
+		{http.MethodPost, template + "/members/batch", command(a.changeChatMembers)},
 		{http.MethodPatch, template + "/members/{user_id}", command(a.updateChatMember)},
 		{http.MethodDelete, template + "/members/{user_id}", command(a.deleteChatMember)},
 		{http.MethodPost, template + "/workflows/{workflow_id}", command(a.attachWorkflow)},

@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -12,6 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
 )
 
 func TestList(t *testing.T) {
@@ -267,4 +272,54 @@ func TestWorkflows(t *testing.T) {
 	wantErr(t, s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest"), chat.ErrWorkflowNotAttached)
 	s.expectUpdate(viewer, &after)
 	wantErr(t, s.DetachWorkflow(s.ctx, viewer, "ctpl", nil, "digest"), chat.ErrForbidden)
+}
+
+func TestImport(t *testing.T) {
+	in := chats.Imported{Draft: chat.Draft{Content: chat.Content{Name: "Imported"}},
+		Workflows: []string{"hand-over"}}
+	// imports runs the import on a stage whose transaction returns the template that it added.
+	imports := func(t *testing.T, in chats.Imported) (*chat.Template, *chat.Template, error) {
+		s := newStage(t)
+		usage := mocks.NewMockUsage(gomock.NewController(t))
+		usage.EXPECT().Lock(s.ctx, anything).AnyTimes()
+		usage.EXPECT().Of(s.ctx, anything, anything).AnyTimes()
+		s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(
+			func(_ context.Context, fn func(ports.Stores) error) error {
+				return fn(ports.Stores{Atomic: s.atomic, Chats: s.chats, Usage: usage})
+			}).MinTimes(1)
+		var added *chat.Template
+		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, t *chat.Template) error {
+			added = t
+			return nil
+		}).MaxTimes(1)
+		s.chats.EXPECT().Update(s.ctx, owner, anything, anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
+				error) {
+				return added, change(added)
+			}).AnyTimes()
+		made, err := s.Import(s.ctx, owner, in)
+		return made, added, err
+	}
+	t.Run("an imported chat has its content and its workflows", func(t *testing.T) {
+		made, added, err := imports(t, in)
+		wantErr(t, err, nil)
+		if made != added || made.Name != "Imported" || made.Owner != owner.User ||
+			len(made.Workflows) != 1 || made.Workflows[0].ID != "hand-over" {
+			t.Errorf("Import = %+v", made)
+		}
+	})
+	t.Run("a workflow that this registry does not offer ends the whole import", func(t *testing.T) {
+		unknown := in
+		unknown.Workflows = []string{"hand-over", "nothing"}
+		_, _, err := imports(t, unknown)
+		wantErr(t, err, chat.ErrUnknownWorkflow)
+	})
+	t.Run("a draft that breaks a rule adds nothing", func(t *testing.T) {
+		nameless := in
+		nameless.Content.Name = ""
+		_, added, err := imports(t, nameless)
+		if err == nil || added != nil {
+			t.Errorf("added %+v, %v", added, err)
+		}
+	})
 }

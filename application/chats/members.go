@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -153,6 +154,69 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		}
 		return lapse(ctx, tx, by, user)
 	})
+}
+
+// ChangeMembers adds, changes and removes several members in one transaction. Addresses are those of
+// members of the workspace. The invitations of invited members who are removed end, as in RemoveMember.
+func (s *Service) ChangeMembers(
+	ctx context.Context, by identity.Actor, id chat.ID, grants []chat.Grant,
+) (changed []chat.MemberChanged, err error) {
+	t, err := s.chats.Get(ctx, by, id)
+	if err == nil {
+		err = t.Allow(by, access.Manager) // before the addresses, which are then told apart
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := chat.CheckGrants(grants); err != nil {
+		return nil, err
+	}
+	users, err := s.named(ctx, by, grants)
+	if err != nil {
+		return nil, err
+	}
+	// The workspace is locked before the template, as in invite.
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Workspaces.Lock(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		if _, err := tx.Chats.UpdateFor(ctx, by, id, users, func(t *chat.Template, p []chat.Party) (err error) {
+			changed, err = t.ChangeMembers(by, p, grants)
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, c := range changed {
+			if c.Action != chat.MemberRemoved || !c.Member.Invited {
+				continue
+			}
+			if err := lapse(ctx, tx, by, c.Member.User); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// named returns the users of grants, in their order.
+func (s *Service) named(ctx context.Context, by identity.Actor, grants []chat.Grant) ([]identity.UserID, error) {
+	users := make([]identity.UserID, len(grants))
+	var unknown []error
+	for i, g := range grants {
+		users[i] = g.User
+		if g.User != "" {
+			continue
+		}
+		var err error
+		if users[i], err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+			return nil, err
+		}
+		if users[i] == "" {
+			unknown = append(unknown, chat.UnknownMember(i))
+		}
+	}
+	return users, fault.Join(unknown...)
 }
 
 // lapse ends the invitation that reserves user, unless another chat template waits for it or it has another purpose.

@@ -2,6 +2,7 @@ package chats_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -259,5 +261,51 @@ func TestRemoveMember(t *testing.T) {
 		tx.expectUpdateFor(manager, []identity.UserID{"usr_1"}, &after).MinTimes(1)
 		tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, nil).MinTimes(1)
 		wantErr(t, s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil), nil)
+	})
+}
+
+func TestChangeMembers(t *testing.T) {
+	t.Run("members change in one transaction, and the invitation of a removed one ends", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(manager)
+		s.expectMember("", "sam@example.com", "sam")
+		tx := s.expectAtomically(t)
+		tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Times(2)
+		var after *chat.Template
+		tx.expectUpdateFor(manager, []identity.UserID{"sam", "vic", "usr_1"}, &after).Times(2)
+		tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr_1")).Times(2)
+		var pending *account.Invitation
+		tx.invitations.EXPECT().Update(s.ctx, manager, identity.WorkspaceID("acme"), account.InvitationFor("usr_1"),
+			anything).DoAndReturn(func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID,
+			_ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+			pending = &account.Invitation{ID: "inv_1", Org: "org", Workspace: "acme", Guest: true}
+			return change(acme(), pending)
+		}).Times(2)
+		got, err := s.ChangeMembers(s.ctx, manager, "ctpl", []chat.Grant{
+			{Email: "sam@example.com", Role: access.Editor}, {User: "vic", Role: access.Manager}, {User: "usr_1"}})
+		wantErr(t, err, nil)
+		if got[0].Action != chat.MemberAdded || got[1].Action != chat.MemberUpdated ||
+			got[2].Action != chat.MemberRemoved || len(after.ChangedMembers) != 3 || !pending.Withdrawn {
+			t.Errorf("%+v, saved %+v, %+v", got, after.ChangedMembers, pending)
+		}
+	})
+	t.Run("an address from outside is refused, with its place", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(manager)
+		s.expectMember("", "out@example.com", "")
+		_, err := s.ChangeMembers(s.ctx, manager, "ctpl", []chat.Grant{{User: "vic"},
+			{Email: "out@example.com", Role: access.Viewer}})
+		f, _ := errors.AsType[*fault.Error](err)
+		if f == nil || len(f.Fields) != 1 || f.Fields[0].Pointer != "/changes/1/email" {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("those who may not change members learn nothing of addresses", func(t *testing.T) {
+		for by, want := range map[*identity.Actor]error{&viewer: chat.ErrForbidden, &stranger: chat.ErrNotFound} {
+			s := newStage(t)
+			s.expectGet(*by)
+			_, err := s.ChangeMembers(s.ctx, *by, "ctpl", []chat.Grant{{Email: "sam@example.com"}})
+			wantErr(t, err, want)
+		}
 	})
 }

@@ -761,6 +761,17 @@ type ChatMemberAcceptedData struct {
 	Role   string    `json:"role"`
 }
 
+// ChatMemberAction is a type of the API. What a change of many members did with one of them.
+type ChatMemberAction string
+
+// The values of ChatMemberAction that this version of the client knows.
+const (
+	ChatMemberActionAdded     ChatMemberAction = "added"
+	ChatMemberActionUpdated   ChatMemberAction = "updated"
+	ChatMemberActionRemoved   ChatMemberAction = "removed"
+	ChatMemberActionUnchanged ChatMemberAction = "unchanged"
+)
+
 // ChatMemberAdded is a type of the API. A member. If the member was invited, the response contains the link to
 // accept the invitation. The link is returned only once and cannot be read again.
 type ChatMemberAdded struct {
@@ -778,6 +789,30 @@ type ChatMemberAddedData struct {
 	// An id.
 	UserID string `json:"user_id"`
 	Role   string `json:"role"`
+}
+
+// ChatMemberChange is a type of the API. Send exactly one of `user_id` and `email`.
+type ChatMemberChange struct {
+	// Id of a member of the chat template, of the workspace, or of a group (`grp_…`).
+	UserID *string `json:"user_id,omitzero"`
+	Email  *string `json:"email,omitzero"`
+	// The member's role afterwards. `null` removes the member.
+	Role *ChatMemberRole `json:"role"`
+}
+
+// ChatMemberChanged is a type of the API.
+type ChatMemberChanged struct {
+	UserID string           `json:"user_id"`
+	Action ChatMemberAction `json:"action"`
+	// `null` if the user is no longer a member.
+	Role *ChatMemberRole `json:"role"`
+	// The member's revision. `null` if the user is no longer a member.
+	Revision *int64 `json:"revision"`
+}
+
+// ChatMemberChanges is a type of the API.
+type ChatMemberChanges struct {
+	Changes []ChatMemberChange `json:"changes"`
 }
 
 // ChatMemberCreate is a type of the API. Send exactly one of `user_id` and `email`.
@@ -849,6 +884,11 @@ type ChatMemberUpdatedData struct {
 	// An id.
 	UserID string      `json:"user_id"`
 	Role   ChangedText `json:"role"`
+}
+
+// ChatMembersChanged is a type of the API.
+type ChatMembersChanged struct {
+	Data []ChatMemberChanged `json:"data"`
 }
 
 // ChatPalette is a type of the API. Colours, as `#` and six hexadecimal digits. Those that are omitted are the
@@ -1559,7 +1599,8 @@ type EmbedMessage struct {
 
 // EmbedRateLimit is a type of the API.
 type EmbedRateLimit struct {
-	// Maximum number of calls per minute from one client address.
+	// Maximum number of calls of each kind per minute by one visitor. A client address has six times as many for all
+	// of its visitors that are not signed, up to 600.
 	PerMinute int `json:"per_minute"`
 }
 
@@ -6418,6 +6459,22 @@ func (s *ChatTemplatesEmbedTokensService) Update(ctx context.Context, templateID
 	return send[EmbedToken](ctx, s.client, &call{name: "chatTemplates.embedTokens.update", method: "PATCH", path: []string{"/api/chat-templates/", templateID, "/embed-tokens/", tokenID}, body: body, merge: true}, opts)
 }
 
+// Change: Change many members.
+//
+// Requires the manager role on the chat template. Adds, changes and removes up to 100 members: each gets the
+// `role` of its change, and `null` removes it. If one change is refused, none is made: 422, and `errors` names
+// all that are refused. Removals are made first, so that a full chat template can have its members replaced.
+//
+// Sending the same request again changes nothing. An `email` must be that of a member of the workspace. To
+// invite other people, use `POST /api/chat-templates/{template_id}/members`, whose response has the invitation
+// link. Removing an invited member, by its reserved user id, also withdraws the invitation, as `DELETE` does.
+//
+// Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required; and those that every
+// call can have.
+func (s *ChatTemplatesMembersService) Change(ctx context.Context, templateID string, body ChatMemberChanges, opts ...Option) (*ChatMembersChanged, error) {
+	return send[ChatMembersChanged](ctx, s.client, &call{name: "chatTemplates.members.change", method: "POST", path: []string{"/api/chat-templates/", templateID, "/members/batch"}, body: body, keyed: true}, opts)
+}
+
 // Create: Add or invite a member.
 //
 // Requires the manager role on the chat template. A member of the workspace becomes active immediately.
@@ -6857,8 +6914,10 @@ func (s *DataSourcesTypesService) ListPage(ctx context.Context, opts ...Option) 
 //
 // Pages of a site call this operation with their embed token. No other credential is needed. The `Origin` header
 // must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket that it
-// was served with instead. The limits are 600 calls per minute for each token, and the token's `rate_limit` for
-// each client address, or for each visitor whose `visitor_signature` is valid.
+// was served with instead. A token has 600 calls of each kind per minute. Each visitor, that is a session or a
+// visitor whose `visitor_signature` is valid, has those of the token's `rate_limit`. All visitors of one client
+// address that are not signed have six times as many together, also to open sessions and to load the page in a
+// frame.
 //
 // Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed, template_not_published,
 // visitor_signature_invalid; and those that every call can have.

@@ -50,16 +50,22 @@ func (t *Template) Add(by identity.Actor, to Party, g Grant) (Member, error) {
 	if err := t.MayAdd(by, to.User, g); err != nil {
 		return Member{}, err
 	}
-	switch {
-	case to.Member != nil, to.User == t.Owner:
+	if to.Member != nil || to.User == t.Owner {
 		return Member{}, ErrAlreadyMember
+	}
+	return t.add(by, to, g.Role)
+}
+
+// add makes to, who is no member, a member.
+func (t *Template) add(by identity.Actor, to Party, role access.Role) (Member, error) {
+	switch {
 	case !to.InWorkspace:
 		return Member{}, ErrUserNotInWorkspace
 	case to.Members >= MaxMembers:
 		return Member{}, ErrMemberLimit
 	}
-	m := t.join(Member{User: to.User, Role: g.Role, InvitedBy: by.User}, by.At)
-	t.Record(by, "chat_member.added", string(t.ID), map[string]any{"user_id": m.User, "role": g.Role.String()})
+	m := t.join(Member{User: to.User, Role: role, InvitedBy: by.User}, by.At)
+	t.Record(by, "chat_member.added", string(t.ID), map[string]any{"user_id": m.User, "role": role.String()})
 	return m, nil
 }
 
@@ -69,11 +75,18 @@ func (t *Template) MayAdd(by identity.Actor, user identity.UserID, g Grant) erro
 	if err := t.Allow(by, access.Manager); err != nil {
 		return err
 	}
-	switch {
-	case (g.User == "") == (g.Email == ""):
-		return fault.InField("/user_id", "required", "Must have either user_id or email.")
-	case user == "" && g.Email != "" && by.Role < identity.Admin:
+	if err := g.check(); err != nil {
+		return err
+	}
+	if user == "" && g.Email != "" && by.Role < identity.Admin {
 		return ErrInvitationRole
+	}
+	return nil
+}
+
+func (g Grant) check() error {
+	if (g.User == "") == (g.Email == "") {
+		return fault.InField("/user_id", "required", "Must have either user_id or email.")
 	}
 	return nil
 }
@@ -122,8 +135,7 @@ func (t *Template) Accept(by identity.Actor, invited, own Party) {
 // Disinvite removes an invited member whose invitation by has ended.
 func (t *Template) Disinvite(by identity.Actor, invited Party) {
 	if m := invited.Member; m != nil && m.Invited {
-		t.leave(invited)
-		t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": m.User, "role": m.Role.String()})
+		t.remove(by, invited)
 	}
 }
 
@@ -136,9 +148,14 @@ func (t *Template) ChangeMember(by identity.Actor, at revision.Match, of Party, 
 	if err != nil || to == m.Role {
 		return m, err
 	}
+	return t.update(by, m, to), nil
+}
+
+// update gives m, a member, another role.
+func (t *Template) update(by identity.Actor, m Member, to access.Role) Member {
 	t.Record(by, "chat_member.updated", string(t.ID),
 		map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: to.String()}})
-	return t.changeRole(m, to, by.At), nil
+	return t.changeRole(m, to, by.At)
 }
 
 // Remove ends a membership, or withdraws an invitation. Requires the manager role; every member may
@@ -155,9 +172,15 @@ func (t *Template) Remove(by identity.Actor, at revision.Match, of Party) (Membe
 	if err != nil {
 		return Member{}, err
 	}
+	t.remove(by, of)
+	return m, nil
+}
+
+// remove ends the membership of a member.
+func (t *Template) remove(by identity.Actor, of Party) {
+	m := of.Member
 	t.leave(of)
 	t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": m.User, "role": m.Role.String()})
-	return m, nil
 }
 
 // member returns the member that a change applies to.

@@ -137,3 +137,60 @@ func TestChatInvitations(t *testing.T) {
 		})
 	})
 }
+
+func TestManyChatMembersChangeInOneCall(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine)
+		owner, admin, member := r.user(t, "owner"), r.user(t, "admin"), r.user(t, "member")
+		chat := chats + "/" + member.create(t, chats, object{"name": "Support"}).at("id")
+		change := func(by *client, changes ...object) *answer {
+			return by.do(t, "POST", chat+"/members/batch", object{"changes": changes})
+		}
+		actions := func(a *answer) []string { return a.is(t, 200).each(t, "action") }
+
+		t.Run("members are added, changed and removed, and a repetition changes nothing", func(t *testing.T) {
+			guest := admin.create(t, chat+"/members", object{"email": "guest@example.com", "role": "viewer"})
+			first := []object{{"user_id": owner.id, "role": "viewer"}, {"email": admin.email, "role": "editor"}}
+			if got := actions(change(member, first...)); !slices.Equal(got, []string{"added", "added"}) {
+				t.Errorf("%q", got)
+			}
+			if got := actions(change(member, first...)); !slices.Equal(got, []string{"unchanged", "unchanged"}) {
+				t.Errorf("repeated: %q", got)
+			}
+			a := change(member, object{"user_id": owner.id, "role": nil},
+				object{"user_id": admin.id, "role": "manager"}, object{"user_id": guest.at("user_id"), "role": nil})
+			if got := actions(a); !slices.Equal(got, []string{"removed", "updated", "removed"}) {
+				t.Errorf("%s", a)
+			}
+			a.has(t, map[string]string{"data.0.role": "null", "data.0.revision": "null", "data.1.role": "manager",
+				"data.1.revision": "2"})
+			got := member.get(t, chat+"/members").each(t, "role")
+			if slices.Sort(got); !slices.Equal(got, []string{"manager", "owner"}) {
+				t.Errorf("the members are %q", got)
+			}
+			link := strings.TrimPrefix(guest.at("accept_url"), "https://app.example.com/join/")
+			accept(t, r.person(t, "guest"), link).problem(t, 404, "invitation_not_found")
+		})
+		t.Run("one refused change refuses all, and says which", func(t *testing.T) {
+			a := change(member, object{"user_id": owner.id, "role": "viewer"},
+				object{"user_id": member.id, "role": nil}).problem(t, 422, "invalid_fields")
+			if a.at("errors.0.pointer") != "/changes/1" || a.at("errors.0.code") != "owner_stays" {
+				t.Errorf("%s", a)
+			}
+			a = change(member, object{"user_id": owner.id, "role": "viewer"},
+				object{"email": "nobody@example.com", "role": "viewer"}).problem(t, 422, "invalid_fields")
+			if a.at("errors.0.pointer") != "/changes/1/email" {
+				t.Errorf("%s", a)
+			}
+			if got := member.get(t, chat+"/members").each(t, "user_id"); slices.Contains(got, owner.id) {
+				t.Errorf("the first change was made: %q", got)
+			}
+		})
+		t.Run("a call has 1 to 100 changes", func(t *testing.T) {
+			change(member, []object{}...).problem(t, 422, "invalid_fields")
+			change(member, slices.Repeat([]object{{"user_id": owner.id, "role": "viewer"}}, 101)...).problem(t, 422,
+				"invalid_fields")
+			change(member, object{"role": "viewer"}).problem(t, 422, "invalid_fields")
+		})
+	})
+}

@@ -69,66 +69,6 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 	reads(ctx, t, "Preview of v1")
 }
 
-// embedded looks at a chat as its visitors do, on a page of the console, and makes a token that signs visitors.
-func embedded(t *testing.T, s *server, owner *client) {
-	t.Helper()
-	boss := s.user(t, "owner")
-	at := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/"
-	ctx, _ := tab(t, browser(t), at+"sign-in#token="+s.link(t, boss.email))
-	reads(ctx, t, "Sign in to")
-	clicks(ctx, t, "#use-link")
-	reads(ctx, t, "support/answer-ticket")
-	for _, chat := range details(t, owner) {
-		if strings.HasPrefix(chat.path, "chats/") {
-			drive(ctx, t, chromedp.Navigate(at+"w/default/"+chat.path))
-		}
-	}
-	reads(ctx, t, "Greeting")
-	published(ctx, t)
-	opensTab(ctx, t, "Embed")
-	drive(ctx, t, chromedp.Poll[bool](draftReads("Customer support")))
-	types(ctx, t, `[name=name]`, "Our site")
-	types(ctx, t, `[name=origins]`, "https://www.example.com")
-	presses(ctx, t, "Create")
-	reads(ctx, t, "Your server signs visitors with this secret.")
-	reads(ctx, t, "atv_")
-	keep(ctx, t, "console-embed")
-	presses(ctx, t, "Usage")
-	reads(ctx, t, "days in UTC")
-	keep(ctx, t, "console-usage")
-}
-
-// draftReads is whether the frame with the draft of a chat has a text.
-func draftReads(text string) string {
-	return fmt.Sprintf(`document.querySelector('iframe')?.contentDocument?.body?.innerText.includes(%q) === true`, text)
-}
-
-// published changes how a chat looks, sees it in the draft before it is saved, publishes it, and goes back.
-func published(ctx context.Context, t *testing.T) {
-	t.Helper()
-	opensTab(ctx, t, "Look")
-	drive(ctx, t, chromedp.Poll[bool](draftReads("Hello! How can we help?")))
-	types(ctx, t, `[type=color]`, "#0b6e4f")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('iframe').contentDocument.documentElement.style
-		.getPropertyValue('--t-primary') === '#0b6e4f'`))
-	keep(ctx, t, "console-look")
-	presses(ctx, t, "Save")
-	reads(ctx, t, "unpublished changes")
-	presses(ctx, t, "Publish changes")
-	reads(ctx, t, "Published (v1)")
-	types(ctx, t, `[name=reason]`, "Our colours")
-	keep(ctx, t, "console-publish")
-	presses(ctx, t, "Publish")
-	reads(ctx, t, "v2 published")
-	opensTab(ctx, t, "History")
-	reads(ctx, t, "Our colours")
-	presses(ctx, t, "Publish v1 again")
-	reads(ctx, t, "Published (v2)")
-	presses(ctx, t, "Publish")
-	reads(ctx, t, "v1 published")
-	keep(ctx, t, "console-publications")
-}
-
 // long scrolls through a table of 10,000 rows, of which only a part is in the page at a time.
 func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()

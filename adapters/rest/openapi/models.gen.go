@@ -146,6 +146,14 @@ const (
 	ChatIssueCodeWorkflowGone       ChatIssueCode = "workflow_gone"
 )
 
+// Defines values for ChatMemberAction.
+const (
+	ChatMemberActionAdded     ChatMemberAction = "added"
+	ChatMemberActionRemoved   ChatMemberAction = "removed"
+	ChatMemberActionUnchanged ChatMemberAction = "unchanged"
+	ChatMemberActionUpdated   ChatMemberAction = "updated"
+)
+
 // Defines values for ChatMemberRole.
 const (
 	ChatMemberRoleEditor  ChatMemberRole = "editor"
@@ -1117,6 +1125,9 @@ type ChatMember struct {
 	UserID string `json:"user_id"`
 }
 
+// ChatMemberAction What a change of many members did with one of them.
+type ChatMemberAction string
+
 // ChatMemberAdded A member. If the member was invited, the response contains the link to accept the invitation. The link is returned only once and cannot be read again.
 type ChatMemberAdded struct {
 	// AcceptURL The link to accept the invitation. It contains a secret token: share it only with the invited person.
@@ -1147,6 +1158,35 @@ type ChatMemberAdded struct {
 	UserID string `json:"user_id"`
 }
 
+// ChatMemberChange Send exactly one of `user_id` and `email`.
+type ChatMemberChange struct {
+	Email string `json:"email,omitempty,omitzero"`
+
+	// Role The member's role afterwards. `null` removes the member.
+	Role nullable.Nullable[ChatMemberRole] `json:"role"`
+
+	// UserID Id of a member of the chat template, of the workspace, or of a group (`grp_…`).
+	UserID string `json:"user_id,omitempty,omitzero"`
+}
+
+// ChatMemberChanged defines model for ChatMemberChanged.
+type ChatMemberChanged struct {
+	// Action What a change of many members did with one of them.
+	Action ChatMemberAction `json:"action"`
+
+	// Revision The member's revision. `null` if the user is no longer a member.
+	Revision nullable.Nullable[int64] `json:"revision"`
+
+	// Role `null` if the user is no longer a member.
+	Role   nullable.Nullable[ChatMemberRole] `json:"role"`
+	UserID string                            `json:"user_id"`
+}
+
+// ChatMemberChanges defines model for ChatMemberChanges.
+type ChatMemberChanges struct {
+	Changes []ChatMemberChange `json:"changes"`
+}
+
 // ChatMemberCreate Send exactly one of `user_id` and `email`.
 type ChatMemberCreate struct {
 	Email string `json:"email,omitempty,omitzero"`
@@ -1175,6 +1215,11 @@ type ChatMemberRole string
 
 // ChatMemberStatus An `invited` member has not accepted the invitation yet and has no access.
 type ChatMemberStatus string
+
+// ChatMembersChanged defines model for ChatMembersChanged.
+type ChatMembersChanged struct {
+	Data []ChatMemberChanged `json:"data"`
+}
 
 // ChatPalette Colours, as `#` and six hexadecimal digits. Those that are omitted are the default ones.
 type ChatPalette struct {
@@ -1770,7 +1815,7 @@ type EmbedMessage struct {
 
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
-	// PerMinute Maximum number of calls per minute from one client address.
+	// PerMinute Maximum number of calls of each kind per minute by one visitor. A client address has six times as many for all of its visitors that are not signed, up to 600.
 	PerMinute int `json:"per_minute"`
 }
 

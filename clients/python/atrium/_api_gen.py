@@ -858,6 +858,9 @@ class ChatMemberAcceptedData(TypedDict):
     role: str
     """"""
 
+# What a change of many members did with one of them.
+ChatMemberAction = Union[Literal["added", "updated", "removed", "unchanged"], str]
+
 
 class ChatMemberAddedData(TypedDict):
     """The data of chat_member.added: A user or a group became a member of a chat."""
@@ -866,6 +869,42 @@ class ChatMemberAddedData(TypedDict):
     """An id."""
 
     role: str
+    """"""
+
+
+class ChatMemberChange(TypedDict):
+    """Send exactly one of `user_id` and `email`."""
+
+    user_id: NotRequired[str]
+    """Id of a member of the chat template, of the workspace, or of a group (`grp_…`)."""
+
+    email: NotRequired[str]
+    """"""
+
+    role: Optional[ChatMemberRole]
+    """The member's role afterwards. `null` removes the member."""
+
+
+class ChatMemberChanged(TypedDict):
+    """A type of the API."""
+
+    user_id: str
+    """"""
+
+    action: ChatMemberAction
+    """"""
+
+    role: Optional[ChatMemberRole]
+    """`null` if the user is no longer a member."""
+
+    revision: Optional[int]
+    """The member's revision. `null` if the user is no longer a member."""
+
+
+class ChatMemberChanges(TypedDict):
+    """A type of the API."""
+
+    changes: List[ChatMemberChange]
     """"""
 
 
@@ -942,6 +981,13 @@ class ChatMemberUpdatedData(TypedDict):
     """An id."""
 
     role: ChangedText
+    """"""
+
+
+class ChatMembersChanged(TypedDict):
+    """A type of the API."""
+
+    data: List[ChatMemberChanged]
     """"""
 
 
@@ -1979,7 +2025,9 @@ class EmbedRateLimit(TypedDict):
     """A type of the API."""
 
     per_minute: int
-    """Maximum number of calls per minute from one client address."""
+    """Maximum number of calls of each kind per minute by one visitor. A client address has six times as
+    many for all of its visitors that are not signed, up to 600.
+    """
 
 
 class EmbedSession(TypedDict):
@@ -10741,9 +10789,10 @@ class EmbedResource(Resource):
 
         Pages of a site call this operation with their embed token. No other credential is needed. The
         `Origin` header must match an entry of the token's `allowed_origins`. Atrium's own page in a
-        frame sends the ticket that it was served with instead. The limits are 600 calls per minute for
-        each token, and the token's `rate_limit` for each client address, or for each visitor whose
-        `visitor_signature` is valid.
+        frame sends the ticket that it was served with instead. A token has 600 calls of each kind per
+        minute. Each visitor, that is a session or a visitor whose `visitor_signature` is valid, has
+        those of the token's `rate_limit`. All visitors of one client address that are not signed have
+        six times as many together, also to open sessions and to load the page in a frame.
 
         Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
         template_not_published, visitor_signature_invalid; and those that every call can have.
@@ -11356,6 +11405,29 @@ class ChatTemplatesPublicationsResource(Resource):
 
 class ChatTemplatesMembersResource(Resource):
     """The calls of chat_templates.members."""
+
+    def change(
+        self,
+        template_id: str,
+        body: ChatMemberChanges,
+        **options: Unpack[Options],
+    ) -> ChatMembersChanged:
+        """Change many members.
+
+        Requires the manager role on the chat template. Adds, changes and removes up to 100 members: each
+        gets the `role` of its change, and `null` removes it. If one change is refused, none is made:
+        422, and `errors` names all that are refused. Removals are made first, so that a full chat
+        template can have its members replaced.
+
+        Sending the same request again changes nothing. An `email` must be that of a member of the
+        workspace. To invite other people, use `POST /api/chat-templates/{template_id}/members`, whose
+        response has the invitation link. Removing an invited member, by its reserved user id, also
+        withdraws the invitation, as `DELETE` does.
+
+        Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required; and
+        those that every call can have.
+        """
+        return cast("ChatMembersChanged", self._caller.send("chatTemplates.members.change", "POST", path("/api/chat-templates/{}/members/batch", template_id), body=body, keyed=True, options=options))
 
     def create(
         self,

@@ -753,6 +753,9 @@ export type ChatMemberAcceptedData = {
   role: string
 }
 
+/** What a change of many members did with one of them. */
+export type ChatMemberAction = 'added' | 'updated' | 'removed' | 'unchanged' | (string & {})
+
 /**
  * A member. If the member was invited, the response contains the link to accept the invitation. The link is
  * returned only once and cannot be read again.
@@ -773,6 +776,34 @@ export type ChatMemberAddedData = {
   user_id: string
   /**  */
   role: string
+}
+
+/** Send exactly one of `user_id` and `email`. */
+export type ChatMemberChange = {
+  /** Id of a member of the chat template, of the workspace, or of a group (`grp_…`). */
+  user_id?: string
+  /**  */
+  email?: string
+  /** The member's role afterwards. `null` removes the member. */
+  role: ChatMemberRole | null
+}
+
+/**  */
+export type ChatMemberChanged = {
+  /**  */
+  user_id: string
+  /**  */
+  action: ChatMemberAction
+  /** `null` if the user is no longer a member. */
+  role: ChatMemberRole | null
+  /** The member's revision. `null` if the user is no longer a member. */
+  revision: number | null
+}
+
+/**  */
+export type ChatMemberChanges = {
+  /**  */
+  changes: ChatMemberChange[]
 }
 
 /** Send exactly one of `user_id` and `email`. */
@@ -835,6 +866,12 @@ export type ChatMemberUpdatedData = {
   user_id: string
   /**  */
   role: ChangedText
+}
+
+/**  */
+export type ChatMembersChanged = {
+  /**  */
+  data: ChatMemberChanged[]
 }
 
 /** Colours, as `#` and six hexadecimal digits. Those that are omitted are the default ones. */
@@ -1627,7 +1664,10 @@ export type EmbedMessage = {
 
 /**  */
 export type EmbedRateLimit = {
-  /** Maximum number of calls per minute from one client address. */
+  /**
+   * Maximum number of calls of each kind per minute by one visitor. A client address has six times as many for
+   * all of its visitors that are not signed, up to 600.
+   */
   per_minute: number
 }
 
@@ -8191,8 +8231,10 @@ export class EmbedResource extends Resource {
    *
    * Pages of a site call this operation with their embed token. No other credential is needed. The `Origin`
    * header must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket
-   * that it was served with instead. The limits are 600 calls per minute for each token, and the token's
-   * `rate_limit` for each client address, or for each visitor whose `visitor_signature` is valid.
+   * that it was served with instead. A token has 600 calls of each kind per minute. Each visitor, that is a
+   * session or a visitor whose `visitor_signature` is valid, has those of the token's `rate_limit`. All visitors
+   * of one client address that are not signed have six times as many together, also to open sessions and to load
+   * the page in a frame.
    *
    * Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
    * template_not_published, visitor_signature_invalid; and those that every call can have.
@@ -8783,6 +8825,24 @@ export class ChatTemplatesPublicationsResource extends Resource {
 
 /** The calls of chatTemplates.members. */
 export class ChatTemplatesMembersResource extends Resource {
+
+  /**
+   * Change many members.
+   *
+   * Requires the manager role on the chat template. Adds, changes and removes up to 100 members: each gets the
+   * `role` of its change, and `null` removes it. If one change is refused, none is made: 422, and `errors` names
+   * all that are refused. Removals are made first, so that a full chat template can have its members replaced.
+   *
+   * Sending the same request again changes nothing. An `email` must be that of a member of the workspace. To
+   * invite other people, use `POST /api/chat-templates/{template_id}/members`, whose response has the invitation
+   * link. Removing an invited member, by its reserved user id, also withdraws the invitation, as `DELETE` does.
+   *
+   * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required; and those that
+   * every call can have.
+   */
+  change(templateId: string, body: ChatMemberChanges, options?: Options): Promise<ChatMembersChanged> {
+    return this.caller.send({ name: 'chatTemplates.members.change', method: 'POST', path: path`/api/chat-templates/${templateId}/members/batch`, body, keyed: true }, options)
+  }
 
   /**
    * Add or invite a member.

@@ -63,7 +63,7 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
       )}
       <More list={list} />
       {used && <Usage chat={id} token={used} onClose={() => setUsed(undefined)} />}
-      {made && <Shown token={made} />}
+      {made && <div className="mt-4"><Shown token={made} /></div>}
       <div className="mt-4 grid items-start gap-4 lg:grid-cols-2">
         <Card title="New embed token">
           <Form key={made?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>

@@ -9,6 +9,12 @@ import { Input, Select } from '../ui/form'
 
 const colors = [['primary', 'Buttons and visitors'], ['background', 'Background'], ['surface', 'Answers'], ['text', 'Text']] as const
 
+/** The colours of the widget where a theme has none (embed.css). */
+const defaults = {
+  light: { primary: '#4453e0', background: '#ffffff', surface: '#f1f3f8', text: '#1c1f26' },
+  dark: { primary: '#4453e0', background: '#1a1d24', surface: '#262b36', text: '#eef0f5' },
+}
+
 /** Edits how a chat looks. The draft beside it shows each change at once. */
 export function Look({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }) {
   const workspace = useWorkspace()
@@ -35,7 +41,7 @@ export function Look({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }
         return (
           <div key={key} className="mb-1 flex items-center gap-2">
             <label className="flex grow items-center gap-2">
-              <input type="color" value={value ?? '#888888'} onChange={(e) => change(e.target.value)} className="h-7 w-10" />
+              <input type="color" value={value ?? theme.light?.[key] ?? defaults[name][key]} onChange={(e) => change(e.target.value)} className="h-7 w-10" />
               <span>{label}{!value && <span className="text-soft"> (default)</span>}</span>
             </label>
             {value && <Button tone="quiet" aria-label={`Default colour of ${label.toLowerCase()}, ${name}`} onClick={() => change(undefined)}>✕</Button>}

@@ -3,15 +3,17 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
-import { useList, useParam, useWorkspace } from '../app/workspace'
+import { useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
 import { Button, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
+import { Menu } from '../ui/menu'
 import { Tabs } from '../ui/overlays'
-import { Table } from '../ui/table'
 import { Embed } from './chat-embed'
 import { Look } from './chat-look'
+import { ChatMembers } from './chat-members'
+import { Delete, Duplicate, exportChat } from './chat-more'
 import { Publications, Publish } from './chat-publish'
 
 export { ChatPreview } from './chat-look'
@@ -21,7 +23,10 @@ export function Chat() {
   const id = useParam('id')
   const [tab, setTab] = useState('configure')
   const chat = useQuery({ queryKey: ['chat', id], queryFn: () => atrium.chatTemplates.get(id, { workspace }) })
+  const may = usePermission()
   const [publishing, setPublishing] = useState(false)
+  const [more, setMore] = useState<'duplicate' | 'delete'>()
+  const download = useMutation({ mutationFn: (of: ChatTemplate) => exportChat(of, workspace) })
   const retract = useMutation({
     mutationFn: () => atrium.chatTemplates.update(id, { status: 'draft' }, { workspace, ifMatch: chat.data! }),
     onSuccess: () => queries.invalidateQueries(),
@@ -36,6 +41,13 @@ export function Chat() {
           {c.status === 'published' && c.published_version !== null ? `v${c.published_version} published` : c.status}
         </Pill>
         {c.status === 'published' && c.unpublished_changes && <Pill tone="warn">unpublished changes</Pill>}
+        <Menu
+          items={[
+            mayEdit && may('chat_templates.create') && { label: 'Duplicate…', onClick: () => setMore('duplicate') },
+            mayEdit && { label: 'Export', onClick: () => download.mutate(c) },
+            c.my_role === 'owner' && { label: 'Delete…', danger: true, onClick: () => setMore('delete') },
+          ]}
+        />
         {manages && c.status === 'published' && (
           <Button disabled={retract.isPending} onClick={() => retract.mutate()}>Take offline</Button>
         )}
@@ -45,7 +57,9 @@ export function Chat() {
           </Button>
         )}
       </Heading>
-      <Problem error={retract.error} />
+      <Problem error={retract.error ?? download.error} />
+      {more === 'duplicate' && <Duplicate chat={c} onClose={() => setMore(undefined)} />}
+      {more === 'delete' && <Delete chat={c} onClose={() => setMore(undefined)} />}
       {publishing && <Publish chat={c} onClose={() => setPublishing(false)} />}
       {c.issues.length > 0 && (
         <div role="alert" className="mb-4 rounded-md border border-warn bg-warnbg p-3 text-warn">
@@ -61,7 +75,7 @@ export function Chat() {
             { id: 'history', label: 'History', body: <Publications chat={c} /> },
           ] : []),
           ...(manages ? [{ id: 'embed', label: 'Embed', body: <Embed chat={c} /> }] : []),
-          { id: 'members', label: 'Members', body: <ChatMembers id={id} /> },
+          { id: 'members', label: 'Members', body: <ChatMembers chat={c} /> },
         ]}
       />
     </>
@@ -185,23 +199,5 @@ function Picker({ title, items, picked, onChange, disabled }: {
         </label>
       ))}
     </fieldset>
-  )
-}
-
-function ChatMembers({ id }: { id: string }) {
-  const workspace = useWorkspace()
-  const list = useList(['chat members', id], (cursor) => atrium.chatTemplates.members.list(id, { limit: 50, ...(cursor && { cursor }) }, { workspace }))
-  if (list.isPending) return <Loading />
-  return (
-    <>
-      <Problem error={list.error} />
-      {list.items.length === 0 && <p className="text-soft">It has no members of its own.</p>}
-      {list.items.length > 0 && (
-        <Table
-          label="Members" items={list.items} id={(m) => m.user_id}
-          columns={[{ title: 'Who', cell: (m) => m.name || m.email || m.user_id }, { title: 'Role', narrow: true, cell: (m) => m.role }]}
-        />
-      )}
-    </>
   )
 }

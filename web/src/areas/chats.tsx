@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
@@ -8,15 +9,18 @@ import { Form, Input, TextArea } from '../ui/form'
 import { AddIcon } from '../ui/icons'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { Import } from './chat-more'
 
 export function Chats() {
   const workspace = useWorkspace()
   const may = usePermission()
   const [creating, setCreating] = useCreating()
+  const [importing, setImporting] = useState(false)
   const list = useList(['chats', workspace], (cursor) => atrium.chatTemplates.list({ limit: 50, ...(cursor && { cursor }) }, { workspace }))
   return (
     <>
       <Heading title={t.chats}>
+        {may('chat_templates.create') && <Button onClick={() => setImporting(true)}>Import…</Button>}
         {may('chat_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newChat}</Button>}
       </Heading>
       <Problem error={list.error} />
@@ -46,6 +50,7 @@ export function Chats() {
       )}
       <More list={list} />
       {creating && <Create onClose={() => setCreating(false)} />}
+      {importing && <Import onClose={() => setImporting(false)} />}
     </>
   )
 }

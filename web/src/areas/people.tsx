@@ -7,7 +7,7 @@ import { t } from '../text'
 import { Button, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { InlineSelect, SearchBox } from '../ui/form'
 import { Confirm } from '../ui/overlays'
-import { More, Table } from '../ui/table'
+import { More, Table, saveFile } from '../ui/table'
 
 const statuses = [
   { value: '', label: 'everyone' }, { value: 'active', label: 'active' }, { value: 'disabled', label: 'disabled' },
@@ -92,11 +92,7 @@ function Export({ id }: { id: string }) {
     setError(undefined)
     try {
       const data = await atrium.people.export(id)
-      const link = document.createElement('a')
-      link.href = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' }))
-      link.download = `${id}.json`
-      link.click()
-      URL.revokeObjectURL(link.href)
+      saveFile(`${id}.json`, JSON.stringify(data, null, 2), 'application/json')
     } catch (e) {
       setError(e)
     }

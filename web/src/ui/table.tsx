@@ -109,9 +109,14 @@ function download<T>(name: string, items: readonly T[], columns: Column<T>[]) {
   // A cell that begins like a formula would be run by spreadsheets.
   const quote = (s: string) => '"' + (/^[=+\-@\t\r]/.test(s) ? "'" + s : s).replaceAll('"', '""') + '"'
   const lines = [kept.map((c) => quote(c.title)), ...items.map((i) => kept.map((c) => quote(c.text?.(i) ?? '')))]
+  saveFile(name + '.csv', lines.map((l) => l.join(',')).join('\r\n'), 'text/csv')
+}
+
+/** Gives the person a file. */
+export function saveFile(name: string, text: string, type: string) {
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([lines.map((l) => l.join(',')).join('\r\n')], { type: 'text/csv' }))
-  link.download = name + '.csv'
+  link.href = URL.createObjectURL(new Blob([text], { type }))
+  link.download = name
   link.click()
   URL.revokeObjectURL(link.href)
 }

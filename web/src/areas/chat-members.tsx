@@ -1,0 +1,190 @@
+import type { ChatMember, ChatTemplate } from '@atrium-hq/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { atrium, queries } from '../api'
+import { firstPage, useList, usePermission, useWorkspace } from '../app/workspace'
+import { t } from '../text'
+import { About, Button, Copy, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
+import { Form, InlineSelect, Input, Select } from '../ui/form'
+import { AddIcon } from '../ui/icons'
+import { Confirm, Dialog } from '../ui/overlays'
+import { More, Table } from '../ui/table'
+
+const roles = ['viewer', 'editor', 'manager'].map((r) => ({ value: r, label: r }))
+type Change = { user_id: string; role: 'viewer' | 'editor' | 'manager' | null }
+
+/** The people who have a role on a chat. Its managers change one or many of them at a time. */
+export function ChatMembers({ chat }: { chat: ChatTemplate }) {
+  const workspace = useWorkspace()
+  const may = usePermission()
+  const manages = ['manager', 'owner'].includes(chat.my_role)
+  const [adding, setAdding] = useState(false)
+  const [inviting, setInviting] = useState(false)
+  const [picked, setPicked] = useState<string[]>([])
+  const list = useList(['chat members', chat.id], (cursor) => atrium.chatTemplates.members.list(chat.id, { limit: 100, ...(cursor && { cursor }) }, { workspace }))
+  const refresh = () => queries.invalidateQueries({ queryKey: ['chat members', chat.id] })
+  const change = useMutation({
+    mutationFn: (changes: Change[]) => atrium.chatTemplates.members.change(chat.id, { changes }, { workspace }),
+    onSettled: refresh,
+  })
+  const to = (ids: string[], role: string | null) => ids.map((user_id) => ({ user_id, role: role as Change['role'] }))
+  const name = (m: ChatMember) => m.name || m.email || m.user_id
+  const chosen = list.items.filter((m) => picked.includes(m.user_id))
+  if (list.isPending) return <Loading />
+  return (
+    <>
+      <About
+        actions={manages && (
+          <>
+            {may('members.manage') && <Button onClick={() => setInviting(true)}>Invite by e-mail</Button>}
+            <Button tone="act" data-key="c" onClick={() => setAdding(true)}><AddIcon size={16} aria-hidden="true" />Add members</Button>
+          </>
+        )}
+      >
+        Viewers see the chat. Editors also change it. Managers also publish it, embed it and change its members.
+      </About>
+      <Problem error={list.error ?? change.error} />
+      {chosen.length > 0 && (
+        <div role="group" aria-label="Chosen members" className="mb-2 flex flex-wrap items-center gap-2">
+          <span>{chosen.length} chosen</span>
+          <InlineSelect
+            label="Role of the chosen members" value="" onChange={(e) => change.mutate(to(picked, e.target.value), { onSuccess: () => setPicked([]) })}
+            choices={[{ value: '', label: 'Change role…' }, ...roles]}
+          />
+          <Confirm
+            label="Remove" title={`Remove ${chosen.length} members`} act="Remove"
+            body={`${chosen.map(name).join(', ')} will no longer have a role on this chat.`}
+            run={() => change.mutateAsync(to(picked, null)).then(() => setPicked([]))}
+          />
+        </div>
+      )}
+      <Table
+        label="Members" items={list.items} id={(m) => m.user_id} csv="chat-members"
+        columns={[
+          ...(manages ? [{
+            title: 'Choose', narrow: true,
+            cell: (m: ChatMember) => m.role !== 'owner' && (
+              <input
+                type="checkbox" aria-label={`Choose ${name(m)}`} checked={picked.includes(m.user_id)}
+                onChange={(e) => setPicked(e.target.checked ? [...picked, m.user_id] : picked.filter((id) => id !== m.user_id))}
+              />
+            ),
+          }] : []),
+          {
+            title: 'Who', text: (m) => m.email ?? m.name,
+            cell: (m) => (
+              <>
+                <span className="font-medium">{name(m)}</span> {m.status === 'invited' && <Pill tone="warn">invited</Pill>}
+                {m.name && m.email && <p className="m-0 text-xs text-soft">{m.email}</p>}
+              </>
+            ),
+          },
+          {
+            title: 'Role', narrow: true, text: (m) => m.role,
+            cell: (m) => manages && m.role !== 'owner'
+              ? <InlineSelect label={`Role of ${name(m)}`} value={m.role} onChange={(e) => change.mutate(to([m.user_id], e.target.value))} choices={roles} />
+              : m.role,
+          },
+        ]}
+      />
+      <More list={list} />
+      {adding && <Add chat={chat} present={list.items.map((m) => m.user_id)} onClose={() => setAdding(false)} onAdded={refresh} />}
+      {inviting && <Invite chat={chat} onClose={() => setInviting(false)} onInvited={refresh} />}
+    </>
+  )
+}
+
+/** Adds people of the workspace. */
+function Add({ chat, present, onClose, onAdded }: {
+  chat: ChatTemplate
+  present: string[]
+  onClose: () => void
+  onAdded: () => Promise<void>
+}) {
+  const workspace = useWorkspace()
+  const [picked, setPicked] = useState<string[]>([])
+  const members = useQuery({
+    queryKey: ['members', workspace], queryFn: () => firstPage(atrium.workspaces.members.list(workspace, { limit: 100 })).then((p) => p.data),
+  })
+  const add = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.chatTemplates.members.change(
+      chat.id, { changes: picked.map((user_id) => ({ user_id, role: v.role as 'viewer' })) }, { workspace },
+    ),
+    onSuccess: async () => {
+      await onAdded()
+      onClose()
+    },
+  })
+  const others = (members.data ?? []).filter((m) => !present.includes(m.user_id))
+  return (
+    <Dialog open onClose={onClose} title={`Add members to ${chat.name}`}>
+      {members.isPending && <Loading />}
+      {members.isSuccess && others.length === 0 && <p className="mt-0">Everyone in the workspace is a member of this chat.</p>}
+      {others.length > 0 && (
+        <Form send={picked.length > 1 ? `Add ${picked.length} members` : 'Add'} busy={add.isPending || picked.length === 0} onSend={(v) => add.mutate(v)}>
+          <fieldset className="m-0 mb-3 max-h-64 overflow-y-auto rounded-lg border border-line p-3">
+            <legend className="px-1 font-medium">People</legend>
+            {others.map((m) => (
+              <label key={m.user_id} className="mb-1 flex gap-2">
+                <input
+                  type="checkbox" checked={picked.includes(m.user_id)}
+                  onChange={(e) => setPicked(e.target.checked ? [...picked, m.user_id] : picked.filter((id) => id !== m.user_id))}
+                />
+                <span>{m.name || m.email || m.user_id}{m.name && m.email && <span className="block text-xs text-soft">{m.email}</span>}</span>
+              </label>
+            ))}
+          </fieldset>
+          <Select name="role" label="Role" choices={roles} />
+          <Problem error={add.error} />
+        </Form>
+      )}
+      <Problem error={members.error} />
+    </Dialog>
+  )
+}
+
+/** Invites a person from outside of the workspace. */
+function Invite({ chat, onClose, onInvited }: { chat: ChatTemplate; onClose: () => void; onInvited: () => Promise<void> }) {
+  const workspace = useWorkspace()
+  const invite = useMutation({
+    mutationFn: (v: Record<string, string>) => atrium.chatTemplates.members.create(
+      chat.id, { email: v.email ?? '', role: v.role as 'viewer' }, { workspace },
+    ),
+    onSuccess: onInvited,
+  })
+  const wrong = fieldErrors(invite.error)
+  const made = invite.data
+  return (
+    <Dialog open onClose={onClose} title={`Invite to ${chat.name}`}>
+      {made
+        ? (
+          <>
+            {made.accept_url
+              ? (
+                <>
+                  <p className="mt-0">
+                    {made.mailed ? `The invitation has been mailed to ${made.email}. This is its link:` : `No mail was sent. Send this link to ${made.email}:`}
+                  </p>
+                  <p><code className="rounded bg-hover px-2 py-1 break-all">{made.accept_url}</code></p>
+                </>
+              )
+              : <p className="mt-0">{made.email} is in the workspace, and a member of this chat now.</p>}
+            <div className="flex gap-2">
+              {made.accept_url && <Copy text={made.accept_url} />}
+              <Button onClick={() => invite.reset()}>{t.inviteMore}</Button>
+            </div>
+          </>
+        )
+        : (
+          <Form send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
+            <Input
+              name="email" type="email" label="E-mail address" required maxLength={254} autoFocus error={wrong.email}
+              hint="Who is not in the workspace joins it as a viewer."
+            />
+            <Select name="role" label="Role on this chat" choices={roles} />
+            <Problem error={invite.error} />
+          </Form>
+        )}
+    </Dialog>
+  )
+}
