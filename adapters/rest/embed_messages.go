@@ -13,7 +13,8 @@ import (
 
 // How many answers are under way at the same time.
 const (
-	answersPerAddress = 3    // of one token, or for a signed visitor
+	answersPerVisitor = 3    // of one token
+	answersPerAddress = 18   // of one token, for its visitors that are not signed
 	answersPerToken   = 100  // on one node
 	answersPerNode    = 1000 // an answer holds some 100 KiB
 )
@@ -30,33 +31,43 @@ type (
 )
 
 // answerGates limit the answers that are under way. No one waits for a place: an answer takes too long.
-type answerGates struct{ addresses, tokens, node *gate }
+type answerGates struct{ visitors, addresses, tokens, node *gate }
 
 func newAnswerGates() answerGates {
-	return answerGates{newGate(answersPerAddress), newGate(answersPerToken), newGate(answersPerNode)}
+	return answerGates{
+		newGate(answersPerVisitor), newGate(answersPerAddress), newGate(answersPerToken), newGate(answersPerNode),
+	}
 }
 
-// enter reserves a place for an answer, until leave is called. ok is false if there is none.
-func (g answerGates) enter(ctx context.Context, token chat.EmbedTokenID, address string) (leave func(), ok bool) {
-	of, all := string(token), "node"
-	at := of + " " + address
-	if !g.addresses.enter(ctx, at, 0) {
-		return nil, false
+// enter reserves a place for an answer, until leave is called. ok is false if there is none. The visitor or the address
+// can be empty.
+func (g answerGates) enter(
+	ctx context.Context, token chat.EmbedTokenID, visitor, address string,
+) (leave func(), ok bool) {
+	type place struct {
+		*gate
+		key string
 	}
-	if !g.tokens.enter(ctx, of, 0) {
-		g.addresses.leave(at)
-		return nil, false
+	places := []place{{g.node, "node"}, {g.tokens, string(token)}}
+	if visitor != "" {
+		places = append(places, place{g.visitors, string(token) + " " + visitor})
 	}
-	if !g.node.enter(ctx, all, 0) {
-		g.tokens.leave(of)
-		g.addresses.leave(at)
-		return nil, false
+	if address != "" {
+		places = append(places, place{g.addresses, string(token) + " " + address})
 	}
-	return func() {
-		g.node.leave(all)
-		g.tokens.leave(of)
-		g.addresses.leave(at)
-	}, true
+	entered := 0
+	leave = func() {
+		for _, p := range places[:entered] {
+			p.leave(p.key)
+		}
+	}
+	for ; entered < len(places); entered++ {
+		if p := places[entered]; !p.enter(ctx, p.key, 0) {
+			leave()
+			return nil, false
+		}
+	}
+	return leave, true
 }
 
 // sendEmbedMessage admits a message. Its answer is streamed afterwards.
@@ -69,11 +80,12 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 		return chat.Turn{Question: t.Text, Answer: t.Answer}
 	})}
 	leave := func() {}
-	limit := func(t *chat.EmbedToken, visitor string) error {
-		if err := v.limit(t, visitor); err != nil {
+	limit := func(t *chat.EmbedToken, of chat.Counted) error {
+		if err := v.limit(t, of); err != nil {
 			return err
 		}
-		freed, ok := v.api.answering.enter(v.Context(), t.ID, visitOf(visitor, v.Request))
+		visitor, address := visitOf(of, v.Request)
+		freed, ok := v.api.answering.enter(v.Context(), t.ID, visitor, address)
 		if !ok {
 			return v.api.refuse("embed_answers", errRateLimited.After(5*time.Second))
 		}

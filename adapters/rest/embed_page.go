@@ -130,9 +130,9 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	err := a.limitFailedAuth(w.Header(), observation(r), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(w, r, visit.Origin, visit.At, "page")
-		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken, visitor string) error {
+		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken, of chat.Counted) error {
 			known, listed = t, visit.Origin != chat.NoOrigin && t.Lets(visit.Origin)
-			return limit(t, visitor)
+			return limit(t, of)
 		})
 		if errors.Is(err, chat.ErrEmbedTokenInvalid) && visit.Origin != chat.NoOrigin {
 			listed, _ = a.Services.Embeds.Expected(ctx, visit) // an outage: the page cannot be framed

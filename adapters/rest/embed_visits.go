@@ -72,9 +72,9 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 			visit := a.newVisit(hr)
 			v := &visitor{request: r, Visit: visit}
 			limit := a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)
-			v.limit = func(t *chat.EmbedToken, visitor string) error {
+			v.limit = func(t *chat.EmbedToken, of chat.Counted) error {
 				v.token = t
-				return limit(t, visitor)
+				return limit(t, of)
 			}
 			if out, err = act(v); err != nil && publicError(err).Kind == fault.Unauthenticated {
 				a.letReadRefusal(v)
@@ -221,45 +221,53 @@ func getEmbedTemplate(v *visitor) (reply, error) {
 	}), nil
 }
 
-// perToken is the most requests per minute of all addresses together for one token, and of preflights of one
+// visitsPerMinute is how many requests all visitors of one token may make per minute, and how many preflights one
 // address.
 const visitsPerMinute = 600
 
-// visitLimits counts the calls of visitors: of all of them by token, and of one address as often as
-// its token allows.
+// visitLimits counts the calls of visitors: of all of them by token, and of each and of each address as often as their
+// token allows.
 type visitLimits struct {
 	tokens *limiter
 
-	mu        sync.Mutex
-	addresses map[int]*limiter // by calls a minute: what a token allows may change
+	mu     sync.Mutex
+	others map[int]*limiter // by calls a minute: what a token allows may change
 }
 
 func newVisitLimits() *visitLimits {
-	return &visitLimits{tokens: newLimiter(visitsPerMinute, visitsPerMinute), addresses: map[int]*limiter{}}
+	return &visitLimits{tokens: newLimiter(visitsPerMinute, visitsPerMinute), others: map[int]*limiter{}}
 }
 
-func (l *visitLimits) perAddress(perMinute int) *limiter {
+func (l *visitLimits) allowing(perMinute int) *limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.addresses[perMinute] == nil {
-		l.addresses[perMinute] = newLimiter(perMinute, perMinute)
+	if l.others[perMinute] == nil {
+		l.others[perMinute] = newLimiter(perMinute, perMinute)
 	}
-	return l.addresses[perMinute]
+	return l.others[perMinute]
 }
 
-// visitLimit returns a limit that counts a call against the rates of the visitor's address and of the embed
+// visitLimit returns a limit that counts a call against the rates of the visitor, of its address, and of the embed
 // token. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *API) visitLimit(
 	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
 ) chats.Limit {
-	return func(t *chat.EmbedToken, visitor string) error {
+	return func(t *chat.EmbedToken, of chat.Counted) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
 			allowOrigin(w.Header(), sent)
 		}
 		caller, h := what+" "+string(t.ID), w.Header()
-		// The address comes first, so that an address beyond its limit does not use up the token's.
-		if !a.visitors.perAddress(t.PerMinute).allow(w, caller+" "+visitOf(visitor, r), at) {
+		var own []allowance
+		visitor, address := visitOf(of, r)
+		if address != "" {
+			own = append(own, allowance{a.visitors.allowing(t.PerAddress()), caller + " " + address})
+		}
+		if visitor != "" {
+			own = append(own, allowance{a.visitors.allowing(t.PerMinute), caller + " " + visitor})
+		}
+		// These come first, so that a caller beyond its limit does not use up the token's.
+		if takeAll(h, at, 1, own...) != nil {
 			return a.refuse("embed_address_rate", errRateLimited)
 		}
 		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
@@ -271,13 +279,16 @@ func (a *API) visitLimit(
 	}
 }
 
-// visitOf returns whose calls are counted together: those of a visitor that the site's backend signed, or, if there is
-// none, of an address. So the visitors behind one address share a limit only if nobody knows who they are.
-func visitOf(visitor string, r *http.Request) string {
-	if visitor != "" {
-		return "visitor " + visitor
+// visitOf returns the names by which a call is counted. A visitor that the site's backend signed is counted apart from
+// its address; others, who can begin any number of sessions, by both. One of the two can be empty.
+func visitOf(of chat.Counted, r *http.Request) (visitor, address string) {
+	if of.Visitor != "" {
+		return "visitor " + of.Visitor, ""
 	}
-	return addressGroup(observation(r).address)
+	if of.Session != "" {
+		visitor = "session " + of.Session
+	}
+	return visitor, "address " + addressGroup(observation(r).address)
 }
 
 func allowOrigin(h http.Header, origin string) {

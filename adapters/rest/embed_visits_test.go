@@ -25,43 +25,56 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	visit := func(h *env, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		err := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)(of, "")
+		limit := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)
+		err := limit(of, chat.Counted{})
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
 		h := newEnv(t)
-		a, b := token("a", 2), token("b", 2)
-		for i, tt := range []struct {
-			of            *chat.EmbedToken
-			address, what string
-			want          bool
-		}{
-			{a, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "POST", false},
-			{a, "192.0.2.2", "POST", true}, {b, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "page", true},
-			// one network
-			{a, "2001:db8::1", "POST", true}, {a, "2001:db8::2", "POST", true}, {a, "2001:db8::3", "POST", false},
-		} {
-			if _, got := visit(h, tt.of, tt.address, shop, tt.what); got != tt.want {
-				t.Errorf("call %d: %v", i, got)
+		a, b := token("a", 1), token("b", 1)
+		asks := func(times int, of *chat.EmbedToken, address, what string, want bool) {
+			t.Helper()
+			for i := range times {
+				if _, got := visit(h, of, address, shop, what); got != want {
+					t.Errorf("call %d of %s: %v", i, address, got)
+				}
 			}
 		}
+		asks(6, a, "192.0.2.1", "POST", true)
+		asks(1, a, "192.0.2.1", "POST", false)
+		asks(1, a, "192.0.2.2", "POST", true)
+		asks(1, b, "192.0.2.1", "POST", true)
+		asks(1, a, "192.0.2.1", "page", true)
+		asks(3, a, "2001:db8::1", "POST", true)
+		asks(3, a, "2001:db8::2", "POST", true) // of the same network
+		asks(1, a, "2001:db8::3", "POST", false)
 	})
-	t.Run("signed visitors behind one address have shares of their own", func(t *testing.T) {
+	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
 		h, of := newEnv(t), token("a", 1)
 		limit := h.visitLimit(httptest.NewRecorder(), withObservation(httptest.NewRequest("POST", "/", nil),
 			&observed{address: "192.0.2.1"}), shop, at, "POST")
+		signed, session := func(name string) chat.Counted { return chat.Counted{Visitor: name} },
+			func(id string) chat.Counted { return chat.Counted{Session: id} }
 		for i, tt := range []struct {
-			visitor string
-			want    bool
-		}{{"ann", true}, {"joe", true}, {"", true}, {"ann", false}, {"192.0.2.1", true}} {
-			if got := limit(of, tt.visitor) == nil; got != tt.want {
-				t.Errorf("call %d: %v", i, got)
+			of   chat.Counted
+			want bool
+		}{
+			{signed("ann"), true}, {signed("joe"), true}, {signed("ann"), false}, {signed("192.0.2.1"), true},
+			{session("1"), true}, {session("1"), false}, {session("2"), true}, {session("ann"), true},
+			{chat.Counted{}, true}, {session("4"), true}, {session("5"), true},
+			// the address has had its six; signed visitors are counted apart
+			{session("6"), false}, {chat.Counted{}, false}, {signed("eve"), true},
+		} {
+			if got := limit(of, tt.of) == nil; got != tt.want {
+				t.Errorf("call %d of %+v: %v", i, tt.of, got)
 			}
 		}
 	})
 	t.Run("a change of the limit counts at once", func(t *testing.T) {
 		h := newEnv(t)
-		visit(h, token("a", 1), "192.0.2.1", shop, "POST")
+		for range 6 {
+			visit(h, token("a", 1), "192.0.2.1", shop, "POST")
+		}
 		if _, ok := visit(h, token("a", 1), "192.0.2.1", shop, "POST"); ok {
 			t.Error("the old limit does not hold")
 		}
@@ -76,9 +89,9 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			for range 1000 {
 				visit(h, a, "192.0.2.1", shop, "POST")
 			}
-			for i := range 599 {
+			for i := range 594 {
 				if _, ok := visit(h, a, fmt.Sprintf("198.51.%d.%d", i/250, i%250), shop, "POST"); !ok {
-					t.Fatalf("call %d is refused", i+2)
+					t.Fatalf("call %d is refused", i+7)
 				}
 			}
 			w, ok := visit(h, a, "203.0.113.1", shop, "POST")
@@ -89,7 +102,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		})
 	t.Run("only scripts of listed sites can read the answer, refused or not", func(t *testing.T) {
 		h := newEnv(t)
-		for range 2 {
+		for range 7 {
 			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 			if got := w.Header().Get("Access-Control-Allow-Origin"); got != shop {
 				t.Errorf("CORS %q", got)

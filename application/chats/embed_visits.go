@@ -27,9 +27,8 @@ type Visit struct {
 	At     time.Time
 }
 
-// Limit counts a call against the limit of a token for a visitor that the site's backend signed, or, if there is none
-// (""), for the address. It returns an error if the limit is reached.
-type Limit func(t *chat.EmbedToken, visitor string) error
+// Limit counts a call against the limits of a token. It returns an error if one of them is reached.
+type Limit func(t *chat.EmbedToken, of chat.Counted) error
 
 // SessionRequest is what a page sends to open a session.
 type SessionRequest struct {
@@ -61,7 +60,7 @@ func (s *Embeds) Ticket(
 ) (*chat.Embedding, secret.String, error) {
 	e, by, err := s.embedding(ctx, v, token)
 	if err == nil {
-		err = limit(&e.Token, "")
+		err = limit(&e.Token, chat.Counted{})
 	}
 	if err != nil {
 		return nil, secret.String{}, err
@@ -80,9 +79,9 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 	if err != nil {
 		return nil, err
 	}
-	signed, counted := s.vouched(&e.Token, r, v.At), ""
+	signed, counted := s.vouched(&e.Token, r, v.At), chat.Counted{}
 	if signed {
-		counted = r.Visitor
+		counted.Visitor = r.Visitor
 	}
 	if err := limit(&e.Token, counted); err != nil {
 		return nil, err
@@ -209,7 +208,7 @@ func (s *Embeds) resume(
 		err = e.Usable(p.OpenedBy, v.At)
 	}
 	if err == nil {
-		err = limit(&e.Token, p.SignedVisitor())
+		err = limit(&e.Token, p.Counted())
 	}
 	if err == nil && e.Outlived(p) {
 		err = chat.ErrEmbedSessionInvalid

@@ -71,7 +71,7 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 		s := newEmbedStage(t)
 		s.token.Enabled = false
 		s.expectBySecret()
-		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken, string) error {
+		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken, chat.Counted) error {
 			t.Error("limit was asked")
 			return nil
 		}), chat.ErrEmbedTokenInvalid)
@@ -80,7 +80,7 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 		s, errLimit := newEmbedStage(t), errors.New("too many")
 		s.expectBySecret()
 		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
-			func(*chat.EmbedToken, string) error { return errLimit }), errLimit)
+			func(*chat.EmbedToken, chat.Counted) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
 		s := newEmbedStage(t)
@@ -193,7 +193,8 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		s, errLimit := newEmbedStage(t), errors.New("too many")
 		session := s.session(t, shopVisit(), "").Text.Reveal()
 		s.expectByID()
-		_, err := s.Resume(t.Context(), shopVisit(), session, func(*chat.EmbedToken, string) error { return errLimit })
+		_, err := s.Resume(t.Context(), shopVisit(), session,
+			func(*chat.EmbedToken, chat.Counted) error { return errLimit })
 		wantErr(t, err, errLimit)
 		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err = s.Resume(t.Context(), shopVisit(), session, unlimited)
@@ -295,9 +296,9 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 			Signature: signature}, limit)
 	}
 	expects := func(want string) chats.Limit {
-		return func(_ *chat.EmbedToken, visitor string) error {
-			if visitor != want {
-				t.Errorf("the call of %q counts, want %q", visitor, want)
+		return func(_ *chat.EmbedToken, of chat.Counted) error {
+			if of != (chat.Counted{Visitor: want}) {
+				t.Errorf("the call of %+v counts, want %q", of, want)
 			}
 			return nil
 		}
@@ -318,9 +319,20 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 	if unsigned.Pass.Signed {
 		t.Error("a visitor without a signature is marked")
 	}
+	for range 2 { // a renewed session is the same one
+		s.expectByID()
+		unsigned, err = s.RenewSession(t.Context(), shopVisit(), unsigned.Text.Reveal(),
+			func(_ *chat.EmbedToken, of chat.Counted) error {
+				if of.Session == "" || of != (chat.Counted{Session: unsigned.Pass.ID}) {
+					t.Errorf("the call of %+v counts, want that of session %s", of, unsigned.Pass.ID)
+				}
+				return nil
+			})
+		wantErr(t, err, nil)
+	}
 	_, err = ask("43", signed, expects(""))
 	wantErr(t, err, chat.ErrVisitorSignature)
-	_, err = ask("43", signed, func(*chat.EmbedToken, string) error { return errLimit }) // guesses are limited
+	_, err = ask("43", signed, func(*chat.EmbedToken, chat.Counted) error { return errLimit }) // guesses are limited
 	wantErr(t, err, errLimit)
 
 	s.token.Previous, s.token.PreviousUntil = s.token.Hash, embedAt.Add(time.Minute)

@@ -98,7 +98,7 @@ func (s *embedStage) expectUpdate(by identity.Actor) {
 		})
 }
 
-func unlimited(*chat.EmbedToken, string) error { return nil }
+func unlimited(*chat.EmbedToken, chat.Counted) error { return nil }
 
 func shopVisit() chats.Visit { return chats.Visit{Org: "org", Origin: embedSite, At: embedAt} }
 

@@ -36,7 +36,7 @@ func (s *Embeds) resumePreview(
 		return p, nil, err
 	}
 	e := chat.PreviewOf(t, v.Org)
-	if err := limit(&e.Token, ""); err != nil {
+	if err := limit(&e.Token, chat.Counted{}); err != nil {
 		return p, nil, err
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -62,17 +63,23 @@ type EmbedPass struct {
 	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
 	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
 
+	ID string `json:"i,omitempty"` // of the session, also after it is renewed; empty: a ticket, or from an earlier release
+
 	// Of a preview, which has no token: the template whose draft it shows, and its workspace.
 	Draft     ID                   `json:"p,omitempty"`
 	Workspace identity.WorkspaceID `json:"w,omitempty"`
 }
 
-// SignedVisitor returns the visitor if the site's backend signed it; "" otherwise.
-func (p EmbedPass) SignedVisitor() string {
-	if !p.Signed {
-		return ""
+// Counted is who the limits of a token count: a visitor that the site's backend signed, or a session. If both are
+// empty, only the address of a call is known.
+type Counted struct{ Visitor, Session string }
+
+// Counted returns who the calls of p count for.
+func (p EmbedPass) Counted() Counted {
+	if p.Signed {
+		return Counted{Visitor: p.Visitor}
 	}
-	return p.Visitor
+	return Counted{Session: p.ID}
 }
 
 // Lets reports whether t admits pages of origin.
@@ -145,8 +152,8 @@ func (e *Embedding) Session(
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
 	}
-	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed, Visitor: visitor,
-		ExpiresAt: e.sessionEnd(now), Generation: e.Token.Generation}, nil
+	return EmbedPass{ID: id.New("ses"), Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed,
+		Visitor: visitor, ExpiresAt: e.sessionEnd(now), Generation: e.Token.Generation}, nil
 }
 
 // Live reports whether p has not expired.

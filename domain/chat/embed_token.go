@@ -90,7 +90,7 @@ type EmbedSettings struct {
 	Enabled    bool
 	ExpiresAt  time.Time     // zero: never
 	SessionTTL time.Duration // a minute to a day; whole seconds
-	PerMinute  int           // new sessions per client address, 1 to 600
+	PerMinute  int           // calls of each kind of one visitor, 1 to 600
 
 	Theme Theme // its fields replace those of the template's theme
 
@@ -319,3 +319,10 @@ func orNil(t time.Time) any {
 	}
 	return t
 }
+
+// perAddress is how many times more calls an address may make than one visitor: many people can share an address.
+const perAddress = 6
+
+// PerAddress returns how many calls of each kind one address may make per minute, for all of its visitors that are not
+// signed.
+func (t *EmbedToken) PerAddress() int { return min(perAddress*t.PerMinute, maxPerMinute) }

@@ -9,7 +9,7 @@ import (
 // PreviewLasts is how long a preview shows the draft of a template.
 const PreviewLasts = 10 * time.Minute
 
-const previewPerMinute = 60 // calls of each kind from an address
+const previewPerMinute = 10 // sixth of the calls of each kind from an address, which is all that is known
 
 // PreviewPass returns a session for Atrium's own page, which shows the draft of t.
 func PreviewPass(t *Template, now time.Time) EmbedPass {

@@ -9,31 +9,38 @@ func TestEmbedLimits(t *testing.T) {
 		s := start(t, engine, set("server.rate_limit.unauthenticated_per_minute", "5"),
 			configured("server: {trusted_proxies: [127.0.0.0/8]}\n"))
 		e := s.user(t, "admin").embeds(t, object{"rate_limit": object{"per_minute": 3}})
-		t.Run("sessions are limited per address and minute by the token", func(t *testing.T) {
-			for range 3 {
-				e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").is(t, 200)
+		from := func(address string) string { return "X-Forwarded-For: " + address }
+		t.Run("the visitors of an address have six times the calls of one", func(t *testing.T) {
+			for range 18 {
+				e.visit(t, fromShop, from("192.0.2.1")).is(t, 200)
 			}
-			a := e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
-			if a.header.Get("Retry-After") != "20" || a.header.Get("RateLimit-Policy") != `"default";q=3;w=60` ||
+			a := e.visit(t, fromShop, from("192.0.2.1")).problem(t, 429, "rate_limited")
+			if a.header.Get("Retry-After") != "4" || a.header.Get("RateLimit-Policy") != `"default";q=18;w=60` ||
 				a.header.Get("Access-Control-Allow-Origin") != shop {
 				t.Errorf("%v", a.header)
 			}
-			session := "Authorization: Bearer " + e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.2").is(t,
-				200).at("session")
-			for range 3 { // what it reads is counted apart
-				s.anonymous().get(t, "/api/embed/template", session, fromShop, "X-Forwarded-For: 192.0.2.1")
+			for range 18 { // counted apart
+				e.page(t, "Referer: "+shop, from("192.0.2.1")).is(t, 200)
 			}
-			s.anonymous().do(t, "GET", "/api/embed/template", nil, session, fromShop,
-				"X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
-			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
-			renew := func() *answer {
-				return s.anonymous().do(t, "POST", sessions+"/renew", nil, session, fromShop,
-					"X-Forwarded-For: 192.0.2.1")
+			e.page(t, "Referer: "+shop, from("192.0.2.1")).is(t, 429)
+		})
+		t.Run("colleagues behind one address have calls of their own, counted by kind", func(t *testing.T) {
+			calls := func(session, method, path string) *answer {
+				return s.anonymous().do(t, method, path, nil, "Authorization: Bearer "+session, fromShop,
+					from("192.0.2.2"))
 			}
-			for range 3 {
-				renew().is(t, 200)
+			for range 4 {
+				session := e.visit(t, fromShop, from("192.0.2.2")).is(t, 200).at("session")
+				for range 3 {
+					calls(session, "GET", view).is(t, 200)
+					session = calls(session, "POST", sessions+"/renew").is(t, 200).at("session")
+				}
+				a := calls(session, "GET", view).problem(t, 429, "rate_limited")
+				if a.header.Get("RateLimit-Policy") != `"default";q=3;w=60` {
+					t.Errorf("%v", a.header)
+				}
+				calls(session, "POST", sessions+"/renew").problem(t, 429, "rate_limited")
 			}
-			renew().problem(t, 429, "rate_limited")
 		})
 		t.Run("preflight requests are rate limited", func(t *testing.T) {
 			preflight := func(address string) *answer {

@@ -12,9 +12,24 @@ const request = async (home, path, body, session, signal) => {
 }
 const post = async (...about) => (await request(...about)).json()
 
+// Where the pages of a tab keep their session, so that a visitor who goes from page to page has one. An empty key keeps
+// none.
+const holder = (key) => ({
+  read: () => { try { return key && sessionStorage.getItem(key) } catch {} },
+  write: ({ session }) => { try { key && sessionStorage.setItem(key, session) } catch {} },
+})
+
+// Goes on with the session of an earlier page, or opens one.
+const enter = async (home, hold, open) => {
+  const earlier = hold.read()
+  const session = earlier && await post(home, 'sessions/renew', undefined, earlier).catch(() => {}) || await open()
+  hold.write(session)
+  return session
+}
+
 // Keeps a session alive from now on, and returns what sends with it. open gets another one if it has ended, as after
 // a sleep of the computer.
-const keep = (home, session, open, tell) => {
+const keep = (home, session, open, tell, hold) => {
   let pause = 5
   let timer
   let ended
@@ -22,6 +37,7 @@ const keep = (home, session, open, tell) => {
   const replaced = (next) => {
     session = next
     if (ended) return
+    hold.write(session)
     tell('renewed', session)
   }
   const renew = () => post(home, 'sessions/renew', undefined, session.session)

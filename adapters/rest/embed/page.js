@@ -55,10 +55,12 @@ const runFramed = (tag, home, key) => {
   })
   new ResizeObserver(() => tell('size', page.offsetHeight)).observe(document.body)
   if (code) return tell('refused', code)
-  post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket }).then((session) => {
+  const kept = key(history, visitor, signature)
+  const hold = holder(kept && kept + ' ' + site) // some browsers share the storage of a frame between sites
+  enter(home, hold, () => post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket })).then((session) => {
     // The ticket has expired long before the session: only another load of this page opens another one.
     const say = keep(home, session, () => { location.reload(); return new Promise(() => {}) },
-      (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail))
+      (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail), hold)
     send = show(session.template, remember(key(history, visitor)), say)
     tell('ready', session)
   }, (e) => refuse(e.message))
@@ -108,8 +110,9 @@ const runFrame = (tag, home, words, show) => {
       tell(data.type, data.detail)
     }
   })
-  // A page that this site may not have in a frame says nothing, and stays hidden.
-  frame.onload = () => setTimeout(async () => loaded || tell('atrium:refused', await unreadable(home)), 1000)
+  // A page that this site may not have in a frame says nothing, and stays hidden. The frame begins with an empty page.
+  frame.onload = () => frame.contentDocument?.URL === 'about:blank' ||
+    setTimeout(async () => loaded || tell('atrium:refused', await unreadable(home)), 1000)
   const post = (message) => frame.contentWindow?.postMessage(message, home.origin)
   offer(shown, {
     open: () => launched?.open(),
@@ -158,9 +161,10 @@ const runWithin = (tag, home, words, show, key) => {
     let ended
     const own = chat = { send: () => {}, end: () => { ended = true } }
     const open = () => post(home, 'sessions', { token, visitor: visitor || undefined, visitor_signature: signature || undefined })
-    open().then((session) => {
+    const hold = holder(key(tag.dataset.history, visitor, signature))
+    enter(home, hold, open).then((session) => {
       if (ended) return
-      const say = keep(home, session, open, (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail))
+      const say = keep(home, session, open, (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail), hold)
       own.end = say.end
       dress(host, session.template.theme, scheme)
       launched?.place(session.template.theme.position)
@@ -186,7 +190,8 @@ const run = (tag) => {
   const { token, mode, target, site } = tag.dataset
   const home = new URL('.', tag.src)
   // Visitors of one browser do not read each other's messages.
-  const key = (off, visitor) => off === 'off' ? '' : 'atrium ' + home.host + ' ' + token + (visitor ? ' ' + visitor : '')
+  const key = (off, visitor, signature) => off === 'off' ? ''
+    : 'atrium ' + home.host + ' ' + token + (visitor ? ' ' + visitor : '') + (signature ? ' signed' : '')
   if (site !== undefined) return runFramed(tag, home, key)
   const words = wordsFor(tag.dataset.lang)
   const show = (node) => {
