@@ -54,12 +54,17 @@ type Embeds interface {
 
 // EmbedReplies counts the messages that embed tokens answered.
 type EmbedReplies interface {
-	// Count counts an answered message of a token of org for an origin and the day of at in UTC, unless the token has
-	// most on that day already. It reports whether it did; false if org has no such token. Concurrent calls count at
-	// most most together. Counts of more than 90 days before are deleted.
+	// Count counts up to n answered messages of a token of org for an origin and a day, as long as the token has fewer
+	// than most on that day. It returns how many it counted; 0 if org has no such token. Concurrent calls count at most
+	// most together. Counts of more than 90 days before are deleted.
 	Count(
-		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int,
-	) (bool, error)
+		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, most int,
+	) (int, error)
+
+	// Return takes back n messages that Count counted for a day and an origin, and that were not answered.
+	Return(
+		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int,
+	) error
 }
 
 // EmbedUses stores how often embed tokens are used.

@@ -33,12 +33,11 @@ type piece struct {
 type reader func(data []byte) (piece, error)
 
 // relay sends a request, and gives the texts of its answer to each.
-func (g Guard) relay(
+func (p *pool) relay(
 	ctx context.Context, to ports.Target, l Limits, request func(context.Context) (*http.Request, error),
 	event, whole reader, each func(string) error,
 ) error {
-	end := time.Now().Add(l.Total)
-	bounded, cancel := context.WithDeadline(ctx, end)
+	bounded, cancel := context.WithTimeout(ctx, l.Total)
 	defer cancel()
 	bounded, silence := context.WithCancelCause(bounded)
 	defer silence(nil)
@@ -49,7 +48,7 @@ func (g Guard) relay(
 		defer patience.Reset(l.Silence)
 		return each(text)
 	}}
-	err := g.receive(bounded, to, end, l, request, event, whole, a)
+	err := p.receive(bounded, cancel, to, l, request, event, whole, a)
 	switch {
 	case err == nil, a.refused != nil:
 		return a.refused
@@ -71,15 +70,17 @@ func (g Guard) relay(
 	return failed(chat.ReplyFailed, code)
 }
 
-func (g Guard) receive(
-	ctx context.Context, to ports.Target, end time.Time, l Limits,
+func (p *pool) receive(
+	ctx context.Context, abandon func(), to ports.Target, l Limits,
 	request func(context.Context) (*http.Request, error), event, whole reader, a *answer,
 ) error {
-	client, err := g.client(to, end, l.Bytes)
+	r, err := request(ctx)
 	if err != nil {
 		return err
 	}
-	r, err := request(ctx)
+	// Sends the request again if a kept connection turns out to be closed. A member without values is not sent.
+	r.Header["X-Idempotency-Key"] = nil
+	client, err := p.client(to, r, time.Now())
 	if err != nil {
 		return err
 	}
@@ -91,12 +92,17 @@ func (g Guard) receive(
 	if code := codeOfStatus(response.StatusCode); code != "" {
 		return failed(chat.ReplyFailed, code)
 	}
+	body := &limited{response.Body, l.Bytes}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch media {
 	case "text/event-stream":
-		return a.events(response.Body, event)
+		err := a.events(body, event)
+		if err == nil {
+			drain(body, abandon)
+		}
+		return err
 	case "application/json":
-		text, err := io.ReadAll(io.LimitReader(response.Body, maxLine+1))
+		text, err := io.ReadAll(io.LimitReader(body, maxLine+1))
 		if err != nil {
 			return err
 		}

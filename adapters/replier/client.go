@@ -45,14 +45,23 @@ func DefaultLimits() Limits {
 	return Limits{Silence: 30 * time.Second, Total: 3 * time.Minute, Bytes: 8 << 20}
 }
 
-// client returns an HTTP client for one request. It follows no redirect, knows no proxy, and keeps no connection.
-// Without TLS it reaches only networks that the operator allows by name.
+// client returns an HTTP client for one request, which keeps no connection.
 func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client, error) {
+	c, transport, err := g.newClient(to, end, bytes)
+	if err == nil {
+		transport.DisableKeepAlives = true
+	}
+	return c, err
+}
+
+// newClient returns an HTTP client and its transport. It follows no redirect and knows no proxy. Without TLS it reaches
+// only networks that the operator allows by name.
+func (g Guard) newClient(to ports.Target, end time.Time, bytes int64) (*http.Client, *http.Transport, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca := to.Credential.Text(connection.FieldTLSCA); ca != "" {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
-			return nil, errors.New("authorities that the credential should have refused")
+			return nil, nil, errors.New("authorities that the credential should have refused")
 		}
 	}
 	n := g(to, end, bytes)
@@ -80,28 +89,28 @@ func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client
 		}
 	}
 	secured := dial(false)
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: dial(true),
-			DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				c, err := secured(ctx, network, address)
-				if err != nil {
-					return nil, err
-				}
-				own := config.Clone()
-				own.ServerName, _, _ = net.SplitHostPort(address)
-				t := tls.Client(c, own)
-				if err := t.HandshakeContext(ctx); err != nil {
-					return nil, errors.Join(err, c.Close())
-				}
-				return t, nil
-			},
-			DisableKeepAlives:      true,
-			DisableCompression:     true,
-			MaxResponseHeaderBytes: 64 << 10,
+	transport := &http.Transport{
+		DialContext: dial(true),
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := secured(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			own := config.Clone()
+			own.ServerName, _, _ = net.SplitHostPort(address)
+			t := tls.Client(c, own)
+			if err := t.HandshakeContext(ctx); err != nil {
+				return nil, errors.Join(err, c.Close())
+			}
+			return t, nil
 		},
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	return &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
+	}, transport, nil
 }
 
 // codeOf returns what a failed request means. The error's own text can hold what a server sent.

@@ -17,11 +17,14 @@ import (
 type Compatible struct {
 	noTables
 	guard  Guard
+	pool   *pool
 	limits Limits
 }
 
 // NewCompatible returns a Compatible.
-func NewCompatible(g Guard, l Limits) *Compatible { return &Compatible{guard: g, limits: l} }
+func NewCompatible(g Guard, l Limits) *Compatible {
+	return &Compatible{guard: g, pool: newPool(g), limits: l}
+}
 
 // completion is the body of a request.
 type completion struct {
@@ -53,7 +56,7 @@ func (c *Compatible) Reply(
 		}
 		return c.request(ctx, to, http.MethodPost, "/chat/completions", text)
 	}
-	return c.guard.relay(ctx, to, c.limits, request, readDelta, readMessage, each)
+	return c.pool.relay(ctx, to, c.limits, request, readDelta, readMessage, each)
 }
 
 func (c *Compatible) request(

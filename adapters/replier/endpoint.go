@@ -22,11 +22,14 @@ import (
 type Endpoint struct {
 	noTables
 	guard  Guard
+	pool   *pool
 	limits Limits
 }
 
 // NewEndpoint returns an Endpoint.
-func NewEndpoint(g Guard, l Limits) *Endpoint { return &Endpoint{guard: g, limits: l} }
+func NewEndpoint(g Guard, l Limits) *Endpoint {
+	return &Endpoint{guard: g, pool: newPool(g), limits: l}
+}
 
 // message is the body of a request.
 type message struct {
@@ -66,7 +69,7 @@ func (e *Endpoint) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequ
 	if r.Visitor != "" {
 		m.Signed = &r.Signed
 	}
-	return e.guard.relay(ctx, to, e.limits, e.request(to, m), readText(false), readText(true), each)
+	return e.pool.relay(ctx, to, e.limits, e.request(to, m), readText(false), readText(true), each)
 }
 
 func orNil(s string) *string {

@@ -112,12 +112,11 @@ const keptDays = 90
 // Count implements ports.EmbedReplies. The token's row is locked, so that calls for different origins wait for each
 // other.
 func (s *EmbedReplies) Count(
-	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int,
-) (counted bool, err error) {
-	day := at.Unix() / (24 * 60 * 60)
+	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, most int,
+) (counted int, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		var one, today int
-		counted = false
+		counted = 0
 		found, err := tx.get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
 			tx.dialect.Lock, id, org)
 		if err != nil || !found {
@@ -133,10 +132,21 @@ func (s *EmbedReplies) Count(
 				return err
 			}
 		}
-		counted = true
-		_, err = tx.exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies) VALUES (?, ?, ?, 1)
-			ON CONFLICT (token_id, day, origin) DO UPDATE SET replies = chat_embed_days.replies + 1`, id, day, origin)
+		counted = min(n, most-today)
+		_, err = tx.exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies) VALUES (?, ?, ?, ?)
+			ON CONFLICT (token_id, day, origin) DO UPDATE SET replies = chat_embed_days.replies + excluded.replies`,
+			id, day, origin, counted)
 		return err
 	})
 	return counted, err
+}
+
+// Return implements ports.EmbedReplies.
+func (s *EmbedReplies) Return(
+	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int,
+) error {
+	_, err := s.db.exec(ctx, `UPDATE chat_embed_days SET replies = replies - ? WHERE token_id = ? AND day = ?
+		AND origin = ? AND replies >= ? AND EXISTS (SELECT 1 FROM chat_embed_tokens t WHERE t.id = token_id
+		AND t.org_id = ?)`, n, id, day, origin, n, org)
+	return err
 }

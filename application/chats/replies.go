@@ -26,7 +26,7 @@ type Repliers map[connection.Kind]ports.Replier
 // Replies relays the messages of visitors to reply endpoints. It stores no message and no answer.
 type Replies struct {
 	embeds   *Embeds
-	counts   ports.EmbedReplies
+	counts   *replyCounts
 	chats    ports.Chats
 	prompts  ports.PromptVersions
 	expand   ExpandPrompt
@@ -43,7 +43,8 @@ func NewReplies(
 	e *Embeds, n ports.EmbedReplies, c ports.Chats, p ports.PromptVersions, x ExpandPrompt,
 	u UseConnection, r Repliers,
 ) *Replies {
-	return &Replies{embeds: e, counts: n, chats: c, prompts: p, expand: x, use: u, repliers: r}
+	return &Replies{embeds: e, counts: &replyCounts{store: n, ahead: map[countedFor]*counted{}}, chats: c, prompts: p,
+		expand: x, use: u, repliers: r}
 }
 
 // Asking is an admitted message of a visitor.
@@ -94,7 +95,7 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 	if pass.Draft != "" {
 		return a, nil
 	}
-	counted, err := s.counts.Count(ctx, v.Org, pass.Token, pass.Origin, v.At, e.Token.RepliesPerDay)
+	counted, err := s.counts.take(ctx, &e.Token, pass.Origin, v.At)
 	if err == nil && !counted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		err = chat.ErrDailyReplies.After(tomorrow.Sub(v.At))

@@ -71,8 +71,12 @@ func (s *replyStage) ask(ctx context.Context, content chat.Content) (*chats.Aski
 }
 
 func (s *replyStage) expectCount(counted bool) {
-	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite), embedAt, 1000).
-		Return(counted, nil)
+	n := 0
+	if counted {
+		n = 1
+	}
+	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite),
+		chat.DayOf(embedAt), 1, 1000).Return(n, nil)
 }
 
 var compatible = chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "small"}

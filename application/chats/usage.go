@@ -93,6 +93,10 @@ func (u *EmbedUsage) Flush(ctx context.Context) error {
 
 // Run writes the counts until ctx ends, and reports errors.
 func (u *EmbedUsage) Run(ctx context.Context, report func(error)) {
+	flushEach(ctx, u.Flush, report)
+}
+
+func flushEach(ctx context.Context, act func(context.Context) error, report func(error)) {
 	ticker := time.NewTicker(usageInterval)
 	defer ticker.Stop()
 	for {
@@ -100,7 +104,7 @@ func (u *EmbedUsage) Run(ctx context.Context, report func(error)) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := u.Flush(ctx); err != nil && ctx.Err() == nil {
+			if err := act(ctx); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		}

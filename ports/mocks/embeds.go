@@ -181,18 +181,32 @@ func (m *MockEmbedReplies) EXPECT() *MockEmbedRepliesMockRecorder {
 }
 
 // Count mocks base method.
-func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time, most int) (bool, error) {
+func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, most int) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Count", ctx, org, id, origin, at, most)
-	ret0, _ := ret[0].(bool)
+	ret := m.ctrl.Call(m, "Count", ctx, org, id, origin, day, n, most)
+	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Count indicates an expected call of Count.
-func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, at, most interface{}) *gomock.Call {
+func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, day, n, most interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Count", reflect.TypeOf((*MockEmbedReplies)(nil).Count), ctx, org, id, origin, at, most)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Count", reflect.TypeOf((*MockEmbedReplies)(nil).Count), ctx, org, id, origin, day, n, most)
+}
+
+// Return mocks base method.
+func (m *MockEmbedReplies) Return(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Return", ctx, org, id, origin, day, n)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Return indicates an expected call of Return.
+func (mr *MockEmbedRepliesMockRecorder) Return(ctx, org, id, origin, day, n interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Return", reflect.TypeOf((*MockEmbedReplies)(nil).Return), ctx, org, id, origin, day, n)
 }
 
 // MockEmbedUses is a mock of EmbedUses interface.

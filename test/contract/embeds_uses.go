@@ -34,8 +34,9 @@ func embedUses(t *testing.T, a Adapter) {
 		const site, evil = "https://www.example.com", "https://evil.example"
 		add(t, team.Org, use(today, site, 2, 0), use(today-1, site, 1, 1), use(today, evil, 0, 3))
 		add(t, team.Org, use(today, site, 1, 1))
-		if ok, err := a.Replies.Count(ctx, team.Org, token.ID, site, time.Now(), 5); err != nil || !ok {
-			t.Fatal(ok, err)
+		if n, err := a.Replies.Count(ctx, team.Org, token.ID, site, chat.DayOf(time.Now()), 1,
+			5); err != nil || n != 1 {
+			t.Fatal(n, err)
 		}
 		answered := use(today, site, 3, 1)
 		answered.Messages = 1

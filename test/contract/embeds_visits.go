@@ -213,9 +213,9 @@ func embedReplies(t *testing.T, a Adapter) {
 	midnight := fixture.At.UTC().Truncate(24 * time.Hour)
 	count := func(id chat.EmbedTokenID, origin chat.Origin, at time.Time) bool {
 		t.Helper()
-		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, at, 2)
+		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, chat.DayOf(at), 1, 2)
 		must(t, err)
-		return counted
+		return counted == 1
 	}
 	for _, tt := range []struct {
 		what   string
@@ -235,19 +235,34 @@ func embedReplies(t *testing.T, a Adapter) {
 			t.Errorf("%s: %v", tt.what, got)
 		}
 	}
+	t.Run("several are counted at once, up to the limit, and can be returned", func(t *testing.T) {
+		day, site := chat.DayOf(midnight)+3, chat.Origin("https://a.example")
+		counts := func(n, want int) {
+			t.Helper()
+			got, err := a.Replies.Count(t.Context(), team.Org, token.ID, site, day, n, 10)
+			if err != nil || got != want {
+				t.Errorf("%d of %d are counted, %v", got, n, err)
+			}
+		}
+		counts(8, 8)
+		counts(8, 2)
+		counts(1, 0)
+		must(t, a.Replies.Return(t.Context(), team.Org, token.ID, site, day, 3))
+		must(t, a.Replies.Return(t.Context(), "another", token.ID, site, day, 3))
+		must(t, a.Replies.Return(t.Context(), team.Org, token.ID, site, day, 11)) // more than there are
+		counts(5, 3)
+	})
 	t.Run("concurrent calls count no more", func(t *testing.T) {
 		var all sync.WaitGroup
 		var counted atomic.Int32
 		for i := range 8 {
 			all.Go(func() {
 				origin := chat.Origin("https://" + string(rune('a'+i)) + ".example")
-				ok, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, midnight.Add(48*time.Hour), 3)
+				n, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, chat.DayOf(midnight)+2, 1, 3)
 				if err != nil {
 					t.Error(err)
 				}
-				if ok {
-					counted.Add(1)
-				}
+				counted.Add(int32(n))
 			})
 		}
 		all.Wait()

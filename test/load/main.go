@@ -51,6 +51,7 @@ var parts = []part{
 	{"payments", []string{"Payments", "Reads of payments"}, payments},
 	{"heartbeats", []string{"Heartbeats"}, heartbeats},
 	{"streams", []string{"Streams"}, streams},
+	{"relay", []string{"Answers to visitors"}, relay},
 	{"written", []string{"What presence writes"}, written},
 	{"connections", []string{"2,000 connections"}, manyConnections},
 	{"startup", []string{"Starting, and memory"}, startup},

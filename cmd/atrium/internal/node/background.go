@@ -20,6 +20,7 @@ func (n *Node) Background(ctx context.Context) {
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.runEmbedUsage(ctx) })
+	running.Go(func() { n.runReplyCounts(ctx) })
 	running.Go(func() { n.runPromptReads(ctx) })
 	running.Go(func() { n.External.Gateways.runPrices(ctx) })
 	running.Go(func() { n.linkEvents(ctx) })
@@ -66,6 +67,13 @@ func (n *Node) runEmbedUsage(ctx context.Context) {
 	report := func(err error) { n.Log.Warn("the use of embed tokens was not stored; retrying", "error", err) }
 	n.Services.EmbedUsage.Run(ctx, report)
 	flush(ctx, n.Services.EmbedUsage.Flush, report)
+}
+
+// runReplyCounts takes back the answers that were counted ahead, until ctx ends.
+func (n *Node) runReplyCounts(ctx context.Context) {
+	report := func(err error) { n.Log.Warn("answers that were counted ahead stay counted", "error", err) }
+	n.Services.Replies.Run(ctx, report)
+	flush(ctx, n.Services.Replies.Flush, report)
 }
 
 // runPromptReads stores how often prompts were read, until ctx ends.

@@ -1,0 +1,112 @@
+package replier
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	poolLasts    = 10 * time.Minute // then the name of the endpoint is looked up again
+	idleLasts    = time.Minute      // how long a connection waits for the next answer
+	idlePerHost  = 8
+	maxEndpoints = 256 // whose connections are kept
+)
+
+// pool keeps connections to endpoints between two answers, so that the next one needs no look-up and no handshake. A
+// workspace uses only its own. The limits of one answer do not apply to a connection: receive applies them.
+type pool struct {
+	guard Guard
+
+	mu    sync.Mutex
+	known map[endpointKey]*pooled
+}
+
+// endpointKey has everything that decides how an endpoint is reached. The credential proves itself in each request.
+type endpointKey struct {
+	workspace        identity.WorkspaceID
+	kind             connection.Kind
+	scheme, host, ca string
+	allow            string
+	connect          time.Duration
+}
+
+type pooled struct {
+	*http.Client
+	until time.Time
+}
+
+func newPool(g Guard) *pool { return &pool{guard: g, known: map[endpointKey]*pooled{}} }
+
+// client returns the client for a request.
+func (p *pool) client(to ports.Target, r *http.Request, now time.Time) (*http.Client, error) {
+	key := endpointKey{
+		workspace: to.Workspace, kind: to.Credential.Kind(), scheme: r.URL.Scheme, host: r.URL.Host,
+		ca: to.Credential.Text(connection.FieldTLSCA), allow: fmt.Sprint(to.Egress.Allow), connect: to.Limits.Connect,
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if found := p.known[key]; found != nil && now.Before(found.until) {
+		return found.Client, nil
+	}
+	until := now.Add(poolLasts)
+	made, transport, err := p.guard.newClient(to, until.Add(time.Hour), math.MaxInt64/2) // longer than any answer
+	if err != nil {
+		return nil, err
+	}
+	transport.DisableKeepAlives = false
+	transport.IdleConnTimeout, transport.MaxIdleConnsPerHost = idleLasts, idlePerHost
+	p.forget(now)
+	if old := p.known[key]; old != nil {
+		old.CloseIdleConnections()
+	}
+	p.known[key] = &pooled{made, until}
+	return made, nil
+}
+
+// forget closes what is too old, or else the oldest, to make room for another endpoint.
+func (p *pool) forget(now time.Time) {
+	var oldest endpointKey
+	for key, c := range p.known {
+		if !now.Before(c.until) {
+			c.CloseIdleConnections()
+			delete(p.known, key)
+		} else if first := p.known[oldest]; first == nil || c.until.Before(first.until) {
+			oldest = key
+		}
+	}
+	if len(p.known) >= maxEndpoints {
+		p.known[oldest].CloseIdleConnections()
+		delete(p.known, oldest)
+	}
+}
+
+// limited reads at most left bytes, and then returns ResponseTooLarge.
+type limited struct {
+	io.Reader
+	left int64
+}
+
+func (b *limited) Read(to []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, connection.ResponseTooLarge
+	}
+	n, err := b.Reader.Read(to[:min(int64(len(to)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// drain reads what follows an answer, which is usually nothing, so that its connection can be used again.
+func drain(body io.Reader, abandon func()) {
+	const atMost = 50 * time.Millisecond
+	timer := time.AfterFunc(atMost, abandon)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, body, 4<<10) // otherwise the connection is closed
+}

@@ -1,0 +1,111 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	maxAhead = 16          // answers of a busy token that are counted with one write
+	busy     = time.Second // a token that is counted again within this time
+)
+
+// replyCounts counts the answers of tokens. Those of a busy token are counted some at a time, before they are given, so
+// that they do not all wait for the disk; what is left is taken back each usageInterval. So the count in the store is
+// never too low, also if this node is killed.
+type replyCounts struct {
+	store ports.EmbedReplies
+
+	mu    sync.Mutex
+	ahead map[countedFor]*counted
+}
+
+type countedFor struct {
+	org    identity.OrgID
+	token  chat.EmbedTokenID
+	origin chat.Origin
+	day    chat.Day
+}
+
+type counted struct {
+	left, block int
+	at          time.Time // of the latest call of the store
+}
+
+// take counts one answer, unless the token has most on that day already.
+func (c *replyCounts) take(
+	ctx context.Context, t *chat.EmbedToken, origin chat.Origin, at time.Time,
+) (bool, error) {
+	key := countedFor{t.Org, t.ID, origin, chat.DayOf(at)}
+	n, ok := c.begin(key, at)
+	if ok {
+		return true, nil
+	}
+	got, err := c.store.Count(ctx, t.Org, t.ID, origin, key.day, n, t.RepliesPerDay)
+	if err != nil || got == 0 {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.ahead[key]; known != nil {
+		known.left += got - 1
+	} else if got > 1 {
+		c.ahead[key] = &counted{left: got - 1, block: got, at: at}
+	}
+	return true, nil
+}
+
+// begin takes one of the answers that are counted already, or returns how many to count.
+func (c *replyCounts) begin(key countedFor, at time.Time) (n int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.ahead[key]
+	if known == nil {
+		if len(c.ahead) >= maxPending { // the others are counted one by one
+			return 1, false
+		}
+		known = &counted{}
+		c.ahead[key] = known
+	}
+	if known.left > 0 {
+		known.left--
+		return 0, true
+	}
+	if at.Sub(known.at) > busy {
+		known.block = 1
+	} else {
+		known.block = min(2*known.block, maxAhead)
+	}
+	known.at = at
+	return known.block, false
+}
+
+// Flush takes back what was counted ahead and not used.
+func (s *Replies) Flush(ctx context.Context) error {
+	c := s.counts
+	c.mu.Lock()
+	ahead := c.ahead
+	c.ahead = map[countedFor]*counted{}
+	c.mu.Unlock()
+	var failed []error
+	for key, known := range ahead {
+		if known.left == 0 {
+			continue
+		}
+		if err := c.store.Return(ctx, key.org, key.token, key.origin, key.day, known.left); err != nil {
+			failed = append(failed, err) // they stay counted: the limit of the day is kept
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Run flushes until ctx ends, and reports errors.
+func (s *Replies) Run(ctx context.Context, report func(error)) {
+	flushEach(ctx, s.Flush, report)
+}

@@ -1,0 +1,72 @@
+package chats_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
+	s := newReplyStage(t, compatible)
+	var asked []int
+	stored := 0
+	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite),
+		chat.DayOf(embedAt), gomock.Any(), 1000).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ chat.EmbedTokenID, _ chat.Origin, _ chat.Day, n, most int) (int,
+			error) {
+			n = min(n, 60-stored) // the last of the day
+			asked, stored = append(asked, n), stored+n
+			return n, nil
+		})
+	answered := 0
+	for range 40 {
+		_, err := s.ask(t.Context(), chat.Content{})
+		wantErr(t, err, nil)
+		answered++
+	}
+	if len(asked) != 6 || stored < answered {
+		t.Errorf("%d answers were counted by %v", answered, asked)
+	}
+	unused := stored - answered
+	s.counts.EXPECT().Return(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite),
+		chat.DayOf(embedAt), unused).DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ chat.EmbedTokenID, _ chat.Origin, _ chat.Day, n int) error {
+			stored -= n
+			return nil
+		})
+	wantErr(t, s.Flush(t.Context()), nil)
+	wantErr(t, s.Flush(t.Context()), nil) // nothing is left
+	var refusal error
+	for refusal == nil && answered < 100 {
+		if _, refusal = s.ask(t.Context(), chat.Content{}); refusal == nil {
+			answered++
+		}
+	}
+	wantErr(t, refusal, chat.ErrDailyReplies)
+	if answered != 60 {
+		t.Errorf("%d were answered, 60 were allowed", answered)
+	}
+}
+
+func TestAQuietTokenIsCountedOneByOne(t *testing.T) {
+	s := newReplyStage(t, compatible)
+	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), 1, 1000).
+		Times(3).Return(1, nil)
+	visit := shopVisit()
+	for i := range 3 {
+		e := s.embedding()
+		e.Template.Reply = s.reply
+		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(e, nil)
+		template := s.template()
+		template.Reply = s.reply
+		s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(template, nil)
+		visit.At = embedAt.Add(time.Duration(i) * 2 * time.Second)
+		_, err := s.Ask(t.Context(), visit, s.session, chat.Question{Text: "Where?"}, unlimited)
+		wantErr(t, err, nil)
+	}
+}
