@@ -152,7 +152,7 @@ func TestReadersOfTheFeedMissNothingAndGetNothingTwice(t *testing.T) {
 	calm, rounds := proof.Sample(time.Second, 10*time.Second), proof.Sample(1, 5)
 	for _, engine := range []string{sqlite, postgres} {
 		t.Run("on "+engine, func(t *testing.T) {
-			t.Parallel()
+			besideOthers(t)
 			d := on(t, engine)
 			f := &feed{t: t, told: map[string]written{}, steady: true}
 			for range map[string]int{sqlite: 1, postgres: 2}[engine] {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 var suite = program.Suite{Root: filepath.Join("..", "..")}
@@ -21,6 +22,14 @@ const (
 	sqlite   = "SQLite"
 	postgres = "PostgreSQL"
 )
+
+// besideOthers lets a test run in parallel, except in make prove, which asserts durations.
+func besideOthers(t *testing.T) {
+	t.Helper()
+	if !proof.Running() {
+		t.Parallel()
+	}
+}
 
 // onEach runs a test on both engines.
 func onEach(t *testing.T, test func(t *testing.T, engine string)) {

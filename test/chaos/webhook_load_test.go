@@ -42,7 +42,7 @@ func TestADeadOrSlowWebhookDelaysNoOther(t *testing.T) {
 	times := proof.Sample(2, 20)
 	for _, engine := range []string{sqlite, postgres} {
 		t.Run("on "+engine, func(t *testing.T) {
-			t.Parallel()
+			besideOthers(t)
 			h := newHooked(t, engine, 0, 1, 0)
 			slowest := func() (all time.Duration) {
 				for range times {
@@ -111,12 +111,12 @@ func residentNow(t *testing.T, pid int) int {
 // TestTwoHundredWebhooksOfOneNodeTakeLittleMemory lets every webhook of four organisations have five requests under
 // way.
 func TestTwoHundredWebhooksOfOneNodeTakeLittleMemory(t *testing.T) {
-	t.Parallel()
+	besideOthers(t)
 	orgs, hooks := proof.Sample(1, 4), []int{20, 20, 10}
 	if !proof.Running() {
 		hooks = []int{5}
 	}
-	const events, bar = 20, 150 // of each webhook; MiB
+	const events, bar = 20, 256 // of each webhook; MiB
 	var config []string
 	for i := range orgs {
 		config = append(config,
