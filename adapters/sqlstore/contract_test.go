@@ -31,62 +31,83 @@ var (
 	}
 )
 
+// suites are those that need only an Opener.
+var suites = map[string]func(*testing.T, contract.Opener){
+	"Prompts":      contract.Prompts,
+	"PromptLists":  contract.PromptLists,
+	"Chats":        contract.Chats,
+	"ChatLists":    contract.ChatLists,
+	"Embeds":       contract.Embeds,
+	"Users":        contract.Users,
+	"Workspaces":   contract.Workspaces,
+	"Invitations":  contract.Invitations,
+	"SignIns":      contract.SignIns,
+	"Memberships":  contract.Memberships,
+	"Keys":         contract.Keys,
+	"Groups":       contract.Groups,
+	"Directory":    contract.Directory,
+	"Offboarding":  contract.Offboarding,
+	"People":       contract.People,
+	"PeopleWalk":   contract.PeopleWalk,
+	"Events":       contract.Events,
+	"EventReaders": contract.EventReaders,
+	"Webhooks":     contract.Webhooks,
+	"Notes":        contract.Notes,
+	"Presences":    contract.Presences,
+	"Sessions":     contract.Sessions,
+	"Passkeys":     contract.Passkeys,
+	"Tickets":      contract.Tickets,
+	"Atomic":       contract.Atomic,
+	"Jobs":         contract.Jobs,
+	"Connections":  contract.Connections,
+	"Sources":      contract.Sources,
+	"Payments":     contract.Payments,
+	"Trials":       contract.Trials,
+	"Inbox":        contract.Inbox,
+	"Usage":        contract.Usage,
+	"Meters":       contract.Meters,
+	"StreamSeats":  contract.StreamSeats,
+	"JobQueue":     contract.JobQueue,
+	"Idempotency":  contract.Idempotency,
+}
+
+// TestContract runs the suites at the same time, each on databases of its own: most of the time they wait for these.
+// When durations are asserted, it runs one after the other.
 func TestContract(t *testing.T) {
+	together := func(t *testing.T) {
+		if !proof.Running() {
+			t.Parallel()
+		}
+	}
 	for engine, url := range engines {
 		t.Run(engine, func(t *testing.T) {
-			openDB := open
-			open := func(t *testing.T) contract.Adapter { return adapter(t, url(t)) }
-			t.Run("Prompts", func(t *testing.T) { contract.Prompts(t, open) })
-			t.Run("PromptLists", func(t *testing.T) { contract.PromptLists(t, open) })
-			t.Run("Chats", func(t *testing.T) { contract.Chats(t, open) })
-			t.Run("ChatLists", func(t *testing.T) { contract.ChatLists(t, open) })
-			t.Run("Embeds", func(t *testing.T) { contract.Embeds(t, open) })
-			t.Run("Users", func(t *testing.T) { contract.Users(t, open) })
-			t.Run("Workspaces", func(t *testing.T) { contract.Workspaces(t, open) })
-			t.Run("Invitations", func(t *testing.T) { contract.Invitations(t, open) })
-			t.Run("SignIns", func(t *testing.T) { contract.SignIns(t, open) })
-			t.Run("Memberships", func(t *testing.T) { contract.Memberships(t, open) })
-			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
-			t.Run("Groups", func(t *testing.T) { contract.Groups(t, open) })
-			t.Run("Directory", func(t *testing.T) { contract.Directory(t, open) })
-			t.Run("Offboarding", func(t *testing.T) { contract.Offboarding(t, open) })
-			t.Run("People", func(t *testing.T) { contract.People(t, open) })
-			t.Run("PeopleWalk", func(t *testing.T) { contract.PeopleWalk(t, open) })
-			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
-			t.Run("EventReaders", func(t *testing.T) { contract.EventReaders(t, open) })
-			t.Run("Webhooks", func(t *testing.T) { contract.Webhooks(t, open) })
-			t.Run("Notes", func(t *testing.T) { contract.Notes(t, open) })
-			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })
-			t.Run("Sessions", func(t *testing.T) { contract.Sessions(t, open) })
-			t.Run("Passkeys", func(t *testing.T) { contract.Passkeys(t, open) })
-			t.Run("Tickets", func(t *testing.T) { contract.Tickets(t, open) })
-			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
-			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
-			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })
-			t.Run("Sources", func(t *testing.T) { contract.Sources(t, open) })
-			t.Run("Payments", func(t *testing.T) { contract.Payments(t, open) })
-			t.Run("Trials", func(t *testing.T) { contract.Trials(t, open) })
-			t.Run("Inbox", func(t *testing.T) { contract.Inbox(t, open) })
-			t.Run("Usage", func(t *testing.T) { contract.Usage(t, open) })
-			t.Run("Meters", func(t *testing.T) { contract.Meters(t, open) })
-			t.Run("StreamSeats", func(t *testing.T) { contract.StreamSeats(t, open) })
-			t.Run("SandboxAccounts", func(t *testing.T) {
-				contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts,
-					orgs [2]identity.OrgID) {
-					at, sealer := url(t), keyring(t)
-					db := openDB(t, at, sealer)
-					ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(openDB(t, at, sealer)),
-						[2]identity.OrgID{ids["one"], ids["two"]}
+			together(t)
+			for name, suite := range suites {
+				t.Run(name, func(t *testing.T) {
+					together(t)
+					suite(t, func(t *testing.T) contract.Adapter { return adapter(t, url(t)) })
 				})
+			}
+			t.Run("SandboxAccounts", func(t *testing.T) {
+				together(t)
+				sandboxAccounts(t, url)
 			})
-			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
-			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
 		})
 	}
+}
+
+func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
+	t.Helper()
+	contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
+		at, sealer := url(t), keyring(t)
+		db := open(t, at, sealer)
+		ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(open(t, at, sealer)),
+			[2]identity.OrgID{ids["one"], ids["two"]}
+	})
 }
 
 // TestStoresAreComplete fails if a port of ports.Stores is not implemented: use cases would meet nil.

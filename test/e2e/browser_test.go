@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,16 +20,23 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// browser starts a Chromium with an empty profile, which ends with the test. It reaches only this machine.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	profile, err := os.MkdirTemp("", "chromium-") // not t.TempDir: its last process may still write when the test ends
+// chromium is the browser of all tests of this package, which starts with the first of them and reaches only this
+// machine.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	end  func() // nil if it was not started
+}
+
+// startChromium starts it with an empty profile.
+func startChromium(path string) (ctx context.Context, end func(), err error) {
+	profile, err := os.MkdirTemp("", "chromium-")
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(services.Chromium(t)), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.DisableGPU,
+		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.DisableGPU,
 		chromedp.NoFirstRun, chromedp.WindowSize(720, 620),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	}
@@ -39,12 +47,31 @@ func browser(t *testing.T) context.Context {
 	if os.Getuid() == 0 { // Chromium's sandbox refuses to run as root
 		options = append(options, chromedp.NoSandbox)
 	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(allocator)
-	t.Cleanup(closeTab)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeBrowser := chromedp.NewContext(allocator)
+	end = func() {
+		closeBrowser()
+		stop()
+		_ = os.RemoveAll(profile)
+	}
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start Chromium: %v", err)
+		end()
+		return nil, nil, err
+	}
+	return ctx, end, nil
+}
+
+// browser returns a browser with cookies, storage and cache of its own, all empty, which ends with the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	chromium.once.Do(func() { chromium.ctx, chromium.end, chromium.err = startChromium(services.Chromium(t)) })
+	if chromium.err != nil || chromium.ctx == nil {
+		t.Fatalf("start Chromium: %v", chromium.err)
+	}
+	ctx, closeAll := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(closeAll)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("a browser of its own: %v", err)
 	}
 	return ctx
 }
@@ -88,9 +115,13 @@ func gaveUp(ctx context.Context, t *testing.T) {
 	}
 }
 
-// keep saves a screenshot of the tab for people to look at (go test -artifacts).
+// keep saves a screenshot of the tab for people to look at, if ATRIUM_PICTURES is set and go test has -artifacts. In
+// other runs it would cost Chromium as much as what the test does on the page.
 func keep(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
+	if os.Getenv("ATRIUM_PICTURES") == "" {
+		return
+	}
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), drive(ctx, t, chromedp.CaptureScreenshot()),
 		0o600); err != nil {
 		t.Fatal(err)

@@ -29,39 +29,6 @@ type client struct {
 	email     string
 }
 
-// user creates a user with a role in a workspace, "default" unless flags say otherwise.
-func (s *server) user(t *testing.T, role string, flags ...string) *client {
-	t.Helper()
-	email := fmt.Sprintf("%s.%d@example.com", role, people.Add(1))
-	var made struct {
-		Token     string `json:"token"`
-		User      string `json:"user_id"`
-		Workspace string `json:"workspace_id"`
-	}
-	out := s.must(t, append([]string{"user", "create", "--json", "--email", email, "--role", role}, flags...)...)
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
-		t.Fatalf("user create --json wrote %q: %v", out, err)
-	}
-	return &client{server: s, token: made.Token, id: made.User, workspace: made.Workspace, email: email}
-}
-
-// key creates another key for the same user.
-func (c *client) key(t *testing.T, flags ...string) (made *client, id string) {
-	t.Helper()
-	var out struct {
-		Token string `json:"token"`
-		ID    string `json:"api_key_id"`
-	}
-	text := c.server.must(t, append([]string{"token", "create", "--json", "--email", c.email, "--workspace",
-		c.workspace}, flags...)...)
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatalf("token create --json wrote %q: %v", text, err)
-	}
-	other := *c
-	other.token = out.Token
-	return &other, out.ID
-}
-
 // at returns the same client, calling another node or a restarted one.
 func (c *client) at(s *server) *client {
 	moved := *c

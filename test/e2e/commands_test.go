@@ -146,8 +146,14 @@ func TestCommands(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite)
 		ann := s.user(t, "member")
-		_, id := ann.key(t, "--expires", "1d12h")
-		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+id).at("expires_at"))
+		var made struct {
+			ID string `json:"api_key_id"`
+		}
+		out := s.must(t, "token", "create", "--json", "--email", ann.email, "--expires", "1d12h")
+		if err := json.Unmarshal([]byte(out), &made); err != nil {
+			t.Fatal(err)
+		}
+		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+made.ID).at("expires_at"))
 		if in := time.Until(ends); err != nil || in > 36*time.Hour || in < 35*time.Hour {
 			t.Errorf("it ends in %s, %v", in, err)
 		}

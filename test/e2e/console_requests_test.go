@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// approved approves what an editor asks for, and schedules an activation. It runs as a part of TestTheConsole.
+// approved approves what an editor asks for, and schedules an activation. It runs as a part of TestWorkInTheConsole.
 func approved(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
 	editor := s.user(t, "member")

@@ -82,9 +82,16 @@ func picks(ctx context.Context, t *testing.T, text string) {
 
 func TestTheConsole(t *testing.T) {
 	t.Parallel()
-	s, owner, chromium, ctx, silent := demo(t, sqlite)
-	walkthrough(t, ctx, s, owner)
+	s, owner, _, ctx, silent := demo(t, sqlite)
+	walkthrough(t, ctx, s, owner, looks{"light", 1280, 800}, looks{"dark", 360, 740})
+	silent()
+}
 
+// What people do in the console is in three tests that run at the same time, each with a server of its own.
+
+func TestWorkInTheConsole(t *testing.T) {
+	t.Parallel()
+	s, owner, chromium, ctx, silent := demo(t, sqlite)
 	t.Run("a prompt is edited, compared and activated", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/greeting", "visibility": "workspace"}).at("id")
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hello {{customer}}"})
@@ -226,6 +233,11 @@ func TestTheConsole(t *testing.T) {
 			"variables.1.name": "salute"})
 	})
 	t.Run("a plan is bought, changed, paused and paid", func(t *testing.T) { billed(ctx, t, s, owner) })
+}
+
+func TestChangesInTheConsole(t *testing.T) {
+	t.Parallel()
+	s, owner, chromium, ctx, _ := demo(t, sqlite)
 	disturbed(t, s, chromium)
 	t.Run("the first steps lead to the demo's things, and are dismissed for good", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
@@ -273,12 +285,18 @@ func TestTheConsole(t *testing.T) {
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
 	t.Run("a prompt of 256 KiB is typed in", func(t *testing.T) { longTyped(ctx, t, s, owner) })
 	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })
+}
+
+func TestRolesInTheConsole(t *testing.T) {
+	t.Parallel()
+	s, owner, _, _, _ := demo(t, sqlite)
 	t.Run("no screen asks for what a role is refused", func(t *testing.T) {
 		for _, role := range []string{"viewer", "member", "admin", "operator"} {
 			permitted(t, s, owner, role)
 		}
 	})
 	t.Run("who may only view is offered nothing else", func(t *testing.T) {
+		owner.create(t, "/api/groups", object{"name": "Reviewers"})
 		viewer := s.user(t, "viewer")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, viewer.email))
 		reads(ctx, t, "Sign in to")

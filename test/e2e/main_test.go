@@ -42,6 +42,9 @@ func run(m *testing.M) int {
 		return 2
 	}
 	code := m.Run()
+	if chromium.end != nil {
+		chromium.end()
+	}
 	if flag.Lookup("test.run").Value.String() == "" {
 		code = max(code, unreached())
 	}

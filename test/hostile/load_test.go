@@ -16,7 +16,7 @@ import (
 )
 
 // samples is how many requests of a victim are measured, quiet and under attack each.
-var samples = proof.Sample(60, 400)
+var samples = proof.Sample(30, 400)
 
 // pace is the time between two requests of the victims together.
 const pace = 25 * time.Millisecond

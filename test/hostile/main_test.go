@@ -9,15 +9,27 @@ import (
 
 	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 var suite = program.Suite{Root: filepath.Join("..", "..")}
 
 func TestMain(m *testing.M) { suite.Main(m) }
 
-// onEach runs a test on both engines, one after the other: they would disturb each other's measurements.
+// onEach runs a test on both engines: when proving, one after the other, because they would disturb each other's
+// measurements; else at the same time.
 func onEach(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	t.Run("on SQLite", func(t *testing.T) { test(t, "") })
-	t.Run("on PostgreSQL", func(t *testing.T) { test(t, migrated.Postgres(t)) })
+	engines := map[string]func(testing.TB) string{
+		"on SQLite":     func(testing.TB) string { return "" },
+		"on PostgreSQL": migrated.Postgres,
+	}
+	for name, database := range engines {
+		t.Run(name, func(t *testing.T) {
+			if !proof.Running() {
+				t.Parallel()
+			}
+			test(t, database(t))
+		})
+	}
 }

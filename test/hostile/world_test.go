@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -63,9 +66,6 @@ orgs:
       plans:
         - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
 `, rules), settings...)
-	if out, err := d.Command(suite.Binary(t), "migrate").CombinedOutput(); err != nil {
-		t.Fatalf("migrate: %v: %s", err, out)
-	}
 	var keys []string
 	for i := range victimCount {
 		name := "victim-" + strconv.Itoa(i)
@@ -86,7 +86,14 @@ func deploy(t *testing.T, database, orgs string, settings ...string) (*world, *p
 	t.Cleanup(w.http.CloseIdleConnections)
 	mail := fmt.Sprintf("mail: {smtp: {addr: %q, from: atrium@example.com, tls: none}}\n", w.smtp.Addr())
 	config := mail + strings.ReplaceAll(orgs, "ISSUER", strconv.Quote(w.issuer.URL))
-	return w, program.Deploy(t, database, config, settings...)
+	d := program.Deploy(t, database, config, settings...)
+	if database == "" {
+		if err := os.Mkdir(d.Data(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		migrated.SQLite(t, filepath.Join(d.Data(), "atrium.db"))
+	}
+	return w, d
 }
 
 // newAttack is a world in which mallory has made an account and owns a workspace.

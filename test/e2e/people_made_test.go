@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// grant is what the commands user create and token create take.
+type grant struct {
+	org, workspace, name, role string
+	operator                   bool
+	scopes, addresses          []string
+	expires                    time.Duration
+}
+
+func grantOf(t *testing.T, command string, flags []string) (g grant) {
+	t.Helper()
+	set := flag.NewFlagSet(command, flag.ContinueOnError)
+	set.StringVar(&g.org, "org", "", "")
+	set.StringVar(&g.workspace, "workspace", "default", "")
+	set.StringVar(&g.name, "name", "", "")
+	set.StringVar(&g.role, "role", "", "")
+	set.BoolVar(&g.operator, "operator", false, "")
+	set.Func("expires", "", func(v string) (err error) { g.expires, err = configs.ParseDuration(v); return err })
+	set.Func("scope", "", func(v string) error { g.scopes = append(g.scopes, v); return nil })
+	set.Func("allow-address", "", func(v string) error { g.addresses = append(g.addresses, v); return nil })
+	if err := set.Parse(flags); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// provisions calls the use case of user create or token create in this process, beside the running server. The tests
+// make a thousand people and keys: as processes, these would need a minute of the processor. It knows no key policy of
+// an org: tests of those run the commands.
+func (d *deployment) provisions(ctx context.Context, org string,
+	call func(*accounts.Service, identity.Actor, *identity.Org) error) error {
+	url := d.database
+	if url == "" {
+		url = "sqlite:" + filepath.Join(d.data, "atrium.db")
+	}
+	db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 2,
+		StatementTimeout: patience}, nil, sql.OpenDB)
+	if err != nil {
+		return err
+	}
+	defer closeDB()
+	ids, err := db.Orgs(ctx)
+	if err != nil {
+		return err
+	}
+	if org == "" && len(ids) == 1 {
+		for slug := range ids {
+			org = slug
+		}
+	}
+	id, ok := ids[org]
+	if !ok {
+		return fmt.Errorf("no org %q is in the database", org)
+	}
+	s := db.Stores()
+	service := accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys,
+		s.Events, nil, nil, nil, nil)
+	return call(service, identity.System(id, "", "cli", time.Now()), &identity.Org{ID: id, Slug: org})
+}
+
+// made is what user create and token create print.
+type made struct {
+	Token     string `json:"token"`
+	User      string `json:"user_id"`
+	Workspace string `json:"workspace_id"`
+	Key       string `json:"api_key_id"`
+}
+
+// byCommand runs user create or token create. It is for deployments that provisions cannot know, such as one with
+// orgs that are no longer configured.
+func (d *deployment) byCommand(t *testing.T, args ...string) (m made) {
+	t.Helper()
+	out := d.must(t, args...)
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
+		t.Fatalf("%v wrote %q: %v", args, out, err)
+	}
+	return m
+}
+
+// user creates a user with a role in a workspace, "default" unless flags say otherwise. The flags are those of the
+// command user create.
+func (s *server) user(t *testing.T, role string, flags ...string) *client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	email := fmt.Sprintf("%s.%d@example.com", role, people.Add(1))
+	g := grantOf(t, "user create", flags)
+	var m made
+	err := s.provisions(ctx, g.org, func(service *accounts.Service, by identity.Actor, org *identity.Org) error {
+		p, err := service.Provision(ctx, by, org, accounts.Provision{Email: email, Verified: true, Name: g.name,
+			Role: identity.ParseRole(role), Operator: g.operator, Workspace: g.workspace,
+			KeyName: "made by atrium user create"})
+		m = made{Token: p.Token.Reveal(), User: string(p.User), Workspace: string(p.Workspace)}
+		return err
+	})
+	if err != nil {
+		m = s.byCommand(t, append([]string{"user", "create", "--json", "--email", email, "--role", role}, flags...)...)
+	}
+	return &client{server: s, token: m.Token, id: m.User, workspace: m.Workspace, email: email}
+}
+
+// key creates another key for the same user. The flags are those of the command token create.
+func (c *client) key(t *testing.T, flags ...string) (other *client, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	flags = append([]string{"--workspace", c.workspace}, flags...)
+	g := grantOf(t, "token create", flags)
+	if g.name == "" {
+		g.name = "made by atrium token create"
+	}
+	var m made
+	err := c.server.provisions(ctx, g.org, func(
+		service *accounts.Service, by identity.Actor, org *identity.Org,
+	) error {
+		draft := account.KeyDraft{Name: g.name, Ceiling: identity.ParseRole(g.role)}
+		draft.Scopes, _ = identity.NewScopes(g.scopes)
+		draft.Networks, _ = identity.NewNetworks(g.addresses)
+		if g.expires != 0 {
+			draft.ExpiresAt = by.At.Add(g.expires)
+		}
+		k, token, err := service.KeyFor(ctx, by, org, c.email, g.workspace, draft)
+		if err == nil {
+			m = made{Token: token.Reveal(), Key: string(k.ID)}
+		}
+		return err
+	})
+	if err != nil {
+		m = c.server.byCommand(t, append([]string{"token", "create", "--json", "--email", c.email}, flags...)...)
+	}
+	moved := *c
+	moved.token = m.Token
+	return &moved, m.Key
+}
