@@ -18,11 +18,13 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	if err != nil {
 		return err
 	}
+	if _, err := p.db.exec(ctx, `DELETE FROM prompt_includes WHERE version_id = ?`, v.ID); err != nil {
+		return err // not joined with the rows that take their place
+	}
 	writes := []write{
 		{`UPDATE prompt_versions SET includes = ?, pinned = ? WHERE id = ? AND template_id =
 			(SELECT t.id FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?)`,
 			[]any{includes, pinned, v.ID, v.Template, by.Workspace}},
-		{`DELETE FROM prompt_includes WHERE version_id = ?`, []any{v.ID}},
 	}
 	for _, i := range v.Includes {
 		writes = append(writes, write{`INSERT INTO prompt_includes (version_id, template_id, target_id, ref)

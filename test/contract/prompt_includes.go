@@ -62,6 +62,9 @@ func promptIncludes(t *testing.T, a Adapter) {
 		same(t, "by active", find(by, false, "active"), []string{"second"})
 		same(t, "all that are released", find(by, false), []string{"first", "second"})
 		same(t, "those that a peer sees", find(team.Peer, true), []string{"first"})
+		again := include(t, second, "{{> included}}", "again", "released")
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error { return tx.Prompts.SetIncludes(ctx, by, again) }))
+		same(t, "what was saved again", find(by, false, "again"), []string{"second"})
 		other := by
 		other.Workspace = "wsp_other"
 		same(t, "those of another workspace", find(other, false), []string(nil))
