@@ -55,6 +55,7 @@ type shared struct {
 }
 
 type transaction struct {
+	links bool // it gives events their places, after which there is nothing more to link
 	*sqlx.Tx
 	afterCommit []func()
 	effects     []func()                     // of use cases; they may take seconds, so they run after afterCommit
@@ -144,7 +145,7 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 	if err != nil {
 		return err
 	}
-	if changes {
+	if changes && !t.links {
 		db.followers.stored()
 	}
 	for _, f := range slices.Concat(t.afterCommit, t.effects) {

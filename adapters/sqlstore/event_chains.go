@@ -171,6 +171,7 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 			links[i] = write{`UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`, []any{c.Seq, hash, r.ID}}
 		}
 		tx.changing(key.Workspace) // the events get their places
+		tx.tx.links = true
 		if err := tx.saveLinks(ctx, links); err != nil {
 			return err
 		}
