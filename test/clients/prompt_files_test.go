@@ -2,6 +2,7 @@ package clients
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,6 +63,24 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 		t.Errorf("the new file is %q", pushed)
 	}
 
+	// What was pushed and is pulled again leaves the repository as it is. A pull of another version changes two files.
+	git := func(args ...string) string {
+		t.Helper()
+		args = append([]string{"-C", dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com"}, args...)
+		out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-qm", "pushed")
+	prints("", "prompts", "pull", "prompts", "--force")
+	if changed := git("status", "--porcelain"); changed != "" {
+		t.Errorf("after a push and a pull, git sees changes:\n%s", changed)
+	}
+
 	must("api", "POST", versions, "-d", `{"text": "Elsewhere"}`)
 	refused("prompts that differ: 1", "prompts", "diff", "prompts")
 	write(greeting, first)
@@ -69,6 +88,9 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 	prints("support/greeting\tchanged here and on the server\n", "prompts", "pull", "prompts", "--force")
 	if got := read(greeting); !strings.HasSuffix(got, "---\nElsewhere\n") {
 		t.Errorf("the file is %q", got)
+	}
+	if changed := git("status", "--porcelain"); changed != " M prompts.lock.json\n M support/greeting.md\n" {
+		t.Errorf("after a pull of another version, git sees changes:\n%s", changed)
 	}
 	write("outside.md", "---\n---\nx\n")
 	refused("not in the folder support", "prompts", "push", "prompts")
