@@ -58,14 +58,17 @@ type PromptVersions interface {
 		ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
 	) (*prompt.Reading, *prompt.Version, error)
 
+	// Rollouts returns the rollouts that run on a template, by label; none if by's workspace has no such template.
+	Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error)
+
 	// UpdateVersion changes a template and one of its versions, nil if ref names none. It reads and
 	// writes no content of the version, and it does not save Labels.
 	UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 		change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error)
 
 	// EditVersion is UpdateVersion for a change of the version's content and labels. used are the
-	// labels of the template. Labels that change gave to the version are removed from all others of the
-	// template. Each version that loses some gets a new revision, with the version's UpdatedAt as its
+	// labels of the template, with their rollouts. Labels that change gave to the version are removed from all others
+	// of the template. Each version that loses some gets a new revision, with the version's UpdatedAt as its
 	// time.
 	EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 		change func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error) (*prompt.Template, error)

@@ -77,6 +77,9 @@ func (a *API) getChatRuntime(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if found.Version != nil {
+		r.versions = append(r.versions, found.Version.ID)
+	}
 	return ok(toChatRuntime(found)).withRevision(found.Template.Revision), nil
 }
 

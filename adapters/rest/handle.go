@@ -71,6 +71,7 @@ type request struct {
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 
 	versions []prompt.VersionID // of prompts, which the operation has read
+	rollouts []*prompt.Rollout  // that chose them
 
 	unremembered bool // the answer must not be kept in memory
 
@@ -214,6 +215,11 @@ func (r *request) parse(w http.ResponseWriter) error {
 	}
 	if media == formType {
 		r.body = formAsJSON(r.body)
+	}
+	if media == zipType || media == linesType {
+		if r.body, err = filesAsJSON(media, r.body); err != nil {
+			return err
+		}
 	}
 	return r.op.CheckBody(r.body)
 }

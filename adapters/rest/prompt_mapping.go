@@ -240,6 +240,7 @@ func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 		CreatedBy:        s.CreatedBy,
 		UpdatedAt:        s.UpdatedAt,
 		Includes:         toIncludes(v),
+		Rollout:          toChoice(v.Choice),
 	}
 	if t.Type == prompt.Chat {
 		out.Messages = fromMessages(c.Messages)
@@ -314,6 +315,7 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 		ActivatedAt:       openapi.Time(a.At),
 		Reason:            a.Reason,
 		RequestID:         openapi.OrNull(string(a.Request)),
+		Weights:           toWeights(a.Weights),
 	}
 }
 

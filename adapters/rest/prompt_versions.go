@@ -84,13 +84,14 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out, t, v, err := r.Prompts.Render(
-		r.Context(), r.by, promptID(r), refOr(in.Ref, "active"), in.Variables, prompt.Mode(in.Mode),
+		r.Context(), r.by, promptID(r), refOr(in.Ref, "active"), in.Key, in.Variables, prompt.Mode(in.Mode),
 	)
 	if err != nil {
 		return reply{}, err
 	}
-	r.versions = append(r.versions, v.ID)
+	r.shown(v)
 	result := openapi.RenderResult{
+		Rollout:     toChoice(v.Choice),
 		Version:     toVersionRef(v),
 		ContentHash: v.ContentHash,
 		Missing:     nonNil(out.Missing),
@@ -106,7 +107,7 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 
 func (a *API) resolvePrompt(r *request) (reply, error) {
 	t, v, err := r.Prompts.ResolvedByName(
-		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"),
+		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"), r.query.Get("key"),
 	)
 	return r.reading(t, v, err)
 }
@@ -118,7 +119,12 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	}
 	wanted := make([]prompts.Wanted, len(in.Refs))
 	for i, ref := range in.Refs {
-		wanted[i] = prompts.Wanted{ID: prompt.ID(ref.PromptTemplateID), Name: ref.Name, Ref: refOr(ref.Ref, "active")}
+		wanted[i] = prompts.Wanted{
+			ID:   prompt.ID(ref.PromptTemplateID),
+			Name: ref.Name,
+			Ref:  refOr(ref.Ref, "active"),
+			Key:  in.Key,
+		}
 	}
 	found, err := r.Prompts.Resolve(r.Context(), r.by, wanted)
 	if err != nil {
@@ -126,7 +132,7 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	}
 	for _, f := range found {
 		if f.Err == nil {
-			r.versions = append(r.versions, f.Version.ID)
+			r.shown(f.Version)
 		}
 	}
 	body, err := resolveResult(in.Refs, found)
@@ -186,7 +192,7 @@ func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(
 // reading is versionReply for an operation that counts as a read of the version.
 func (r *request) reading(t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
 	if err == nil {
-		r.versions = append(r.versions, v.ID)
+		r.shown(v)
 	}
 	return versionReply(t, v, err)
 }

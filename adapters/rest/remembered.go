@@ -31,17 +31,37 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 		return q.ask(r)
 	}
 	key, read := r.asked(), time.Now()
+	reader := r.readerKey(&key)
 	if !r.mustRead() {
-		if answer, known := r.api.answers.recall(&key, generation, read); known {
+		if answer, known := r.api.answers.recallFor(reader, key, generation, read); known {
 			r.PromptReads.Record(r.by, answer.versions...)
 			return answer.answer, false, nil
 		}
 	}
 	answer, _, err = q.ask(r)
 	if err == nil && !r.unremembered {
-		r.api.answers.remember(key, kept{answer, r.versions, generation, read})
+		r.api.answers.rememberFor(reader, key, kept{answer, r.versions, r.rollouts, generation, read})
 	}
 	return answer, false, err
+}
+
+// recallFor is recall of the answer with the versions that rollouts choose for a reader; the empty one is none.
+func (s *answers) recallFor(reader string, key asked, generation uint64, now time.Time) (kept, bool) {
+	known, ok := s.recall(&key, generation, now)
+	if !ok || len(known.rollouts) == 0 || reader == "" {
+		return known, ok
+	}
+	key.choose(known.rollouts, reader)
+	return s.recall(&key, generation, now)
+}
+
+// rememberFor is remember of an answer in which rollouts chose versions for a reader. It remembers the rollouts too.
+func (s *answers) rememberFor(reader string, key asked, k kept) {
+	if len(k.rollouts) > 0 && reader != "" {
+		s.remember(key, kept{rollouts: k.rollouts, generation: k.generation, read: k.read})
+		key.choose(k.rollouts, reader)
+	}
+	s.remember(key, k)
 }
 
 // ask asks the database.
@@ -74,6 +94,7 @@ type asked struct {
 	role, ceiling     identity.Role
 	operator          bool
 	person            [2]int64 // the revisions of the user and of the workspace, if there is only one
+	choice            string   // of versions by rollouts; empty for a request without the key of a reader
 }
 
 func (r *request) asked() asked {
@@ -91,12 +112,15 @@ func (r *request) asked() asked {
 // hasOneWorkspace reports whether the caller is known in one workspace only, as the bearer of an API key is.
 func (r *request) hasOneWorkspace() bool { return r.person != nil && len(r.person.Memberships) == 1 }
 
-func (k *asked) size() int { return len(k.path) + len(k.query) + len(k.body) + answerOverhead }
+func (k *asked) size() int {
+	return len(k.path) + len(k.query) + len(k.body) + len(k.choice) + answerOverhead
+}
 
 // kept is an answer, with the generation of the workspace and the time before it was read.
 type kept struct {
 	answer     ports.Answer
 	versions   []prompt.VersionID // of prompts, which the answer shows
+	rollouts   []*prompt.Rollout  // that chose them
 	generation uint64
 	read       time.Time
 }

@@ -141,7 +141,8 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	now := time.Now()
 	body := make([]byte, maxKeptBytes)
 	for i := range 1000 {
-		s.remember(asked{path: strings.Repeat("x", i)}, kept{ports.Answer{Body: body}, nil, 1, now})
+		s.remember(asked{path: strings.Repeat("x", i)},
+			kept{answer: ports.Answer{Body: body}, generation: 1, read: now})
 		held := 0
 		for _, half := range []map[asked]kept{s.young, s.aged} {
 			for key, k := range half {
@@ -160,7 +161,8 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	if _, known := s.recall(&key, 1, now); known {
 		t.Error("the oldest answer is still kept")
 	}
-	s.remember(key, kept{ports.Answer{Body: make([]byte, maxKeptBytes+1)}, nil, 1, now})
+	s.remember(key, kept{answer: ports.Answer{Body: make([]byte, maxKeptBytes+1)}, generation: 1,
+		read: now})
 	if _, known := s.recall(&key, 1, now); known {
 		t.Error("an answer that is too large is kept")
 	}
@@ -173,7 +175,7 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 		for i := range 10 {
 			at := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
 			key := asked{path: strings.Repeat("x", 10*second+i)}
-			s.remember(key, kept{ports.Answer{Body: []byte("{}")}, nil, 1, at})
+			s.remember(key, kept{answer: ports.Answer{Body: []byte("{}")}, generation: 1, read: at})
 			if held := len(s.young) + len(s.aged); held > 20 {
 				t.Fatalf("%d answers are held, 10 of which can be used", held)
 			}

@@ -95,7 +95,7 @@ func (g *graph) step() bool {
 			g.t.Fatalf("%s released %s, which they do not see: %v", by.User, i.Name, err)
 		}
 	}
-	_, whole, err := g.Resolved(ctx, by, id, prompt.Ref{ID: v.ID})
+	_, whole, err := g.Resolved(ctx, by, id, prompt.Ref{ID: v.ID}, "")
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (g *graph) check() {
 	for n, id := range g.ids {
 		owner := g.members[n%2]
 		for _, ref := range []prompt.Ref{{Active: true}, {Label: "live"}} {
-			_, v, err := g.Resolved(g.t.Context(), owner, id, ref)
+			_, v, err := g.Resolved(g.t.Context(), owner, id, ref, "")
 			if errors.Is(err, prompt.ErrVersionNotFound) {
 				continue
 			}

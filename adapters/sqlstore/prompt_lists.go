@@ -90,11 +90,12 @@ func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id pro
 // Activations implements ports.PromptLists.
 func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string,
 	q page.Query) (page.Of[prompt.Activation], error) {
-	ledger := `activated_by, a.activated_at, a.reason, a.request_id
+	ledger := `activated_by, a.activated_at, a.reason, a.request_id, '' AS weights
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	if label != "" {
-		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, '' AS request_id
+		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, '' AS request_id,
+			a.weights
 		FROM prompt_templates t JOIN prompt_label_moves a ON a.template_id = t.id`
 		where.when(true, `a.label = ?`, label)
 	}
@@ -109,6 +110,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		At         int64            `db:"activated_at"`
 		Reason     string           `db:"reason"`
 		Request    prompt.RequestID `db:"request_id"`
+		Weights    string           `db:"weights"`
 	}
 	err := l.db.list(ctx, &rows, `
 		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.`+ledger+`
@@ -122,8 +124,12 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		cut.Next = strconv.Itoa(rows[q.Limit-1].Number)
 	}
 	for _, r := range rows {
-		cut.Items = append(cut.Items, prompt.Activation{Label: label, From: r.From, FromNumber: r.FromNumber, To: r.To,
-			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason, Request: r.Request})
+		a := prompt.Activation{Label: label, From: r.From, FromNumber: r.FromNumber, To: r.To,
+			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason, Request: r.Request}
+		if err := fromJSON(r.Weights, &a.Weights); err != nil {
+			return page.Of[prompt.Activation]{}, err
+		}
+		cut.Items = append(cut.Items, a)
 	}
 	return cut, nil
 }

@@ -168,8 +168,13 @@ func (db *DB) saveCheck(ctx context.Context, c prompt.Check) error {
 	return err
 }
 
-// saveBelongings writes the requests, checks and shares that t was changed with.
+// saveBelongings writes the rollouts, requests, checks and shares that t was changed with.
 func (db *DB) saveBelongings(ctx context.Context, t *prompt.Template) error {
+	for _, r := range t.ChangedRollouts {
+		if err := db.saveRollout(ctx, t.ID, r); err != nil {
+			return err
+		}
+	}
 	for _, r := range t.ChangedRequests {
 		if err := db.saveRequest(ctx, r); err != nil {
 			return err

@@ -25,7 +25,11 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 		if a.Label == "" {
 			writes = append(writes, activationWrite(t.ID, a))
 		} else {
-			writes = append(writes, labelMoveWrite(t.ID, a))
+			move, err := labelMoveWrite(t.ID, a)
+			if err != nil {
+				return err
+			}
+			writes = append(writes, move)
 		}
 	}
 	events, err := db.eventWrites(t.RecordedAt(t.Revision, string(t.ID)))
@@ -93,14 +97,16 @@ func activationWrite(id prompt.ID, a prompt.Activation) write {
 }
 
 // labelMoveWrite is activationWrite for the move of a label. Each label has numbers of its own.
-func labelMoveWrite(id prompt.ID, a prompt.Activation) write {
+func labelMoveWrite(id prompt.ID, a prompt.Activation) (write, error) {
+	weights, err := jsonText(a.Weights, len(a.Weights) == 0)
 	return write{`
 		INSERT INTO prompt_label_moves (template_id, label, number, from_version_id, from_number, to_version_id,
-		to_number, moved_by, moved_at, reason)
+		to_number, moved_by, moved_at, reason, weights)
 		SELECT CAST(? AS TEXT), CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER),
-		CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
+		CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
 		FROM prompt_label_moves WHERE template_id = ? AND label = ?`,
-		[]any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, id, a.Label}}
+		[]any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, weights, id,
+			a.Label}}, err
 }
 
 const nameIndex = "prompt_templates_name"

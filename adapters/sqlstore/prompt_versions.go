@@ -128,7 +128,7 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 		if t, info, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
 			return err
 		}
-		used, err := tx.labels(ctx, id)
+		used, err := tx.labels(ctx, by.Workspace, id)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		if err != nil {
 			return err
 		}
-		used, err := tx.labels(ctx, id)
+		used, err := tx.labels(ctx, by.Workspace, id)
 		if err != nil {
 			return err
 		}
@@ -263,19 +263,27 @@ type summaryRow struct {
 }
 
 // labels reads the labels of a template.
-func (db *DB) labels(ctx context.Context, id prompt.ID) (prompt.Labels, error) {
+func (db *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) (prompt.Labels, error) {
 	var rows []struct {
 		Label   string           `db:"label"`
 		Version prompt.VersionID `db:"id"`
 		Number  int              `db:"number"`
 		By      identity.UserID  `db:"moved_by"`
 	}
-	err := db.list(ctx, &rows, `SELECT l.label, v.id, v.number, COALESCE((SELECT m.moved_by FROM prompt_label_moves m
+	if err := db.list(ctx, &rows, `SELECT l.label, v.id, v.number, COALESCE((SELECT m.moved_by FROM prompt_label_moves m
 		WHERE m.template_id = l.template_id AND m.label = l.label ORDER BY m.number DESC LIMIT 1), '') AS moved_by
-		FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
+		FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id); err != nil {
+		return nil, err
+	}
 	labels := make(prompt.Labels, len(rows))
 	for _, row := range rows {
 		labels[row.Label] = prompt.Labelled{Version: row.Version, Number: row.Number, By: row.By}
+	}
+	rollouts, err := db.rollouts(ctx, ws, id)
+	for _, r := range rollouts {
+		of := labels[r.Label]
+		of.Rollout = &r
+		labels[r.Label] = of
 	}
 	return labels, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -15,7 +16,7 @@ import (
 // does not acknowledge it.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	at revision.Match, a prompt.Activating) (t *prompt.Template, asked *prompt.ActivationRequest, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var v *prompt.VersionInfo
 		waits := false
 		t, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,
@@ -28,15 +29,15 @@ func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id pro
 			})
 		if err == nil && waits {
 			t, asked, err = activateLater(ctx, tx, by, t, v, a)
-			return err
+			return nil, err
 		}
 		if err == nil {
-			err = pin(ctx, tx, by, id, v)
+			kinds, err = pin(ctx, tx, by, id, v)
 		}
 		if err == nil {
 			err = activated(ctx, tx, by, t, a.Acknowledged)
 		}
-		return err
+		return kinds, err
 	})
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +63,7 @@ func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *p
 				return nil
 			})
 		if err == nil {
-			err = pin(ctx, tx, by, t.ID, v)
+			_, err = pin(ctx, tx, by, t.ID, v)
 		}
 		if err == nil {
 			err = activated(ctx, tx, by, t, a.Acknowledged)

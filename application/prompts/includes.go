@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -37,27 +38,31 @@ func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor
 	return v.Expanded(e), nil
 }
 
-// Resolved is Version with the texts of what the version includes.
+// Resolved is Version with the texts of what the version includes. If a rollout of the label that ref names runs, key
+// chooses the version; the empty key chooses the one that has the label.
 func (s *Service) Resolved(
-	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, key string,
 ) (*prompt.Reading, *prompt.Version, error) {
 	t, v, err := s.Version(ctx, by, id, ref)
-	return s.expanded(ctx, by, t, v, err)
+	return s.resolved(ctx, by, ref, key, t, v, err)
 }
 
 // ResolvedByName is Resolved for the live template with that name.
 func (s *Service) ResolvedByName(
-	ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
+	ctx context.Context, by identity.Actor, name string, ref prompt.Ref, key string,
 ) (*prompt.Reading, *prompt.Version, error) {
 	t, v, err := s.prompts.GetVersionByName(ctx, by, name, ref)
 	t, v, err = readable(by, ref, t, v, err)
-	return s.expanded(ctx, by, t, v, err)
+	return s.resolved(ctx, by, ref, key, t, v, err)
 }
 
-func (s *Service) expanded(
-	ctx context.Context, by identity.Actor, t *prompt.Reading, v *prompt.Version, err error,
-) (*prompt.Reading, *prompt.Version, error) {
+// resolved chooses and fills in the version that was found by ref.
+func (s *Service) resolved(ctx context.Context, by identity.Actor, ref prompt.Ref, key string, t *prompt.Reading,
+	v *prompt.Version, err error) (*prompt.Reading, *prompt.Version, error) {
 	if err != nil {
+		return nil, nil, err
+	}
+	if v, err = s.chosen(ctx, by, t, v, ref, key); err != nil {
 		return nil, nil, err
 	}
 	v, err = Expanded(ctx, s.prompts, by, t, v)
@@ -214,14 +219,16 @@ func boundTo(ctx context.Context, store ports.PromptVersions, by identity.Actor,
 	return bound, nil
 }
 
-// pin is include for a version that was released in this transaction, whose text stayed.
-func pin(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID, info *prompt.VersionInfo) error {
+// pin is include for a version that was released in this transaction, whose text stayed. It returns the quota of what
+// it stored.
+func pin(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID,
+	info *prompt.VersionInfo) ([]quota.Kind, error) {
 	if len(info.Includes) == 0 {
-		return nil
+		return nil, nil
 	}
 	_, v, err := tx.Prompts.GetVersion(ctx, by, of, prompt.Ref{ID: info.ID})
 	if err != nil || v == nil || v.Pinned != nil {
-		return err
+		return nil, err
 	}
-	return include(ctx, tx, by, of, v, false)
+	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, of, v, false)
 }

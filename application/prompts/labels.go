@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -12,14 +13,14 @@ import (
 // MoveLabel gives a label to the version that to names. Another version that has it loses it.
 func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, to prompt.Ref,
 	m prompt.LabelMove) (of *prompt.Reading, labelled *prompt.Version, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		t, err := tx.Prompts.EditVersion(ctx, by, id, to,
 			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
 				labelled = v
 				return t.MoveLabel(by, v, m, used)
 			})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		of = t.Reading()
 		return pin(ctx, tx, by, id, &labelled.VersionInfo)

@@ -225,7 +225,9 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		if c.Content != nil {
 			err = include(ctx, tx, by, id, changed, true)
 		} else {
-			err = pin(ctx, tx, by, id, &changed.VersionInfo)
+			var stored []quota.Kind
+			stored, err = pin(ctx, tx, by, id, &changed.VersionInfo)
+			kinds = append(kinds, stored...)
 		}
 		if err == nil {
 			err = settle(ctx, tx, by, t)
@@ -249,9 +251,13 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 		if err != nil {
 			return err
 		}
+		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
+		if err != nil {
+			return err
+		}
 		var refs []string
 		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
-			if err := t.DeleteVersion(by, at, v); err != nil {
+			if err := t.DeleteVersion(by, at, v, rollouts); err != nil {
 				return err
 			}
 			if refs = v.Refs(); previous != nil && v.ID == previous.ID {
@@ -281,10 +287,10 @@ func (s *Service) Activations(ctx context.Context, by identity.Actor, id prompt.
 	return s.lists.Activations(ctx, by.Workspace, id, label, q)
 }
 
-// Render fills a version's variables, and those of what it includes.
-func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, values map[string]any,
-	mode prompt.Mode) (prompt.Rendered, *prompt.Reading, *prompt.Version, error) {
-	t, v, err := s.Resolved(ctx, by, id, ref)
+// Render fills the variables of the version that Resolved returns.
+func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, key string,
+	values map[string]any, mode prompt.Mode) (prompt.Rendered, *prompt.Reading, *prompt.Version, error) {
+	t, v, err := s.Resolved(ctx, by, id, ref, key)
 	if err != nil {
 		return prompt.Rendered{}, nil, nil, err
 	}
@@ -296,10 +302,10 @@ func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, r
 func (s *Service) Diff(
 	ctx context.Context, by identity.Actor, id prompt.ID, against, ref prompt.Ref,
 ) (from, to *prompt.Version, d prompt.Difference, err error) {
-	if _, to, err = s.Resolved(ctx, by, id, ref); err != nil {
+	if _, to, err = s.Resolved(ctx, by, id, ref, ""); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
-	if _, from, err = s.Resolved(ctx, by, id, against); err != nil {
+	if _, from, err = s.Resolved(ctx, by, id, against, ""); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
 	return from, to, prompt.Diff(from, to), nil
@@ -310,6 +316,7 @@ type Wanted struct {
 	ID   prompt.ID
 	Name string
 	Ref  prompt.Ref
+	Key  string // of the reader, for rollouts; may be empty
 }
 
 // Resolved is the wanted version, or why there is none.
@@ -366,9 +373,9 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 
 func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Reading, *prompt.Version, error) {
 	if w.ID != "" {
-		return s.Resolved(ctx, by, w.ID, w.Ref)
+		return s.Resolved(ctx, by, w.ID, w.Ref, w.Key)
 	}
-	return s.ResolvedByName(ctx, by, w.Name, w.Ref)
+	return s.ResolvedByName(ctx, by, w.Name, w.Ref, w.Key)
 }
 
 // isRefusal reports whether err is a response to the caller, and not an outage.

@@ -167,6 +167,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 				v.Labels = []string{"live"}
 				return v
 			})
+			s.prompts.EXPECT().Rollouts(s.ctx, owner, prompt.ID("tpl"))
 			return s.DeleteVersion(s.ctx, owner, "tpl", ref, nil)
 		}},
 	} {
@@ -205,7 +206,7 @@ func TestRender(t *testing.T) {
 	t.Run("it fills the version that is named", func(t *testing.T) {
 		s := newStage(t)
 		s.expectGetVersion(viewer, ref, version(1))
-		got, of, v, err := s.Render(s.ctx, viewer, "tpl", ref, map[string]any{"name": "Ann"}, prompt.Strict)
+		got, of, v, err := s.Render(s.ctx, viewer, "tpl", ref, "", map[string]any{"name": "Ann"}, prompt.Strict)
 		if err != nil || got.Text != "Hello Ann" || of.ID != "tpl" || v.ID != "ver1" {
 			t.Fatalf("Render = %+v, %v", got, err)
 		}
@@ -213,13 +214,13 @@ func TestRender(t *testing.T) {
 	t.Run("what is missing is told", func(t *testing.T) {
 		s := newStage(t)
 		s.expectGetVersion(viewer, ref, version(1))
-		_, _, _, err := s.Render(s.ctx, viewer, "tpl", ref, nil, prompt.Strict)
+		_, _, _, err := s.Render(s.ctx, viewer, "tpl", ref, "", nil, prompt.Strict)
 		wantErr(t, err, prompt.ErrMissingVariables)
 	})
 	t.Run("but not to a stranger", func(t *testing.T) {
 		s := newStage(t)
 		s.expectGetVersion(stranger, ref, version(1))
-		got, _, _, err := s.Render(s.ctx, stranger, "tpl", ref, nil, prompt.Strict)
+		got, _, _, err := s.Render(s.ctx, stranger, "tpl", ref, "", nil, prompt.Strict)
 		wantErr(t, err, prompt.ErrNotFound)
 		if got.Text != "" {
 			t.Errorf("rendered %q", got.Text)
@@ -355,7 +356,7 @@ func TestResolvedByName(t *testing.T) {
 			latest := prompt.Ref{Latest: true}
 			s.prompts.EXPECT().GetVersionByName(s.ctx, tt.by, "Greeting", latest).Return(template().Reading(),
 				version(1), nil)
-			if _, v, err := s.ResolvedByName(s.ctx, tt.by, "Greeting", latest); !errors.Is(err, tt.want) ||
+			if _, v, err := s.ResolvedByName(s.ctx, tt.by, "Greeting", latest, ""); !errors.Is(err, tt.want) ||
 				(err == nil) != (v != nil) {
 				t.Fatalf("ResolvedByName = %+v, %v", v, err)
 			}

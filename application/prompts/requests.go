@@ -210,7 +210,7 @@ func settleOne(
 				return nil
 			})
 		if err == nil {
-			err = pin(ctx, tx, author, r.Template, v)
+			_, err = pin(ctx, tx, author, r.Template, v)
 		}
 		return fulfilled, err
 	}

@@ -181,6 +181,7 @@ func TestDeleteVersion(t *testing.T) {
 				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}, 1000).
 					Return(nil, nil)
 			}
+			s.prompts.EXPECT().Rollouts(s.ctx, tt.by, prompt.ID("tpl"))
 			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
 	}
@@ -196,6 +197,7 @@ func TestDeleteVersionThatIsPrevious(t *testing.T) {
 	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs, 1000).Return(uses(true), nil)
 	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
 		Return(chat.Page{}, nil)
+	s.prompts.EXPECT().Rollouts(s.ctx, manager, prompt.ID("tpl"))
 	wantErr(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
 }
 

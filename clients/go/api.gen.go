@@ -160,6 +160,7 @@ const (
 	CodeRequiredClaimMissing          Code = "required_claim_missing"           // Required claim missing
 	CodeRevisionMismatch              Code = "revision_mismatch"                // Revision mismatch
 	CodeRoleCeiling                   Code = "role_ceiling"                     // Above your own role
+	CodeRolloutLimitReached           Code = "rollout_limit_reached"            // Too many rollouts
 	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
 	CodeScopeRequired                 Code = "scope_required"                   // Scope required
 	CodeSessionNotFound               Code = "session_not_found"                // Session not found
@@ -217,6 +218,7 @@ const (
 	CodeUserNotInWorkspace            Code = "user_not_in_workspace"            // User not in the workspace
 	CodeVersionActive                 Code = "version_active"                   // Version active
 	CodeVersionFrozen                 Code = "version_frozen"                   // Version frozen
+	CodeVersionInRollout              Code = "version_in_rollout"               // Version in a rollout
 	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid signature of a visitor
 	CodeWebhookDeliveryNotFound       Code = "webhook_delivery_not_found"       // Delivery not found
 	CodeWebhookDisabled               Code = "webhook_disabled"                 // Webhook disabled
@@ -425,6 +427,8 @@ type Activation struct {
 	ActivatedAt time.Time `json:"activated_at"`
 	// The activation request, if the activation waited for one.
 	RequestID *string `json:"request_id"`
+	// The versions of a rollout that the move started or changed. Absent otherwise.
+	Weights []PromptWeight `json:"weights,omitzero"`
 }
 
 // ActivationDecision is a type of the API.
@@ -2171,6 +2175,25 @@ type HostedPage struct {
 	Gateway PaymentGateway `json:"gateway"`
 }
 
+// ImportOutcome is a type of the API. `unchanged` means that the latest version has the same content.
+type ImportOutcome string
+
+// The values of ImportOutcome that this version of the client knows.
+const (
+	ImportOutcomeCreated   ImportOutcome = "created"
+	ImportOutcomeUpdated   ImportOutcome = "updated"
+	ImportOutcomeUnchanged ImportOutcome = "unchanged"
+)
+
+// ImportedPrompt is a type of the API.
+type ImportedPrompt struct {
+	Name             string `json:"name"`
+	PromptTemplateID string `json:"prompt_template_id"`
+	// The number of the latest version.
+	VersionNumber int           `json:"version_number"`
+	Outcome       ImportOutcome `json:"outcome"`
+}
+
 // Invitation is a type of the API. An invitation of the owner of an e-mail address to the workspace.
 type Invitation struct {
 	ID    string        `json:"id"`
@@ -3036,6 +3059,22 @@ const (
 	PromptCopyHistoryLatest PromptCopyHistory = "latest"
 )
 
+// PromptFile is a type of the API.
+type PromptFile struct {
+	// A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless
+	// the setting `name` tells another one.
+	Path string `json:"path"`
+	// Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`,
+	// `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `#
+	// user` or `# placeholder history required`, and its content.
+	Content string `json:"content"`
+}
+
+// PromptFiles is a type of the API.
+type PromptFiles struct {
+	Files []PromptFile `json:"files"`
+}
+
 // PromptFolder is a type of the API.
 type PromptFolder struct {
 	// The whole path, such as `support/mail`.
@@ -3090,6 +3129,21 @@ const (
 	PromptFormatMustache PromptFormat = "mustache"
 	PromptFormatNone     PromptFormat = "none"
 )
+
+// PromptImport is a type of the API. Exactly one of `files` and `langfuse` is required.
+type PromptImport struct {
+	Files []PromptFile `json:"files,omitzero"`
+	// The prompts of an export of Langfuse, an item for each version: `name`, `type`, `version`, `prompt`, `config`,
+	// `labels`, `tags` and `commitMessage`; other members are ignored. `latest` is not imported as a label.
+	// References to other prompts become includes. Of `config`, the members `model`, `temperature`, `max_tokens`,
+	// `top_p`, `top_k` and a list of `stop` are kept as the model configuration, others in its `extra_params`.
+	Langfuse []map[string]any `json:"langfuse,omitzero"`
+}
+
+// PromptImportResult is a type of the API.
+type PromptImportResult struct {
+	Data []ImportedPrompt `json:"data"`
+}
 
 // PromptInclude is a type of the API. A prompt that a version includes.
 type PromptInclude struct {
@@ -3183,6 +3237,45 @@ const (
 	PromptRoleManager PromptRole = "manager"
 	PromptRoleOwner   PromptRole = "owner"
 )
+
+// PromptRollout is a type of the API.
+type PromptRollout struct {
+	Label string `json:"label"`
+	// The first has the label, and is what readers without a `key` get.
+	Versions []PromptWeight `json:"versions"`
+}
+
+// PromptRolloutChoice is a type of the API. The rollout that chose the version for the `key` of the request.
+// Absent if none did.
+type PromptRolloutChoice struct {
+	Label string `json:"label"`
+	// The percentage of all keys that get the version.
+	Weight int `json:"weight"`
+}
+
+// PromptRolloutList is a type of the API.
+type PromptRolloutList struct {
+	Data []PromptRollout `json:"data"`
+}
+
+// PromptRolloutStart is a type of the API.
+type PromptRolloutStart struct {
+	// Versions whose weights add up to 100. The first gets the label.
+	Versions []PromptRolloutWeight `json:"versions"`
+	// The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
+	// means that no version may have it.
+	ExpectedVersion Opt[string] `json:"expected_version,omitzero"`
+	// Why, for the list of the moves of the label.
+	Reason *string `json:"reason,omitzero"`
+}
+
+// PromptRolloutWeight is a type of the API.
+type PromptRolloutWeight struct {
+	// The id of a version, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+	Version string `json:"version"`
+	// In percent.
+	Weight int `json:"weight"`
+}
 
 // PromptShareCreatedData is a type of the API. The data of prompt_share.created: A prompt template was shared.
 type PromptShareCreatedData struct {
@@ -3356,6 +3449,14 @@ type PromptTemplateRestoredData struct {
 	Name string `json:"name"`
 }
 
+// PromptTemplateRolloutChangedData is a type of the API. The data of prompt_template.rollout_changed: A rollout
+// of a label started, got other weights, or ended.
+type PromptTemplateRolloutChangedData struct {
+	Label   string       `json:"label"`
+	Weights ChangedNames `json:"weights"`
+	Reason  *string      `json:"reason,omitzero"`
+}
+
 // PromptTemplateTransferredData is a type of the API. The data of prompt_template.transferred: A prompt template
 // got another owner.
 type PromptTemplateTransferredData struct {
@@ -3408,8 +3509,9 @@ type PromptVersion struct {
 	Text     *string         `json:"text,omitzero"`
 	Messages []PromptMessage `json:"messages,omitzero"`
 	// What the text includes. Absent if it includes nothing.
-	Includes []PromptInclude  `json:"includes,omitzero"`
-	Tools    []map[string]any `json:"tools"`
+	Includes []PromptInclude      `json:"includes,omitzero"`
+	Rollout  *PromptRolloutChoice `json:"rollout,omitzero"`
+	Tools    []map[string]any     `json:"tools"`
 }
 
 // PromptVersionActivationApprovedData is a type of the API. The data of prompt_version.activation_approved: A
@@ -3590,6 +3692,14 @@ type PromptVersionUpdatedData struct {
 	Reason          *string         `json:"reason,omitzero"`
 }
 
+// PromptWeight is a type of the API. The percentage of the readers of a label that get a version.
+type PromptWeight struct {
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+	// In percent.
+	Weight int `json:"weight"`
+}
+
 // RegistryEffects is a type of the API. The effects of using the item. `write`: it can change data of the
 // workspace. `external`: it can reach third-party systems.
 type RegistryEffects string
@@ -3649,6 +3759,9 @@ type RenderRequest struct {
 	// Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`.
 	Variables map[string]any `json:"variables,omitzero"`
 	Mode      *RenderMode    `json:"mode,omitzero"`
+	// Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the version:
+	// the same one for the same key. It is not stored.
+	Key *string `json:"key,omitzero"`
 }
 
 // RenderResult is a type of the API. The rendered `text` or `messages`, depending on the template's type.
@@ -3659,9 +3772,10 @@ type RenderResult struct {
 	// as `user.name` or `docs.1.title`. At most 100 paths.
 	Missing []string `json:"missing"`
 	// Names in `variables` that the version does not use.
-	Unused      []string         `json:"unused"`
-	Version     PromptVersionRef `json:"version"`
-	ContentHash string           `json:"content_hash"`
+	Unused      []string             `json:"unused"`
+	Version     PromptVersionRef     `json:"version"`
+	ContentHash string               `json:"content_hash"`
+	Rollout     *PromptRolloutChoice `json:"rollout,omitzero"`
 }
 
 // ResolveError is a type of the API.
@@ -3685,6 +3799,9 @@ type ResolveRef struct {
 // ResolveRequest is a type of the API.
 type ResolveRequest struct {
 	Refs []ResolveRef `json:"refs"`
+	// Who reads, such as the id of your user. While rollouts of labels in `refs` run, it chooses the versions: the
+	// same ones for the same key. It is not stored.
+	Key *string `json:"key,omitzero"`
 }
 
 // ResolveResult is a type of the API.
@@ -5112,6 +5229,7 @@ const (
 	EventTypePromptTemplateCreated             = "prompt_template.created"
 	EventTypePromptTemplateDeleted             = "prompt_template.deleted"
 	EventTypePromptTemplateRestored            = "prompt_template.restored"
+	EventTypePromptTemplateRolloutChanged      = "prompt_template.rollout_changed"
 	EventTypePromptTemplateTransferred         = "prompt_template.transferred"
 	EventTypePromptTemplateUpdated             = "prompt_template.updated"
 	EventTypePromptVersionActivationApproved   = "prompt_version.activation_approved"
@@ -5317,6 +5435,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptTemplateDeletedData)
 	case EventTypePromptTemplateRestored:
 		data = new(PromptTemplateRestoredData)
+	case EventTypePromptTemplateRolloutChanged:
+		data = new(PromptTemplateRolloutChangedData)
 	case EventTypePromptTemplateTransferred:
 		data = new(PromptTemplateTransferredData)
 	case EventTypePromptTemplateUpdated:
@@ -7986,6 +8106,20 @@ func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID st
 	return sendOnly(ctx, s.client, &call{name: "promptTemplates.delete", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID}, query: query.values()}, opts)
 }
 
+// ExportFiles: Export prompts.
+//
+// Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
+// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
+// prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and history stay
+// with the server.
+//
+// If the connection is closed before the end of the body, the files are incomplete.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *PromptTemplatesService) ExportFiles(ctx context.Context, query PromptTemplatesExportFilesQuery, opts ...Option) (*PromptFiles, error) {
+	return send[PromptFiles](ctx, s.client, &call{name: "promptTemplates.exportFiles", method: "GET", path: []string{"/api/prompt-templates/export"}, query: query.values()}, opts)
+}
+
 // Get: Get a prompt template.
 //
 // Returns a prompt template with references to its active and its latest version, and the caller's role on it.
@@ -7994,6 +8128,27 @@ func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID st
 // Errors: prompt_template_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesService) Get(ctx context.Context, promptTemplateID string, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.get", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID}}, opts)
+}
+
+// ImportFiles: Import prompts.
+//
+// Requires the member role in the workspace, and the editor role on templates that exist. Takes the files of an
+// export as JSON, as a zip archive, or as NDJSON with a file a line, or an export of Langfuse as `langfuse`. All
+// prompts are stored, or none.
+//
+// A template that does not exist is created. One that exists gets a new version, unless its latest version has
+// the same content. Prompts that others include are stored first. Only released versions can be included, so set
+// `activate` if prompts of the import include each other.
+//
+// Of an archive, files that do not end in `.md` and hidden ones are left out. It can have 500 prompts, and 16
+// MiB when it is unpacked. Links, and paths that are absolute or lead out of the archive, are refused.
+//
+// Errors: activation_gated, contract_break, file_too_large, include_cycle, include_not_found, include_not_text,
+// include_too_deep, include_too_large, invalid_fields, label_limit_reached, name_taken, plan_limit_reached,
+// prompt_template_forbidden, quota_exceeded, scope_required, undeclared_variable, unsupported_syntax; and those
+// that every call can have.
+func (s *PromptTemplatesService) ImportFiles(ctx context.Context, body PromptImport, query PromptTemplatesImportFilesQuery, opts ...Option) (*PromptImportResult, error) {
+	return send[PromptImportResult](ctx, s.client, &call{name: "promptTemplates.importFiles", method: "POST", path: []string{"/api/prompt-templates/import"}, body: body, keyed: true, query: query.values()}, opts)
 }
 
 // List: List prompt templates.
@@ -8039,8 +8194,8 @@ func (s *PromptTemplatesService) Resolve(ctx context.Context, body ResolveReques
 // ResolveByName: Resolve a prompt by name.
 //
 // Returns a version of the template with a name, and with the texts of what it includes. If it includes nothing,
-// the ETag is the one that `GET` of the version returns. With `If-None-Match`, returns 304 while the version and
-// the texts stay the same.
+// and no rollout chose it, the ETag is the one that `GET` of the version returns. With `If-None-Match`, returns
+// 304 while the version and the texts stay the same.
 //
 // Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
 // invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
@@ -8181,7 +8336,7 @@ func (s *PromptTemplatesFoldersService) Move(ctx context.Context, body PromptFol
 //
 // Requires the editor role on the template, or the manager role if it is protected. Gives the label to a
 // version, and freezes that version. Another version that has the label loses it; other labels stay where they
-// are. Repeating a move has no effect.
+// are. A rollout of the label ends: from now on every reader gets this version. Repeating a move has no effect.
 //
 // Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
 // invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
@@ -8199,6 +8354,33 @@ func (s *PromptTemplatesLabelsService) Move(ctx context.Context, promptTemplateI
 // revision_mismatch, scope_required; and those that every call can have.
 func (s *PromptTemplatesLabelsService) Remove(ctx context.Context, promptTemplateID string, label string, query PromptTemplatesLabelsRemoveQuery, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "promptTemplates.labels.remove", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label}, query: query.values()}, opts)
+}
+
+// RollOut: Roll out a label.
+//
+// Requires the editor role on the template, or the manager role if it is protected. Divides the readers of the
+// label among 2 to 10 versions by weights that add up to 100. Drafts among them are frozen. The first version
+// gets the label: readers without a `key`, chat templates and includes get it.
+//
+// Other readers send a `key` to `resolve` and `render`. The same key gets the same version as long as the
+// weights stay. After a change of the weights, only as many keys get another version as necessary. To end the
+// rollout, for one version or the other, move the label to it.
+//
+// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+// prompt_version_not_found, rollout_limit_reached, scope_required; and those that every call can have.
+func (s *PromptTemplatesLabelsService) RollOut(ctx context.Context, promptTemplateID string, label string, body PromptRolloutStart, opts ...Option) (*PromptRollout, error) {
+	return send[PromptRollout](ctx, s.client, &call{name: "promptTemplates.labels.rollOut", method: "PUT", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label, "/rollout"}, body: body}, opts)
+}
+
+// Rollouts: List rollouts.
+//
+// Returns the rollouts that run, at most 10, sorted by label. The list of the moves of a label has those that
+// ended.
+//
+// Errors: prompt_template_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesLabelsService) Rollouts(ctx context.Context, promptTemplateID string, opts ...Option) (*PromptRolloutList, error) {
+	return send[PromptRolloutList](ctx, s.client, &call{name: "promptTemplates.labels.rollouts", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/rollouts"}}, opts)
 }
 
 // List: Count reads.
@@ -8312,7 +8494,7 @@ func (s *PromptTemplatesVersionsService) Create(ctx context.Context, promptTempl
 // version cannot be deleted. The number of a deleted version is not reused.
 //
 // Errors: in_use, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
-// revision_mismatch, scope_required, version_active; and those that every call can have.
+// revision_mismatch, scope_required, version_active, version_in_rollout; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Delete(ctx context.Context, promptTemplateID string, versionID string, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "promptTemplates.versions.delete", method: "DELETE", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}}, opts)
 }
@@ -9329,6 +9511,39 @@ func (q PromptTemplatesDeleteQuery) values() url.Values {
 	return v
 }
 
+// PromptTemplatesExportFilesQuery is the query of PromptTemplatesService.ExportFiles. The zero value of a field is not sent.
+type PromptTemplatesExportFilesQuery struct {
+	// Return only templates in this folder or its subfolders.
+	Folder string
+	// Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`.
+	Ref string
+	// `json` returns one object, `ndjson` a file a line, `zip` an archive.
+	Format string
+}
+
+func (q PromptTemplatesExportFilesQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "folder", q.Folder)
+	addValue(v, "ref", q.Ref)
+	addValue(v, "format", q.Format)
+	return v
+}
+
+// PromptTemplatesImportFilesQuery is the query of PromptTemplatesService.ImportFiles. The zero value of a field is not sent.
+type PromptTemplatesImportFilesQuery struct {
+	// Whether new versions become active. Of an export of Langfuse, those with the label `production`.
+	Activate bool
+	// Who sees templates that are created.
+	Visibility Visibility
+}
+
+func (q PromptTemplatesImportFilesQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "activate", q.Activate)
+	addValue(v, "visibility", q.Visibility)
+	return v
+}
+
 // PromptTemplatesListQuery is the query of PromptTemplatesService.List. The zero value of a field is not sent.
 type PromptTemplatesListQuery struct {
 	// Maximum number of items to return.
@@ -9382,12 +9597,16 @@ type PromptTemplatesResolveByNameQuery struct {
 	// The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such
 	// as `v12`.
 	Ref string
+	// Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the version:
+	// the same one for the same key. It is not stored.
+	Key string
 }
 
 func (q PromptTemplatesResolveByNameQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "name", q.Name)
 	addValue(v, "ref", q.Ref)
+	addValue(v, "key", q.Key)
 	return v
 }
 

@@ -17,7 +17,10 @@ type Prompts struct {
 	entries map[promptKey]*promptEntry
 }
 
-type promptKey struct{ workspace, name, ref string }
+type promptKey struct{ workspace, name, ref, key string }
+
+// maxKeyedPrompts bounds the prompts in memory that were asked for with a key.
+const maxKeyedPrompts = 10_000
 
 func newPrompts(c *Client) *Prompts {
 	return &Prompts{client: c, now: time.Now, entries: map[promptKey]*promptEntry{}}
@@ -36,6 +39,7 @@ type promptEntry struct {
 // PromptOptions are options of Prompts.Get. The zero value has the defaults.
 type PromptOptions struct {
 	Ref       string         // the id of a version, a label, active (the default), latest, or a number such as v12
+	Key       string         // who reads, such as the id of your user: the same key gets the same version of a rollout
 	Fallback  *PromptVersion // the prompt if there is no other: only Text or Messages are necessary
 	TTL       time.Duration  // how long a prompt is used without asking the server again: one minute by default
 	MaxStale  time.Duration  // how long it is used although the server cannot confirm it: a day by default
@@ -82,10 +86,11 @@ func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (
 	if options.MaxStale == 0 {
 		options.MaxStale = 24 * time.Hour
 	}
-	key := promptKey{options.Workspace, name, options.Ref}
+	key := promptKey{options.Workspace, name, options.Ref, options.Key}
 	p.mu.Lock()
 	entry := p.entries[key]
 	if entry == nil {
+		p.makeRoom(key)
 		entry = &promptEntry{}
 		p.entries[key] = entry
 	}
@@ -106,6 +111,19 @@ func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (
 	prompt := entry.prompt(key)
 	p.mu.Unlock()
 	return prompt, nil
+}
+
+// makeRoom forgets another prompt with a key, if key would be one too many. The caller holds the lock.
+func (p *Prompts) makeRoom(key promptKey) {
+	if key.key == "" || len(p.entries) < maxKeyedPrompts {
+		return
+	}
+	for other := range p.entries {
+		if other.key != "" {
+			delete(p.entries, other)
+			return
+		}
+	}
 }
 
 // Clear forgets the prompts in memory, so that the next Get asks the server: for a webhook that tells of a change.
@@ -189,9 +207,11 @@ func (p *Prompts) resolve(ctx context.Context, key promptKey) (*ResolvedPrompt, 
 	if key.workspace != "" {
 		options = append(options, InWorkspace(key.workspace))
 	}
-	result, err := p.client.PromptTemplates.Resolve(ctx, ResolveRequest{Refs: []ResolveRef{
-		{Name: &key.name, Ref: &key.ref},
-	}}, options...)
+	request := ResolveRequest{Refs: []ResolveRef{{Name: &key.name, Ref: &key.ref}}}
+	if key.key != "" {
+		request.Key = &key.key
+	}
+	result, err := p.client.PromptTemplates.Resolve(ctx, request, options...)
 	if err != nil {
 		return nil, err
 	}

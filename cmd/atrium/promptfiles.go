@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
-	"github.com/atrium-hq/atrium/cmd/atrium/internal/promptfile"
+	"github.com/atrium-hq/atrium/domain/promptfile"
 )
 
 // lockName is the file that says which version each file was made from.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
-	"github.com/atrium-hq/atrium/cmd/atrium/internal/promptfile"
+	"github.com/atrium-hq/atrium/domain/promptfile"
 )
 
 // promptChange is what a command did with a prompt, or found.
@@ -166,6 +166,9 @@ func (c *promptsPushCommand) Run(p *process) error {
 		decoded[change.Name], err = promptfile.Decode(files.here[change.Name])
 		if err != nil {
 			return fmt.Errorf("%s.md: %w", change.Name, err)
+		}
+		if name := decoded[change.Name].Name; name != "" && name != change.Name {
+			return fmt.Errorf("%s.md has the setting name: the path of a file is the name of its prompt", change.Name)
 		}
 		if f := files.lock.Folder; f != "" && !strings.HasPrefix(change.Name, f+"/") {
 			return fmt.Errorf("%s.md is not in the folder %s of the last pull", change.Name, f)

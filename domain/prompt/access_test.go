@@ -233,7 +233,7 @@ func changeVersion(n int, c prompt.VersionChanges) func(*prompt.Template, map[in
 
 func deleteVersion(n int) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
-		return t.DeleteVersion(by, nil, info(v[n]))
+		return t.DeleteVersion(by, nil, info(v[n]), nil)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestRevisions(t *testing.T) {
 			return t.ChangeVersion(owner, at, v[2], prompt.VersionChanges{CommitMessage: new("x")}, nil)
 		}},
 		"DeleteVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.DeleteVersion(owner, at, info(v[2]))
+			return t.DeleteVersion(owner, at, info(v[2]), nil)
 		}},
 		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
 			_, err := t.ChangeShare(owner, at, named("vic"), prompt.ShareChanges{Role: new(access.Editor)})

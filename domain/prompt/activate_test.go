@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestActivate(t *testing.T) {
 			t.Fatalf("got %+v, %+v", tmpl.Active, v)
 		}
 		if want := (prompt.Activation{From: "ver1", FromNumber: 1, To: "ver2", ToNumber: 2, By: "eve", At: now,
-			Reason: "better"}); len(tmpl.Activated) != 1 || tmpl.Activated[0] != want {
+			Reason: "better"}); len(tmpl.Activated) != 1 || !reflect.DeepEqual(tmpl.Activated[0], want) {
 			t.Errorf("ledger = %+v", tmpl.Activated)
 		}
 		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3},
@@ -130,7 +131,7 @@ func TestDeleteVersion(t *testing.T) {
 			tmpl, versions := cast()
 			before, _ := cast()
 			v := versions[tt.v]
-			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v)), tt.want)
+			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v), nil), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
 				if v != nil && v.Deleted {

@@ -18,6 +18,10 @@ var (
 		Detail: "The version was activated or labelled, so its content can no longer change. Create a new version."}
 	ErrVersionActive = &fault.Error{Kind: fault.Conflict, Code: "version_active",
 		Detail: "The active version cannot be deleted. Activate another one first."}
+	ErrVersionInRollout = &fault.Error{Kind: fault.Conflict, Code: "version_in_rollout",
+		Detail: "The version is part of a rollout of a label. Move the label to one version first."}
+	ErrRolloutLimit = &fault.Error{Kind: fault.Conflict, Code: "rollout_limit_reached",
+		Detail: "At most 10 labels of a prompt template can have a rollout at once. End one first."}
 	ErrLabelChanged = &fault.Error{Kind: fault.Conflict, Code: "label_changed",
 		Detail: "The label is not on the version that you expected."}
 	ErrLabelNotFound = &fault.Error{Kind: fault.NotFound, Code: "label_not_found",

@@ -9,6 +9,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
+// Labels maps each label of a template to the version that has it.
+type Labels map[string]Labelled
+
+// Labelled is the version that has a label.
+type Labelled struct {
+	Version VersionID
+	Number  int
+	By      identity.UserID // moved the label there; empty if that was before moves were recorded
+	Rollout *Rollout        // that divides the readers of the label; nil: none runs
+}
+
 // LabelMove is the caller's request to give a label to a version, or to take it away.
 type LabelMove struct {
 	Label    string
@@ -27,23 +38,21 @@ func (m LabelMove) check(used Labels) error {
 	return nil
 }
 
-// MoveLabel gives a label to v, and freezes it. Another version of t that has it loses it. Repeating it changes
-// nothing. A nil v is a version that t does not have. used are the labels of t. It returns ErrLabelLimit if v has 10
-// labels.
+// MoveLabel gives a label to v, and freezes it. Another version of t that has it loses it, and a rollout of the label
+// ends. Repeating it changes nothing. A nil v is a version that t does not have. used are the labels of t. It returns
+// ErrLabelLimit if v has 10 labels.
 func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, used Labels) error {
-	if err := t.Allow(by, access.Viewer); err != nil {
-		return err
-	}
-	if !t.Has(by, v.info()) {
-		return ErrVersionNotFound
-	}
-	if err := t.mayRelease(by); err != nil {
+	if err := t.mayLabel(by, v.info()); err != nil {
 		return err
 	}
 	if err := m.check(used); err != nil {
 		return err
 	}
 	if slices.Contains(v.Labels, m.Label) {
+		if used[m.Label].Rollout != nil {
+			t.labelled(by, m.Label, v.info(), m.Reason, used)
+			t.endRollouts(by, []string{m.Label}, used, m.Reason)
+		}
 		return nil
 	}
 	if err := checkLabel(m.Label); err != nil {
@@ -100,16 +109,25 @@ func (t *Template) setLabels(by identity.Actor, v *VersionInfo, labels []string,
 		t.freeze(v)
 	}
 	t.relabelled(by, v, before, used, reason)
-	t.unlabelled(by, v, Without(before, v.Labels), reason)
+	lost := Without(before, v.Labels)
+	t.unlabelled(by, v, lost, reason)
+	t.endRollouts(by, lost, used, reason)
 }
 
-// relabelled adds to the ledger the labels that v has and did not have before.
+// relabelled adds to the ledger the labels that v has and did not have before, and ends their rollouts.
 func (t *Template) relabelled(by identity.Actor, v *VersionInfo, before []string, used Labels, reason string) {
-	for _, label := range Without(v.Labels, before) {
-		from := used[label]
-		t.Activated = append(t.Activated, Activation{Label: label, From: from.Version, FromNumber: from.Number,
-			To: v.ID, ToNumber: v.Number, By: by.User, At: by.At, Reason: reason})
+	given := Without(v.Labels, before)
+	for _, label := range given {
+		t.labelled(by, label, v, reason, used)
 	}
+	t.endRollouts(by, given, used, reason)
+}
+
+// labelled adds to the ledger that v has a label.
+func (t *Template) labelled(by identity.Actor, label string, v *VersionInfo, reason string, used Labels) {
+	from := used[label]
+	t.Activated = append(t.Activated, Activation{Label: label, From: from.Version, FromNumber: from.Number,
+		To: v.ID, ToNumber: v.Number, By: by.User, At: by.At, Reason: reason})
 }
 
 // unlabelled adds to the ledger the labels that v lost, and no other version got.

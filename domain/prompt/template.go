@@ -58,9 +58,10 @@ type Template struct {
 	OpenRequests   int     // activation requests that wait
 	LastRead       Day     // when an application last read a version, at the time of loading; zero: never
 
-	// What was done, for the store to save: lines of the ledger, checks and requests, and shares; one without a role
-	// is deleted.
+	// What was done, for the store to save: lines of the ledger, rollouts, checks and requests, and shares; one without
+	// a role is deleted.
 	Activated       []Activation
+	ChangedRollouts []Rollout
 	Reported        []Check
 	ChangedRequests []ActivationRequest
 	ChangedShares   []Share
@@ -100,6 +101,7 @@ type Activation struct {
 	At         time.Time
 	Reason     string
 	Request    RequestID // that was fulfilled; empty: none
+	Weights    []Weight  // of a rollout that started or changed; the first is To
 }
 
 // Versions returns the summary of the versions that by may see.

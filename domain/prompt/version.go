@@ -26,6 +26,9 @@ type Version struct {
 	// Pinned is the content with its includes as they were when the version was frozen; nil if it has none, or is a
 	// draft.
 	Pinned *Expansion
+
+	// Choice is how a rollout chose the version for its reader; nil if none did.
+	Choice *Choice
 }
 
 // VersionInfo is everything of a version except its content.
@@ -59,16 +62,6 @@ func (v *Version) info() *VersionInfo {
 		return nil
 	}
 	return &v.VersionInfo
-}
-
-// Labels maps each label of a template to the version that has it.
-type Labels map[string]Labelled
-
-// Labelled is the version that has a label.
-type Labelled struct {
-	Version VersionID
-	Number  int
-	By      identity.UserID // moved the label there; empty if that was before moves were recorded
 }
 
 // VersionSummary is what a list shows of a version: its content without the text, messages, tools and response format,
@@ -333,9 +326,11 @@ func (t *Template) activate(by identity.Actor, v *VersionInfo, r ActivationReque
 	t.Touch(by)
 }
 
-// DeleteVersion deletes a version that is not active. A draft requires the editor role, any other
-// version the manager role. Its number is never reused.
-func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *VersionInfo) error {
+// DeleteVersion deletes a version that is not active, and not part of one of the rollouts of t. A draft requires the
+// editor role, any other version the manager role. Its number is never reused.
+func (t *Template) DeleteVersion(
+	by identity.Actor, at revision.Match, v *VersionInfo, rollouts []Rollout,
+) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -354,6 +349,11 @@ func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Versio
 	}
 	if t.Active.Version == v.ID {
 		return ErrVersionActive
+	}
+	for _, r := range rollouts {
+		if slices.ContainsFunc(r.Parts, func(p RolloutPart) bool { return p.Version == v.ID }) {
+			return ErrVersionInRollout
+		}
 	}
 	v.Deleted = true
 	t.unlabelled(by, v, v.Labels, "")

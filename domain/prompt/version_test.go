@@ -9,6 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -101,7 +103,7 @@ func TestAddVersion(t *testing.T) {
 		wantErr(t, err, nil)
 		step := prompt.Activation{From: "ver1", FromNumber: 1, To: v.ID, ToNumber: 4, By: "ann", At: now, Reason: "why"}
 		if !v.Frozen || v.FirstActivatedAt != now || tmpl.Active.Version != v.ID || tmpl.Active.Number != 4 ||
-			!slices.Equal(tmpl.Activated, []prompt.Activation{step}) {
+			!cmp.Equal(tmpl.Activated, []prompt.Activation{step}) {
 			t.Fatalf("got %+v of %+v", v, tmpl)
 		}
 		recorded(t, tmpl, owner, "prompt_version.created", "prompt_template.activated")

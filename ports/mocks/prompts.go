@@ -143,6 +143,21 @@ func (mr *MockPromptsMockRecorder) Lock(ctx, by, id, ref interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockPrompts)(nil).Lock), ctx, by, id, ref)
 }
 
+// Rollouts mocks base method.
+func (m *MockPrompts) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Rollouts", ctx, by, id)
+	ret0, _ := ret[0].([]prompt.Rollout)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Rollouts indicates an expected call of Rollouts.
+func (mr *MockPromptsMockRecorder) Rollouts(ctx, by, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rollouts", reflect.TypeOf((*MockPrompts)(nil).Rollouts), ctx, by, id)
+}
+
 // SetIncludes mocks base method.
 func (m *MockPrompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error {
 	m.ctrl.T.Helper()
@@ -284,6 +299,21 @@ func (m *MockPromptVersions) GetVersionByName(ctx context.Context, by identity.A
 func (mr *MockPromptVersionsMockRecorder) GetVersionByName(ctx, by, name, ref interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersionByName", reflect.TypeOf((*MockPromptVersions)(nil).GetVersionByName), ctx, by, name, ref)
+}
+
+// Rollouts mocks base method.
+func (m *MockPromptVersions) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Rollouts", ctx, by, id)
+	ret0, _ := ret[0].([]prompt.Rollout)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Rollouts indicates an expected call of Rollouts.
+func (mr *MockPromptVersionsMockRecorder) Rollouts(ctx, by, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rollouts", reflect.TypeOf((*MockPromptVersions)(nil).Rollouts), ctx, by, id)
 }
 
 // SetIncludes mocks base method.

@@ -41,6 +41,7 @@ var pure = map[string]string{
 		"standard library knows no IDNA",
 	"golang.org/x/text/unicode/norm": "names are stored in one form, and columns compared without accents; its " +
 		"tables are data",
+	"go.yaml.in/yaml/v3":                "files of prompts have their settings as YAML; it reads and writes bytes",
 	"github.com/mozillazg/go-unidecode": "slugs are made of names in any alphabet; its tables are data",
 	"golang.org/x/net/publicsuffix":     "a wildcard above everybody's names is refused; the list of such hosts is data",
 }

@@ -59,6 +59,7 @@ type promptOptions struct {
 	TTL      float64 `json:"ttl"`
 	MaxStale float64 `json:"max_stale"`
 	Fallback string  `json:"fallback,omitempty"`
+	Key      string  `json:"key,omitempty"`
 }
 
 // result is what a client did.

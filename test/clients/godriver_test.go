@@ -84,7 +84,8 @@ func (d *goDriver) observe(a *atrium.Attempt) func(*atrium.Outcome) {
 }
 
 func (d *goDriver) prompt(ctx context.Context, c command) (r result, err error) {
-	o := atrium.PromptOptions{Ref: c.Prompt.Ref, TTL: seconds(c.Prompt.TTL), MaxStale: seconds(c.Prompt.MaxStale)}
+	o := atrium.PromptOptions{Ref: c.Prompt.Ref, Key: c.Prompt.Key, TTL: seconds(c.Prompt.TTL),
+		MaxStale: seconds(c.Prompt.MaxStale)}
 	if c.Prompt.Fallback != "" {
 		o.Fallback = atrium.TextFallback(c.Prompt.Fallback)
 	}

@@ -138,7 +138,7 @@ func promptLabels(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "deleted with labels"})
 		one := fixture.Version(t, a.Stores, by, made.ID, "one", "live")
 		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 1},
-			func(p *prompt.Template, v *prompt.VersionInfo) error { return p.DeleteVersion(by, nil, v) })
+			func(p *prompt.Template, v *prompt.VersionInfo) error { return p.DeleteVersion(by, nil, v, nil) })
 		must(t, err)
 		got, err := a.PromptLists.Activations(ctx, by.Workspace, made.ID, "live", page.Query{Limit: 1})
 		must(t, err)

@@ -226,13 +226,13 @@ func promptVersions(t *testing.T, a Adapter) {
 	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
 		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2},
 			func(p *prompt.Template, v *prompt.VersionInfo) error {
-				return p.DeleteVersion(by, nil, v)
+				return p.DeleteVersion(by, nil, v, nil)
 			})
 		must(t, err)
 		last := fixture.Version(t, a.Stores, by, made.ID, "four")
 		_, err = a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Latest: true},
 			func(p *prompt.Template, v *prompt.VersionInfo) error {
-				return p.DeleteVersion(by, nil, v)
+				return p.DeleteVersion(by, nil, v, nil)
 			})
 		must(t, err)
 		if next := fixture.Version(t, a.Stores, by, made.ID, "five"); last.Number != 4 || next.Number != 5 {

@@ -25,6 +25,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
 	t.Run("includes", func(t *testing.T) { promptIncludes(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
+	t.Run("rollouts", func(t *testing.T) { promptRollouts(t, a) })
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
 	t.Run("activation requests", func(t *testing.T) { promptRequests(t, a) })
 	t.Run("reads", func(t *testing.T) { promptReadCounts(t, a) })

@@ -211,12 +211,16 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			})
 		})
 		t.Run("labels move one at a time", func(t *testing.T) { labelsMove(t, ann, bob) })
+		t.Run("labels are rolled out by weights", func(t *testing.T) { rollouts(t, ann, bob) })
 		t.Run("templates are found, listed by folder and tag, and moved", func(t *testing.T) { folders(t, ann, bob) })
 		t.Run("an activation keeps the contract", func(t *testing.T) { contracts(t, ann) })
 		t.Run("an activation waits for approvals, checks and a time", func(t *testing.T) { requests(t, ann, bob) })
 		t.Run("reads are counted", func(t *testing.T) { counted(t, ann, bob) })
 		t.Run("prompts include others", func(t *testing.T) { includes(t, ann, bob) })
 		t.Run("templates are copied", func(t *testing.T) { copies(t, ann, bob) })
+		t.Run("prompts are exported and imported as files", func(t *testing.T) {
+			files(t, ann, s.user(t, "owner", "--workspace", "files"))
+		})
 		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {
 			ann.do(t, "DELETE", template, nil).is(t, 204)
 			for _, who := range []*client{ann, bob, admin} {

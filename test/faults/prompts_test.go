@@ -110,6 +110,33 @@ var promptCases = []useCase{
 		_, _, err := e.prompts.MoveLabel(e.ctx, e.team.Member, id, two, prompt.LabelMove{Label: "moved"})
 		return err
 	})},
+	{name: "RollOut", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, err := e.prompts.RollOut(e.ctx, e.team.Member, id, prompt.RolloutDraft{
+			LabelMove: prompt.LabelMove{Label: "moved"}, Versions: []prompt.WeightedRef{{Ref: one, Weight: 90},
+				{Ref: two, Weight: 10}}})
+		return err
+	})},
+	{name: "Export", prepare: onPrompt(func(e *env, _ prompt.ID) error {
+		return e.prompts.Export(e.ctx, e.team.Member, "", prompt.Ref{Latest: true},
+			func(*prompt.Template, *prompt.Reading, *prompt.Version) error { return nil })
+	})},
+	{name: "Import", prepare: onPrompt(func(e *env, _ prompt.ID) error {
+		draft := func(name, text string) prompt.Imported {
+			return prompt.Imported{Draft: prompt.Draft{Name: name, Type: prompt.Text, Visibility: access.Private},
+				Versions: []prompt.VersionDraft{{Content: prompt.Content{Text: text}, Activate: true}}}
+		}
+		_, err := e.prompts.Import(e.ctx, e.team.Member, []prompt.Imported{draft("Greeting", "Hello {{> imported}}"),
+			draft("imported", "text")})
+		return err
+	})},
+	{name: "Rollouts", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, err := e.prompts.Rollouts(e.ctx, e.team.Member, id)
+		return err
+	})},
+	{name: "Render, by key", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, _, _, err := e.prompts.Render(e.ctx, e.team.Member, id, prompt.Ref{Label: "live"}, "key", nil, prompt.Strict)
+		return err
+	})},
 	{name: "RemoveLabel", prepare: func(e *env) func() error {
 		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
 		fixture.Version(e.t, e.stores, e.team.Member, made.ID, "text", "live")
@@ -118,7 +145,7 @@ var promptCases = []useCase{
 		}
 	}},
 	{name: "Render", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, _, _, err := e.prompts.Render(e.ctx, e.team.Member, id, one, nil, prompt.Strict)
+		_, _, _, err := e.prompts.Render(e.ctx, e.team.Member, id, one, "", nil, prompt.Strict)
 		return err
 	})},
 	{name: "Diff", prepare: onPrompt(func(e *env, id prompt.ID) error {

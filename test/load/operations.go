@@ -107,6 +107,12 @@ func (w *workspace) furnish(ctx context.Context, d database, data string) (err e
 		}
 		w.prompts = append(w.prompts, p)
 	}
+	for i, of := range []string{"sales/prompt-0", "sales/part-0", "sales/part-1"} {
+		body := fmt.Sprintf(`{"name":"sales/part-%d","version":{"text":"{{> %s}}","activate":true}}`, i, of)
+		if err := w.post(ctx, promptsPath, w.owner.Token, body, &made); err != nil {
+			return err
+		}
+	}
 	for range manyChats {
 		const body = `{"name":"Support","description":"Answers what customers ask.","greeting":"Hello!","instructions":"Be brief.","tools":[{"id":"knowledge-search","config":{"max_results":5}}]}`
 		if err := w.post(ctx, chatsPath, w.owner.Token, body, &made); err != nil {
@@ -147,6 +153,8 @@ func (w *workspace) operations() []*contestant {
 		{name: "prompts: `GET` list of 20", target: get(promptsPath)},
 		{name: "prompts: `POST resolve` of 20",
 			target: post(promptsPath+"/resolve", `{"refs":[`+strings.Join(refs, ",")+`]}`)},
+		{name: "prompts: `GET resolve`, without memory", target: w.resolved("sales/prompt-0")},
+		{name: "prompts: the same with includes 3 deep", target: w.resolved("sales/part-2")},
 		{name: "prompts: `POST render`",
 			target: post(one.path()+"/render",
 				`{"variables":{"customer":"Ann","language":"English","transcript":"Hello."}}`)},
@@ -168,6 +176,11 @@ func (w *workspace) operations() []*contestant {
 		c.of = w.program
 	}
 	return all
+}
+
+// resolved reads a prompt by its name from the database.
+func (w *workspace) resolved(name string) target {
+	return w.repeats(w.request("GET", promptsPath+"/resolve?name="+name, w.owner.Token, "", "Cache-Control: no-cache"))
 }
 
 // activations activate the versions of every prompt by turns, so that each changes something.

@@ -323,6 +323,13 @@ const (
 	HealthStatusOk HealthStatus = "ok"
 )
 
+// Defines values for ImportOutcome.
+const (
+	ImportOutcomeCreated   ImportOutcome = "created"
+	ImportOutcomeUnchanged ImportOutcome = "unchanged"
+	ImportOutcomeUpdated   ImportOutcome = "updated"
+)
+
 // Defines values for InvitationStatus.
 const (
 	InvitationStatusExpired InvitationStatus = "expired"
@@ -837,6 +844,9 @@ type Activation struct {
 
 	// ToVersionNumber null if `to_version_id` is, and if the version was deleted before numbers were recorded.
 	ToVersionNumber nullable.Nullable[int] `json:"to_version_number"`
+
+	// Weights The versions of a rollout that the move started or changed. Absent otherwise.
+	Weights []PromptWeight `json:"weights,omitempty,omitzero"`
 }
 
 // ActivationDecision defines model for ActivationDecision.
@@ -2472,6 +2482,21 @@ type HostedPage struct {
 	URL string `json:"url"`
 }
 
+// ImportOutcome `unchanged` means that the latest version has the same content.
+type ImportOutcome string
+
+// ImportedPrompt defines model for ImportedPrompt.
+type ImportedPrompt struct {
+	Name string `json:"name"`
+
+	// Outcome `unchanged` means that the latest version has the same content.
+	Outcome          ImportOutcome `json:"outcome"`
+	PromptTemplateID string        `json:"prompt_template_id"`
+
+	// VersionNumber The number of the latest version.
+	VersionNumber int `json:"version_number"`
+}
+
 // Invitation An invitation of the owner of an e-mail address to the workspace.
 type Invitation struct {
 	CreatedAt Time   `json:"created_at"`
@@ -3239,6 +3264,22 @@ type PromptCompatibility string
 // PromptCopyHistory Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is active (`latest`).
 type PromptCopyHistory string
 
+// PromptFile defines model for PromptFile.
+type PromptFile struct {
+	// Content Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`, `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `# user` or `# placeholder history required`, and its content.
+	Content string `json:"content"`
+
+	// Path A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless the setting `name` tells another one.
+	//
+	// Examples: support/greeting.md
+	Path string `json:"path"`
+}
+
+// PromptFiles defines model for PromptFiles.
+type PromptFiles struct {
+	Files []PromptFile `json:"files"`
+}
+
 // PromptFolder defines model for PromptFolder.
 type PromptFolder struct {
 	// Path The whole path, such as `support/mail`.
@@ -3278,6 +3319,19 @@ type PromptFolders struct {
 //
 // A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
 type PromptFormat string
+
+// PromptImport Exactly one of `files` and `langfuse` is required.
+type PromptImport struct {
+	Files []PromptFile `json:"files,omitempty,omitzero"`
+
+	// Langfuse The prompts of an export of Langfuse, an item for each version: `name`, `type`, `version`, `prompt`, `config`, `labels`, `tags` and `commitMessage`; other members are ignored. `latest` is not imported as a label. References to other prompts become includes. Of `config`, the members `model`, `temperature`, `max_tokens`, `top_p`, `top_k` and a list of `stop` are kept as the model configuration, others in its `extra_params`.
+	Langfuse []json.RawMessage `json:"langfuse,omitempty,omitzero"`
+}
+
+// PromptImportResult defines model for PromptImportResult.
+type PromptImportResult struct {
+	Data []ImportedPrompt `json:"data"`
+}
 
 // PromptInclude A prompt that a version includes.
 type PromptInclude struct {
@@ -3356,6 +3410,48 @@ type PromptReads struct {
 
 // PromptRole The caller's role on a prompt template. Each role includes the roles listed before it.
 type PromptRole string
+
+// PromptRollout defines model for PromptRollout.
+type PromptRollout struct {
+	Label string `json:"label"`
+
+	// Versions The first has the label, and is what readers without a `key` get.
+	Versions []PromptWeight `json:"versions"`
+}
+
+// PromptRolloutChoice The rollout that chose the version for the `key` of the request. Absent if none did.
+type PromptRolloutChoice struct {
+	Label string `json:"label"`
+
+	// Weight The percentage of all keys that get the version.
+	Weight int `json:"weight"`
+}
+
+// PromptRolloutList defines model for PromptRolloutList.
+type PromptRolloutList struct {
+	Data []PromptRollout `json:"data"`
+}
+
+// PromptRolloutStart defines model for PromptRolloutStart.
+type PromptRolloutStart struct {
+	// ExpectedVersion The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
+	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
+
+	// Reason Why, for the list of the moves of the label.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Versions Versions whose weights add up to 100. The first gets the label.
+	Versions []PromptRolloutWeight `json:"versions"`
+}
+
+// PromptRolloutWeight defines model for PromptRolloutWeight.
+type PromptRolloutWeight struct {
+	// Version The id of a version, a label, `active`, `previous`, `latest`, or a number such as `v12`.
+	Version string `json:"version"`
+
+	// Weight In percent.
+	Weight int `json:"weight"`
+}
 
 // PromptTag defines model for PromptTag.
 type PromptTag struct {
@@ -3594,6 +3690,9 @@ type PromptVersion struct {
 	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format"`
 	Revision       int64                              `json:"revision"`
 
+	// Rollout The rollout that chose the version for the `key` of the request. Absent if none did.
+	Rollout *PromptRolloutChoice `json:"rollout,omitempty"`
+
 	// State A draft can be edited. The first activation or label freezes a version permanently.
 	State     VersionState     `json:"state"`
 	Text      string           `json:"text,omitempty,omitzero"`
@@ -3726,6 +3825,15 @@ type PromptVersionSummary struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
+// PromptWeight The percentage of the readers of a label that get a version.
+type PromptWeight struct {
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+
+	// Weight In percent.
+	Weight int `json:"weight"`
+}
+
 // RegistryEffects The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach third-party systems.
 type RegistryEffects string
 
@@ -3763,6 +3871,9 @@ type RenderMode string
 
 // RenderRequest defines model for RenderRequest.
 type RenderRequest struct {
+	// Key Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the version: the same one for the same key. It is not stored.
+	Key string `json:"key,omitempty,omitzero"`
+
 	// Mode What happens if a required variable, or a name that a rendered tag prints, has no value. `strict` refuses to render and names at most 100 paths, such as `/variables/user/name`; `partial` leaves the tag in the text.
 	Mode RenderMode `json:"mode,omitempty,omitzero"`
 
@@ -3780,7 +3891,10 @@ type RenderResult struct {
 
 	// Missing Required variables without a value, and the paths of names that a rendered tag prints and that have none, such as `user.name` or `docs.1.title`. At most 100 paths.
 	Missing []string `json:"missing"`
-	Text    *string  `json:"text,omitempty"`
+
+	// Rollout The rollout that chose the version for the `key` of the request. Absent if none did.
+	Rollout *PromptRolloutChoice `json:"rollout,omitempty"`
+	Text    *string              `json:"text,omitempty"`
 
 	// Unused Names in `variables` that the version does not use.
 	Unused  []string         `json:"unused"`
@@ -3806,6 +3920,8 @@ type ResolveRef struct {
 
 // ResolveRequest defines model for ResolveRequest.
 type ResolveRequest struct {
+	// Key Who reads, such as the id of your user. While rollouts of labels in `refs` run, it chooses the versions: the same ones for the same key. It is not stored.
+	Key  string       `json:"key,omitempty,omitzero"`
 	Refs []ResolveRef `json:"refs"`
 }
 

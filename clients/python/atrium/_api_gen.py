@@ -156,6 +156,7 @@ Code = Union[
         "required_claim_missing",
         "revision_mismatch",
         "role_ceiling",
+        "rollout_limit_reached",
         "rows_unsupported",
         "scope_required",
         "session_not_found",
@@ -213,6 +214,7 @@ Code = Union[
         "user_not_in_workspace",
         "version_active",
         "version_frozen",
+        "version_in_rollout",
         "visitor_signature_invalid",
         "webhook_delivery_not_found",
         "webhook_disabled",
@@ -462,6 +464,9 @@ class Activation(TypedDict):
 
     request_id: Optional[str]
     """The activation request, if the activation waited for one."""
+
+    weights: NotRequired[List[PromptWeight]]
+    """The versions of a rollout that the move started or changed. Absent otherwise."""
 
 
 class ActivationDecision(TypedDict):
@@ -2846,6 +2851,25 @@ class HostedPage(TypedDict):
     gateway: PaymentGateway
     """"""
 
+# `unchanged` means that the latest version has the same content.
+ImportOutcome = Union[Literal["created", "updated", "unchanged"], str]
+
+
+class ImportedPrompt(TypedDict):
+    """A type of the API."""
+
+    name: str
+    """"""
+
+    prompt_template_id: str
+    """"""
+
+    version_number: int
+    """The number of the latest version."""
+
+    outcome: ImportOutcome
+    """"""
+
 
 class Invitation(TypedDict):
     """An invitation of the owner of an e-mail address to the workspace."""
@@ -4053,6 +4077,28 @@ PromptCompatibility = Union[Literal["none", "backward"], str]
 PromptCopyHistory = Union[Literal["all", "latest"], str]
 
 
+class PromptFile(TypedDict):
+    """A type of the API."""
+
+    path: str
+    """A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template,
+    unless the setting `name` tells another one.
+    """
+
+    content: str
+    """Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`,
+    `variables`, `model_config`, `tools`, `response_format` and `name`. Then the text, or for each
+    message a line such as `# user` or `# placeholder history required`, and its content.
+    """
+
+
+class PromptFiles(TypedDict):
+    """A type of the API."""
+
+    files: List[PromptFile]
+    """"""
+
+
 class PromptFolder(TypedDict):
     """A type of the API."""
 
@@ -4100,6 +4146,28 @@ class PromptFolders(TypedDict):
 # and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A
 # section over a name without a value is hidden.
 PromptFormat = Union[Literal["mustache", "none"], str]
+
+
+class PromptImport(TypedDict):
+    """Exactly one of `files` and `langfuse` is required."""
+
+    files: NotRequired[List[PromptFile]]
+    """"""
+
+    langfuse: NotRequired[List[Dict[str, Any]]]
+    """The prompts of an export of Langfuse, an item for each version: `name`, `type`, `version`, `prompt`,
+    `config`, `labels`, `tags` and `commitMessage`; other members are ignored. `latest` is not imported
+    as a label. References to other prompts become includes. Of `config`, the members `model`,
+    `temperature`, `max_tokens`, `top_p`, `top_k` and a list of `stop` are kept as the model
+    configuration, others in its `extra_params`.
+    """
+
+
+class PromptImportResult(TypedDict):
+    """A type of the API."""
+
+    data: List[ImportedPrompt]
+    """"""
 
 
 class PromptInclude(TypedDict):
@@ -4233,6 +4301,58 @@ class PromptReads(TypedDict):
 
 # The caller's role on a prompt template. Each role includes the roles listed before it.
 PromptRole = Union[Literal["viewer", "editor", "manager", "owner"], str]
+
+
+class PromptRollout(TypedDict):
+    """A type of the API."""
+
+    label: str
+    """"""
+
+    versions: List[PromptWeight]
+    """The first has the label, and is what readers without a `key` get."""
+
+
+class PromptRolloutChoice(TypedDict):
+    """The rollout that chose the version for the `key` of the request. Absent if none did."""
+
+    label: str
+    """"""
+
+    weight: int
+    """The percentage of all keys that get the version."""
+
+
+class PromptRolloutList(TypedDict):
+    """A type of the API."""
+
+    data: List[PromptRollout]
+    """"""
+
+
+class PromptRolloutStart(TypedDict):
+    """A type of the API."""
+
+    versions: List[PromptRolloutWeight]
+    """Versions whose weights add up to 100. The first gets the label."""
+
+    expected_version: NotRequired[Optional[str]]
+    """The id or the number of a version. Returns 409 `label_changed` if this version does not have the
+    label. null means that no version may have it.
+    """
+
+    reason: NotRequired[str]
+    """Why, for the list of the moves of the label."""
+
+
+class PromptRolloutWeight(TypedDict):
+    """A type of the API."""
+
+    version: str
+    """The id of a version, a label, `active`, `previous`, `latest`, or a number such as `v12`."""
+
+    weight: int
+    """In percent."""
 
 
 class PromptShareCreatedData(TypedDict):
@@ -4517,6 +4637,21 @@ class PromptTemplateRestoredData(TypedDict):
     """The data of prompt_template.restored: A deleted prompt template was restored."""
 
     name: str
+    """"""
+
+
+class PromptTemplateRolloutChangedData(TypedDict):
+    """The data of prompt_template.rollout_changed: A rollout of a label started, got other weights, or
+    ended.
+    """
+
+    label: str
+    """"""
+
+    weights: ChangedNames
+    """"""
+
+    reason: NotRequired[str]
     """"""
 
 
@@ -4906,6 +5041,19 @@ class PromptVersionUpdatedData(TypedDict):
     reason: NotRequired[str]
     """"""
 
+
+class PromptWeight(TypedDict):
+    """The percentage of the readers of a label that get a version."""
+
+    version_id: str
+    """"""
+
+    version_number: int
+    """"""
+
+    weight: int
+    """In percent."""
+
 # The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach
 # third-party systems.
 RegistryEffects = Union[Literal["read", "write", "external"], str]
@@ -4965,6 +5113,11 @@ class RenderRequest(TypedDict):
     mode: NotRequired[RenderMode]
     """"""
 
+    key: NotRequired[str]
+    """Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the
+    version: the same one for the same key. It is not stored.
+    """
+
 
 class RenderResult(TypedDict):
     """The rendered `text` or `messages`, depending on the template's type."""
@@ -4987,6 +5140,9 @@ class RenderResult(TypedDict):
     """"""
 
     content_hash: str
+    """"""
+
+    rollout: NotRequired[PromptRolloutChoice]
     """"""
 
 
@@ -5023,6 +5179,11 @@ class ResolveRequest(TypedDict):
 
     refs: List[ResolveRef]
     """"""
+
+    key: NotRequired[str]
+    """Who reads, such as the id of your user. While rollouts of labels in `refs` run, it chooses the
+    versions: the same ones for the same key. It is not stored.
+    """
 
 
 class ResolveResult(TypedDict):
@@ -7129,6 +7290,9 @@ class PromptVersion(PromptVersionSummary):
     includes: NotRequired[List[PromptInclude]]
     """What the text includes. Absent if it includes nothing."""
 
+    rollout: NotRequired[PromptRolloutChoice]
+    """"""
+
     tools: List[Dict[str, Any]]
     """"""
 
@@ -7675,6 +7839,13 @@ class PromptTemplateRestoredEvent(_EventBase):
     data: PromptTemplateRestoredData
 
 
+class PromptTemplateRolloutChangedEvent(_EventBase):
+    """An event of the type prompt_template.rollout_changed."""
+
+    type: Literal["prompt_template.rollout_changed"]
+    data: PromptTemplateRolloutChangedData
+
+
 class PromptTemplateTransferredEvent(_EventBase):
     """An event of the type prompt_template.transferred."""
 
@@ -8141,6 +8312,7 @@ KnownEvent = Union[
     PromptTemplateCreatedEvent,
     PromptTemplateDeletedEvent,
     PromptTemplateRestoredEvent,
+    PromptTemplateRolloutChangedEvent,
     PromptTemplateTransferredEvent,
     PromptTemplateUpdatedEvent,
     PromptVersionActivationApprovedEvent,
@@ -8787,7 +8959,8 @@ class PromptTemplatesVersionsResource(Resource):
         The active version cannot be deleted. The number of a deleted version is not reused.
 
         Errors: in_use, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
-        revision_mismatch, scope_required, version_active; and those that every call can have.
+        revision_mismatch, scope_required, version_active, version_in_rollout; and those that every call
+        can have.
         """
         self._caller.send("promptTemplates.versions.delete", "DELETE", path("/api/prompt-templates/{}/versions/{}", prompt_template_id, version_id), options=options)
 
@@ -8988,7 +9161,8 @@ class PromptTemplatesLabelsResource(Resource):
 
         Requires the editor role on the template, or the manager role if it is protected. Gives the label
         to a version, and freezes that version. Another version that has the label loses it; other labels
-        stay where they are. Repeating a move has no effect.
+        stay where they are. A rollout of the label ends: from now on every reader gets this version.
+        Repeating a move has no effect.
 
         Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
         invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
@@ -9015,6 +9189,45 @@ class PromptTemplatesLabelsResource(Resource):
         prompt_template_not_found, revision_mismatch, scope_required; and those that every call can have.
         """
         self._caller.send("promptTemplates.labels.remove", "DELETE", path("/api/prompt-templates/{}/labels/{}", prompt_template_id, label), query={"expected_version": expected_version, "reason": reason}, options=options)
+
+    def roll_out(
+        self,
+        prompt_template_id: str,
+        label: str,
+        body: PromptRolloutStart,
+        **options: Unpack[Options],
+    ) -> PromptRollout:
+        """Roll out a label.
+
+        Requires the editor role on the template, or the manager role if it is protected. Divides the
+        readers of the label among 2 to 10 versions by weights that add up to 100. Drafts among them are
+        frozen. The first version gets the label: readers without a `key`, chat templates and includes
+        get it.
+
+        Other readers send a `key` to `resolve` and `render`. The same key gets the same version as long
+        as the weights stay. After a change of the weights, only as many keys get another version as
+        necessary. To end the rollout, for one version or the other, move the label to it.
+
+        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+        invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
+        prompt_template_not_found, prompt_version_not_found, rollout_limit_reached, scope_required; and
+        those that every call can have.
+        """
+        return cast("PromptRollout", self._caller.send("promptTemplates.labels.rollOut", "PUT", path("/api/prompt-templates/{}/labels/{}/rollout", prompt_template_id, label), body=body, options=options))
+
+    def rollouts(
+        self,
+        prompt_template_id: str,
+        **options: Unpack[Options],
+    ) -> PromptRolloutList:
+        """List rollouts.
+
+        Returns the rollouts that run, at most 10, sorted by label. The list of the moves of a label has
+        those that ended.
+
+        Errors: prompt_template_not_found, scope_required; and those that every call can have.
+        """
+        return cast("PromptRolloutList", self._caller.send("promptTemplates.labels.rollouts", "GET", path("/api/prompt-templates/{}/rollouts", prompt_template_id), options=options))
 
 
 class PromptTemplatesFoldersResource(Resource):
@@ -9242,6 +9455,27 @@ class PromptTemplatesResource(Resource):
         """
         self._caller.send("promptTemplates.delete", "DELETE", path("/api/prompt-templates/{}", prompt_template_id), query={"force": force}, options=options)
 
+    def export_files(
+        self,
+        *,
+        folder: Optional[str] = None,
+        ref: Optional[str] = None,
+        format: Optional[Union[Literal["json", "ndjson", "zip"], str]] = None,
+        **options: Unpack[Options],
+    ) -> PromptFiles:
+        """Export prompts.
+
+        Returns one Markdown file for each prompt template that the caller can see and that has the
+        version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
+        section for each message. Equal prompts give equal bytes. The files are those of `atrium prompts
+        pull`. Labels, activations and history stay with the server.
+
+        If the connection is closed before the end of the body, the files are incomplete.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("PromptFiles", self._caller.send("promptTemplates.exportFiles", "GET", path("/api/prompt-templates/export"), query={"folder": folder, "ref": ref, "format": format}, options=options))
+
     def get(
         self,
         prompt_template_id: str,
@@ -9255,6 +9489,35 @@ class PromptTemplatesResource(Resource):
         Errors: prompt_template_not_found, scope_required; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.get", "GET", path("/api/prompt-templates/{}", prompt_template_id), options=options))
+
+    def import_files(
+        self,
+        body: PromptImport,
+        *,
+        activate: Optional[bool] = None,
+        visibility: Optional[Visibility] = None,
+        **options: Unpack[Options],
+    ) -> PromptImportResult:
+        """Import prompts.
+
+        Requires the member role in the workspace, and the editor role on templates that exist. Takes the
+        files of an export as JSON, as a zip archive, or as NDJSON with a file a line, or an export of
+        Langfuse as `langfuse`. All prompts are stored, or none.
+
+        A template that does not exist is created. One that exists gets a new version, unless its latest
+        version has the same content. Prompts that others include are stored first. Only released
+        versions can be included, so set `activate` if prompts of the import include each other.
+
+        Of an archive, files that do not end in `.md` and hidden ones are left out. It can have 500
+        prompts, and 16 MiB when it is unpacked. Links, and paths that are absolute or lead out of the
+        archive, are refused.
+
+        Errors: activation_gated, contract_break, file_too_large, include_cycle, include_not_found,
+        include_not_text, include_too_deep, include_too_large, invalid_fields, label_limit_reached,
+        name_taken, plan_limit_reached, prompt_template_forbidden, quota_exceeded, scope_required,
+        undeclared_variable, unsupported_syntax; and those that every call can have.
+        """
+        return cast("PromptImportResult", self._caller.send("promptTemplates.importFiles", "POST", path("/api/prompt-templates/import"), body=body, query={"activate": activate, "visibility": visibility}, keyed=True, options=options))
 
     def list(
         self,
@@ -9323,19 +9586,20 @@ class PromptTemplatesResource(Resource):
         *,
         name: Optional[str] = None,
         ref: Optional[str] = None,
+        key: Optional[str] = None,
         **options: Unpack[Options],
     ) -> PromptVersion:
         """Resolve a prompt by name.
 
         Returns a version of the template with a name, and with the texts of what it includes. If it
-        includes nothing, the ETag is the one that `GET` of the version returns. With `If-None-Match`,
-        returns 304 while the version and the texts stay the same.
+        includes nothing, and no rollout chose it, the ETag is the one that `GET` of the version returns.
+        With `If-None-Match`, returns 304 while the version and the texts stay the same.
 
         Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
         invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those
         that every call can have.
         """
-        return cast("PromptVersion", self._caller.send("promptTemplates.resolveByName", "GET", path("/api/prompt-templates/resolve"), query={"name": name, "ref": ref}, options=options))
+        return cast("PromptVersion", self._caller.send("promptTemplates.resolveByName", "GET", path("/api/prompt-templates/resolve"), query={"name": name, "ref": ref, "key": key}, options=options))
 
     def restore(
         self,

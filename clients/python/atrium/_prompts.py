@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
-from ._api_gen import PromptMessage
+from ._api_gen import PromptMessage, ResolveRequest
 from ._core import Options
 from ._errors import AtriumError
 from ._render import Prepared, RenderedPrompt
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 _PAUSE = 5.0
 
 Fallback = Union[str, List[PromptMessage], Mapping[str, Any]]
-Key = Tuple[str, str, str]  # workspace, name, ref
+Key = Tuple[str, str, str, str]  # workspace, name, ref, key of the reader
+
+#: How many prompts that were asked for with a key are kept.
+_MAX_KEYED = 10_000
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Prompts:
         name: str,
         *,
         ref: str = "active",
+        key: str = "",
         fallback: Optional[Fallback] = None,
         ttl: float = 60,
         max_stale: float = 86_400,
@@ -74,24 +78,27 @@ class Prompts:
         is refreshed in the background. In an outage, the prompt in memory is used for up to max_stale seconds, then
         fallback. A prompt that was deleted, or that the credential may no longer read, is removed from memory. Without
         a fallback, raises what prompt_templates.resolve raises.
+
+        key says who reads, such as the id of your user: while a rollout of the label ref runs, the same key gets the
+        same version.
         """
-        key = (workspace, name, ref)
+        asked = (workspace, name, ref, key)
         with self._lock:
-            entry = self._entries.get(key)
+            entry = self._entries.get(asked)
             age = self._now() - entry.confirmed if entry else 0.0
             if entry and age < ttl + max_stale:
                 if age >= ttl and not entry.refreshing and self._now() - entry.asked >= min(ttl, _PAUSE):
                     entry.refreshing, entry.asked = True, self._now()
-                    threading.Thread(target=self._refresh, args=(key, entry), daemon=True).start()
-                return self._prompt(key, entry)
-            loading = self._loading.setdefault(key, threading.Lock())
+                    threading.Thread(target=self._refresh, args=(asked, entry), daemon=True).start()
+                return self._prompt(asked, entry)
+            loading = self._loading.setdefault(asked, threading.Lock())
         try:
             with loading:  # threads that ask for the same prompt wait for the same answer
                 with self._lock:
-                    other = self._entries.get(key)
+                    other = self._entries.get(asked)
                     if other and other is not entry and self._now() - other.confirmed < ttl + max_stale:
-                        return self._prompt(key, other)
-                return self._prompt(key, self._load(key))
+                        return self._prompt(asked, other)
+                return self._prompt(asked, self._load(asked))
         except Exception as e:
             if fallback is None:
                 raise
@@ -117,6 +124,9 @@ class Prompts:
             self._forget(key, e)
             raise
         with self._lock:
+            self._loading.pop(key, None)
+            if key[3] and len(self._entries) >= _MAX_KEYED:
+                self._entries.pop(next((k for k in self._entries if k[3]), key), None)
             self._entries[key] = entry
         return entry
 
@@ -140,9 +150,12 @@ class Prompts:
             entry.refreshing = False
 
     def _resolve(self, key: Key) -> Tuple[Mapping[str, Any], str]:
-        workspace, name, ref = key
+        workspace, name, ref, reader = key
         options: Options = {"workspace": workspace} if workspace else {}
-        item = self._templates.resolve({"refs": [{"name": name, "ref": ref}]}, **options)["data"][0]
+        request: ResolveRequest = {"refs": [{"name": name, "ref": ref}]}
+        if reader:
+            request["key"] = reader
+        item = self._templates.resolve(request, **options)["data"][0]
         if "version" in item and "etag" in item:
             return item["version"], item["etag"]
         none: Mapping[str, Any] = {}

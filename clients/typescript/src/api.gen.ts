@@ -149,6 +149,7 @@ export type Code =
   | 'required_claim_missing'
   | 'revision_mismatch'
   | 'role_ceiling'
+  | 'rollout_limit_reached'
   | 'rows_unsupported'
   | 'scope_required'
   | 'session_not_found'
@@ -206,6 +207,7 @@ export type Code =
   | 'user_not_in_workspace'
   | 'version_active'
   | 'version_frozen'
+  | 'version_in_rollout'
   | 'visitor_signature_invalid'
   | 'webhook_delivery_not_found'
   | 'webhook_disabled'
@@ -410,6 +412,8 @@ export type Activation = {
   activated_at: string
   /** The activation request, if the activation waited for one. */
   request_id: string | null
+  /** The versions of a rollout that the move started or changed. Absent otherwise. */
+  weights?: PromptWeight[]
 }
 
 /**  */
@@ -2324,6 +2328,21 @@ export type HostedPage = {
   gateway: PaymentGateway
 }
 
+/** `unchanged` means that the latest version has the same content. */
+export type ImportOutcome = 'created' | 'updated' | 'unchanged' | (string & {})
+
+/**  */
+export type ImportedPrompt = {
+  /**  */
+  name: string
+  /**  */
+  prompt_template_id: string
+  /** The number of the latest version. */
+  version_number: number
+  /**  */
+  outcome: ImportOutcome
+}
+
 /** An invitation of the owner of an e-mail address to the workspace. */
 export type Invitation = {
   /**  */
@@ -3288,6 +3307,27 @@ export type PromptCompatibility = 'none' | 'backward' | (string & {})
 export type PromptCopyHistory = 'all' | 'latest' | (string & {})
 
 /**  */
+export type PromptFile = {
+  /**
+   * A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless
+   * the setting `name` tells another one.
+   */
+  path: string
+  /**
+   * Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`,
+   * `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `#
+   * user` or `# placeholder history required`, and its content.
+   */
+  content: string
+}
+
+/**  */
+export type PromptFiles = {
+  /**  */
+  files: PromptFile[]
+}
+
+/**  */
 export type PromptFolder = {
   /** The whole path, such as `support/mail`. */
   path: string
@@ -3337,6 +3377,26 @@ export type PromptFolders = {
  * section over a name without a value is hidden.
  */
 export type PromptFormat = 'mustache' | 'none' | (string & {})
+
+/** Exactly one of `files` and `langfuse` is required. */
+export type PromptImport = {
+  /**  */
+  files?: PromptFile[]
+  /**
+   * The prompts of an export of Langfuse, an item for each version: `name`, `type`, `version`, `prompt`,
+   * `config`, `labels`, `tags` and `commitMessage`; other members are ignored. `latest` is not imported as a
+   * label. References to other prompts become includes. Of `config`, the members `model`, `temperature`,
+   * `max_tokens`, `top_p`, `top_k` and a list of `stop` are kept as the model configuration, others in its
+   * `extra_params`.
+   */
+  langfuse?: Record<string, unknown>[]
+}
+
+/**  */
+export type PromptImportResult = {
+  /**  */
+  data: ImportedPrompt[]
+}
 
 /** A prompt that a version includes. */
 export type PromptInclude = {
@@ -3443,6 +3503,49 @@ export type PromptReads = {
 
 /** The caller's role on a prompt template. Each role includes the roles listed before it. */
 export type PromptRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
+
+/**  */
+export type PromptRollout = {
+  /**  */
+  label: string
+  /** The first has the label, and is what readers without a `key` get. */
+  versions: PromptWeight[]
+}
+
+/** The rollout that chose the version for the `key` of the request. Absent if none did. */
+export type PromptRolloutChoice = {
+  /**  */
+  label: string
+  /** The percentage of all keys that get the version. */
+  weight: number
+}
+
+/**  */
+export type PromptRolloutList = {
+  /**  */
+  data: PromptRollout[]
+}
+
+/**  */
+export type PromptRolloutStart = {
+  /** Versions whose weights add up to 100. The first gets the label. */
+  versions: PromptRolloutWeight[]
+  /**
+   * The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
+   * means that no version may have it.
+   */
+  expected_version?: string | null
+  /** Why, for the list of the moves of the label. */
+  reason?: string
+}
+
+/**  */
+export type PromptRolloutWeight = {
+  /** The id of a version, a label, `active`, `previous`, `latest`, or a number such as `v12`. */
+  version: string
+  /** In percent. */
+  weight: number
+}
 
 /** The data of prompt_share.created: A prompt template was shared. */
 export type PromptShareCreatedData = {
@@ -3656,6 +3759,16 @@ export type PromptTemplateRestoredData = {
   name: string
 }
 
+/** The data of prompt_template.rollout_changed: A rollout of a label started, got other weights, or ended. */
+export type PromptTemplateRolloutChangedData = {
+  /**  */
+  label: string
+  /**  */
+  weights: ChangedNames
+  /**  */
+  reason?: string
+}
+
 /** The data of prompt_template.transferred: A prompt template got another owner. */
 export type PromptTemplateTransferredData = {
   /**  */
@@ -3718,6 +3831,8 @@ export type PromptVersion = PromptVersionSummary & {
   messages?: PromptMessage[]
   /** What the text includes. Absent if it includes nothing. */
   includes?: PromptInclude[]
+  /**  */
+  rollout?: PromptRolloutChoice
   /**  */
   tools: Record<string, unknown>[]
 }
@@ -3963,6 +4078,16 @@ export type PromptVersionUpdatedData = {
   reason?: string
 }
 
+/** The percentage of the readers of a label that get a version. */
+export type PromptWeight = {
+  /**  */
+  version_id: string
+  /**  */
+  version_number: number
+  /** In percent. */
+  weight: number
+}
+
 /**
  * The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach
  * third-party systems.
@@ -4011,6 +4136,11 @@ export type RenderRequest = {
   variables?: Record<string, unknown>
   /**  */
   mode?: RenderMode
+  /**
+   * Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the version:
+   * the same one for the same key. It is not stored.
+   */
+  key?: string
 }
 
 /** The rendered `text` or `messages`, depending on the template's type. */
@@ -4030,6 +4160,8 @@ export type RenderResult = {
   version: PromptVersionRef
   /**  */
   content_hash: string
+  /**  */
+  rollout?: PromptRolloutChoice
 }
 
 /**  */
@@ -4059,6 +4191,11 @@ export type ResolveRef = {
 export type ResolveRequest = {
   /**  */
   refs: ResolveRef[]
+  /**
+   * Who reads, such as the id of your user. While rollouts of labels in `refs` run, it chooses the versions: the
+   * same ones for the same key. It is not stored.
+   */
+  key?: string
 }
 
 /**  */
@@ -5741,6 +5878,7 @@ export type EventData = {
   'prompt_template.created': PromptTemplateCreatedData
   'prompt_template.deleted': PromptTemplateDeletedData
   'prompt_template.restored': PromptTemplateRestoredData
+  'prompt_template.rollout_changed': PromptTemplateRolloutChangedData
   'prompt_template.transferred': PromptTemplateTransferredData
   'prompt_template.updated': PromptTemplateUpdatedData
   'prompt_version.activation_approved': PromptVersionActivationApprovedData
@@ -6337,7 +6475,7 @@ export class PromptTemplatesVersionsResource extends Resource {
    * version cannot be deleted. The number of a deleted version is not reused.
    *
    * Errors: in_use, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
-   * revision_mismatch, scope_required, version_active; and those that every call can have.
+   * revision_mismatch, scope_required, version_active, version_in_rollout; and those that every call can have.
    */
   delete(promptTemplateId: string, versionId: string, options?: Options): Promise<void> {
     return this.caller.send({ name: 'promptTemplates.versions.delete', method: 'DELETE', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}` }, options)
@@ -6509,7 +6647,8 @@ export class PromptTemplatesLabelsResource extends Resource {
    *
    * Requires the editor role on the template, or the manager role if it is protected. Gives the label to a
    * version, and freezes that version. Another version that has the label loses it; other labels stay where they
-   * are. Repeating a move has no effect.
+   * are. A rollout of the label ends: from now on every reader gets this version. Repeating a move has no
+   * effect.
    *
    * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
    * invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
@@ -6538,6 +6677,37 @@ export class PromptTemplatesLabelsResource extends Resource {
       reason?: string
     }, options?: Options): Promise<void> {
     return this.caller.send({ name: 'promptTemplates.labels.remove', method: 'DELETE', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}`, query }, options)
+  }
+
+  /**
+   * Roll out a label.
+   *
+   * Requires the editor role on the template, or the manager role if it is protected. Divides the readers of the
+   * label among 2 to 10 versions by weights that add up to 100. Drafts among them are frozen. The first version
+   * gets the label: readers without a `key`, chat templates and includes get it.
+   *
+   * Other readers send a `key` to `resolve` and `render`. The same key gets the same version as long as the
+   * weights stay. After a change of the weights, only as many keys get another version as necessary. To end the
+   * rollout, for one version or the other, move the label to it.
+   *
+   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+   * prompt_version_not_found, rollout_limit_reached, scope_required; and those that every call can have.
+   */
+  rollOut(promptTemplateId: string, label: string, body: PromptRolloutStart, options?: Options): Promise<PromptRollout> {
+    return this.caller.send({ name: 'promptTemplates.labels.rollOut', method: 'PUT', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}/rollout`, body }, options)
+  }
+
+  /**
+   * List rollouts.
+   *
+   * Returns the rollouts that run, at most 10, sorted by label. The list of the moves of a label has those that
+   * ended.
+   *
+   * Errors: prompt_template_not_found, scope_required; and those that every call can have.
+   */
+  rollouts(promptTemplateId: string, options?: Options): Promise<PromptRolloutList> {
+    return this.caller.send({ name: 'promptTemplates.labels.rollouts', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/rollouts` }, options)
   }
 }
 
@@ -6757,6 +6927,29 @@ export class PromptTemplatesResource extends Resource {
   }
 
   /**
+   * Export prompts.
+   *
+   * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
+   * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
+   * Equal prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and
+   * history stay with the server.
+   *
+   * If the connection is closed before the end of the body, the files are incomplete.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  exportFiles(query?: {
+      /** Return only templates in this folder or its subfolders. */
+      folder?: string
+      /** Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`. */
+      ref?: string
+      /** `json` returns one object, `ndjson` a file a line, `zip` an archive. */
+      format?: 'json' | 'ndjson' | 'zip' | (string & {})
+    }, options?: Options): Promise<PromptFiles> {
+    return this.caller.send({ name: 'promptTemplates.exportFiles', method: 'GET', path: path`/api/prompt-templates/export`, query }, options)
+  }
+
+  /**
    * Get a prompt template.
    *
    * Returns a prompt template with references to its active and its latest version, and the caller's role on it.
@@ -6766,6 +6959,34 @@ export class PromptTemplatesResource extends Resource {
    */
   get(promptTemplateId: string, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.get', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}` }, options)
+  }
+
+  /**
+   * Import prompts.
+   *
+   * Requires the member role in the workspace, and the editor role on templates that exist. Takes the files of
+   * an export as JSON, as a zip archive, or as NDJSON with a file a line, or an export of Langfuse as
+   * `langfuse`. All prompts are stored, or none.
+   *
+   * A template that does not exist is created. One that exists gets a new version, unless its latest version has
+   * the same content. Prompts that others include are stored first. Only released versions can be included, so
+   * set `activate` if prompts of the import include each other.
+   *
+   * Of an archive, files that do not end in `.md` and hidden ones are left out. It can have 500 prompts, and 16
+   * MiB when it is unpacked. Links, and paths that are absolute or lead out of the archive, are refused.
+   *
+   * Errors: activation_gated, contract_break, file_too_large, include_cycle, include_not_found,
+   * include_not_text, include_too_deep, include_too_large, invalid_fields, label_limit_reached, name_taken,
+   * plan_limit_reached, prompt_template_forbidden, quota_exceeded, scope_required, undeclared_variable,
+   * unsupported_syntax; and those that every call can have.
+   */
+  importFiles(body: PromptImport, query?: {
+      /** Whether new versions become active. Of an export of Langfuse, those with the label `production`. */
+      activate?: boolean
+      /** Who sees templates that are created. */
+      visibility?: Visibility
+    }, options?: Options): Promise<PromptImportResult> {
+    return this.caller.send({ name: 'promptTemplates.importFiles', method: 'POST', path: path`/api/prompt-templates/import`, body, query, keyed: true }, options)
   }
 
   /**
@@ -6853,8 +7074,8 @@ export class PromptTemplatesResource extends Resource {
    * Resolve a prompt by name.
    *
    * Returns a version of the template with a name, and with the texts of what it includes. If it includes
-   * nothing, the ETag is the one that `GET` of the version returns. With `If-None-Match`, returns 304 while the
-   * version and the texts stay the same.
+   * nothing, and no rollout chose it, the ETag is the one that `GET` of the version returns. With
+   * `If-None-Match`, returns 304 while the version and the texts stay the same.
    *
    * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
    * invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
@@ -6868,6 +7089,11 @@ export class PromptTemplatesResource extends Resource {
        * such as `v12`.
        */
       ref?: string
+      /**
+       * Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the
+       * version: the same one for the same key. It is not stored.
+       */
+      key?: string
     }, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.resolveByName', method: 'GET', path: path`/api/prompt-templates/resolve`, query }, options)
   }

@@ -8,6 +8,8 @@ export type PromptMessages = PromptMessage[]
 export interface PromptOptions {
   /** The id of a version, a label, active (the default), latest, or a number such as v12. */
   ref?: string
+  /** Who reads, such as the id of your user: while a rollout of the label runs, the same key gets the same version. */
+  key?: string
   /** The prompt if there is no other: a text, messages, or a version. */
   fallback?: PromptText | PromptMessages | RenderableVersion
   /** Seconds for which a prompt is used without asking the server again: 60 by default. */
@@ -42,6 +44,9 @@ interface Entry {
 /** How long a failed question is not repeated, in milliseconds. */
 const pause = 5000
 
+/** How many prompts that were asked for with a key are kept. */
+const maxKeyed = 10_000
+
 /** Prompts, kept in memory. */
 export class Prompts {
   readonly #templates: PromptTemplatesResource
@@ -60,7 +65,7 @@ export class Prompts {
    */
   async get(name: string, options: PromptOptions = {}): Promise<Prompt> {
     const ref = options.ref ?? 'active'
-    const key = JSON.stringify([options.workspace ?? '', name, ref])
+    const key = JSON.stringify([options.workspace ?? '', name, ref, options.key ?? ''])
     const ttl = (options.ttl ?? 60) * 1000
     const maxStale = (options.maxStale ?? 86_400) * 1000
     let entry = this.#entries.get(key)
@@ -100,6 +105,14 @@ export class Prompts {
       loading = this.#resolve(name, ref, options)
         .then(({ etag, version }) => {
           const entry = { etag, version, confirmed: Date.now(), asked: Date.now(), error: undefined, refreshing: undefined }
+          if (options.key && this.#entries.size >= maxKeyed) {
+            for (const other of this.#entries.keys()) {
+              if (!other.endsWith(',""]')) {
+                this.#entries.delete(other)
+                break
+              }
+            }
+          }
           this.#entries.set(key, entry)
           return entry
         })
@@ -128,8 +141,8 @@ export class Prompts {
     return entry.refreshing
   }
 
-  async #resolve(name: string, ref: string, { workspace }: PromptOptions): Promise<{ etag: string; version: PromptVersion }> {
-    const { data } = await this.#templates.resolve({ refs: [{ name, ref }] }, { workspace })
+  async #resolve(name: string, ref: string, { workspace, key }: PromptOptions): Promise<{ etag: string; version: PromptVersion }> {
+    const { data } = await this.#templates.resolve({ refs: [{ name, ref }], ...(key && { key }) }, { workspace })
     const { version, etag, error } = data[0] ?? {}
     if (version && etag) return { version, etag }
     const code = error?.code ?? 'unexpected_response'

@@ -74,7 +74,7 @@ const does = {
   },
   render: ({ version, values, mode }) => ({ value: client.render(version, values, mode) }),
   async prompt({ name, prompt = {}, values }) {
-    const p = await atrium.prompts.get(name, { ref: prompt.ref, ttl: prompt.ttl, maxStale: prompt.max_stale, fallback: prompt.fallback })
+    const p = await atrium.prompts.get(name, { ref: prompt.ref, key: prompt.key, ttl: prompt.ttl, maxStale: prompt.max_stale, fallback: prompt.fallback })
     return { value: { is_fallback: p.isFallback, text: p.render(values).text, failed: p.error !== undefined } }
   },
   visitor: async ({ text, secrets, now }) => ({ value: await client.signVisitor(secrets[0], text, now) }),

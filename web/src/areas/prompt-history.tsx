@@ -40,6 +40,7 @@ export function Ledger({ id, labels }: { id: string; labels: string[] }) {
           <li key={a.activated_at + String(a.to_version_id)} className="mb-4">
             <b>{a.to_version_id === null ? 'removed' : number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
             <span className="text-soft"><When at={a.activated_at} /> · <span title={a.activated_by}>{names(a.activated_by)}</span></span>
+            {a.weights && <p className="m-0">Rolled out: {a.weights.map((w) => `v${w.version_number} ${w.weight} %`).join(', ')}</p>}
             {a.reason && <p className="m-0">{a.reason}</p>}
           </li>
         ))}

@@ -19,6 +19,7 @@ import { declared, Preview, variablesOf } from './prompt-preview'
 import { Includes, includesIn, useWhole } from './prompt-includes'
 import { Settings } from './prompt-settings'
 import { Reads } from './prompt-reads'
+import { Rollouts } from './prompt-rollouts'
 import { Checks, Requests } from './prompt-requests'
 import { PromptShares } from './prompt-shares'
 
@@ -298,14 +299,21 @@ function Labels({ version, versions, onClose }: {
   const refresh = () => queries.invalidateQueries()
   const put = (label: string, to: string, from: string | null, reason: string) =>
     atrium.promptTemplates.labels.move(id, label, { version: to, expected_version: from, ...(reason && { reason }) }, { workspace })
+  const divide = (label: string, first: string, percent: number, reason: string) =>
+    atrium.promptTemplates.labels.rollOut(id, label, {
+      versions: [{ version: first, weight: 100 - percent }, { version: version.id, weight: percent }], ...(reason && { reason }),
+    }, { workspace })
   const take = (label: string) => atrium.promptTemplates.labels.remove(id, label, { expected_version: version.id }, { workspace })
   const move = useMutation({
-    mutationFn: async ({ label, reason }: { label: string; reason: string }) => {
+    mutationFn: async ({ label, reason, percent }: { label: string; reason: string; percent: number }) => {
       const from = versions.find((v) => v.labels.includes(label))?.id ?? null
-      await put(label, version.id, from, reason)
-      return { label, from }
+      const part = percent > 0 && percent < 100
+      if (part) await divide(label, from ?? 'active', percent, reason)
+      else await put(label, version.id, from, reason)
+      return { label, from, part }
     },
-    onSuccess: ({ label, from }) => {
+    onSuccess: ({ label, from, part }) => {
+      if (part) return
       onClose()
       toast(`v${version.number} has the label ${label}.`, async () => {
         await (from === null ? take(label) : put(label, from, version.id, 'Undone'))
@@ -334,8 +342,10 @@ function Labels({ version, versions, onClose }: {
         ))}
       </ul>
       <Problem error={remove.error} />
-      <Form send="Give the label" busy={move.isPending} onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '' })}>
+      <Rollouts id={id} />
+      <Form send="Give the label" busy={move.isPending} onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '', percent: Number(v.percent || 100) })}>
         <Input name="label" label="Label" required maxLength={36} pattern="[a-z0-9_.\-]{1,36}" hint="Another version that has the label loses it." />
+        <Input name="percent" type="number" min={1} max={100} label="For percent of the readers" placeholder="100" hint="Below 100, applications that send a key read this version for so many keys, and the one that has the label for the others." />
         <Input name="reason" label="Why" maxLength={500} />
         <Problem error={move.error} />
       </Form>

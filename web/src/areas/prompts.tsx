@@ -10,6 +10,7 @@ import { Form, InlineSelect, Input, SearchBox, Select, TextArea } from '../ui/fo
 import { AddIcon } from '../ui/icons'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { Export, Import } from './prompt-files'
 import { Start } from './start'
 
 export function Prompts() {
@@ -18,6 +19,7 @@ export function Prompts() {
   const [typed, setTyped] = useState('')
   const [creating, setCreating] = useCreating()
   const [deleted, setDeleted] = useState(false)
+  const [importing, setImporting] = useState(false)
   const q = useDeferredValue(typed.trim())
   const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
     { limit: 50, ...(q && { q }), ...(deleted && { deleted }), ...(cursor && { cursor }) }, { workspace },
@@ -30,6 +32,8 @@ export function Prompts() {
           label="Show" value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
           choices={[{ value: '', label: 'prompts' }, { value: 'deleted', label: 'deleted prompts' }]}
         />
+        <Export />
+        {may('prompt_templates.create') && <Button onClick={() => setImporting(true)}>Import</Button>}
         {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newPrompt}</Button>}
       </Heading>
       <Start />
@@ -42,6 +46,7 @@ export function Prompts() {
       )}
       {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={deleted ? trash : columns(workspace)} csv="prompts" />}
       <More list={list} />
+      {importing && <Import onClose={() => setImporting(false)} />}
       {creating && <Create onClose={() => setCreating(false)} />}
     </>
   )

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/atrium-hq/atrium/cmd/atrium/internal/promptfile"
+	"github.com/atrium-hq/atrium/domain/promptfile"
 )
 
 func text(s string) promptfile.Prompt {
@@ -81,7 +81,7 @@ func TestFilesThatPeopleWrite(t *testing.T) {
 	for name, file := range map[string]string{
 		"no settings":       "Hello",
 		"no end":            "---\ntype: text\n",
-		"an unknown one":    "---\nname: x\n---\n",
+		"an unknown one":    "---\ntitle: x\n---\n",
 		"a wrong type":      "---\ntags: x\n---\n",
 		"no YAML":           "---\n\t{\n---\n",
 		"aliases":           "---\ntools: &a [1]\nvariables: *a\n---\n",
@@ -103,6 +103,37 @@ func TestPathsStayBelowTheFolder(t *testing.T) {
 	for _, name := range []string{"../x", "a/../../x", "a/./b", ".git/config", `a\b`, "C:/x", "a\x00b", "x?"} {
 		if got, err := promptfile.Path(name); err == nil {
 			t.Errorf("the path of %q is %q", name, got)
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	for name, want := range map[string]struct {
+		path  string
+		named bool
+	}{
+		"support/greeting": {"support/greeting.md", false},
+		"a: b?":            {"", true},
+		".git/x":           {"", true},
+		"Äpfel":            {"Äpfel.md", false},
+	} {
+		path, named := promptfile.Place(name)
+		if named != want.named || !named && path != want.path || strings.ContainsAny(path, ":?") {
+			t.Errorf("%q is at %s, %v", name, path, named)
+		}
+		if _, err := promptfile.Named(path); err != nil {
+			t.Errorf("%s is no path: %v", path, err)
+		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	if name, err := promptfile.Named("a/b.c.md"); err != nil || name != "a/b.c" {
+		t.Errorf("name = %q, %v", name, err)
+	}
+	for _, path := range []string{"", "a.txt", ".md/../a.md", "../a.md", "/a.md", "a//b.md", `a\b.md`, "c:a.md", "a\x00.md"} {
+		if name, err := promptfile.Named(path); err == nil {
+			t.Errorf("%q is the prompt %q", path, name)
 		}
 	}
 }

@@ -3,9 +3,12 @@ package promptfile
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +19,7 @@ import (
 
 // Prompt is what a file holds of a prompt template and its version. Its JSON is that of the API.
 type Prompt struct {
+	Name        string // empty if the path of the file tells it
 	Type        string
 	Description string
 	Tags        []string
@@ -58,6 +62,7 @@ func Encode(p Prompt) ([]byte, error) {
 		value any
 		empty bool
 	}{
+		{"name", p.Name, p.Name == ""},
 		{"type", p.Type, p.Type != "chat"},
 		{"description", p.Description, p.Description == ""},
 		{"tags", p.Tags, len(p.Tags) == 0},
@@ -161,9 +166,9 @@ func (p *Prompt) settings(head string) error {
 	}
 	for name, node := range fields {
 		into, ok := map[string]any{
-			"type": &p.Type, "description": &p.Description, "tags": &p.Tags, "format": &p.Content.Format,
-			"variables": &p.Content.Variables, "model_config": &p.Content.ModelConfig, "tools": &p.Content.Tools,
-			"response_format": &p.Content.ResponseFormat,
+			"name": &p.Name, "type": &p.Type, "description": &p.Description, "tags": &p.Tags,
+			"format": &p.Content.Format, "variables": &p.Content.Variables, "model_config": &p.Content.ModelConfig,
+			"tools": &p.Content.Tools, "response_format": &p.Content.ResponseFormat,
 		}[name]
 		if !ok {
 			return fmt.Errorf("settings: there is no %q", name)
@@ -251,6 +256,38 @@ func readMessages(body string) (messages []Message, err error) {
 }
 
 func isSection(line string) bool { return section.MatchString(line) && !strings.HasPrefix(line, `\`) }
+
+// Place returns the path of a template's file in an archive, with slashes. A name that cannot be a path everywhere is
+// replaced, and hasName is true: then the file has to tell the name.
+func Place(name string) (path string, hasName bool) {
+	if path, err := Path(name); err == nil {
+		return filepath.ToSlash(path), false
+	}
+	sum := sha256.Sum256([]byte(name))
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = strings.TrimLeft(strings.Map(func(r rune) rune {
+			if strings.ContainsRune(`\:*?"<>|`+"\x00", r) {
+				return '_'
+			}
+			return r
+		}, part), ".")
+		if parts[i] == "" {
+			parts[i] = "_"
+		}
+	}
+	return strings.Join(parts, "/") + "-" + hex.EncodeToString(sum[:4]) + ".md", true
+}
+
+// Named returns the name of the template whose file has this path in an archive. It returns an error for a path that
+// leads out of the archive, or that is none.
+func Named(path string) (string, error) {
+	name, ok := strings.CutSuffix(path, ".md")
+	if !ok || strings.ContainsAny(path, "\\:\x00") || !fs.ValidPath(path) {
+		return "", errors.New("the path of the file is not a relative path that ends in .md")
+	}
+	return name, nil
+}
 
 // Path returns the path of a template's file below a folder. It returns an error for a name that is no path there.
 func Path(name string) (string, error) {

@@ -1,0 +1,310 @@
+package rest
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/promptfile"
+)
+
+const (
+	zipType   = "application/zip"
+	linesType = "application/x-ndjson"
+
+	maxUnpacked = 16 << 20 // bytes of all files of an archive
+)
+
+var (
+	errArchive = &fault.Error{Kind: fault.Malformed, Code: "malformed_request",
+		Detail: "The body is not a zip archive that can be read."}
+	errArchiveTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "file_too_large",
+		Detail: "The archive has more than 500 prompts, or unpacks to more than 16 MiB."}
+)
+
+// promptArchive writes the files of an export.
+type promptArchive interface {
+	add(path string, file []byte) error
+	end() error
+}
+
+// exportPrompts streams the files of prompts.
+func (a *API) exportPrompts(r *request) (reply, error) {
+	ref := refOr(r.query.Get("ref"), "latest")
+	media, name := "application/json", "prompts.json"
+	switch r.query.Get("format") {
+	case "zip":
+		media, name = zipType, "prompts.zip"
+	case "ndjson":
+		media, name = linesType, "prompts.ndjson"
+	}
+	r.stream = func(w io.Writer) error {
+		var to promptArchive = &jsonArchive{to: w, lines: media == linesType}
+		if media == zipType {
+			to = &zipArchive{zip.NewWriter(w)}
+		}
+		if err := r.Prompts.Export(r.Context(), r.by, strings.TrimSuffix(r.query.Get("folder"), "/"), ref,
+			func(t *prompt.Template, of *prompt.Reading, v *prompt.Version) error {
+				path, file, err := promptFile(t, of, v)
+				if err != nil {
+					return err
+				}
+				return to.add(path, file)
+			}); err != nil {
+			return err
+		}
+		return to.end()
+	}
+	r.answer.Set("Content-Type", media)
+	r.answer.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	return reply{status: http.StatusOK}, nil
+}
+
+// promptFile returns the file of a version, and its path.
+func promptFile(t *prompt.Template, of *prompt.Reading, v *prompt.Version) (path string, file []byte, err error) {
+	p := promptfile.Prompt{Type: string(t.Type), Description: t.Description, Tags: t.Tags}
+	path, named := promptfile.Place(t.Name)
+	if named {
+		p.Name = t.Name
+	}
+	version, err := json.Marshal(toVersion(of, v))
+	if err != nil {
+		return "", nil, err
+	}
+	if err := json.Unmarshal(version, &p.Content); err != nil {
+		return "", nil, err
+	}
+	file, err = promptfile.Encode(p)
+	return path, file, err
+}
+
+// jsonArchive has the files as a JSON object, or as a JSON object a line.
+type jsonArchive struct {
+	to    io.Writer
+	lines bool
+	begun bool
+}
+
+func (a *jsonArchive) add(path string, file []byte) error {
+	var line bytes.Buffer
+	if !a.lines {
+		line.WriteString(map[bool]string{false: `{"files":[`, true: ","}[a.begun])
+	}
+	a.begun = true
+	if err := encode(&line, openapi.PromptFile{Path: path, Content: string(file)}); err != nil {
+		return err
+	}
+	_, err := a.to.Write(line.Bytes())
+	return err
+}
+
+func (a *jsonArchive) end() error {
+	var err error
+	if !a.lines {
+		_, err = io.WriteString(a.to, map[bool]string{false: `{"files":[]}`, true: "]}"}[a.begun]+"\n")
+	}
+	return err
+}
+
+// zipArchive has no times, so that equal prompts give equal archives.
+type zipArchive struct{ to *zip.Writer }
+
+func (a *zipArchive) add(path string, file []byte) error {
+	w, err := a.to.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate})
+	if err == nil {
+		_, err = w.Write(file)
+	}
+	return err
+}
+
+func (a *zipArchive) end() error { return a.to.Close() }
+
+// filesAsJSON returns the files of an archive as the JSON of an openapi.PromptImport.
+func filesAsJSON(media string, body []byte) ([]byte, error) {
+	if media == linesType {
+		var out bytes.Buffer
+		out.WriteString(`{"files":[`)
+		first := true
+		for line := range bytes.Lines(body) {
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
+			if !first {
+				out.WriteByte(',')
+			}
+			first = false
+			out.Write(line)
+		}
+		out.WriteString("]}")
+		return out.Bytes(), nil
+	}
+	files, err := unpacked(body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(openapi.PromptImport{Files: files})
+}
+
+// unpacked returns the prompts of a zip archive. Other files and folders are left out, but none may have a path that
+// leads out of the archive.
+func unpacked(body []byte) ([]openapi.PromptFile, error) {
+	archive, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
+	if err != nil {
+		return nil, errArchive
+	}
+	files, room := []openapi.PromptFile{}, int64(maxUnpacked)
+	for i, f := range archive.File {
+		pointer := fmt.Sprintf("/files/%d", i)
+		path := strings.TrimSuffix(f.Name, "/")
+		switch mode := f.Mode(); {
+		case strings.ContainsAny(path, "\\:\x00") || !fs.ValidPath(path) || !mode.IsDir() && !mode.IsRegular():
+			return nil, fault.InField(pointer, "invalid_format",
+				"The archive has a link, or a file whose path is absolute or leads out of the archive.")
+		case mode.IsDir() || !strings.HasSuffix(path, ".md") || isHidden(path):
+			continue
+		case len(files) == prompt.MaxImported:
+			return nil, errArchiveTooLarge
+		}
+		content, err := unpackedFile(f, room)
+		if err != nil {
+			return nil, err
+		}
+		if room -= int64(len(content)); !utf8.Valid(content) {
+			return nil, fault.InField(pointer, "invalid_format", "The file is not text in UTF-8.")
+		}
+		files = append(files, openapi.PromptFile{Path: path, Content: string(content)})
+	}
+	return files, nil
+}
+
+// unpackedFile reads a file of an archive, of at most room bytes, whatever size the archive says that it has.
+func unpackedFile(f *zip.File, room int64) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, errArchive
+	}
+	defer r.Close() //nolint:errcheck // it is only read
+	content, err := io.ReadAll(io.LimitReader(r, room+1))
+	if err != nil {
+		return nil, errArchive
+	}
+	if int64(len(content)) > room {
+		return nil, errArchiveTooLarge
+	}
+	return content, nil
+}
+
+// isHidden reports whether a part of a path begins with a dot, or belongs to the system that made the archive.
+func isHidden(path string) bool {
+	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") || strings.HasPrefix(path, "__MACOSX/")
+}
+
+func (a *API) importPrompts(r *request) (reply, error) {
+	in, err := decode[openapi.PromptImport](r)
+	if err != nil {
+		return reply{}, err
+	}
+	all, err := r.importedFiles(in)
+	if err != nil {
+		return reply{}, err
+	}
+	results, err := r.Prompts.Import(r.Context(), r.by, all)
+	if err != nil {
+		return reply{}, err
+	}
+	out := openapi.PromptImportResult{Data: make([]openapi.ImportedPrompt, len(results))}
+	for i, res := range results {
+		out.Data[i] = openapi.ImportedPrompt{
+			Name:             res.Name,
+			PromptTemplateID: string(res.ID),
+			VersionNumber:    res.Number,
+			Outcome:          openapi.ImportOutcome(res.Outcome),
+		}
+	}
+	return ok(out), nil
+}
+
+// importedFiles reads the files, or the prompts of Langfuse, of an import.
+func (r *request) importedFiles(in openapi.PromptImport) ([]prompt.Imported, error) {
+	activate := r.query.Get("activate") == "true"
+	if (len(in.Files) == 0) == (len(in.Langfuse) == 0) {
+		return nil, fault.InField("/files", "required", "Give either files or langfuse.")
+	}
+	if len(in.Langfuse) > 0 {
+		return r.langfusePrompts(in.Langfuse, activate)
+	}
+	names := map[string]bool{}
+	all := make([]prompt.Imported, len(in.Files))
+	for i, f := range in.Files {
+		pointer := fmt.Sprintf("/files/%d", i)
+		p, err := r.importedFile(pointer, f, activate)
+		if err != nil {
+			return nil, err
+		}
+		if key := prompt.NameKey(p.Draft.Name); names[key] {
+			return nil, fault.InField(pointer+"/path", "duplicate_item", "Another file has the same name of a prompt.")
+		} else {
+			names[key] = true
+		}
+		all[i] = p
+	}
+	return all, nil
+}
+
+func (r *request) importedFile(pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
+	name, err := promptfile.Named(f.Path)
+	if err != nil {
+		return prompt.Imported{}, fault.InField(pointer+"/path", "invalid_format",
+			"Must be a relative path with slashes, without .. and ending in .md.")
+	}
+	file, err := promptfile.Decode([]byte(f.Content))
+	if err != nil {
+		return prompt.Imported{}, fault.InField(pointer+"/content", "invalid_format",
+			"Is not the file of a prompt: settings as YAML between two lines of three hyphens, then the text, or a "+
+				"section for each message.")
+	}
+	if file.Name != "" {
+		name = file.Name
+	}
+	version, err := json.Marshal(file.Content)
+	if err != nil {
+		return prompt.Imported{}, err
+	}
+	d, err := r.importedVersion(pointer, version)
+	d.Activate = activate
+	return prompt.Imported{Pointer: pointer, Draft: r.importedDraft(name, file.Type, file.Description, file.Tags),
+		Versions: []prompt.VersionDraft{d}}, err
+}
+
+func (r *request) importedDraft(name, kind, description string, tags []string) prompt.Draft {
+	return promptDraft(openapi.PromptTemplateCreate{
+		Name:        name,
+		Type:        openapi.PromptType(kind),
+		Description: description,
+		Tags:        tags,
+		Visibility:  openapi.Visibility(orDefault(r.query.Get("visibility"), string(openapi.VisibilityPrivate))),
+	})
+}
+
+// importedVersion reads a version, which is checked like the body of a request that creates one.
+func (r *request) importedVersion(pointer string, version []byte) (prompt.VersionDraft, error) {
+	create, _ := r.api.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
+	if err := create.CheckBody(version); err != nil {
+		return prompt.VersionDraft{}, fault.Under(pointer, err)
+	}
+	var in openapi.PromptVersionCreate
+	if err := json.Unmarshal(version, &in); err != nil {
+		return prompt.VersionDraft{}, errors.Join(errArchive, err)
+	}
+	return versionDraft(in), nil
+}

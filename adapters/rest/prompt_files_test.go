@@ -1,0 +1,119 @@
+package rest
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// archive returns a zip archive. A path that ends with -> is a link.
+func archive(t *testing.T, files ...[2]string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range files {
+		h := &zip.FileHeader{Name: strings.TrimSuffix(f[0], "->"), Method: zip.Deflate}
+		if h.Name != f[0] {
+			h.SetMode(fs.ModeSymlink | 0o777)
+		}
+		to, err := w.CreateHeader(h)
+		if err == nil {
+			_, err = to.Write([]byte(f[1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestArchivesAreUnpackedWithinBounds(t *testing.T) {
+	many := make([][2]string, 501)
+	for i := range many {
+		many[i] = [2]string{fmt.Sprintf("%d.md", i), "---\n---\n"}
+	}
+	for name, tt := range map[string]struct {
+		body []byte
+		want error
+	}{
+		"a path that leads out":               {archive(t, [2]string{"../a.md", ""}), fault.ErrInvalid},
+		"a path that leads out in the middle": {archive(t, [2]string{"a/../../b.md", ""}), fault.ErrInvalid},
+		"an absolute path":                    {archive(t, [2]string{"/etc/a.md", ""}), fault.ErrInvalid},
+		"a path of Windows":                   {archive(t, [2]string{`C:\a.md`, ""}), fault.ErrInvalid},
+		"backslashes that lead out":           {archive(t, [2]string{`..\a.md`, ""}), fault.ErrInvalid},
+		"a path with a zero byte":             {archive(t, [2]string{"a\x00.md", ""}), fault.ErrInvalid},
+		"an empty path":                       {archive(t, [2]string{"", ""}), fault.ErrInvalid},
+		"a link":                              {archive(t, [2]string{"a.md->", "/etc/passwd"}), fault.ErrInvalid},
+		"a path that leads out of a file that is left out": {archive(t, [2]string{"../readme.txt", ""}), fault.ErrInvalid},
+		"bytes that are no text":                           {archive(t, [2]string{"a.md", "\xff"}), fault.ErrInvalid},
+		"a bomb":                                           {archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked+1)}), errArchiveTooLarge},
+		"a bomb in many parts": {archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked/2)},
+			[2]string{"b.md", strings.Repeat("a", maxUnpacked/2+1)}), errArchiveTooLarge},
+		"too many files": {archive(t, many...), errArchiveTooLarge},
+		"no archive":     {[]byte("hello"), errArchive},
+		"a cut archive":  {archive(t, [2]string{"a.md", "text"})[:30], errArchive},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			if _, err := unpacked(tt.body); !errors.Is(err, tt.want) {
+				t.Errorf("error = %v, want %v", err, tt.want)
+			}
+		})
+	}
+	t.Run("an archive that lies about the size of a file is refused", func(t *testing.T) {
+		body := archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked+1)})
+		at := bytes.LastIndex(body, []byte("PK\x01\x02"))
+		copy(body[at+24:], []byte{10, 0, 0, 0}) // the uncompressed size in the directory
+		if _, err := unpacked(body); err == nil {
+			t.Error("it was read")
+		}
+	})
+	t.Run("files that are no prompts, and hidden ones, are left out", func(t *testing.T) {
+		files, err := unpacked(archive(t, [2]string{"a/", ""}, [2]string{"a/b.md", "text"}, [2]string{".git/c.md", ""},
+			[2]string{"a/.d.md", ""}, [2]string{"__MACOSX/a.md", ""}, [2]string{"prompts.lock.json", "{}"}))
+		if err != nil || len(files) != 1 || files[0] != (openapi.PromptFile{Path: "a/b.md", Content: "text"}) {
+			t.Errorf("files = %v, %v", files, err)
+		}
+	})
+}
+
+func TestLinesAreFiles(t *testing.T) {
+	body, err := filesAsJSON(linesType, []byte("{\"path\":\"a.md\"}\n\n {\"path\":\"b.md\"}"))
+	if err != nil || string(body) != `{"files":[{"path":"a.md"},{"path":"b.md"}]}` {
+		t.Errorf("body = %s, %v", body, err)
+	}
+}
+
+func TestLangfuse(t *testing.T) {
+	for text, want := range map[string]string{
+		"@@@langfusePrompt:name=a/b|label=production@@@ end": "{{> a/b@production}} end",
+		"x @@@langfusePrompt:name=a|version=3@@@":            "x {{> a@v3}}",
+		"{{variable}} @@@other@@@":                           "{{variable}} @@@other@@@",
+	} {
+		if got := withIncludes(text); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+	model := langfuseModel(json.RawMessage(
+		`{"model":"gpt-4o","temperature":0.5,"stop":["."],"supported_languages":["en"],"top_p":null}`))
+	got, err := json.Marshal(model)
+	if err != nil || string(got) != `{"extra_params":{"supported_languages":["en"],"top_p":null},"model_name":"gpt-4o",`+
+		`"stop_sequences":["."],"temperature":0.5}` {
+		t.Errorf("model = %s, %v", got, err)
+	}
+	for _, none := range []string{"", "null", "{}", "7"} {
+		if m := langfuseModel(json.RawMessage(none)); len(m) > 0 {
+			t.Errorf("%q is %v", none, m)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package rest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// langfuseReference is an include in a text of Langfuse, of a version or of a label.
+var langfuseReference = regexp.MustCompile(`@@@langfusePrompt:name=([^|@]+)\|(version|label)=([^|@]+)@@@`)
+
+// langfusePrompt is a version of a prompt, as Langfuse's API returns it.
+type langfusePrompt struct {
+	Name          string          `json:"name"`
+	Type          string          `json:"type"`
+	Version       int             `json:"version"`
+	Prompt        json.RawMessage `json:"prompt"`
+	Config        json.RawMessage `json:"config"`
+	Labels        []string        `json:"labels"`
+	Tags          []string        `json:"tags"`
+	CommitMessage string          `json:"commitMessage"`
+}
+
+// langfuseMessage is a message, or a placeholder for messages.
+type langfuseMessage struct {
+	Type    string `json:"type"`
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	Name    string `json:"name"`
+}
+
+// langfusePrompts returns the templates of an export of Langfuse, which has an item for each version. The version that
+// is in production there becomes the active one if activate is set; labels stay, except latest, which is no label here.
+func (r *request) langfusePrompts(raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
+	items, order := make([]langfusePrompt, len(raw)), make([]int, len(raw))
+	for i := range raw {
+		order[i] = i
+		if json.Unmarshal(raw[i], &items[i]) != nil || items[i].Version < 0 || items[i].Version > 1<<30 {
+			return nil, fault.InField(fmt.Sprintf("/langfuse/%d", i), "wrong_type",
+				"Is not a version of a prompt as Langfuse exports it.")
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(items[a].Version, items[b].Version) })
+	var all []prompt.Imported
+	at := map[string]int{}
+	for _, i := range order {
+		item, pointer := items[i], fmt.Sprintf("/langfuse/%d", i)
+		d, err := r.langfuseVersion(pointer, item)
+		if err != nil {
+			return nil, err
+		}
+		d.Activate = activate && slices.Contains(item.Labels, "production")
+		key := prompt.NameKey(item.Name)
+		k, known := at[key]
+		if !known {
+			k = len(all)
+			at[key] = k
+			all = append(all, prompt.Imported{Pointer: pointer,
+				Draft: r.importedDraft(item.Name, cmp.Or(item.Type, "text"), "", item.Tags)})
+		}
+		if len(all) > prompt.MaxImported {
+			return nil, errArchiveTooLarge
+		}
+		all[k].Versions = append(all[k].Versions, d)
+	}
+	return all, nil
+}
+
+// langfuseVersion reads one version.
+func (r *request) langfuseVersion(pointer string, item langfusePrompt) (prompt.VersionDraft, error) {
+	create := map[string]any{}
+	if item.CommitMessage != "" {
+		create["commit_message"] = item.CommitMessage
+	}
+	if labels := prompt.Without(item.Labels, []string{"latest"}); len(labels) > 0 {
+		create["labels"] = labels
+	}
+	if err := langfuseText(create, item); err != nil {
+		return prompt.VersionDraft{}, fault.Under(pointer, err)
+	}
+	if model := langfuseModel(item.Config); len(model) > 0 {
+		create["model_config"] = model
+	}
+	version, err := json.Marshal(create)
+	if err != nil {
+		return prompt.VersionDraft{}, err
+	}
+	d, err := r.importedVersion(pointer, version)
+	if item.Version > 0 {
+		d.Copied = &prompt.VersionInfo{Number: item.Version}
+	}
+	return d, err
+}
+
+// langfuseText sets the text or the messages.
+func langfuseText(create map[string]any, item langfusePrompt) error {
+	wrong := fault.InField("/prompt", "wrong_type", "Must be a text, or a list of messages if the type is chat.")
+	if item.Type != "chat" {
+		var text string
+		if json.Unmarshal(item.Prompt, &text) != nil {
+			return wrong
+		}
+		create["text"] = withIncludes(text)
+		return nil
+	}
+	var messages []langfuseMessage
+	if json.Unmarshal(item.Prompt, &messages) != nil {
+		return wrong
+	}
+	out := make([]map[string]any, len(messages))
+	for i, m := range messages {
+		if m.Type == "placeholder" {
+			out[i] = map[string]any{"placeholder": m.Name}
+		} else {
+			out[i] = map[string]any{"role": m.Role, "content": withIncludes(m.Content)}
+		}
+	}
+	create["messages"] = out
+	return nil
+}
+
+// withIncludes returns a text of Langfuse with includes as they are written here.
+func withIncludes(text string) string {
+	return langfuseReference.ReplaceAllStringFunc(text, func(tag string) string {
+		parts := langfuseReference.FindStringSubmatch(tag)
+		ref := parts[3]
+		if parts[2] == "version" {
+			ref = "v" + ref
+		}
+		return "{{> " + strings.TrimSpace(parts[1]) + "@" + strings.TrimSpace(ref) + "}}"
+	})
+}
+
+// langfuseModel returns a configuration with the members that have a place here, and the others in extra_params.
+func langfuseModel(config json.RawMessage) map[string]json.RawMessage {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(config, &all) != nil || len(all) == 0 {
+		return nil
+	}
+	model := map[string]json.RawMessage{}
+	for theirs, ours := range map[string]string{"provider": "provider", "model": "model_name",
+		"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "top_k": "top_k",
+		"stop": "stop_sequences"} {
+		value, ok := all[theirs]
+		if ours == "stop_sequences" && !strings.HasPrefix(string(value), "[") {
+			continue
+		}
+		if ok && string(value) != "null" {
+			model[ours] = value
+			delete(all, theirs)
+		}
+	}
+	if len(all) > 0 {
+		extra, err := json.Marshal(maps.Clone(all))
+		if err == nil {
+			model["extra_params"] = extra
+		}
+	}
+	return model
+}

@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// Rollouts implements ports.Prompts.
+func (p *Prompts) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error) {
+	return p.db.rollouts(ctx, by.Workspace, id)
+}
+
+func (db *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.Rollout, error) {
+	var rows []struct {
+		Label   string           `db:"label"`
+		Seed    string           `db:"seed"`
+		Version prompt.VersionID `db:"version_id"`
+		Number  int              `db:"number"`
+		Slots   string           `db:"slots"`
+	}
+	if err := db.list(ctx, &rows, `SELECT r.label, r.seed, r.version_id, v.number, r.slots
+		FROM prompt_templates t JOIN prompt_rollouts r ON r.template_id = t.id
+		JOIN prompt_versions v ON v.id = r.version_id
+		JOIN prompt_labels l ON l.template_id = t.id AND l.label = r.label
+		JOIN prompt_rollouts f ON f.template_id = t.id AND f.label = r.label AND f.position = 0
+			AND f.version_id = l.version_id
+		WHERE t.id = ? AND t.workspace_id = ? ORDER BY r.label, r.position`, id, ws); err != nil {
+		return nil, err
+	}
+	var rollouts []prompt.Rollout
+	for _, row := range rows {
+		if n := len(rollouts); n == 0 || rollouts[n-1].Label != row.Label {
+			rollouts = append(rollouts, prompt.Rollout{Label: row.Label, Seed: row.Seed})
+		}
+		slots, err := hex.DecodeString(row.Slots)
+		if err != nil {
+			return nil, err
+		}
+		r := &rollouts[len(rollouts)-1]
+		r.Parts = append(r.Parts, prompt.RolloutPart{Version: row.Version, Number: row.Number, Slots: slots})
+	}
+	return rollouts, nil
+}
+
+// saveRollout replaces what is stored of a rollout of a template. What is deleted is not joined with what takes its
+// place: no joined write sees the effects of the others.
+func (db *DB) saveRollout(ctx context.Context, id prompt.ID, r prompt.Rollout) error {
+	if _, err := db.exec(ctx, `DELETE FROM prompt_rollouts WHERE template_id = ? AND label = ?`, id,
+		r.Label); err != nil {
+		return err
+	}
+	var writes []write
+	for i, p := range r.Parts {
+		writes = append(writes, write{`INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
+			VALUES (?, ?, ?, ?, ?, ?)`, []any{id, r.Label, i, p.Version, r.Seed, hex.EncodeToString(p.Slots)}})
+	}
+	return db.run(ctx, writes...)
+}

@@ -1,0 +1,103 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func imported(name, text string) prompt.Imported {
+	return prompt.Imported{Pointer: "/files/" + name, Draft: prompt.Draft{Name: name, Type: prompt.Text,
+		Visibility: access.Private}, Versions: []prompt.VersionDraft{{Content: prompt.Content{Text: text}}}}
+}
+
+func TestImport(t *testing.T) {
+	latest := prompt.Ref{Latest: true}
+	t.Run("a template that does not exist is created", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "new", latest).Return(nil, nil, prompt.ErrNotFound)
+		s.prompts.EXPECT().Add(s.ctx, gomock.Any())
+		s.expectAddFirst()
+		got, err := s.Import(s.ctx, owner, []prompt.Imported{imported("new", "text")})
+		if err != nil || len(got) != 1 || got[0].Outcome != prompt.Created {
+			t.Fatalf("Import = %+v, %v", got, err)
+		}
+	})
+	t.Run("one that has the content stays, and another content is a new version", func(t *testing.T) {
+		for text, want := range map[string]prompt.Outcome{"Hello {{name}}": prompt.Unchanged, "other": prompt.Updated} {
+			s := newStage(t)
+			v := version(2)
+			v.Content.Variables[0].Type = "any"
+			v.ContentHash = v.Content.Hash()
+			s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", latest).Return(template().Reading(), v, nil)
+			s.expectUpdate(owner)
+			if want == prompt.Updated {
+				s.expectAddVersion(owner)
+			}
+			got, err := s.Import(s.ctx, owner, []prompt.Imported{imported("Greeting", text)})
+			if err != nil || got[0].Outcome != want || got[0].ID != "tpl" {
+				t.Errorf("Import of %q = %+v, %v", text, got, err)
+			}
+		}
+	})
+	t.Run("a template that the caller cannot see keeps its name", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(), nil, nil)
+		_, err := s.Import(s.ctx, stranger, []prompt.Imported{imported("Greeting", "text")})
+		wantErr(t, err, prompt.ErrNameTaken)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.HasPrefix(f.Detail, "/files/Greeting: ") {
+			t.Errorf("error = %+v", err)
+		}
+	})
+	t.Run("a viewer adds no version", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting", latest).Return(template().Reading(),
+			version(1), nil)
+		s.expectUpdate(viewer)
+		_, err := s.Import(s.ctx, viewer, []prompt.Imported{imported("Greeting", "text")})
+		wantErr(t, err, prompt.ErrForbidden)
+	})
+	t.Run("a template of the other type is refused", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", latest).Return(template().Reading(),
+			version(1), nil)
+		p := imported("Greeting", "text")
+		p.Draft.Type = prompt.Chat
+		_, err := s.Import(s.ctx, owner, []prompt.Imported{p})
+		wantErr(t, err, fault.ErrInvalid)
+	})
+}
+
+func TestExport(t *testing.T) {
+	s := newStage(t)
+	filter := prompt.Filter{Folder: "support", ByName: true}
+	s.lists.EXPECT().Visible(s.ctx, viewer, filter, page.Query{Limit: 100}).Return(prompt.Page{
+		Items: []prompt.Template{*template()}, Next: "more"}, nil)
+	s.lists.EXPECT().Visible(s.ctx, viewer, filter, page.Query{Limit: 100, After: "more"}).Return(prompt.Page{
+		Items: []prompt.Template{*template(), *template()}}, nil)
+	asked := 0
+	s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), prompt.Ref{Latest: true}).Times(3).DoAndReturn(
+		func(context.Context, identity.Actor, prompt.ID, prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+			if asked++; asked == 2 {
+				return template().Reading(), nil, nil // it has no version
+			}
+			return template().Reading(), version(1), nil
+		})
+	emitted := 0
+	if err := s.Export(s.ctx, viewer, "support", prompt.Ref{Latest: true},
+		func(*prompt.Template, *prompt.Reading, *prompt.Version) error {
+			emitted++
+			return nil
+		}); err != nil || emitted != 2 {
+		t.Errorf("%d were emitted, %v", emitted, err)
+	}
+}

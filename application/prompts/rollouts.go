@@ -1,0 +1,109 @@
+package prompts
+
+import (
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// RollOut divides the readers of a label among versions. It freezes those that are drafts.
+func (s *Service) RollOut(
+	ctx context.Context, by identity.Actor, id prompt.ID, d prompt.RolloutDraft,
+) (*prompt.Rollout, error) {
+	var started *prompt.Rollout
+	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+		var others []*prompt.VersionInfo
+		for i := range d.Versions {
+			if i == 0 {
+				continue
+			}
+			var joined *prompt.VersionInfo
+			if _, err := tx.Prompts.UpdateVersion(ctx, by, id, d.Versions[i].Ref,
+				func(t *prompt.Template, v *prompt.VersionInfo) error {
+					joined = v
+					return t.Join(by, v)
+				}); err != nil {
+				return nil, err
+			}
+			stored, err := pin(ctx, tx, by, id, joined)
+			if err != nil {
+				return nil, err
+			}
+			kinds = append(kinds, stored...)
+			others = append(others, joined)
+		}
+		var first *prompt.Version
+		if _, err := tx.Prompts.EditVersion(ctx, by, id, firstOf(d), func(t *prompt.Template, v *prompt.Version,
+			used prompt.Labels) error {
+			first = v
+			return t.RollOut(by, v, others, d, used)
+		}); err != nil {
+			return nil, err
+		}
+		stored, err := pin(ctx, tx, by, id, &first.VersionInfo)
+		if err != nil {
+			return nil, err
+		}
+		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
+		started = rolloutOf(rollouts, d.Label)
+		return append(kinds, stored...), err
+	})
+	return started, err
+}
+
+// firstOf returns the version that gets the label of a rollout; the zero Ref if there is none.
+func firstOf(d prompt.RolloutDraft) prompt.Ref {
+	if len(d.Versions) == 0 {
+		return prompt.Ref{}
+	}
+	return d.Versions[0].Ref
+}
+
+// Rollouts returns the rollouts that run on a template, by label.
+func (s *Service) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error) {
+	if _, err := s.Get(ctx, by, id); err != nil {
+		return nil, err
+	}
+	return s.prompts.Rollouts(ctx, by, id)
+}
+
+// chosen returns the version that a rollout of the label that ref names chooses for key; otherwise v, which has the
+// label.
+func (s *Service) chosen(ctx context.Context, by identity.Actor, of *prompt.Reading, v *prompt.Version,
+	ref prompt.Ref, key string) (*prompt.Version, error) {
+	if key == "" || ref.Label == "" {
+		return v, nil
+	}
+	rollouts, err := s.prompts.Rollouts(ctx, by, of.ID)
+	r := rolloutOf(rollouts, ref.Label)
+	if err != nil || r == nil {
+		return v, err
+	}
+	part := r.Choose(key)
+	if part.Version != v.ID {
+		_, other, err := s.prompts.GetVersion(ctx, by, of.ID, prompt.Ref{ID: part.Version})
+		if err != nil {
+			return nil, err
+		}
+		if of.Allow(by, ref, other) != nil {
+			return v, nil // the rollout has just ended, and the version was deleted
+		}
+		v = other
+	}
+	out := *v
+	out.Choice = &prompt.Choice{Rollout: r, Weight: part.Weight()}
+	return &out, nil
+}
+
+// rolloutOf returns the rollout of a label; nil if there is none.
+func rolloutOf(rollouts []prompt.Rollout, label string) *prompt.Rollout {
+	i := slices.IndexFunc(rollouts, func(r prompt.Rollout) bool { return r.Label == label })
+	if i < 0 {
+		return nil
+	}
+	return &rollouts[i]
+}

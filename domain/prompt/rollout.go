@@ -1,0 +1,249 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Bounds of rollouts.
+const (
+	MaxRollouts        = 10 // that run at once on a template
+	MaxRolloutVersions = 10 // of a rollout
+
+	rolloutPrefix = "prol"
+	slotCount     = 100
+)
+
+// Rollout divides the readers of a label among versions by a key of theirs, such as the id of a user. The first part
+// has the label: callers without a key, chat templates and includes read it.
+type Rollout struct {
+	Label string
+	Seed  string        // another one for each rollout, so that it is not always the same readers who go first
+	Parts []RolloutPart // none: the rollout has ended
+}
+
+// RolloutPart is the share of one version.
+type RolloutPart struct {
+	Version VersionID
+	Number  int
+	Slots   []byte // of the 100 slots of the rollout, each of which is 1 % of all keys
+}
+
+// Weight returns the percentage of all keys for which the version is chosen.
+func (p RolloutPart) Weight() int { return len(p.Slots) }
+
+// Choice says by which rollout a version was chosen for a reader.
+type Choice struct {
+	Rollout *Rollout
+	Weight  int // of the version, in percent
+}
+
+// Choose returns the part that has key. The same key gets the same part as long as the weights are the same. After a
+// change of the weights, only as many keys get another part as the weights require.
+func (r *Rollout) Choose(key string) RolloutPart {
+	sum := sha256.Sum256([]byte(r.Seed + "\x00" + key))
+	slot := byte(binary.BigEndian.Uint64(sum[:8]) % slotCount)
+	for _, p := range r.Parts {
+		if slices.Contains(p.Slots, slot) {
+			return p
+		}
+	}
+	return r.Parts[0] // the previous release of Atrium deleted the version that had the slot
+}
+
+// Weights returns the weights of the versions, in the order of the parts; none for a nil rollout.
+func (r *Rollout) Weights() []Weight {
+	if r == nil {
+		return nil
+	}
+	out := make([]Weight, len(r.Parts))
+	for i, p := range r.Parts {
+		out[i] = Weight{Version: p.Version, Number: p.Number, Percent: p.Weight()}
+	}
+	return out
+}
+
+// Weight is what a version gets of the readers of a label.
+type Weight struct {
+	Version VersionID `json:"version_id"`
+	Number  int       `json:"number"`
+	Percent int       `json:"weight"` // from 1 to 100
+}
+
+// WeightedRef is the caller's wish for the weight of a version.
+type WeightedRef struct {
+	Ref    Ref
+	Weight int // percent
+}
+
+// RolloutDraft is the caller's request to divide the readers of a label among versions.
+type RolloutDraft struct {
+	LabelMove
+	Versions []WeightedRef // the first gets the label; the weights add up to 100
+}
+
+// Join freezes a version that becomes part of a rollout. A nil v is a version that t does not have.
+func (t *Template) Join(by identity.Actor, v *VersionInfo) error {
+	if err := t.mayLabel(by, v); err != nil || v.Frozen {
+		return err
+	}
+	t.freeze(v)
+	v.Revision++
+	v.UpdatedAt = by.At
+	t.Record(by, "prompt_version.updated", string(t.ID), v.named(map[string]any{}))
+	return nil
+}
+
+// mayLabel returns nil if by may give labels to v, which may be nil.
+func (t *Template) mayLabel(by identity.Actor, v *VersionInfo) error {
+	if err := t.Allow(by, access.Viewer); err != nil {
+		return err
+	}
+	if !t.Has(by, v) {
+		return ErrVersionNotFound
+	}
+	return t.mayRelease(by)
+}
+
+// RollOut divides the readers of a label among first, which gets the label, and others, which have joined. A rollout of
+// the label that runs already is changed. used are the labels of t. Repeating it changes nothing.
+func (t *Template) RollOut(
+	by identity.Actor, first *Version, others []*VersionInfo, d RolloutDraft, used Labels,
+) error {
+	if err := t.mayLabel(by, first.info()); err != nil {
+		return err
+	}
+	if err := d.LabelMove.check(used); err != nil {
+		return err
+	}
+	versions := append([]*VersionInfo{first.info()}, others...)
+	if err := fault.Join(checkLabel(d.Label), d.checkWeights(versions)); err != nil {
+		return err
+	}
+	labelled := slices.Contains(first.Labels, d.Label)
+	before := used[d.Label].Rollout
+	switch {
+	case !labelled && len(first.Labels) == maxLabels:
+		return ErrLabelLimit
+	case before == nil && used.rollouts() == MaxRollouts:
+		return ErrRolloutLimit
+	}
+	next := before.divided(d, versions)
+	if labelled && slices.Equal(before.Weights(), next.Weights()) {
+		return nil
+	}
+	if labelled {
+		t.labelled(by, d.Label, first.info(), d.Reason, used)
+	} else {
+		others := Labels{} // in which the label ends no rollout
+		maps.Copy(others, used)
+		others[d.Label] = Labelled{Version: used[d.Label].Version, Number: used[d.Label].Number}
+		t.relabel(by, first, append(slices.Clone(first.Labels), d.Label), d.Reason, others)
+	}
+	t.Activated[len(t.Activated)-1].Weights = next.Weights()
+	t.rolledOut(by, before, next, d.Reason)
+	return nil
+}
+
+// checkWeights returns all errors in the weights of versions.
+func (d RolloutDraft) checkWeights(versions []*VersionInfo) error {
+	var wrong fault.Fields
+	if n := len(d.Versions); n < 2 || n > MaxRolloutVersions {
+		wrong.Add("/versions", "not_allowed_value", "Must be 2 to 10 versions. To end a rollout, move the label.")
+	}
+	sum := 0
+	for i, v := range d.Versions {
+		sum += v.Weight
+		if v.Weight < 1 || v.Weight > slotCount {
+			wrong.Add(fmt.Sprintf("/versions/%d/weight", i), "out_of_range", "Must be 1 to 100.")
+		}
+		if slices.ContainsFunc(versions[:i], func(o *VersionInfo) bool { return o.ID == versions[i].ID }) {
+			wrong.Add(fmt.Sprintf("/versions/%d/version", i), "duplicate_item", "Must not be listed twice.")
+		}
+	}
+	if sum != slotCount {
+		wrong.Add("/versions", "not_allowed_value", "The weights must add up to 100.")
+	}
+	return wrong.Err()
+}
+
+// divided returns the rollout that d asks for. Versions keep as many of the slots that they have in r as they can.
+func (r *Rollout) divided(d RolloutDraft, versions []*VersionInfo) *Rollout {
+	next := &Rollout{Label: d.Label, Parts: make([]RolloutPart, len(versions))}
+	var free []byte
+	if r == nil {
+		r = &Rollout{Seed: id.New(rolloutPrefix)}
+		for slot := range byte(slotCount) {
+			free = append(free, slot)
+		}
+	}
+	next.Seed = r.Seed
+	kept := map[VersionID][]byte{}
+	for _, p := range r.Parts {
+		keeps := 0
+		if i := slices.IndexFunc(versions, func(v *VersionInfo) bool { return v.ID == p.Version }); i >= 0 {
+			keeps = min(d.Versions[i].Weight, len(p.Slots))
+		}
+		kept[p.Version] = p.Slots[:keeps]
+		free = append(free, p.Slots[keeps:]...)
+	}
+	for i, v := range versions {
+		slots := slices.Clone(kept[v.ID])
+		n := d.Versions[i].Weight - len(slots)
+		slots, free = append(slots, free[:n]...), free[n:]
+		next.Parts[i] = RolloutPart{Version: v.ID, Number: v.Number, Slots: slots}
+	}
+	return next
+}
+
+// rolledOut records that a rollout has changed. Either may be nil.
+func (t *Template) rolledOut(by identity.Actor, before, after *Rollout, reason string) {
+	data := map[string]any{"weights": event.Change{From: percents(before), To: percents(after)}}
+	if reason != "" {
+		data["reason"] = reason
+	}
+	if after == nil {
+		after = &Rollout{Label: before.Label}
+	}
+	data["label"] = after.Label
+	t.ChangedRollouts = append(t.ChangedRollouts, *after)
+	t.Record(by, "prompt_template.rollout_changed", string(t.ID), data)
+}
+
+// percents says for an event which versions a rollout has, never nil.
+func percents(r *Rollout) []string {
+	out := []string{}
+	for _, w := range r.Weights() {
+		out = append(out, fmt.Sprintf("v%d=%d", w.Number, w.Percent))
+	}
+	return out
+}
+
+// endRollouts ends the rollouts of labels that moved, or that were taken away.
+func (t *Template) endRollouts(by identity.Actor, labels []string, used Labels, reason string) {
+	for _, label := range labels {
+		if r := used[label].Rollout; r != nil {
+			t.rolledOut(by, r, nil, reason)
+		}
+	}
+}
+
+// rollouts counts the labels that have a rollout.
+func (l Labels) rollouts() int {
+	n := 0
+	for _, labelled := range l {
+		if labelled.Rollout != nil {
+			n++
+		}
+	}
+	return n
+}

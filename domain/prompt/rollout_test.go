@@ -1,0 +1,252 @@
+package prompt_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// divided is the request for a rollout with these weights of versions 1, 2 and so on.
+func divided(weights ...int) prompt.RolloutDraft {
+	d := prompt.RolloutDraft{LabelMove: prompt.LabelMove{Label: "canary", Reason: "why"}}
+	for i, w := range weights {
+		d.Versions = append(d.Versions, prompt.WeightedRef{Ref: prompt.Ref{Number: i + 1}, Weight: w})
+	}
+	return d
+}
+
+// rollOut starts a rollout as the application does, with the versions that d names.
+func rollOut(
+	by identity.Actor, t *prompt.Template, versions map[int]*prompt.Version, d prompt.RolloutDraft, used prompt.Labels,
+) error {
+	var others []*prompt.VersionInfo
+	for _, w := range d.Versions[1:] {
+		v := info(versions[w.Ref.Number])
+		if err := t.Join(by, v); err != nil {
+			return err
+		}
+		others = append(others, v)
+	}
+	return t.RollOut(by, versions[d.Versions[0].Ref.Number], others, d, used)
+}
+
+func TestRollOut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		d    prompt.RolloutDraft
+		want error
+	}{
+		"an editor rolls out a label": {editor, divided(90, 10), nil},
+		"a viewer may not":            {viewer, divided(90, 10), prompt.ErrVersionNotFound}, // version 2 is a draft
+		"a stranger learns nothing":   {stranger, divided(90, 10), prompt.ErrNotFound},
+		"another version was expected to have the label": {owner, func() prompt.RolloutDraft {
+			d := divided(90, 10)
+			d.Expected = &prompt.Ref{Number: 3}
+			return d
+		}(), prompt.ErrLabelChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, versions := cast()
+			wantErr(t, rollOut(tt.by, tmpl, versions, tt.d, labelled()), tt.want)
+			if tt.want != nil {
+				return
+			}
+			weights := []prompt.Weight{{Version: "ver1", Number: 1, Percent: 90},
+				{Version: "ver2", Number: 2, Percent: 10}}
+			ledger := []prompt.Activation{{Label: "canary", To: "ver1", ToNumber: 1, By: tt.by.User, At: now,
+				Reason: "why", Weights: weights}}
+			if d := cmp.Diff(ledger, tmpl.Activated); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(weights, tmpl.ChangedRollouts[0].Weights()); d != "" || !versions[2].Frozen {
+				t.Errorf("frozen: %v, rollout:\n%s", versions[2].Frozen, d)
+			}
+			recorded(t, tmpl, tt.by, "prompt_version.updated", "prompt_version.updated",
+				"prompt_template.rollout_changed")
+		})
+	}
+	for name, tt := range map[string]struct {
+		weights []int
+		want    []string
+	}{
+		"weights that add up to less than 100 are refused": {[]int{50, 49}, []string{"/versions not_allowed_value"}},
+		"weights that add up to more are refused":          {[]int{50, 51}, []string{"/versions not_allowed_value"}},
+		"a weight of nothing is refused":                   {[]int{100, 0}, []string{"/versions/1/weight out_of_range"}},
+		"a negative weight is refused": {[]int{101, -1}, []string{"/versions/0/weight out_of_range",
+			"/versions/1/weight out_of_range"}},
+		"one version is no rollout": {[]int{100}, []string{"/versions not_allowed_value"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, versions := cast()
+			got := wrongFields(t, rollOut(owner, tmpl, versions, divided(tt.weights...), labelled()))
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("wrong fields = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a version that is listed twice is refused", func(t *testing.T) {
+		tmpl, versions := cast()
+		d := divided(50, 50)
+		d.Versions[1].Ref.Number = 1
+		got := wrongFields(t, rollOut(owner, tmpl, versions, d, labelled()))
+		if !slices.Equal(got, []string{"/versions/1/version duplicate_item"}) {
+			t.Errorf("wrong fields = %q", got)
+		}
+	})
+	t.Run("a protected template requires a manager", func(t *testing.T) {
+		tmpl, versions := cast()
+		tmpl.Protected = true
+		wantErr(t, rollOut(editor, tmpl, versions, divided(90, 10), labelled()), prompt.ErrForbidden)
+		wantErr(t, rollOut(manager, tmpl, versions, divided(90, 10), labelled()), nil)
+	})
+	t.Run("at most 10 labels have a rollout", func(t *testing.T) {
+		tmpl, versions := cast()
+		used := prompt.Labels{}
+		for i := range prompt.MaxRollouts {
+			used[fmt.Sprint("l", i)] = prompt.Labelled{Version: "ver3", Number: 3, Rollout: &prompt.Rollout{}}
+		}
+		wantErr(t, rollOut(owner, tmpl, versions, divided(90, 10), used), prompt.ErrRolloutLimit)
+	})
+}
+
+// running is a rollout of the label live between versions 3 and 1, as it is stored.
+func running(t *testing.T, weights ...int) (*prompt.Template, map[int]*prompt.Version, prompt.Labels) {
+	t.Helper()
+	tmpl, versions := cast()
+	versions[3].Labels = []string{"live", "stable"}
+	d := divided(weights...)
+	d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
+	used := labelled()
+	wantErr(t, rollOut(owner, tmpl, versions, d, used), nil)
+	of := used["live"]
+	of.Rollout = &tmpl.ChangedRollouts[0]
+	used["live"] = of
+	fresh, versions := cast()
+	versions[3].Labels = []string{"live", "stable"}
+	return fresh, versions, used
+}
+
+func TestRolloutsEnd(t *testing.T) {
+	move := prompt.LabelMove{Label: "live", Reason: "done"}
+	for name, end := range map[string]func(*prompt.Template, map[int]*prompt.Version, prompt.Labels) error{
+		"by moving the label to the other version": func(t *prompt.Template, v map[int]*prompt.Version, used prompt.Labels) error {
+			return t.MoveLabel(owner, v[1], move, used)
+		},
+		"by moving the label to the version that has it": func(t *prompt.Template, v map[int]*prompt.Version,
+			used prompt.Labels) error {
+			return t.MoveLabel(owner, v[3], move, used)
+		},
+		"by taking the label away": func(t *prompt.Template, v map[int]*prompt.Version, used prompt.Labels) error {
+			return t.RemoveLabel(owner, nil, v[3], move, used)
+		},
+		"by another list of labels": func(t *prompt.Template, v map[int]*prompt.Version, used prompt.Labels) error {
+			return t.ChangeVersion(owner, nil, v[1], prompt.VersionChanges{Labels: &[]string{"live"}}, used)
+		},
+		"by a new version with the label": func(t *prompt.Template, _ map[int]*prompt.Version, used prompt.Labels) error {
+			_, err := t.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+				Labels: []string{"live"}}, used)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, versions, used := running(t, 90, 10)
+			wantErr(t, end(tmpl, versions, used), nil)
+			if len(tmpl.ChangedRollouts) != 1 || len(tmpl.ChangedRollouts[0].Parts) != 0 ||
+				len(tmpl.Activated) != 1 || tmpl.Activated[0].Weights != nil {
+				t.Errorf("rollouts = %+v, ledger = %+v", tmpl.ChangedRollouts, tmpl.Activated)
+			}
+			events := tmpl.Recorded()
+			data := events[slices.IndexFunc(events, func(e event.Event) bool {
+				return e.Type == "prompt_template.rollout_changed"
+			})].Data
+			if got := fmt.Sprint(data["label"], data["weights"]); got != "live{[v3=90 v1=10] []}" {
+				t.Errorf("the event says %s", got)
+			}
+		})
+	}
+	t.Run("a version in a rollout is not deleted", func(t *testing.T) {
+		tmpl, versions, used := running(t, 90, 10)
+		wantErr(t, tmpl.DeleteVersion(owner, nil, info(versions[3]), []prompt.Rollout{*used["live"].Rollout}),
+			prompt.ErrVersionInRollout)
+	})
+	t.Run("the same weights again change nothing", func(t *testing.T) {
+		tmpl, versions, used := running(t, 90, 10)
+		d := divided(90, 10)
+		d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
+		wantErr(t, rollOut(owner, tmpl, versions, d, used), nil)
+		if len(tmpl.Recorded()) != 0 || len(tmpl.ChangedRollouts) != 0 {
+			t.Errorf("recorded %v", tmpl.Recorded())
+		}
+	})
+}
+
+// readers are the versions that a rollout chooses for 10,000 keys.
+func readers(r *prompt.Rollout) []prompt.VersionID {
+	out := make([]prompt.VersionID, 10_000)
+	for i := range out {
+		out[i] = r.Choose(fmt.Sprintf("user-%d", i)).Version
+	}
+	return out
+}
+
+func TestChoose(t *testing.T) {
+	change := func(t *testing.T, used prompt.Labels, weights ...int) *prompt.Rollout {
+		t.Helper()
+		tmpl, versions := cast()
+		versions[3].Labels = []string{"live", "stable"}
+		d := divided(weights...)
+		d.Label = "live"
+		for i, number := range []int{3, 1, 2}[:len(weights)] {
+			d.Versions[i].Ref.Number = number
+		}
+		wantErr(t, rollOut(owner, tmpl, versions, d, used), nil)
+		return &tmpl.ChangedRollouts[0]
+	}
+	t.Run("each version is chosen for its share of the keys", func(t *testing.T) {
+		for _, weights := range [][]int{{50, 50}, {99, 1}, {1, 99}, {34, 33, 33}, {80, 15, 5}} {
+			r := change(t, labelled(), weights...)
+			counts := map[prompt.VersionID]int{}
+			for _, v := range readers(r) {
+				counts[v]++
+			}
+			for i, v := range []prompt.VersionID{"ver3", "ver1", "ver2"}[:len(weights)] {
+				if off := counts[v]/100 - weights[i]; off < -2 || off > 2 {
+					t.Errorf("%v: %s has %d of 10,000 keys", weights, v, counts[v])
+				}
+			}
+		}
+	})
+	t.Run("other weights move only as many keys as they must", func(t *testing.T) {
+		_, _, used := running(t, 90, 10)
+		before := used["live"].Rollout
+		after := change(t, used, 60, 30, 10)
+		moved := 0
+		was, is := readers(before), readers(after)
+		for i := range was {
+			if was[i] != is[i] {
+				moved++
+				if was[i] != "ver3" {
+					t.Fatalf("a key moved from %s, whose weight grew", was[i])
+				}
+			}
+		}
+		if moved < 2_800 || moved > 3_200 {
+			t.Errorf("%d of 10,000 keys moved, want 30 %%", moved)
+		}
+		if after.Seed != before.Seed {
+			t.Error("the keys are divided again")
+		}
+	})
+	t.Run("another rollout begins with other readers", func(t *testing.T) {
+		one, two := readers(change(t, labelled(), 50, 50)), readers(change(t, labelled(), 50, 50))
+		if slices.Equal(one, two) {
+			t.Error("two rollouts chose the same versions for all keys")
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// rolledOut rolls out a label, and ends that for the other version. It runs as a part of TestTheConsole.
+func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	template := owner.create(t, templates, object{"name": "console/canary",
+		"version": object{"text": "Hello", "labels": []string{"production"}, "activate": true}}).at("id")
+	path := templates + "/" + template
+	owner.create(t, path+"/versions", object{"text": "Hello there"})
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	reads(ctx, t, "Preview of v2")
+	picks(ctx, t, "Labels…")
+	types(ctx, t, `[name=label]`, "production")
+	types(ctx, t, `[name=percent]`, "20")
+	presses(ctx, t, "Give the label")
+	reads(ctx, t, "production is rolled out to 2 versions")
+	reads(ctx, t, "v2: 20 % of the readers")
+	keep(ctx, t, "console-rollout")
+	owner.get(t, path+"/rollouts").has(t, map[string]string{"data.0.versions.0.version_number": "1",
+		"data.0.versions.1.weight": "20"})
+	presses(ctx, t, "Give everybody v2")
+	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('is rolled out')`))
+	owner.get(t, path+"/versions/production").has(t, map[string]string{"number": "2"})
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	opensTab(ctx, t, "History")
+	chooses(ctx, t, `select:has(option[value=production])`, "production")
+	reads(ctx, t, "Rolled out: v1 80 %, v2 20 %")
+}

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+func init() {
+	examples["rollOutPromptLabel"] = ofTemplate(object{"versions": []object{{"version": "v1", "weight": 90},
+		{"version": "v2", "weight": 10}}}, "placed")
+	examples["listPromptRollouts"] = ofTemplate(nil)
+}
+
+// rollouts runs as a part of TestTheLifeOfAPrompt.
+func rollouts(t *testing.T, ann, bob *client) {
+	name := "rolled out"
+	template := templates + "/" + ann.create(t, templates, object{"name": name, "visibility": "workspace"}).at("id")
+	for _, text := range []string{"one", "two", "three"} {
+		ann.version(t, template, text)
+	}
+	rollout, label := template+"/labels/live/rollout", template+"/labels/live"
+	divide := func(weights ...int) object {
+		var versions []object
+		for i, w := range weights {
+			versions = append(versions, object{"version": fmt.Sprintf("v%d", i+1), "weight": w})
+		}
+		return object{"versions": versions, "reason": "Try"}
+	}
+
+	ann.do(t, "PUT", rollout, divide(90, 11)).problem(t, 422, "invalid_fields").has(t,
+		map[string]string{"errors.0.pointer": "/versions"})
+	ann.do(t, "PUT", rollout, object{"versions": []object{{"version": "v1", "weight": 50}, {"version": "v9",
+		"weight": 50}}}).problem(t, 404, "prompt_version_not_found")
+	ann.get(t, template+"/versions/v2").has(t, map[string]string{"state": "draft"}) // nothing was stored
+	bob.do(t, "PUT", rollout, divide(50, 50)).problem(t, 404, "prompt_version_not_found")
+	ann.do(t, "PUT", rollout, divide(50, 50)).is(t, 200).has(t, map[string]string{"label": "live",
+		"versions.0.version_number": "1", "versions.1.weight": "50"})
+	ann.get(t, template+"/versions/v2").has(t, map[string]string{"state": "frozen", "labels": "[]"})
+	bob.get(t, template+"/rollouts").has(t, map[string]string{"data.0.versions.1.version_number": "2", "data.1": ""})
+	ann.do(t, "DELETE", template+"/versions/v2", nil).problem(t, 409, "version_in_rollout")
+
+	// Every door chooses the same version for the same key, also from memory; without a key it is the first one.
+	resolve := templates + "/resolve?ref=live&name=" + url.QueryEscape(name)
+	numbers := map[string]bool{}
+	for i := range 12 {
+		key := fmt.Sprint("user ", i)
+		for range 2 {
+			byName := bob.get(t, resolve+"&key="+url.QueryEscape(key))
+			byName.has(t, map[string]string{"rollout.label": "live", "rollout.weight": "50"})
+			number := byName.at("number")
+			numbers[number] = true
+			bob.do(t, "POST", template+"/render", object{"ref": "live", "key": key}).is(t, 200).has(t,
+				map[string]string{"version.number": number, "rollout.weight": "50"})
+			bob.do(t, "POST", templates+"/resolve", object{"key": key, "refs": []object{{"name": name, "ref": "live"},
+				{"name": name, "ref": "v3"}}}).is(t, 200).has(t, map[string]string{
+				"data.0.version.number": number, "data.0.version.rollout.label": "live", "data.1.error.code": "prompt_version_not_found"})
+		}
+		bob.get(t, resolve).has(t, map[string]string{"number": "1", "rollout": ""})
+	}
+	if len(numbers) != 2 {
+		t.Errorf("12 keys got the versions %v", numbers)
+	}
+	bob.do(t, "GET", resolve+"&key=", nil).is(t, 400)
+
+	// One call ends it, for one version or the other.
+	ann.do(t, "PUT", label, object{"version": "v2", "reason": "Better"}).is(t, 200)
+	ann.get(t, template+"/rollouts").has(t, map[string]string{"data.0": ""})
+	for i := range 4 {
+		bob.get(t, fmt.Sprintf("%s&key=user+%d", resolve, i)).has(t, map[string]string{"number": "2", "rollout": ""})
+	}
+	ann.get(t, template+"/activations?label=live").has(t, map[string]string{
+		"data.0.reason": "Better", "data.0.from_version_number": "1", "data.0.to_version_number": "2", "data.0.weights": "",
+		"data.1.reason": "Try", "data.1.weights.0.weight": "50", "data.1.weights.1.version_number": "2"})
+	sticky(t, ann, bob, template, resolve, divide)
+}
+
+// sticky changes the weights of a rollout while 16 readers read.
+func sticky(t *testing.T, ann, bob *client, template, resolve string, divide func(...int) object) {
+	rollout := template + "/labels/live/rollout"
+	keys := proof.Sample(400, 10_000)
+	ann.do(t, "PUT", rollout, divide(100-10, 10)).is(t, 200)
+	var wg sync.WaitGroup
+	var done, reads, back atomic.Int64
+	for reader := range 16 {
+		wg.Go(func() {
+			for i := reader; i < keys; i += 16 {
+				path := fmt.Sprintf("%s&key=k%d", resolve, i)
+				last := "1"
+				for stop := false; !stop; {
+					stop = done.Load() > 0 || i >= 16 && i%400 != reader
+					a, err := bob.try(t, "GET", path, nil)
+					if err != nil || a.status != 200 {
+						t.Errorf("%s: %v %v", path, a, err)
+						return
+					}
+					number := a.at("number")
+					if reads.Add(1); last == "2" && number == "1" {
+						back.Add(1) // the weight of version 2 only grows
+					}
+					last = number
+					time.Sleep(2 * time.Millisecond) // each read is a connection of its own
+				}
+			}
+		})
+	}
+	for weight := 15; weight <= 50; weight += 5 {
+		a, err := ann.try(t, "PUT", rollout, divide(100-weight, weight))
+		if err != nil || a.status != 200 {
+			t.Errorf("the weight %d: %v %v", weight, a, err)
+		}
+	}
+	done.Add(1)
+	wg.Wait()
+	if back.Load()*1000 > reads.Load() {
+		t.Errorf("%d of %d reads went back to the version before", back.Load(), reads.Load())
+	}
+	second := 0
+	for i := range keys {
+		if bob.get(t, fmt.Sprintf("%s&key=k%d", resolve, i)).at("number") == "2" {
+			second++
+		}
+	}
+	t.Logf("%d of %d keys have version 2, whose weight is 50; %d reads, %d went back", second, keys, reads.Load(),
+		back.Load())
+	if off := second*100/keys - 50; max(off, -off) > proof.Sample(10, 2) {
+		t.Errorf("%d of %d keys have version 2, whose weight is 50", second, keys)
+	}
+}

@@ -1,0 +1,41 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { atrium, queries } from '../api'
+import { useWorkspace } from '../app/workspace'
+import { Button, Problem } from '../ui/basics'
+
+/** The rollouts of a prompt's labels, and how they end: every reader gets one of the versions. */
+export function Rollouts({ id }: { id: string }) {
+  const workspace = useWorkspace()
+  const rollouts = useQuery({
+    queryKey: ['rollouts', id], queryFn: () => atrium.promptTemplates.labels.rollouts(id, { workspace }),
+  })
+  const end = useMutation({
+    mutationFn: ({ label, version, from }: { label: string; version: string; from: string }) =>
+      atrium.promptTemplates.labels.move(id, label, { version, expected_version: from, reason: 'The rollout ends' }, { workspace }),
+    onSettled: () => queries.invalidateQueries(),
+  })
+  return (
+    <>
+      <Problem error={rollouts.error} />
+      {rollouts.data?.data.map((r) => (
+        <section key={r.label} aria-label={`Rollout of ${r.label}`} className="mb-4 rounded-md border border-line p-3">
+          <b>{r.label}</b> is rolled out to {r.versions.length} versions
+          <ul className="m-0 mt-2 list-none p-0">
+            {r.versions.map((v) => (
+              <li key={v.version_id} className="mb-2 flex items-center justify-between gap-3">
+                <span>v{v.version_number}: {v.weight} % of the readers</span>
+                <Button
+                  tone="quiet" disabled={end.isPending}
+                  onClick={() => end.mutate({ label: r.label, version: v.version_id, from: r.versions[0]!.version_id })}
+                >
+                  Give everybody v{v.version_number}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      <Problem error={end.error} />
+    </>
+  )
+}
