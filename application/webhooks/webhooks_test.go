@@ -192,11 +192,15 @@ func TestARetryMakesADeliveryPending(t *testing.T) {
 func (s *stage) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due time.Time) {
 	t.Helper()
 	pending := make([]webhook.Delivery, len(statuses))
+	ends := map[webhook.DeliveryID]int{}
 	for i := range pending {
 		pending[i] = e.NewDelivery(event.Event{ID: "evt", Type: "member.added"}, now)
-		s.sender.EXPECT().Send(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
-			Return(webhook.Outcome{Status: statuses[i]})
+		ends[pending[i].ID] = statuses[i]
 	}
+	s.sender.EXPECT().Send(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Times(len(pending)).DoAndReturn(
+		func(_ context.Context, _ ports.WebhookTarget, d *webhook.Delivery, _ time.Time) webhook.Outcome {
+			return webhook.Outcome{Status: ends[d.ID]} // they are sent at the same time, in any order
+		})
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(len(pending), nil).AnyTimes()
 	s.events.EXPECT().Feed(gomock.Any(), e.Org, e.Workspace, gomock.Any()).
 		Return(event.Feed{Last: e.Place}, nil).AnyTimes()
