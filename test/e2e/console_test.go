@@ -37,8 +37,10 @@ func chooses(ctx context.Context, t *testing.T, selector, value string) {
 	t.Helper()
 	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector(%q)
-		if (field) field.value = %q
-		return !!field
+		if (!field) return false
+		field.value = %q
+		field.dispatchEvent(new Event('change', {bubbles: true}))
+		return true
 	})()`, selector, value)))
 }
 

@@ -41,6 +41,9 @@ func rollouts(t *testing.T, ann, bob *client) {
 	bob.do(t, "PUT", rollout, divide(50, 50)).problem(t, 404, "prompt_version_not_found")
 	ann.do(t, "PUT", rollout, divide(50, 50)).is(t, 200).has(t, map[string]string{"label": "live",
 		"versions.0.version_number": "1", "versions.1.weight": "50"})
+	outdated := divide(40, 60)
+	outdated["expected_version"] = "v3"
+	ann.do(t, "PUT", rollout, outdated).problem(t, 409, "label_changed")
 	ann.get(t, template+"/versions/v2").has(t, map[string]string{"state": "frozen", "labels": "[]"})
 	bob.get(t, template+"/rollouts").has(t, map[string]string{"data.0.versions.1.version_number": "2", "data.1": ""})
 	ann.do(t, "DELETE", template+"/versions/v2", nil).problem(t, 409, "version_in_rollout")
