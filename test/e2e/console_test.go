@@ -207,6 +207,12 @@ func TestWorkInTheConsole(t *testing.T) {
 		presses(ctx, t, "Verify the trail")
 		reads(ctx, t, "events are as they were written")
 		keep(ctx, t, "console-audit")
+		attached := owner.get(t, "/api/events?limit=1&type=source.attached").at("data.0.request_id")
+		types(ctx, t, `[name=request_id]`, attached)
+		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main').innerText.includes('source.attached') &&
+			!document.querySelector('main').innerText.includes('source.mapped')`))
+		types(ctx, t, `[name=created_before]`, "2020-01-01T00:00")
+		reads(ctx, t, "No event matches.")
 	})
 	t.Run("each page shows the calls that it made", func(t *testing.T) {
 		presses(ctx, t, "API calls of this page")

@@ -9,11 +9,11 @@ import { More, Table } from '../ui/table'
 export function Audit() {
   const workspace = useWorkspace()
   const names = useNames()
-  const [filter, setFilter] = useState({ type: '', subject: '', actor: '' })
-  const given = Object.fromEntries(Object.entries(filter).filter(([, v]) => v.trim() !== '').map(([k, v]) => [k, v.trim()]))
+  const [filter, setFilter] = useState({ type: '', subject: '', actor: '', request_id: '', created_after: '', created_before: '' })
+  const given = Object.fromEntries(Object.entries(filter).filter(([, v]) => v.trim() !== '').map(([k, v]) => [k, k.startsWith('created') ? new Date(v).toISOString() : v.trim()]))
   const list = useList(['events', workspace, given], (cursor) => atrium.events.list({ limit: 50, ...given, ...(cursor && { cursor }) }, { workspace }))
-  const input = (name: keyof typeof filter, label: string, placeholder: string) => (
-    <div className="w-56 max-sm:w-full"><Input label={label} placeholder={placeholder} value={filter[name]} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
+  const input = (name: keyof typeof filter, label: string, placeholder?: string) => (
+    <div className="w-56 max-sm:w-full"><Input name={name} label={label} placeholder={placeholder} type={placeholder ? 'text' : 'datetime-local'} value={filter[name]} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
   )
   return (
     <>
@@ -22,6 +22,9 @@ export function Audit() {
         {input('type', 'Type', 'prompt_template.activated')}
         {input('subject', 'About', 'id of the resource')}
         {input('actor', 'By', 'id of the person')}
+        {input('request_id', 'Request', 'id of the request')}
+        {input('created_after', 'After')}
+        {input('created_before', 'Before')}
       </div>
       <Problem error={list.error} />
       {list.isPending && <Loading />}
