@@ -50,7 +50,7 @@ func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
 			}
 			return err
 		}
-		statuses := w.under(2*len(spaces), func(ctx context.Context, caller int) int {
+		statuses := w.underUntil(http.StatusTooManyRequests, 2*len(spaces), func(ctx context.Context, caller int) int {
 			path := "/api/datasources/sheet-preview?url=" + fmt.Sprintf("https://127.0.0.1:%d/%d.csv", silent, caller)
 			return w.attacker.in(spaces[caller/2]).status(ctx, "GET", path, nil)
 		}, proof.Sample(20, 60), 100*time.Millisecond, preview)

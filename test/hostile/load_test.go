@@ -16,7 +16,7 @@ import (
 )
 
 // samples is how many requests of a victim are measured, quiet and under attack each.
-var samples = proof.Sample(30, 400)
+var samples = proof.Sample(60, 400)
 
 // pace is the time between two requests of the victims together.
 const pace = 25 * time.Millisecond
@@ -25,7 +25,7 @@ func TestFilteredListsOfALongTrailDelayNoOtherTenant(t *testing.T) {
 	onEach(t, func(t *testing.T, database string) {
 		w := newAttack(t, database)
 		w.seedEvents(t, proof.Sample(100_000, 1_500_000))
-		statuses := w.under(24, func(ctx context.Context, caller int) int {
+		statuses := w.underUntil(http.StatusTooManyRequests, 24, func(ctx context.Context, caller int) int {
 			path := []string{
 				"/api/events?type=nothing.at_all", "/api/events?actor=" + id.New("usr"),
 				"/api/events?subject=" + id.New("con"), "/api/prompt-templates?q=nothing",
@@ -124,7 +124,7 @@ func TestGuessesOfCredentialsDelayNoKnownCaller(t *testing.T) {
 		w := newAttack(t, database)
 		stranger := *w.attacker
 		stranger.token, stranger.workspace = "", ""
-		statuses := w.under(8, func(ctx context.Context, _ int) int {
+		statuses := w.underUntil(http.StatusTooManyRequests, 8, func(ctx context.Context, _ int) int {
 			guess := stranger
 			guess.token = account.NewToken().Reveal()
 			return guess.status(ctx, "GET", "/api/prompt-templates", nil)
@@ -140,7 +140,7 @@ func TestAnonymousDownloadsDelayNoOne(t *testing.T) {
 		w := newAttack(t, database)
 		stranger := *w.attacker
 		stranger.token, stranger.workspace = "", ""
-		statuses := w.under(8, func(ctx context.Context, caller int) int {
+		statuses := w.underUntil(http.StatusTooManyRequests, 8, func(ctx context.Context, caller int) int {
 			return stranger.status(ctx, "GET",
 				[]string{"/api/openapi.json", "/api/docs/swagger-ui-bundle.js"}[caller%2], nil)
 		}, samples, pace, w.reads)

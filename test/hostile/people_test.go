@@ -61,7 +61,7 @@ func TestStrangersStayOutsideUnlessTheOrgIsOpen(t *testing.T) {
 			strangers = append(strangers, w.stranger(fmt.Sprint("stranger-", i)))
 		}
 		var next atomic.Int64
-		statuses := w.under(4, func(ctx context.Context, _ int) int {
+		statuses := w.underUntil(http.StatusTooManyRequests, 4, func(ctx context.Context, _ int) int {
 			return strangers[int(next.Add(1))%len(strangers)].status(ctx, "GET", "/api/me", nil)
 		}, samples, pace, w.reads)
 		if statuses[http.StatusOK] > 0 || statuses[http.StatusForbidden] == 0 ||

@@ -183,6 +183,15 @@ func (w *world) under(callers int, attack func(ctx context.Context, caller int) 
 	victim func(context.Context, int) error,
 ) map[int]int {
 	w.t.Helper()
+	return w.underUntil(0, callers, attack, n, pace, victim)
+}
+
+// underUntil is under, with an attack that goes on until a status was answered, for half a minute at most: on a busy
+// machine the measurement can end before the attackers have reached a limit. With status 0 it does not go on.
+func (w *world) underUntil(status, callers int, attack func(ctx context.Context, caller int) int, n int,
+	pace time.Duration, victim func(context.Context, int) error,
+) map[int]int {
+	w.t.Helper()
 	quiet := w.measure(n, pace, victim)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var mu sync.Mutex
@@ -203,6 +212,14 @@ func (w *world) under(callers int, attack func(ctx context.Context, caller int) 
 	}
 	pause(ctx, proof.Sample(500*time.Millisecond, 5*time.Second)) // until it is in full swing
 	attacked := w.measure(n, pace, victim)
+	answered := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return status == 0 || statuses[status] > 0
+	}
+	for end := time.Now().Add(30 * time.Second); !answered() && time.Now().Before(end); {
+		pause(ctx, 20*time.Millisecond)
+	}
 	cancel()
 	running.Wait()
 	w.report(quiet, attacked, statuses)
