@@ -23,7 +23,8 @@ func events(ctx context.Context, m *machine) error {
 		return err
 	}
 	config := filepath.Join(m.dir, "events.yaml")
-	if err := os.WriteFile(config, []byte(operationsConfig), 0o600); err != nil {
+	const quotas = "    quotas: {prompt_templates: 1000000, prompt_versions: 1000000}\n"
+	if err := os.WriteFile(config, []byte(operationsConfig+quotas), 0o600); err != nil {
 		return err
 	}
 	m.section("Recording", "", "", "without events", "Atrium", "Atrium / without (aim ≥ 0.95)", "CPU without", "CPU")
