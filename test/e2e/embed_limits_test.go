@@ -11,18 +11,26 @@ func TestEmbedLimits(t *testing.T) {
 		e := s.user(t, "admin").embeds(t, object{"rate_limit": object{"per_minute": 3}})
 		from := func(address string) string { return "X-Forwarded-For: " + address }
 		t.Run("the visitors of an address have six times the calls of one", func(t *testing.T) {
-			for range 18 {
-				e.visit(t, fromShop, from("192.0.2.1")).is(t, 200)
+			// refused repeats a call until the limit of 18 refuses it. One call comes back every 3.3 seconds.
+			refused := func(call func() *answer) *answer {
+				for n := 0; ; n++ {
+					if a := call(); a.status != 200 || n == 30 {
+						if n < 18 || n == 30 {
+							t.Errorf("%d calls were answered", n)
+						}
+						return a
+					}
+				}
 			}
-			a := e.visit(t, fromShop, from("192.0.2.1")).problem(t, 429, "rate_limited")
-			if a.header.Get("Retry-After") != "4" || a.header.Get("RateLimit-Policy") != `"default";q=18;w=60` ||
+			a := refused(func() *answer { return e.visit(t, fromShop, from("192.0.2.1")) })
+			a.problem(t, 429, "rate_limited")
+			wait := a.header.Get("Retry-After")
+			if wait < "1" || wait > "4" || a.header.Get("RateLimit-Policy") != `"default";q=18;w=60` ||
 				a.header.Get("Access-Control-Allow-Origin") != shop {
 				t.Errorf("%v", a.header)
 			}
-			for range 18 { // counted apart
-				e.page(t, "Referer: "+shop, from("192.0.2.1")).is(t, 200)
-			}
-			e.page(t, "Referer: "+shop, from("192.0.2.1")).is(t, 429)
+			// pages are counted apart
+			refused(func() *answer { return e.page(t, "Referer: "+shop, from("192.0.2.1")) }).is(t, 429)
 		})
 		t.Run("colleagues behind one address have calls of their own, counted by kind", func(t *testing.T) {
 			calls := func(session, method, path string) *answer {
