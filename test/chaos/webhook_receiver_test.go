@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // attempt is a webhook that a receiver got.
@@ -121,19 +123,6 @@ func (r *receiver) check(t *testing.T, events map[string]int64) (attempts, again
 // noAnswer returns the URL of a receiver that accepts connections and never answers.
 func noAnswer(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { c.Close() })
-		}
-	}()
-	return fmt.Sprint("http://", l.Addr())
+	port := fixture.Listener(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	return fmt.Sprintf("http://127.0.0.1:%d", port)
 }
