@@ -3,9 +3,12 @@ package atrium
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/atrium-hq/atrium/clients/go/internal/mustache"
 )
 
 // RenderError is a prompt that cannot be rendered with its values. errors.Is compares its code.
@@ -34,11 +37,7 @@ type Rendered struct {
 	Unused   []string        `json:"unused"`             // names of values that the version does not use
 }
 
-// The limits of the server: see domain/prompt/render.go.
-const (
-	maxRenderedBytes = 1 << 20
-	maxWork          = 64 << 20
-)
+var errRenderTooLarge = &RenderError{Code: CodeRenderTooLarge}
 
 // Render fills in the variables of a version, with the same result as the server, byte for byte. Values are inserted
 // unchanged: they are not escaped or expanded. In mode RenderModePartial, the tags of required variables without a
@@ -55,12 +54,7 @@ func Render(version *PromptVersion, values map[string]any, mode RenderMode) (*Re
 type preparedPrompt struct {
 	version   *PromptVersion
 	variables []declared
-	parts     []promptPart
-}
-
-type promptPart struct {
-	text  string
-	nodes []node
+	parts     []mustache.Text
 }
 
 // anyType is the type of a variable whose values may be of every type, null included.
@@ -77,22 +71,22 @@ type declared struct {
 func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
 	p := &preparedPrompt{version: v}
 	if v.Text != nil && *v.Text != "" {
-		p.parts = append(p.parts, promptPart{text: *v.Text})
+		p.parts = append(p.parts, mustache.Text{Text: *v.Text})
 	}
 	for _, m := range v.Messages {
-		p.parts = append(p.parts, promptPart{text: valueOf(m.Content)})
+		p.parts = append(p.parts, mustache.Text{Text: valueOf(m.Content)})
 	}
 	for i, part := range p.parts {
 		if v.Format == PromptFormatNone {
-			p.parts[i].nodes = []node{{kind: literal, end: len(part.text)}}
+			p.parts[i].Nodes = []mustache.Node{{Kind: mustache.Literal, End: len(part.Text)}}
 			continue
 		}
-		nodes, err := parseMustache(part.text)
+		nodes, err := mustache.Parse(part.Text, refusePartial)
 		if err != nil {
 			return nil, &RenderError{CodeUnsupportedSyntax,
 				[]FieldError{{Pointer: "/text", Code: "unsupported_syntax", Detail: err.Error()}}}
 		}
-		p.parts[i].nodes = nodes
+		p.parts[i].Nodes = nodes
 	}
 	for _, d := range v.Variables {
 		one := declared{name: d.Name, kind: "string", required: d.Required == nil || *d.Required}
@@ -117,6 +111,27 @@ func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
 	return p, nil
 }
 
+// refusePartial refuses includes: the server has replaced those of a version before a client gets it.
+func refusePartial(string) string { return "partials are not supported." }
+
+// renderError returns the error for what ended a render.
+func renderError(err error) error {
+	if errors.Is(err, mustache.ErrTooLarge) || errors.Is(err, mustache.ErrTooMuchWork) {
+		return errRenderTooLarge
+	}
+	return fmt.Errorf("atrium: %w", err)
+}
+
+// sameJSON compares decoded values with plain numbers.
+func sameJSON(a, b any) bool {
+	x, err := mustache.Encode(a)
+	if err != nil {
+		return false
+	}
+	y, err := mustache.Encode(b)
+	return err == nil && x == y
+}
+
 func valueOf[T any](p *T) (value T) {
 	if p != nil {
 		value = *p
@@ -129,13 +144,13 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 	if err != nil {
 		return nil, fmt.Errorf("atrium: the values of a prompt must be JSON: %w", err)
 	}
-	r := renderer{values: map[string]any{}, missing: map[string]bool{}, space: maxRenderedBytes, work: maxWork}
-	inserted, wrong := p.bind(given, &r)
+	r := mustache.NewRenderer()
+	inserted, wrong := p.bind(given, r)
 	invalid, missing := len(wrong) > 0, []string{}
 	for _, v := range p.variables {
-		if _, ok := r.values[v.name]; v.required && !ok {
+		if _, ok := r.Values[v.name]; v.required && !ok {
 			missing = append(missing, v.name)
-			r.missing[v.name] = true
+			r.Missing[v.name] = true
 			if mode != RenderModePartial {
 				wrong.add(v.name, "required", "Must be given.")
 			}
@@ -144,36 +159,40 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 	if invalid {
 		return nil, &RenderError{CodeInvalidVariables, wrong}
 	}
-	r.absent.expect(p)
-	out := &Rendered{Unused: p.unused(given, r.values)}
+	optional := map[string]bool{}
+	for _, v := range p.variables {
+		optional[v.name] = !v.required
+	}
+	r.Expect(p.parts, optional)
+	out := &Rendered{Unused: p.unused(given, r.Values)}
 	first := len(p.parts) - len(p.version.Messages)
 	for _, part := range p.parts[:first] {
-		if out.Text, err = r.render(part); err != nil {
-			return nil, err
+		if out.Text, err = r.Render(part); err != nil {
+			return nil, renderError(err)
 		}
 	}
 	for i, m := range p.version.Messages {
 		placeholder := valueOf(m.Placeholder)
 		switch {
 		case placeholder == "":
-			text, err := r.render(p.parts[first+i])
+			text, err := r.Render(p.parts[first+i])
 			if err != nil {
-				return nil, err
+				return nil, renderError(err)
 			}
 			m.Content = &text
 			out.Messages = append(out.Messages, m)
-		case r.missing[placeholder]:
+		case r.Missing[placeholder]:
 			out.Messages = append(out.Messages, m)
 		default:
 			for _, m := range inserted[placeholder] {
-				if r.space -= len(*m.Role) + len(*m.Content); r.space < 0 || r.spend(messageCost) != nil {
+				if r.Insert(len(*m.Role)+len(*m.Content)) != nil {
 					return nil, errRenderTooLarge
 				}
 				out.Messages = append(out.Messages, m)
 			}
 		}
 	}
-	for _, path := range r.absent.paths {
+	for _, path := range r.Absent() {
 		if missing = append(missing, strings.ReplaceAll(path, "/", ".")); mode != RenderModePartial {
 			wrong.add(path, "required", "Must be given.")
 		}
@@ -198,7 +217,7 @@ func plainValues(values map[string]any) (map[string]any, error) {
 		return nil, err
 	}
 	for name, value := range plain {
-		plain[name] = withPlainNumbers(value)
+		plain[name] = mustache.PlainNumbers(value)
 	}
 	return plain, nil
 }
@@ -212,30 +231,30 @@ func (f *fieldErrors) add(name, code, detail string) {
 
 // bind checks values, and stores them with defaults for those that are not given. It returns the messages of each
 // placeholder.
-func (p *preparedPrompt) bind(given map[string]any, r *renderer) (inserted map[string][]PromptMessage,
+func (p *preparedPrompt) bind(given map[string]any, r *mustache.Renderer) (inserted map[string][]PromptMessage,
 	wrong fieldErrors) {
 	for name, value := range given {
 		i := slices.IndexFunc(p.variables, func(v declared) bool { return v.name == name })
 		if isNull := value == nil && i >= 0 && p.variables[i].kind != anyType; !isNull &&
 			(i >= 0 || !strings.Contains(name, ".")) {
-			r.values[name] = value
+			r.Values[name] = value
 		}
 	}
 	for _, v := range p.variables {
-		value, ok := r.values[v.name]
+		value, ok := r.Values[v.name]
 		if ok && value == nil && v.defaultValue != nil {
 			ok = false
 		}
 		switch {
 		case !ok && v.defaultValue != nil:
 			if plain, err := plainValues(map[string]any{"value": v.defaultValue}); err == nil {
-				r.values[v.name] = plain["value"]
+				r.Values[v.name] = plain["value"]
 			}
 		case ok && v.kind != anyType && kindOf(value) != v.kind:
 			wrong.add(v.name, "wrong_type", "Must be of type "+v.kind+".")
 		case ok && len(v.enum) > 0 && !slices.ContainsFunc(v.enum, func(allowed any) bool {
 			plain, err := plainValues(map[string]any{"value": allowed})
-			return err == nil && encodeJSON(plain["value"]) == encodeJSON(value)
+			return err == nil && sameJSON(plain["value"], value)
 		}):
 			wrong.add(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
 		}
@@ -243,7 +262,7 @@ func (p *preparedPrompt) bind(given map[string]any, r *renderer) (inserted map[s
 	inserted = map[string][]PromptMessage{}
 	for _, m := range p.version.Messages {
 		name := valueOf(m.Placeholder)
-		list, ok := r.values[name].([]any)
+		list, ok := r.Values[name].([]any)
 		if !ok || name == "" || inserted[name] != nil {
 			continue
 		}
@@ -287,23 +306,26 @@ func messageOf(item any, pointer string, wrong *fieldErrors) PromptMessage {
 	return PromptMessage{Role: &role, Content: &content}
 }
 
+// kindOf returns the type of a decoded value, as prompts declare it.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
 // unused returns the given names that no tag and no placeholder uses.
 func (p *preparedPrompt) unused(given, bound map[string]any) []string {
-	used := map[string]bool{}
+	used := mustache.Uses(p.parts, given)
 	for _, m := range p.version.Messages {
 		used[valueOf(m.Placeholder)] = true
-	}
-	var visit func(nodes []node)
-	visit = func(nodes []node) {
-		for _, n := range nodes {
-			for prefix := range prefixes(n.name) {
-				used[prefix] = true
-			}
-			visit(n.nodes)
-		}
-	}
-	for _, part := range p.parts {
-		visit(part.nodes)
 	}
 	delete(used, "")
 	names := []string{}

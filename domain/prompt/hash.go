@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 // Hash returns the hex SHA-256 of c in a canonical form: equal contents have equal hashes, whatever the
@@ -43,18 +43,7 @@ func canonical(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return encode(withPlainNumbers(decoded))
-}
-
-// encode is canonical for a value whose numbers are plain already.
-func encode(v any) (string, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(out.String(), "\n"), nil
+	return mustache.Encode(mustache.PlainNumbers(decoded))
 }
 
 var errNotJSON = errors.New("not JSON")
@@ -69,27 +58,6 @@ func decodeJSON(text []byte) (any, error) {
 	var v any
 	err := dec.Decode(&v)
 	return v, err
-}
-
-// withPlainNumbers returns a decoded value with all numbers in the notation of formatNumber.
-func withPlainNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return json.Number(formatNumber(v))
-	case []any:
-		plain := make([]any, len(v))
-		for i := range v {
-			plain[i] = withPlainNumbers(v[i])
-		}
-		return plain
-	case map[string]any:
-		plain := make(map[string]any, len(v))
-		for k := range v {
-			plain[k] = withPlainNumbers(v[k])
-		}
-		return plain
-	}
-	return v
 }
 
 // maxNumber is how many characters a number can be written with: a float64 or an int64 needs less than
@@ -113,21 +81,4 @@ func hasLongNumber(v any) bool {
 		}
 	}
 	return false
-}
-
-// formatNumber writes 1.0, 1.00 and 1e0 as 1, as they come back from a float64. Integers, and numbers
-// that no float64 can hold, keep their digits.
-func formatNumber(n json.Number) string {
-	if !strings.ContainsAny(string(n), ".eE") {
-		return string(n)
-	}
-	f, err := strconv.ParseFloat(string(n), 64)
-	if err != nil {
-		return string(n)
-	}
-	text, err := json.Marshal(f)
-	if err != nil {
-		return string(n)
-	}
-	return string(text)
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 // Limits of includes.
@@ -57,8 +58,8 @@ func (c Content) IncludeTags() []IncludeTag {
 	}
 	var tags []IncludeTag
 	for _, p := range parts {
-		for n := range inclusions(p.nodes) {
-			tag := IncludeTag{n.include.Include, p.pointer, n.line}
+		for n := range inclusions(p.body.Nodes) {
+			tag := IncludeTag{includeOf(n), p.pointer, n.Line}
 			if !slices.ContainsFunc(tags, func(t IncludeTag) bool { return t.Include == tag.Include }) {
 				tags = append(tags, tag)
 			}
@@ -152,18 +153,18 @@ func (e *Expansion) fill(parts []part, sources []Source) error {
 	for i, p := range parts {
 		var out strings.Builder
 		at := 0
-		for n := range inclusions(p.nodes) {
-			k := slices.IndexFunc(sources, func(s Source) bool { return n.include.names(s.Include) })
+		for n := range inclusions(p.body.Nodes) {
+			k := slices.IndexFunc(sources, func(s Source) bool { return includeOf(n).names(s.Include) })
 			if k < 0 {
-				return IncludeTag{n.include.Include, p.pointer, n.line}.Refuse(ErrIncludeNotFound)
+				return IncludeTag{includeOf(n), p.pointer, n.Line}.Refuse(ErrIncludeNotFound)
 			}
-			out.WriteString(p.text[at:n.start])
-			out.WriteString(n.include.splice(sources[k].Text.Content))
-			if at = n.end; out.Len() > room {
-				return IncludeTag{n.include.Include, p.pointer, n.line}.Refuse(ErrIncludeTooLarge)
+			out.WriteString(p.body.Text[at:n.Start])
+			out.WriteString(splice(n.Partial, sources[k].Text.Content))
+			if at = n.End; out.Len() > room {
+				return IncludeTag{includeOf(n), p.pointer, n.Line}.Refuse(ErrIncludeTooLarge)
 			}
 		}
-		out.WriteString(p.text[at:])
+		out.WriteString(p.body.Text[at:])
 		if texts[i] = out.String(); len(texts[i]) > room {
 			return ErrIncludeTooLarge.With(fault.Field{Pointer: p.pointer, Code: ErrIncludeTooLarge.Code,
 				Detail: ErrIncludeTooLarge.Detail})
@@ -187,8 +188,8 @@ func (e *Expansion) declare(parts []part, sources []Source) {
 	for _, s := range sources {
 		outside := false
 		for _, p := range parts {
-			outside = outside || slices.ContainsFunc(p.nodes, func(n node) bool {
-				return n.kind == inclusion && n.include.names(s.Include)
+			outside = outside || slices.ContainsFunc(p.body.Nodes, func(n mustache.Node) bool {
+				return n.Kind == mustache.Partial && includeOf(n).names(s.Include)
 			})
 		}
 		for _, v := range s.Text.Declared {
@@ -204,63 +205,47 @@ func (e *Expansion) declare(parts []part, sources []Source) {
 		return // the texts were valid, and so is what they make (TestExpand)
 	}
 	for _, v := range e.Content.infer(whole) {
-		if !slices.ContainsFunc(e.Declared, func(w Variable) bool { return rootOf(w.Name) == v.Name }) {
+		if !slices.ContainsFunc(e.Declared, func(w Variable) bool { return mustache.Root(w.Name) == v.Name }) {
 			e.Content.Variables = append(e.Content.Variables, v)
 		}
 	}
 }
 
-// includeTag is how an include is written.
-type includeTag struct {
-	Include
-	alone            bool   // on its line
-	indent           string // of a tag that is alone: that of each line of the included text
-	lineBreak        string // after a tag that is alone
-	opening, closing string // the delimiters that are in force
+func (i Include) names(other Include) bool { return i.Name == other.Name && i.Ref == other.Ref }
+
+// includeOf returns the include that a partial stands for, without its Template.
+func includeOf(n mustache.Node) Include { return parseInclude(n.Partial.Body) }
+
+func parseInclude(body string) Include {
+	name, ref := body, "active"
+	if i := strings.LastIndexByte(name, '@'); i >= 0 {
+		name, ref = strings.TrimSpace(name[:i]), strings.TrimSpace(name[i+1:])
+	}
+	return Include{Name: name, Ref: ref}
 }
 
-func (t *includeTag) names(i Include) bool { return t.Name == i.Name && t.Ref == i.Ref }
-
-// include reads what follows the > of a tag.
-func (p *parser) include(start, end int, body string) error {
-	name, ref := body, "active"
-	if i := strings.LastIndexByte(body, '@'); i >= 0 {
-		name, ref = strings.TrimSpace(body[:i]), strings.TrimSpace(body[i+1:])
+// checkInclude returns what is wrong with what follows the > of a tag.
+func checkInclude(body string) string {
+	i := parseInclude(body)
+	if i.Name == "" || !validName(i.Name) || utf8.RuneCountInString(i.Name) > 255 || strings.ContainsAny(i.Name, "\r\n") {
+		return "an include must name a prompt template, as in {{> folder/name}} or {{> folder/name@label}}."
 	}
-	if name == "" || !validName(name) || utf8.RuneCountInString(name) > 255 || strings.ContainsAny(name, "\r\n") {
-		return p.refuse("an include must name a prompt template, as in {{> folder/name}} or {{> folder/name@label}}.")
+	if r := ParseRef(i.Ref); r == (Ref{}) || r.Latest || r.Previous {
+		return "the version of an include must be active, a label, a number such as v3, or an id."
 	}
-	if r := ParseRef(ref); r == (Ref{}) || r.Latest || r.Previous {
-		return p.refuse("the version of an include must be active, a label, a number such as v3, or an id.")
-	}
-	t := &includeTag{Include: Include{Name: name, Ref: ref}, opening: p.opening, closing: p.closing}
-	from, to := p.standalone(start, end)
-	after := from == 0 || p.text[from-1] == '\n'
-	rest := to == len(p.text) || p.text[to-1] == '\n'
-	if after && rest && !strings.Contains(p.text[start:end], "\n") {
-		t.alone, t.indent = true, p.text[from:start]
-		if line := p.text[end:to]; line != "" {
-			t.lineBreak = strings.TrimLeft(line, " \t")
-		}
-		start, end = from, to
-	}
-	p.literal(start)
-	p.pos = end
-	p.tags = append(p.tags, tagSpan{start, end, start, end, p.opening, p.closing})
-	p.add(node{kind: inclusion, line: p.line, start: start, end: end, include: t})
-	return nil
+	return ""
 }
 
 // inclusions yields the includes of nodes, also those in sections, in their order in the text.
-func inclusions(nodes []node) func(func(node) bool) {
-	var each func(nodes []node, yield func(node) bool) bool
-	each = func(nodes []node, yield func(node) bool) bool {
+func inclusions(nodes []mustache.Node) func(func(mustache.Node) bool) {
+	var each func(nodes []mustache.Node, yield func(mustache.Node) bool) bool
+	each = func(nodes []mustache.Node, yield func(mustache.Node) bool) bool {
 		for _, n := range nodes {
-			if n.kind == inclusion && !yield(n) || !each(n.nodes, yield) {
+			if n.Kind == mustache.Partial && !yield(n) || !each(n.Nodes, yield) {
 				return false
 			}
 		}
 		return true
 	}
-	return func(yield func(node) bool) { each(nodes, yield) }
+	return func(yield func(mustache.Node) bool) { each(nodes, yield) }
 }

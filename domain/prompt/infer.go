@@ -3,6 +3,8 @@ package prompt
 import (
 	"reflect"
 	"slices"
+
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 // inference holds what the texts of a content tell about one variable.
@@ -27,9 +29,9 @@ func (i inference) variable() Variable {
 func (c Content) infer(parts []part) []Variable {
 	outside := map[string]bool{}
 	for _, p := range parts {
-		for _, n := range p.nodes {
-			if n.kind != literal && n.kind != inclusion {
-				outside[rootOf(n.name)] = true
+		for _, n := range p.body.Nodes {
+			if n.Kind != mustache.Literal && n.Kind != mustache.Partial {
+				outside[mustache.Root(n.Name)] = true
 			}
 		}
 	}
@@ -38,12 +40,12 @@ func (c Content) infer(parts []part) []Variable {
 	var order []*inference
 	within := map[string]int{} // how many enclosing sections are over a variable, or members of it
 
-	var visit func(nodes []node)
-	visit = func(nodes []node) {
+	var visit func(nodes []mustache.Node)
+	visit = func(nodes []mustache.Node) {
 		for _, n := range nodes {
-			root := rootOf(n.name)
-			if n.kind == literal || n.kind == inclusion || !outside[root] {
-				visit(n.nodes)
+			root := mustache.Root(n.Name)
+			if n.Kind == mustache.Literal || n.Kind == mustache.Partial || !outside[root] {
+				visit(n.Nodes)
 				continue
 			}
 			v := found[root]
@@ -55,17 +57,17 @@ func (c Content) infer(parts []part) []Variable {
 				}
 			}
 			v.note(n, within[root] > 0)
-			if n.kind == section {
+			if n.Kind == mustache.Section {
 				within[root]++
 			}
-			visit(n.nodes)
-			if n.kind == section {
+			visit(n.Nodes)
+			if n.Kind == mustache.Section {
 				within[root]--
 			}
 		}
 	}
 	for _, p := range parts {
-		visit(p.nodes)
+		visit(p.body.Nodes)
 	}
 	variables := make([]Variable, len(order))
 	for i, v := range order {
@@ -86,12 +88,12 @@ func (c Content) inferredFrom(parts []part) bool {
 }
 
 // note adds what a tag tells. guarded says whether it is in a section over the variable.
-func (i *inference) note(n node, guarded bool) {
-	switch n.kind {
-	case interpolation:
+func (i *inference) note(n mustache.Node, guarded bool) {
+	switch n.Kind {
+	case mustache.Variable:
 		i.guarded = i.guarded || guarded
 		i.bare = i.bare || !guarded
-	case inverted:
-		i.inverted = i.inverted || n.name == i.name
+	case mustache.Inverted:
+		i.inverted = i.inverted || n.Name == i.name
 	}
 }

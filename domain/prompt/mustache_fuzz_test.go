@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/mustache"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -22,7 +23,7 @@ func FuzzMustache(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		begun := time.Now()
-		nodes, err := parseMustache(text)
+		nodes, err := mustache.Parse(text, checkInclude)
 		proof.Within(t, "the text", time.Since(begun), time.Second)
 		if err != nil {
 			return
@@ -43,7 +44,7 @@ func FuzzMustache(f *testing.F) {
 var comments = regexp.MustCompile(`(?s)^\{\{\s*!.*\}\}$|\{\{\s*=|^\S+\s*[!=]`)
 
 // covered checks the nodes of text[from:to], and returns that text without the comments between them.
-func covered(t *testing.T, text string, nodes []node, from, to int) string {
+func covered(t *testing.T, text string, nodes []mustache.Node, from, to int) string {
 	var kept strings.Builder
 	gap := func(until int) {
 		if between := strings.TrimSpace(text[from:until]); between != "" && !comments.MatchString(between) {
@@ -51,21 +52,21 @@ func covered(t *testing.T, text string, nodes []node, from, to int) string {
 		}
 	}
 	for _, n := range nodes {
-		if n.start < from || n.end <= n.start || n.end > to {
-			t.Fatalf("%q: a node from %d to %d after %d", text, n.start, n.end, from)
+		if n.Start < from || n.End <= n.Start || n.End > to {
+			t.Fatalf("%q: a node from %d to %d after %d", text, n.Start, n.End, from)
 		}
-		gap(n.start)
-		if n.kind == literal && strings.Contains(text[n.start:n.end], tagOpen) &&
+		gap(n.Start)
+		if n.Kind == mustache.Literal && strings.Contains(text[n.Start:n.End], mustache.Usual.Opening) &&
 			!strings.Contains(text, "=") {
 			t.Errorf("%q: a tag is taken for text", text)
 		}
-		for i, inner := range n.nodes {
-			if inner.start < n.start || inner.end > n.end || i > 0 && inner.start < n.nodes[i-1].end {
+		for i, inner := range n.Nodes {
+			if inner.Start < n.Start || inner.End > n.End || i > 0 && inner.Start < n.Nodes[i-1].End {
 				t.Errorf("%q: what is in a section stands outside of it", text)
 			}
 		}
-		kept.WriteString(text[n.start:n.end])
-		from = n.end
+		kept.WriteString(text[n.Start:n.End])
+		from = n.End
 	}
 	gap(to)
 	return kept.String()

@@ -1,6 +1,10 @@
 package prompt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/mustache"
+)
 
 // Size returns the size of c as JSON in bytes, without the names of its own fields.
 func (c Content) Size() int {
@@ -31,7 +35,7 @@ func (v *Version) Size() int {
 // sizeOf returns the size of v as JSON in bytes. For invalid JSON, which is reported elsewhere, it
 // returns 0.
 func sizeOf(v any) int {
-	text, err := encode(v)
+	text, err := mustache.Encode(v)
 	if err != nil {
 		return 0
 	}

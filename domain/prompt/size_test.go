@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 func TestQuotedSizeIsThatOfTheJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.OneOf(rapid.Rune(),
 			rapid.RuneFrom([]rune("\"\\\b\t\n\v\f\r\x00\x1f\x7f<>&\u2027\u2028\u2029\u202a")))).Draw(t, "text")
-		if want, err := encode(s); err != nil || quotedSize(s) != len(want) {
+		if want, err := mustache.Encode(s); err != nil || quotedSize(s) != len(want) {
 			t.Fatalf("%q takes %d, want %d", s, quotedSize(s), len(want))
 		}
 	})

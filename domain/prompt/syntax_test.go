@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 func TestUnsupportedSyntax(t *testing.T) {
-	deep := strings.Repeat("{{#a}}", maxNesting+1) + strings.Repeat("{{/a}}", maxNesting+1)
+	deep := strings.Repeat("{{#a}}", mustache.MaxNesting+1) + strings.Repeat("{{/a}}", mustache.MaxNesting+1)
 	for text, want := range map[string]string{
 		"{{> /etc/hostname}}":             "must name a prompt",
 		"{{>/etc/hostname}}":              "must name a prompt",
@@ -101,7 +102,7 @@ func TestUnsupportedSyntax(t *testing.T) {
 		})
 	}
 	t.Run("as deep as may be", func(t *testing.T) {
-		text := strings.Repeat("{{#a}}", maxNesting) + strings.Repeat("{{/a}}", maxNesting)
+		text := strings.Repeat("{{#a}}", mustache.MaxNesting) + strings.Repeat("{{/a}}", mustache.MaxNesting)
 		if _, err := (Content{Text: text}).checked(Text, false); err != nil {
 			t.Error(err)
 		}
@@ -130,7 +131,7 @@ func BenchmarkParsing(b *testing.B) {
 				text := strings.Repeat(unit, size/len(unit))
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					if _, err := parseMustache(text); err != nil {
+					if _, err := mustache.Parse(text, checkInclude); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 // bind checks values and stores them in r, with defaults for those that are not given. It makes their
 // numbers plain here, once, however often a template uses them. It returns the messages for each
 // placeholder.
-func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][]Message, wrong fault.Fields) {
+func (c Content) bind(values map[string]any, r *mustache.Renderer) (inserted map[string][]Message, wrong fault.Fields) {
 	types := c.types()
 	for name, value := range values {
 		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
@@ -20,19 +21,19 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 			if hasLongNumber(value) {
 				wrong.Add("/variables/"+name, "too_long", numberRule)
 			}
-			r.values[name] = withPlainNumbers(value)
+			r.Values[name] = mustache.PlainNumbers(value)
 		}
 	}
 	for _, v := range c.variables() {
 		pointer := "/variables/" + v.Name
-		value, given := r.values[v.Name]
+		value, given := r.Values[v.Name]
 		if given && value == nil && v.Default != nil {
 			given = false
 		}
 		switch {
 		case !given && v.Default != nil:
 			if value, err := v.defaultValue(); err == nil {
-				r.values[v.Name] = withPlainNumbers(value)
+				r.Values[v.Name] = mustache.PlainNumbers(value)
 			}
 		case given && !fits(v.Type, value):
 			wrong.Add(pointer, "wrong_type", "Must be "+withArticle(v.Type)+".")
@@ -42,7 +43,7 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 	}
 	inserted = map[string][]Message{}
 	for _, m := range c.Messages {
-		if list, ok := r.values[m.Placeholder].([]any); ok && m.Placeholder != "" && inserted[m.Placeholder] == nil {
+		if list, ok := r.Values[m.Placeholder].([]any); ok && m.Placeholder != "" && inserted[m.Placeholder] == nil {
 			inserted[m.Placeholder] = messagesOf(list, "/variables/"+m.Placeholder, &wrong)
 		}
 	}
@@ -103,25 +104,11 @@ func (c Content) missing(values map[string]any) []string {
 
 // unused returns the given names that no tag and no placeholder uses.
 func (c Content) unused(given, bound map[string]any, parts []part) []string {
-	used := map[string]bool{}
+	used := mustache.Uses(bodies(parts), given)
 	for _, m := range c.Messages {
 		used[m.Placeholder] = true
 	}
-	var visit func(nodes []node)
-	visit = func(nodes []node) {
-		for _, n := range nodes {
-			for prefix := range prefixes(n.name) {
-				if _, ok := given[prefix]; ok {
-					used[prefix] = true
-				}
-			}
-			visit(n.nodes)
-		}
-	}
-	for _, p := range parts {
-		visit(p.nodes)
-	}
-	delete(used, "") // comes from parts without tags and placeholders
+	delete(used, "") // of messages that are not placeholders
 	var names []string
 	for name, value := range given {
 		if _, ok := bound[name]; !used[name] || value != nil && !ok {

@@ -3,11 +3,11 @@ package prompt
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 const nameRule = "Must begin with a letter or _, and have at most 64 letters, digits, _, dots and hyphens."
@@ -116,8 +116,15 @@ func withArticle(variableType string) string {
 // part is one text of a content, parsed.
 type part struct {
 	pointer string
-	text    string
-	nodes   []node
+	body    mustache.Text
+}
+
+func bodies(parts []part) []mustache.Text {
+	texts := make([]mustache.Text, len(parts))
+	for i, p := range parts {
+		texts[i] = p.body
+	}
+	return texts
 }
 
 // parse parses all texts of c, in order. Placeholders are parts without nodes. It returns
@@ -125,22 +132,22 @@ type part struct {
 func (c Content) parse() ([]part, error) {
 	var parts []part
 	if c.Text != "" {
-		parts = append(parts, part{pointer: "/text", text: c.Text})
+		parts = append(parts, part{pointer: "/text", body: mustache.Text{Text: c.Text}})
 	}
 	for i, m := range c.Messages {
-		parts = append(parts, part{pointer: fmt.Sprintf("/messages/%d/content", i), text: m.Content})
+		parts = append(parts, part{fmt.Sprintf("/messages/%d/content", i), mustache.Text{Text: m.Content}})
 	}
 	var wrong fault.Fields
 	for i, p := range parts {
 		if c.Format == Verbatim {
-			parts[i].nodes = []node{{kind: literal, end: len(p.text)}}
+			parts[i].body.Nodes = []mustache.Node{{Kind: mustache.Literal, End: len(p.body.Text)}}
 			continue
 		}
-		nodes, err := parseMustache(p.text)
+		nodes, err := mustache.Parse(p.body.Text, checkInclude)
 		if err != nil {
 			wrong.Add(p.pointer, "unsupported_syntax", err.Error())
 		}
-		parts[i].nodes = nodes
+		parts[i].body.Nodes = nodes
 	}
 	if len(wrong) > 0 {
 		return nil, ErrUnsupportedSyntax.With(wrong...)
@@ -181,57 +188,40 @@ func (c Content) types() map[string]string {
 func (c Content) undeclared(parts []part) error {
 	types, named := c.types(), map[string]bool{}
 	var wrong fault.Fields
-	var visit func(p part, nodes []node, members bool)
-	visit = func(p part, nodes []node, members bool) {
+	var visit func(p part, nodes []mustache.Node, members bool)
+	visit = func(p part, nodes []mustache.Node, members bool) {
 		for _, n := range nodes {
-			if n.kind == literal || n.kind == inclusion {
+			if n.Kind == mustache.Literal || n.Kind == mustache.Partial {
 				continue
 			}
-			if n.name == "." { // an item, about which nothing is known
-				visit(p, n.nodes, true)
+			if n.Name == "." { // an item, about which nothing is known
+				visit(p, n.Nodes, true)
 				continue
 			}
 			variable := ""
-			for prefix := range prefixes(n.name) {
+			for prefix := range mustache.Prefixes(n.Name) {
 				if types[prefix] != "" {
 					variable = prefix
 					break
 				}
 			}
-			if root := rootOf(n.name); variable == "" && !members && !named[root] {
+			if root := mustache.Root(n.Name); variable == "" && !members && !named[root] {
 				named[root] = true
 				wrong.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.",
-					n.line, root))
+					n.Line, root))
 			}
 			within := members || types[variable] == anyType
-			if n.kind == section {
-				within = within || variable != n.name || types[variable] == "array" || types[variable] == "object"
+			if n.Kind == mustache.Section {
+				within = within || variable != n.Name || types[variable] == "array" || types[variable] == "object"
 			}
-			visit(p, n.nodes, within)
+			visit(p, n.Nodes, within)
 		}
 	}
 	for _, p := range parts {
-		visit(p, p.nodes, false)
+		visit(p, p.body.Nodes, false)
 	}
 	if len(wrong) > 0 {
 		return ErrUndeclaredVariable.With(wrong...)
 	}
 	return nil
-}
-
-// rootOf returns the first part of a dotted name.
-func rootOf(name string) string {
-	root, _, _ := strings.Cut(name, ".")
-	return root
-}
-
-// prefixes yields a dotted name, and then the name without its last part, one part after another. The
-// first that is a variable is the one that a tag means: {{user.name}} is the variable user.name if it
-// exists, because names of variables can contain dots; otherwise it is a member of the variable user.
-func prefixes(name string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := len(name); i >= 0 && yield(name[:i]); {
-			i = strings.LastIndexByte(name[:i], '.')
-		}
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 // These tests count work instead of seconds: BenchmarkWorst shows how long a unit takes.
@@ -16,20 +18,20 @@ func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRenderer()
-	if _, wrong := c.bind(values, &r); len(wrong) > 0 {
+	r := mustache.NewRenderer()
+	if _, wrong := c.bind(values, r); len(wrong) > 0 {
 		t.Fatalf("refused: %+v", wrong)
 	}
-	r.absent.expect(c, parts)
+	c.expect(r, parts)
 	for _, p := range parts {
-		if _, err := r.render(p); err != nil {
-			return maxWork - r.work, true
+		if _, err := r.Render(p.body); err != nil {
+			return mustache.MaxWork - r.Work, true
 		}
 	}
-	return maxWork - r.work, false
+	return mustache.MaxWork - r.Work, false
 }
 
-func mustache(text string, variables ...Variable) Content {
+func written(text string, variables ...Variable) Content {
 	return Content{Text: text, Format: Mustache, Variables: variables}
 }
 
@@ -47,13 +49,13 @@ func TestWorkDoesNotGrowWithHowANumberIsWritten(t *testing.T) {
 		return map[string]any{"l": list(100, true), "x": json.Number(number),
 			"o": map[string]any{"n": json.Number(number)}}
 	}
-	short, _ := spent(t, mustache(text), values("1"))
-	if long, _ := spent(t, mustache(text), values("1."+strings.Repeat("0", 60))); long != short {
+	short, _ := spent(t, written(text), values("1"))
+	if long, _ := spent(t, written(text), values("1."+strings.Repeat("0", 60))); long != short {
 		t.Errorf("1 takes %d, 1.000… takes %d", short, long)
 	}
 	// A version that was stored before there was a limit.
 	old := func(zeros int) Content {
-		return mustache(text, Variable{Name: "x", Type: "number",
+		return written(text, Variable{Name: "x", Type: "number",
 			Default: json.RawMessage("1." + strings.Repeat("0", zeros))})
 	}
 	few, _ := spent(t, old(1), map[string]any{"l": list(100, true)})
@@ -81,15 +83,15 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 			map[string]any{"x": list(100, deep)}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			little, _ := spent(t, mustache(tt.text), tt.little)
-			if much, _ := spent(t, mustache(tt.text), tt.much); much < tt.times*little {
+			little, _ := spent(t, written(tt.text), tt.little)
+			if much, _ := spent(t, written(tt.text), tt.much); much < tt.times*little {
 				t.Errorf("%d and %d", little, much)
 			}
 		})
 	}
 	t.Run("every tag of a text that prints nothing", func(t *testing.T) {
-		one, _ := spent(t, mustache("{{x}}"), map[string]any{"x": ""})
-		if many, _ := spent(t, mustache(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); many != 1000*one ||
+		one, _ := spent(t, written("{{x}}"), map[string]any{"x": ""})
+		if many, _ := spent(t, written(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); many != 1000*one ||
 			one == 0 {
 			t.Errorf("one takes %d, a thousand take %d", one, many)
 		}
@@ -98,10 +100,10 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 
 func TestAPromptOf1MiBThatAListMakesTakesHalfOfTheWork(t *testing.T) {
 	text := "{{#l}}{{#l}}{{name}} is {{value}}; {{/l}}{{/l}}"
-	work, givenUp := spent(t, mustache(text),
+	work, givenUp := spent(t, written(text),
 		map[string]any{"l": list(250, map[string]any{"name": "n", "value": json.Number("7")})})
-	if givenUp || work > maxWork/2 {
-		t.Errorf("work = %d of %d", work, maxWork)
+	if givenUp || work > mustache.MaxWork/2 {
+		t.Errorf("work = %d of %d", work, mustache.MaxWork)
 	}
 }
 
@@ -148,7 +150,7 @@ func BenchmarkWorst(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			work := 0
 			for b.Loop() {
-				work, _ = spent(b, mustache(tt.text), tt.values)
+				work, _ = spent(b, written(tt.text), tt.values)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(work), "ns/unit")
 		})

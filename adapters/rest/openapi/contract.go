@@ -15,7 +15,7 @@ import (
 
 //go:generate go run ../../../tools/openapi spec openapi.yaml openapi.gen.json checks.gen.json
 //go:generate go tool oapi-codegen -config models.yaml openapi.yaml
-//go:generate go run ../../../tools/clients openapi.gen.json ../../../clients samples.gen.json
+//go:generate go run ../../../tools/clients openapi.gen.json ../../../clients samples.gen.json ../../../domain/mustache
 
 //go:embed openapi.gen.json
 var text []byte

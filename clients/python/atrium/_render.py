@@ -8,7 +8,7 @@ from ._mustache import INVERTED, LITERAL, VALUE, MustacheError, Node, parse
 from ._values import encode, plain, truthy, type_of
 
 _MAX_BYTES = 1 << 20
-_MAX_WORK = 64 << 20  # as on the server: see domain/prompt/render.go
+_MAX_WORK = 64 << 20  # as on the server: see domain/mustache/render.go
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 

@@ -36,7 +36,7 @@ type Value = null | boolean | number | string | Value[] | { [name: string]: Valu
 type Values = Map<string, Value>
 
 const maxBytes = 1 << 20
-const maxWork = 64 << 20 // as on the server: see domain/prompt/render.go
+const maxWork = 64 << 20 // as on the server: see domain/mustache/render.go
 const bytes = (text: string) => new TextEncoder().encode(text).length
 const roles = ['system', 'developer', 'user', 'assistant', 'tool']
 

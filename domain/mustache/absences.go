@@ -1,4 +1,4 @@
-package prompt
+package mustache
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ const (
 	kept                 // its variable is missing: tags stay as they are written
 )
 
-// root is the base of a value that is not in a section.
+// outermost is the base of a value that is not in a section.
 const outermost = -1
 
 // frame is an enclosing section with one item.
@@ -32,7 +32,7 @@ type frame struct {
 
 // path returns where the value of f is among the values of the render, as a JSON pointer without its
 // first slash.
-func (r *renderer) path(f frame) string {
+func (r *Renderer) path(f frame) string {
 	var steps []string
 	for {
 		if f.index >= 0 {
@@ -60,28 +60,29 @@ type absences struct {
 	seen     map[string]bool
 }
 
-// expect prepares a for a render of c, whose texts are parts.
-func (a *absences) expect(c Content, parts []part) {
-	a.handled, a.optional, a.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, v := range c.variables() {
-		a.optional[v.Name] = !v.Required
-	}
-	var visit func(nodes []node)
-	visit = func(nodes []node) {
+// Expect tells the texts that will be rendered, and the variables that may have no value.
+func (r *Renderer) Expect(texts []Text, optional map[string]bool) {
+	r.absent = absences{handled: map[string]bool{}, optional: optional, seen: map[string]bool{}}
+	var visit func(nodes []Node)
+	visit = func(nodes []Node) {
 		for _, n := range nodes {
-			if n.kind == inverted {
-				a.handled[n.name] = true
+			if n.Kind == Inverted {
+				r.absent.handled[n.Name] = true
 			}
-			visit(n.nodes)
+			visit(n.Nodes)
 		}
 	}
-	for _, p := range parts {
-		visit(p.nodes)
+	for _, t := range texts {
+		visit(t.Nodes)
 	}
 }
 
+// Absent returns where values are missing that a rendered section or a member needs: JSON pointers without their first
+// slash, each once, in the order of their occurrence, and at most 100.
+func (r *Renderer) Absent() []string { return r.absent.paths }
+
 // absence notes that the tag of f has no value.
-func (r *renderer) absence(f frame) error {
+func (r *Renderer) absence(f frame) error {
 	a := &r.absent
 	if len(a.paths) == maxAbsences {
 		return nil
