@@ -18,7 +18,7 @@ export default defineConfig({
     rollupOptions: {
       output: {
         entryFileNames: 'assets/[name].js',
-        chunkFileNames: 'assets/[name].js',
+        chunkFileNames: ({ moduleIds }) => moduleIds.every((id) => id.includes('/src/text/')) ? 'assets/text-[name].js' : 'assets/[name].js',
         assetFileNames: 'assets/[name][extname]',
         codeSplitting: {
           groups: [{ name: 'editor', test: /node_modules.(@codemirror|@lezer|style-mod|w3c-keyname|crelt|@marijn)/ }],

@@ -4,6 +4,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { AtriumError } from '@atrium-hq/client'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { t } from './text'
 import { atrium, calls, queries, signIn } from './api'
 import { NotFound, Shell } from './app/shell'
 import { Problem } from './ui/basics'
@@ -24,7 +25,7 @@ const home = createRoute({
       return new Promise<never>(() => {}) // the page is being left
     }
     const first = me.workspace ?? me.workspaces[0]
-    if (!first) throw new Error('You are in no workspace yet. Ask for an invitation.')
+    if (!first) throw new Error(t.youAreInNo)
     throw redirect({ to: '/w/$workspace/prompts', params: { workspace: first.slug } })
   },
 })

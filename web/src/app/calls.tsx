@@ -10,8 +10,8 @@ type Language = 'curl' | 'typescript' | 'go' | 'python'
 type Samples = Record<string, Record<Language | 'call', string>>
 
 const languages: { value: Language; label: string }[] = [
-  { value: 'curl', label: 'curl' }, { value: 'typescript', label: 'TypeScript' }, { value: 'go', label: 'Go' },
-  { value: 'python', label: 'Python' },
+  { value: 'curl', label: t.curl }, { value: 'typescript', label: t.typescript }, { value: 'go', label: t.go },
+  { value: 'python', label: t.python },
 ]
 
 /** What the page has just called, as an application would write it. */
@@ -28,13 +28,13 @@ export function Calls() {
   })
   return (
     <footer className="mt-12 border-t border-line pt-3">
-      <Button tone="quiet" className="-ml-3 text-soft" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <Button tone="quiet" className="-ms-3 text-soft" aria-expanded={open} onClick={() => setOpen(!open)}>
         <CodeIcon size={15} aria-hidden="true" />{t.api}
       </Button>
       {open && (
         <div className="mt-2">
           <div className="mb-2 flex flex-wrap items-center gap-2">
-            <p className="m-0 mr-auto text-soft">{made.length ? t.apiAbout : t.apiNone}</p>
+            <p className="m-0 me-auto text-soft">{made.length ? t.apiAbout : t.apiNone}</p>
             <InlineSelect
               label={t.language} value={language} choices={languages}
               onChange={(e) => setLanguage(e.target.value as Language)}
@@ -46,7 +46,7 @@ export function Calls() {
             return (
               <div key={call.name + call.path} className="mb-2 rounded-md border border-line bg-card px-3 py-2">
                 <div className="flex items-center gap-2">
-                  <code className="mr-auto min-w-0 text-xs break-all"><b>{call.method}</b> {call.path} <span className="text-soft">{call.status || '–'}</span></code>
+                  <code className="me-auto min-w-0 text-xs break-all"><b>{call.method}</b> {call.path} <span className="text-soft">{call.status || '–'}</span></code>
                   {text && <Copy text={text} />}
                 </div>
                 {text && <pre tabIndex={0} className="m-0 mt-1 overflow-x-auto text-xs">{text}</pre>}

@@ -52,7 +52,7 @@ export function Goals({ go }: { go: (path: string) => void }) {
   return (
     <Autocomplete.Root
       open inline items={goals} filter={null} value={typed} onValueChange={setTyped} itemToStringValue={(g: Goal) => g.label}
-      autoHighlight="always" keepHighlight
+      autoHighlight={t.always} keepHighlight
     >
       <Autocomplete.Input
         aria-label={t.goTo} placeholder={t.goTo}

@@ -5,15 +5,15 @@ import { usePermission, useWorkspace } from './workspace'
 /** What the screens show, as the first part of their keys, by the first word of the events that change it. */
 const concerned: Record<string, string[]> = {
   prompt: ['prompts', 'prompt', 'versions', 'version', 'activations', 'shares', 'start'],
-  chat: ['chats', 'chat', 'chat members', 'start'],
+  chat: ['chats', 'chat', 'chat-members', 'start'],
   embed: ['embed', 'chat', 'start'],
   source: ['sources', 'source', 'jobs', 'start'],
   connection: ['connections'],
   api: ['keys', 'start'],
   group: ['groups', 'group', 'me'],
-  member: ['members', 'members list', 'me'],
+  member: ['members', 'member-list', 'me'],
   invitation: ['invitations'],
-  user: ['people', 'members', 'members list'],
+  user: ['people', 'members', 'member-list'],
   workspace: ['workspace', 'workspaces', 'me'],
   session: ['sessions'],
   passkey: ['passkeys'],

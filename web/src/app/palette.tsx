@@ -29,7 +29,7 @@ export function Palette() {
       >
         <SearchIcon size={16} aria-hidden="true" />
         <span aria-hidden="true" className="hidden md:inline">{t.find}</span>
-        <kbd aria-hidden="true" className="ml-auto hidden rounded border border-line bg-card px-1.5 font-sans text-xs md:inline">Ctrl K</kbd>
+        <kbd aria-hidden="true" className="ms-auto hidden rounded border border-line bg-card px-1.5 font-sans text-xs md:inline">{t.ctrlK}</kbd>
       </button>
       <Dialog open={open === 'commands'} onClose={() => setOpen('')} title={t.commands}>
         <Suspense fallback={<Loading />}><Goals go={go} /></Suspense>

@@ -40,7 +40,7 @@ export function Shell() {
       <nav
         aria-label={t.areas}
         className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-center border-b border-line bg-card px-2 pt-2 md:sticky md:top-0
-          md:flex md:h-screen md:flex-col md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-3"
+          md:flex md:h-screen md:flex-col md:items-stretch md:overflow-y-auto md:border-e md:border-b-0 md:p-3"
       >
         <div className="min-w-0 md:mb-2"><Workspaces /></div>
         <Palette />
@@ -63,7 +63,7 @@ export function Shell() {
         </ul>
         <div className="flex items-center gap-2 md:mt-auto md:border-t md:border-line md:pt-3">
           <Initial of={me.data?.user.name || me.data?.user.email || ''} className="hidden rounded-full md:flex" />
-          <p className="m-0 mr-auto hidden min-w-0 text-xs leading-4 md:block">
+          <p className="m-0 me-auto hidden min-w-0 text-xs leading-4 md:block">
             <span className="block truncate font-medium">{me.data?.user.email ?? me.data?.user.name}</span>
             <span className="block text-soft">{me.data?.role}</span>
           </p>
@@ -136,7 +136,7 @@ function Workspaces() {
       <span className="min-w-0 truncate font-semibold">{name}</span>
       {all.length > 1 && (
         <>
-          <ChooseIcon size={14} aria-hidden="true" className="ml-auto shrink-0 text-soft" />
+          <ChooseIcon size={14} aria-hidden="true" className="ms-auto shrink-0 text-soft" />
           <select
             aria-label={t.workspace} value={workspace} className="absolute inset-0 w-full cursor-pointer opacity-0"
             onChange={(e) => void navigate({ to: `/w/${e.target.value}/prompts` as string })}

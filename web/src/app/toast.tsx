@@ -48,7 +48,7 @@ export function Toasts() {
   return (
     <div role="status" aria-label={t.messages} className="pointer-events-none fixed inset-x-4 bottom-4 z-30 flex justify-center">
       {now && (
-        <p className="pointer-events-auto m-0 flex max-w-full items-center gap-2 rounded-lg border border-line bg-card py-1.5 pr-1.5 pl-4 shadow-xl">
+        <p className="pointer-events-auto m-0 flex max-w-full items-center gap-2 rounded-lg border border-line bg-card py-1.5 pe-1.5 ps-4 shadow-xl">
           <span className="min-w-0 break-words">{now.text}</span>
           {now.undo && (
             <Button

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { firstPage, useCreating, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/billing'
 import { Button, Card, Loading, Pill, Problem } from '../ui/basics'
 import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
@@ -39,7 +40,7 @@ export function Methods() {
         <ul className="m-0 list-none p-0">
           {list.data?.data.map((m) => (
             <li key={m.id} className="flex flex-wrap items-center gap-2 border-b border-line py-2 last:border-0">
-              <span className="mr-auto flex flex-wrap items-center gap-2">
+              <span className="me-auto flex flex-wrap items-center gap-2">
                 <span className="font-medium capitalize">{m.brand ?? m.type}</span> {m.last4 && <span>•••• {m.last4}</span>}
                 {m.exp_month && <span className="text-soft">{String(m.exp_month).padStart(2, '0')}/{m.exp_year}</span>}
                 {m.is_default && <Pill tone="ok">{t.default}</Pill>} {m.is_expired && <Pill tone="bad">{t.expired}</Pill>}
@@ -84,12 +85,12 @@ export function Confirmation({ subscription: s, onDone }: { subscription: Subscr
 
 /** The published test cards of the sandbox. No other number can be entered, so that no real card ever is. */
 const testCards = [
-  { number: '4242 4242 4242 4242', brand: 'Visa', does: t.cardWorks },
-  { number: '5555 5555 5555 4444', brand: 'Mastercard', does: t.cardWorks },
-  { number: '4000 0025 0000 3155', brand: 'Visa', does: t.cardAsksBank },
-  { number: '4000 0000 0000 0341', brand: 'Visa', does: t.cardFailsLater },
-  { number: '4000 0000 0000 0002', brand: 'Visa', does: t.cardDeclined },
-  { number: '4000 0000 0000 9995', brand: 'Visa', does: t.cardNoFunds },
+  { number: '4242 4242 4242 4242', brand: words.visa, does: t.cardWorks },
+  { number: '5555 5555 5555 4444', brand: words.mastercard, does: t.cardWorks },
+  { number: '4000 0025 0000 3155', brand: words.visa, does: t.cardAsksBank },
+  { number: '4000 0000 0000 0341', brand: words.visa, does: t.cardFailsLater },
+  { number: '4000 0000 0000 0002', brand: words.visa, does: t.cardDeclined },
+  { number: '4000 0000 0000 9995', brand: words.visa, does: t.cardNoFunds },
 ]
 
 // A card that was declined leaves its intent open for the next one: few can be open at a time.
@@ -144,12 +145,12 @@ function TestCards({ onClose }: { onClose: () => void }) {
               <li key={c.number}>
                 <button
                   type="button" disabled={add.isPending} onClick={() => add.mutate(c.number)} data-card={c.number.slice(-4)}
-                  className="flex w-full cursor-pointer flex-wrap items-center gap-x-3 rounded-md border border-line bg-card px-3 py-2 text-left text-ink
+                  className="flex w-full cursor-pointer flex-wrap items-center gap-x-3 rounded-md border border-line bg-card px-3 py-2 text-start text-ink
                     shadow-xs hover:bg-hover disabled:cursor-default disabled:opacity-50"
                 >
                   <span className="w-24 font-medium">{c.brand}</span>
                   <span className="tabular-nums">•••• {c.number.slice(-4)}</span>
-                  <span className="ml-auto text-soft">{c.does}</span>
+                  <span className="ms-auto text-soft">{c.does}</span>
                 </button>
               </li>
             ))}

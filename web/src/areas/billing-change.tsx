@@ -6,6 +6,7 @@ import { useWorkspace } from '../app/workspace'
 import { Button, fieldErrors, Loading, Problem, When } from '../ui/basics'
 import { Form, Input } from '../ui/form'
 import { Dialog } from '../ui/overlays'
+import { words } from '../text/billing'
 import { money } from './billing-money'
 
 /** What is bought: how many, and a code for a discount. */
@@ -20,8 +21,8 @@ function WishFields({ quantity, error }: { quantity: number; error: unknown }) {
   const wrong = fieldErrors(error)
   return (
     <>
-      <Input name="quantity" label="Quantity" type="number" min={1} max={10000} required defaultValue={quantity} error={wrong.quantity} />
-      <Input name="promotion_code" label="Promotion code" maxLength={255} autoComplete="off" error={wrong.promotion_code} />
+      <Input name="quantity" label={words.quantity} type="number" min={1} max={10000} required defaultValue={quantity} error={wrong.quantity} />
+      <Input name="promotion_code" label={words.promotionCode} maxLength={255} autoComplete="off" error={wrong.promotion_code} />
     </>
   )
 }
@@ -43,14 +44,14 @@ export function Subscribe({ plan, onClose, onDone }: { plan: Plan; onClose: () =
   })
   const busy = subscribe.isPending || checkout.isPending
   return (
-    <Dialog open onClose={onClose} title={`Subscribe to ${plan.name}`}>
+    <Dialog open onClose={onClose} title={words.subscribeTo(plan.name)}>
       <Form
-        send="Subscribe" busy={busy} onSend={(values) => subscribe.mutate(wish(values))}
-        more={<Button disabled={busy} onClick={() => checkout.mutate()}>Pay on the provider’s page</Button>}
+        send={words.subscribe} busy={busy} onSend={(values) => subscribe.mutate(wish(values))}
+        more={<Button disabled={busy} onClick={() => checkout.mutate()}>{words.payOnTheProviders}</Button>}
       >
         <p className="m-0 mb-3">
-          {plan.trial_days > 0 && <>If the workspace has had no trial, the first {plan.trial_days} days are free. </>}
-          Subscribe charges the default payment method. The page of the payment provider asks for one, and sells one of the plan.
+          {plan.trial_days > 0 && <>{words.ifTheWorkspaceHas(plan.trial_days)} </>}
+          {words.subscribeChargesTheDefault}
         </p>
         <WishFields quantity={1} error={subscribe.error} />
         <Problem error={subscribe.error ?? checkout.error} />
@@ -69,9 +70,9 @@ export function Change({ plan, subscription, onClose, onDone }: {
   const [wanted, setWanted] = useState<Wish>()
   const same = plan.id === subscription.plan_id
   return (
-    <Dialog open onClose={onClose} title={same ? `Change ${plan.name}` : `Change to ${plan.name}`}>
+    <Dialog open onClose={onClose} title={same ? words.changeNameName(plan.name) : words.changeTo(plan.name)}>
       {wanted === undefined ? (
-        <Form send="Show what it costs" onSend={(values) => setWanted(wish(values))}>
+        <Form send={words.showWhatItCosts} onSend={(values) => setWanted(wish(values))}>
           <WishFields quantity={subscription.quantity || 1} error={undefined} />
         </Form>
       ) : <Cost plan={plan} wanted={wanted} onBack={() => setWanted(undefined)} onClose={onClose} onDone={onDone} />}
@@ -106,15 +107,15 @@ function Cost({ plan, wanted, onBack, onClose, onDone }: {
       <Problem error={cost.error ?? change.error} />
       {c && (
         <dl className="m-0 mb-4 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-          <dt>Plan</dt><dd className="m-0">{c.quantity} × {plan.name}{c.at_renewal && ', from the next period on'}</dd>
-          <dt>Today</dt><dd className="m-0 font-semibold">{money(c.due_today)}</dd>
-          <dt>Next invoice</dt><dd className="m-0">{money(c.due_next)} <When at={c.due_next_at} /></dd>
-          {c.credit.amount > 0 && <><dt>Credit</dt><dd className="m-0">{money(c.credit)}, deducted from the next invoices</dd></>}
+          <dt>{words.plan}</dt><dd className="m-0">{c.quantity} × {plan.name}{c.at_renewal && words.fromTheNextPeriod}</dd>
+          <dt>{words.today}</dt><dd className="m-0 font-semibold">{money(c.due_today)}</dd>
+          <dt>{words.nextInvoice}</dt><dd className="m-0">{money(c.due_next)} <When at={c.due_next_at} /></dd>
+          {c.credit.amount > 0 && <><dt>{words.credit}</dt><dd className="m-0">{words.deductedFromTheNext(money(c.credit))}</dd></>}
         </dl>
       )}
       <div className="flex gap-2">
-        {c && <Button tone="act" disabled={change.isPending} onClick={() => change.mutate(c.signature)}>Change the plan</Button>}
-        <Button onClick={onBack}>Back</Button>
+        {c && <Button tone="act" disabled={change.isPending} onClick={() => change.mutate(c.signature)}>{words.changeThePlan}</Button>}
+        <Button onClick={onBack}>{words.back}</Button>
       </div>
     </>
   )

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/billing'
 import { Button, Card, fieldErrors, Problem } from '../ui/basics'
 import { Form, Input } from '../ui/form'
 
@@ -17,11 +18,11 @@ export function Details() {
   const d = details.data
   const address = d?.address
   const lines = d ? [
-    d.name ?? 'The name of the workspace', d.email ?? 'The address of an owner', address?.line1, address?.line2,
+    d.name ?? words.theNameOfThe, d.email ?? words.theAddressOfAn, address?.line1, address?.line2,
     [address?.postal_code, address?.city].filter(Boolean).join(' '), address?.state, address?.country, ...d.tax_ids.map((id) => `${id.type}: ${id.value}`),
   ].filter(Boolean) : []
   return (
-    <Card title="Billing details" actions={d && !editing && <Button onClick={() => setEditing(true)}>Edit</Button>}>
+    <Card title={words.billingDetails} actions={d && !editing && <Button onClick={() => setEditing(true)}>{t.edit}</Button>}>
       <Problem error={details.error} />
       {d && (editing ? <Fields details={d} onClose={() => setEditing(false)} /> : lines.map((line) => <p key={line} className="m-0">{line}</p>))}
     </Card>
@@ -44,18 +45,18 @@ function Fields({ details: d, onClose }: { details: BillingDetails; onClose: () 
   return (
     <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)} more={<Button onClick={onClose}>{t.cancel}</Button>}>
       <div className="grid gap-x-4 sm:grid-cols-2">
-        {text('name', 'Name', d.name, { maxLength: 150, hint: 'Without one, invoices are for the name of the workspace.' })}
-        {text('email', 'E-mail', d.email, { type: 'email', maxLength: 254, hint: 'Without one, invoices go to an owner.' })}
-        {text('line1', 'Address', a?.line1, { maxLength: 200 })}
-        {text('line2', 'Address, second line', a?.line2, { maxLength: 200 })}
-        {text('postal_code', 'Postal code', a?.postal_code, { maxLength: 40 })}
-        {text('city', 'City', a?.city, { maxLength: 120 })}
-        {text('state', 'State or region', a?.state, { maxLength: 120 })}
-        {text('country', 'Country', a?.country, { maxLength: 2, placeholder: 'DE', hint: 'Two letters. Required with an address.' })}
+        {text('name', t.name, d.name, { maxLength: 150, hint: words.withoutOneInvoicesAre })}
+        {text('email', 'E-mail', d.email, { type: 'email', maxLength: 254, hint: words.withoutOneInvoicesGo })}
+        {text('line1', t.address, a?.line1, { maxLength: 200 })}
+        {text('line2', words.addressSecondLine, a?.line2, { maxLength: 200 })}
+        {text('postal_code', words.postalCode, a?.postal_code, { maxLength: 40 })}
+        {text('city', words.city, a?.city, { maxLength: 120 })}
+        {text('state', words.stateOrRegion, a?.state, { maxLength: 120 })}
+        {text('country', words.country, a?.country, { maxLength: 2, placeholder: words.exampleCountry, hint: words.twoLettersRequiredWith })}
       </div>
       <Input
-        name="tax_ids" label="Tax ids" defaultValue={d.tax_ids.map((id) => `${id.type} ${id.value}`).join(', ')} placeholder="eu_vat DE123456789"
-        hint={`Each with its type, separated by commas: eu_vat, gb_vat, us_ein and others. At most ${taxIds}.`} error={wrong.tax_ids ?? wrong.type ?? wrong.value}
+        name="tax_ids" label={words.taxIds} defaultValue={d.tax_ids.map((id) => `${id.type} ${id.value}`).join(', ')} placeholder={words.exampleTaxIds}
+        hint={words.eachWithItsType(taxIds)} error={wrong.tax_ids ?? wrong.type ?? wrong.value}
       />
       <Problem error={save.error} />
     </Form>

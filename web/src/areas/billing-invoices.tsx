@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { atrium } from '../api'
 import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/billing'
 import { Button, Pill, Problem, When } from '../ui/basics'
 import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
@@ -20,36 +21,36 @@ export function Invoices({ onDone }: { onDone: () => unknown }) {
   })
   if (list.items.length === 0) return <Problem error={list.error} />
   const columns = [
-    { title: 'Number', cell: (i: Invoice) => i.number ?? '–', text: (i: Invoice) => i.number ?? '', narrow: true },
+    { title: words.number, cell: (i: Invoice) => i.number ?? '–', text: (i: Invoice) => i.number ?? '', narrow: true },
     {
-      title: 'Status', narrow: true, text: (i: Invoice) => i.status,
+      title: t.status, narrow: true, text: (i: Invoice) => i.status,
       cell: (i: Invoice) => <Pill tone={i.status === 'paid' ? 'ok' : i.status === 'open' ? 'warn' : 'plain'}>{i.status}</Pill>,
     },
-    { title: 'Total', cell: (i: Invoice) => money(i.total), text: (i: Invoice) => String(i.total.amount), narrow: true },
-    { title: 'Made', cell: (i: Invoice) => <When at={i.created_at} />, text: (i: Invoice) => i.created_at, narrow: true },
+    { title: words.total, cell: (i: Invoice) => money(i.total), text: (i: Invoice) => String(i.total.amount), narrow: true },
+    { title: words.made, cell: (i: Invoice) => <When at={i.created_at} />, text: (i: Invoice) => i.created_at, narrow: true },
     {
       title: t.actions, narrow: true,
       cell: (i: Invoice) => (
         <span className="flex gap-2">
-          {i.status === 'open' && <Button disabled={pay.isPending} onClick={() => pay.mutate(i)}>Pay</Button>}
-          {i.hosted_url && <a href={i.hosted_url} target="_blank" rel="noopener">Show</a>}
+          {i.status === 'open' && <Button disabled={pay.isPending} onClick={() => pay.mutate(i)}>{words.pay}</Button>}
+          {i.hosted_url && <a href={i.hosted_url} target="_blank" rel="noopener">{t.show}</a>}
         </span>
       ),
     },
   ]
   return (
     <>
-      <h2 className="text-base font-semibold">Invoices</h2>
+      <h2 className="text-base font-semibold">{words.invoices}</h2>
       <Problem error={pay.error} />
-      {pay.data?.action && <p role="alert" className="text-warn">The bank wants the payer to confirm this payment. Open the invoice to do so.</p>}
+      {pay.data?.action && <p role="alert" className="text-warn">{words.theBankWantsThe}</p>}
       <Bars
-        label="Totals of the invoices, oldest first"
+        label={words.totalsOfTheInvoices}
         bars={[...list.items].reverse().filter((i) => i.total.currency === list.items[0]?.total.currency).map((i) => ({
           key: i.id, value: i.total.amount, bad: i.status === 'open' || i.status === 'uncollectible',
           title: `${new Date(i.created_at).toLocaleDateString()}: ${money(i.total)}, ${i.status}`,
         }))}
       />
-      <Table label="Invoices" items={list.items} id={(i) => i.id} columns={columns} csv="invoices" />
+      <Table label={words.invoices} items={list.items} id={(i) => i.id} columns={columns} csv="invoices" />
       <More list={list} />
     </>
   )

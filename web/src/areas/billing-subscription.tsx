@@ -6,15 +6,17 @@ import { useWorkspace } from '../app/workspace'
 import { Button, Card, Pill, Problem, When } from '../ui/basics'
 import { Form, Select, TextArea } from '../ui/form'
 import { Confirm, Dialog } from '../ui/overlays'
+import { t } from '../text'
+import { words } from '../text/billing'
 import { Confirmation } from './billing-cards'
 import { Change } from './billing-change'
 import { money } from './billing-money'
 
 const reasons: { value: CancellationFeedback | ''; label: string }[] = [
-  { value: '', label: 'I would rather not say' }, { value: 'too_expensive', label: 'It is too expensive' },
-  { value: 'missing_features', label: 'Features are missing' }, { value: 'switched_service', label: 'We use another service' },
-  { value: 'unused', label: 'We do not use it' }, { value: 'customer_service', label: 'The customer service' },
-  { value: 'too_complex', label: 'It is too complex' }, { value: 'low_quality', label: 'The quality' }, { value: 'other', label: 'Something else' },
+  { value: '', label: words.iWouldRatherNot }, { value: 'too_expensive', label: words.itIsTooExpensive },
+  { value: 'missing_features', label: words.featuresAreMissing }, { value: 'switched_service', label: words.weUseAnotherService },
+  { value: 'unused', label: words.weDoNotUse }, { value: 'customer_service', label: words.theCustomerService },
+  { value: 'too_complex', label: words.itIsTooComplex }, { value: 'low_quality', label: words.theQuality }, { value: 'other', label: words.somethingElse },
 ]
 
 function tone(s: Subscription) {
@@ -33,38 +35,38 @@ export function SubscriptionCard({ subscription: s, plans, manages, onDone }: {
 }) {
   return (
     <Card
-      title={<>{s.quantity > 1 && `${s.quantity} × `}{s.plan?.name ?? 'A plan that is no longer offered'} <Pill tone={tone(s)}>{s.paused ? 'paused' : s.status.replace('_', ' ')}</Pill></>}
+      title={<>{s.quantity > 1 && `${s.quantity} × `}{s.plan?.name ?? words.aPlanThatIs} <Pill tone={tone(s)}>{s.paused ? words.paused : s.status.replace('_', ' ')}</Pill></>}
       actions={manages && <Actions subscription={s} onDone={onDone} />}
     >
-      {s.stale && <p className="mt-0 text-warn">The payment provider does not answer now. This is the last known state.</p>}
+      {s.stale && <p className="mt-0 text-warn">{words.thePaymentProviderDoes}</p>}
       {manages && s.action && <Confirmation subscription={s} onDone={onDone} />}
       {(s.status === 'past_due' || s.status === 'unpaid') && (
-        <p role="alert" className="mt-0 text-bad">The last payment failed. Check the payment method, then pay the open invoice below.</p>
+        <p role="alert" className="mt-0 text-bad">{words.theLastPaymentFailed}</p>
       )}
       <p className="m-0"><Period subscription={s} /></p>
       {s.pending_change && (
         <p className="m-0 mt-1">
-          From <When at={s.pending_change.at} /> on: {s.pending_change.quantity} × {plans.find((p) => p.id === s.pending_change?.plan_id)?.name ?? s.pending_change.plan_id}
+          {words.from} <When at={s.pending_change.at} /> {words.onQuantityQuantity(s.pending_change.quantity)} {plans.find((p) => p.id === s.pending_change?.plan_id)?.name ?? s.pending_change.plan_id}
         </p>
       )}
-      {s.discount && <p className="m-0 mt-1">Discount: <Reduction of={s.discount} /></p>}
-      {s.credit && s.credit.amount > 0 && <p className="m-0 mt-1">Credit: {money(s.credit)}, deducted from the next invoices</p>}
+      {s.discount && <p className="m-0 mt-1">{words.discount} <Reduction of={s.discount} /></p>}
+      {s.credit && s.credit.amount > 0 && <p className="m-0 mt-1">{words.creditDeductedFromThe(money(s.credit))}</p>}
     </Card>
   )
 }
 
 function Period({ subscription: s }: { subscription: Subscription }) {
-  if (s.paused) return <>Its periods cost nothing. What was paid can be used until <When at={s.paid_until} />.</>
-  if (s.cancel_at_period_end) return <>The subscription ends <When at={s.current_period_end} />.</>
-  if (s.trial_end && Date.parse(s.trial_end) > Date.now()) return <>The trial ends <When at={s.trial_end} />.</>
-  return <>The next period begins <When at={s.current_period_end} />.</>
+  if (s.paused) return <>{words.itsPeriodsCostNothing} <When at={s.paid_until} />.</>
+  if (s.cancel_at_period_end) return <>{words.theSubscriptionEnds} <When at={s.current_period_end} />.</>
+  if (s.trial_end && Date.parse(s.trial_end) > Date.now()) return <>{words.theTrialEnds} <When at={s.trial_end} />.</>
+  return <>{words.theNextPeriodBegins} <When at={s.current_period_end} />.</>
 }
 
 function Reduction({ of: d }: { of: Discount }) {
   return (
     <>
       {d.percent_off !== null ? `${d.percent_off} %` : d.amount_off && money(d.amount_off)}
-      {d.name && ` (${d.name})`}{d.duration === 'once' ? ', once' : d.ends_at && <>, until <When at={d.ends_at} /></>}
+      {d.name && ` (${d.name})`}{d.duration === 'once' ? words.once : d.ends_at && <>{words.until} <When at={d.ends_at} /></>}
     </>
   )
 }
@@ -80,37 +82,37 @@ function Actions({ subscription: s, onDone }: { subscription: Subscription; onDo
   const unpaid = s.status !== 'active' && s.status !== 'trialing'
   return (
     <>
-      {changeable(s) && s.plan && <Button onClick={() => setOpen('change')}>Change…</Button>}
-      {s.paused ? <Button disabled={update.isPending} onClick={() => update.mutate({ paused: false })}>Resume</Button>
+      {changeable(s) && s.plan && <Button onClick={() => setOpen('change')}>{words.changeDialog}</Button>}
+      {s.paused ? <Button disabled={update.isPending} onClick={() => update.mutate({ paused: false })}>{words.resume}</Button>
         : s.status === 'active' && !s.plan?.metered_price && !s.cancel_at_period_end && (
           <Confirm
-            label="Pause" title="Pause the subscription" act="Pause" tone="act"
-            body="What was paid can be used until the period ends. After that nothing is charged, and the plan cannot be used, until you resume."
+            label={words.pause} title={words.pauseTheSubscription} act={words.pause} tone="act"
+            body={words.whatWasPaidCan}
             run={() => atrium.payments.subscription.update({ paused: true }, o).then(onDone)}
           />
         )}
       {s.cancel_at_period_end
-        ? <Button disabled={update.isPending} onClick={() => update.mutate({ cancel_at_period_end: false })}>Keep the subscription</Button>
+        ? <Button disabled={update.isPending} onClick={() => update.mutate({ cancel_at_period_end: false })}>{words.keepTheSubscription}</Button>
         : unpaid ? (
           <Confirm
-            label="End" title="End the subscription" act="End it now" body="It has not been paid, so it ends at once. Nothing is refunded."
+            label={t.end} title={words.endTheSubscription} act={words.endItNow} body={words.itHasNotBeen}
             run={() => atrium.payments.subscription.cancel({}, o).then(onDone)}
           />
-        ) : <Button tone="quiet" onClick={() => setOpen('cancel')}>Cancel…</Button>}
+        ) : <Button tone="quiet" onClick={() => setOpen('cancel')}>{words.cancelDialog}</Button>}
       {open === undefined && <Problem error={update.error} />}
       {open === 'change' && s.plan && <Change plan={s.plan} subscription={s} onClose={close} onDone={onDone} />}
       {open === 'cancel' && (
-        <Dialog open onClose={close} title="Cancel the subscription">
+        <Dialog open onClose={close} title={words.cancelTheSubscription}>
           <Form
-            send="Cancel at the end of the period" busy={update.isPending}
+            send={words.cancelAtTheEnd} busy={update.isPending}
             onSend={({ feedback, comment }) => update.mutate({
               cancel_at_period_end: true, ...(feedback && { cancellation_feedback: feedback as CancellationFeedback }),
               ...(comment && { cancellation_comment: comment }),
             }, { onSuccess: close })}
           >
-            <p className="m-0 mb-3">The plan can be used until the period that was paid ends, <When at={s.current_period_end} />. Until then you can change your mind.</p>
-            <Select name="feedback" label="Why do you cancel?" choices={reasons} />
-            <TextArea name="comment" label="What could be better?" maxLength={1000} />
+            <p className="m-0 mb-3">{words.thePlanCanBe} <When at={s.current_period_end} />{words.untilThenYouCan}</p>
+            <Select name="feedback" label={words.whyDoYouCancel} choices={reasons} />
+            <TextArea name="comment" label={words.whatCouldBeBetter} maxLength={1000} />
             <Problem error={update.error} />
           </Form>
         </Dialog>

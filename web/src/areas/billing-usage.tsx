@@ -1,8 +1,10 @@
 import { type Entitlements } from '@atrium-hq/client'
 import { Card, When } from '../ui/basics'
+import { t } from '../text'
+import { words } from '../text/billing'
 
 /** A name as the server writes it, as people do: chat_templates is Chat templates. */
-const words = (name: string) => (name.charAt(0).toUpperCase() + name.slice(1)).replace(/_bytes$/, '').replaceAll('_', ' ')
+const named = (name: string) => (name.charAt(0).toUpperCase() + name.slice(1)).replace(/_bytes$/, '').replaceAll('_', ' ')
 
 /** An amount of what a name counts. Bytes are in MiB: limits are. */
 const amount = (name: string, n: number) =>
@@ -13,22 +15,22 @@ export function Usage({ entitlements: e }: { entitlements: Entitlements }) {
   const limits = Object.entries(e.limits).sort(([a], [b]) => a.localeCompare(b))
   if (limits.length === 0) return null
   return (
-    <Card title="Usage">
+    <Card title={t.usage}>
       <ul className="m-0 grid list-none gap-x-6 gap-y-3 p-0 sm:grid-cols-2 xl:grid-cols-3">
         {limits.map(([name, l]) => (
           <li key={name}>
             <p className="m-0 flex justify-between gap-2">
-              <span>{words(name)}</span>
+              <span>{named(name)}</span>
               <span className={l.limit !== null && l.used >= l.limit ? 'text-bad' : 'text-soft'}>
-                {amount(name, l.used)}{l.limit !== null && ` of ${amount(name, l.limit)}`}
+                {amount(name, l.used)}{l.limit !== null && words.ofAmountAmount(amount(name, l.limit))}
               </span>
             </p>
-            {l.limit !== null && <meter aria-label={words(name)} className="w-full" max={Math.max(l.limit, 1)} high={l.limit * 0.9} value={l.used} />}
+            {l.limit !== null && <meter aria-label={named(name)} className="w-full" max={Math.max(l.limit, 1)} high={l.limit * 0.9} value={l.used} />}
           </li>
         ))}
       </ul>
       {limits.some(([, l]) => l.counted_by === 'application') && (
-        <p className="m-0 mt-3 text-xs text-soft">What your application counts begins at 0 <When at={e.period_end} />.</p>
+        <p className="m-0 mt-3 text-xs text-soft">{words.whatYourApplicationCounts} <When at={e.period_end} />.</p>
       )}
     </Card>
   )

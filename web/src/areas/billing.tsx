@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { firstPage, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/billing'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Methods } from './billing-cards'
 import { Change, Subscribe } from './billing-change'
@@ -35,11 +36,11 @@ export function Billing() {
   return (
     <>
       <Heading title={t.billing}>
-        {manages && s && <Button disabled={portal.isPending} onClick={() => portal.mutate()}>Manage cards and details</Button>}
+        {manages && s && <Button disabled={portal.isPending} onClick={() => portal.mutate()}>{words.manageCardsAndDetails}</Button>}
       </Heading>
       <Problem error={plans.error ?? entitlements.error ?? current.error ?? portal.error} />
       {s && <SubscriptionCard subscription={s} plans={plans.data ?? []} manages={manages} onDone={refresh} />}
-      <h2 className="text-base font-semibold">Plans</h2>
+      <h2 className="text-base font-semibold">{words.plans}</h2>
       <ul className="m-0 mb-6 grid list-none gap-3 p-0 sm:grid-cols-2 xl:grid-cols-3">
         {plans.data?.map((plan) => <PlanCard key={plan.id} plan={plan} manages={manages} subscription={s ?? null} onDone={refresh} />)}
       </ul>
@@ -62,14 +63,14 @@ function PlanCard({ plan, manages, subscription, onDone }: {
   const metered = plan.metered_price
   return (
     <li className="flex flex-col rounded-lg border border-line bg-card p-4">
-      <p className="m-0 font-semibold">{plan.name} {plan.is_current && <Pill tone="ok">yours</Pill>}</p>
-      <p className="m-0 text-lg">{money(plan.price)} <span className="text-sm text-soft">per {plan.interval_count > 1 ? plan.interval_count + ' ' : ''}{plan.interval}{plan.interval_count > 1 ? 's' : ''}</span></p>
-      {metered && <p className="m-0 text-soft">and {money(metered.unit_price)} for each of {metered.feature}</p>}
+      <p className="m-0 font-semibold">{plan.name} {plan.is_current && <Pill tone="ok">{words.yours}</Pill>}</p>
+      <p className="m-0 text-lg">{money(plan.price)} <span className="text-sm text-soft">{words.per(plan.interval_count, plan.interval)}</span></p>
+      {metered && <p className="m-0 text-soft">{words.andForEachOf(money(metered.unit_price), metered.feature)}</p>}
       <p className="m-0 grow text-soft">{plan.description}</p>
-      <ul className="my-2 list-disc pl-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
-      {plan.trial_days > 0 && !subscription && <p className="m-0 text-soft">{plan.trial_days} days free</p>}
+      <ul className="my-2 list-disc ps-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
+      {plan.trial_days > 0 && !subscription && <p className="m-0 text-soft">{words.daysFree(plan.trial_days)}</p>}
       {manages && !plan.is_current && plan.available && (!subscription || changeable(subscription)) && (
-        <Button tone="act" className="mt-2" onClick={() => setOpen(true)}>{subscription ? 'Change to this plan…' : 'Subscribe…'}</Button>
+        <Button tone="act" className="mt-2" onClick={() => setOpen(true)}>{subscription ? words.changeToThisPlan : words.subscribeDialog}</Button>
       )}
       {open && (subscription ? <Change plan={plan} subscription={subscription} onClose={close} onDone={onDone} />
         : <Subscribe plan={plan} onClose={close} onDone={onDone} />)}

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/chats'
 import { Button, Card, Copy, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
 import { Confirm, Tabs } from '../ui/overlays'
@@ -32,27 +33,27 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
       <Problem error={list.error} />
       {list.items.length > 0 && (
         <Table
-          label="Embed tokens" items={list.items} id={(x) => x.id}
+          label={words.embedTokens} items={list.items} id={(x) => x.id}
           columns={[
-            { title: 'Name', cell: (x) => <>{x.name} <code className="text-xs text-soft">{x.hint}</code></> },
-            { title: 'Origins', cell: (x) => x.allowed_origins.join(', ') },
-            { title: 'Status', narrow: true, cell: (x) => <Pill tone={x.status === 'active' ? 'ok' : 'plain'}>{x.status}</Pill> },
-            { title: 'Used', narrow: true, cell: (x) => <><When at={x.last_used_at} /> {x.last_used_origin}</> },
+            { title: t.name, cell: (x) => <>{x.name} <code className="text-xs text-soft">{x.hint}</code></> },
+            { title: words.origins, cell: (x) => x.allowed_origins.join(', ') },
+            { title: t.status, narrow: true, cell: (x) => <Pill tone={x.status === 'active' ? 'ok' : 'plain'}>{x.status}</Pill> },
+            { title: t.used, narrow: true, cell: (x) => <><When at={x.last_used_at} /> {x.last_used_origin}</> },
             {
               title: t.actions, narrow: true,
               cell: (x) => (
                 <>
-                  <Button tone="quiet" onClick={() => setUsed(x)}>Usage</Button>
+                  <Button tone="quiet" onClick={() => setUsed(x)}>{t.usage}</Button>
                   <Confirm
-                    label="Rotate" title={`Rotate ${x.name}`} act="Rotate" tone="act"
-                    body="You get a new token and a new secret for signing visitors. Those before work for another day."
+                    label={t.rotate} title={words.rotateNameName(x.name)} act={t.rotate} tone="act"
+                    body={words.youGetANew}
                     run={async () => {
                       setMade(await atrium.chatTemplates.embedTokens.rotate(id, x.id, { grace_seconds: 86_400 }, o))
                       await refresh()
                     }}
                   />
                   <Confirm
-                    label="Delete" title={`Delete ${x.name}`} act="Delete" body="Sites that use it no longer show the chat, at once."
+                    label={t.delete} title={words.deleteNameName(x.name)} act={t.delete} body={words.sitesThatUseIt}
                     run={() => atrium.chatTemplates.embedTokens.delete(id, x.id, o).then(refresh)}
                   />
                 </>
@@ -65,20 +66,20 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
       {used && <Usage chat={id} token={used} onClose={() => setUsed(undefined)} />}
       {made && <div className="mt-4"><Shown token={made} /></div>}
       <div className="mt-4 grid items-start gap-4 lg:grid-cols-2">
-        <Card title="New embed token">
+        <Card title={words.newEmbedToken}>
           <Form key={made?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-            <Input name="name" label="Name" required maxLength={80} error={wrong.name} />
-            <TextArea name="origins" label="Sites that may show the chat" required rows={3} placeholder="https://www.example.com" hint="One origin in each line." error={wrong.allowed_origins} />
+            <Input name="name" label={t.name} required maxLength={80} error={wrong.name} />
+            <TextArea name="origins" label={words.sitesThatMayShow} required rows={3} placeholder={words.exampleOrigin} hint={words.oneOriginInEach} error={wrong.allowed_origins} />
             <Problem error={create.error} />
           </Form>
         </Card>
-        <Card title="The draft as visitors would see it"><Draft chat={chat} /></Card>
+        <Card title={words.theDraftAsVisitors}><Draft chat={chat} /></Card>
       </div>
     </>
   )
 }
 
-const snippets = [['script', 'Script'], ['module', 'Module'], ['frame', 'Frame'], ['react', 'React']] as const
+const snippets = [['script', words.script], ['module', words.module], ['frame', words.frame], ['react', words.react]] as const
 
 /** What a site and its backend need. The secrets are shown once. */
 function Shown({ token }: { token: EmbedTokenCreated }) {
@@ -89,8 +90,8 @@ const signature = await signVisitor(process.env.VISITOR_SECRET, 'customer-42')
 // in the page: data-visitor="customer-42" data-visitor-signature="\${signature}"`
   return (
     <>
-      <Card title="Put this into your site" actions={<Copy text={token.snippets[kind]} />}>
-        <Secret value={token.token} hint="The token is shown only now. It is public, and works from its origins only." />
+      <Card title={words.putThisIntoYour} actions={<Copy text={token.snippets[kind]} />}>
+        <Secret value={token.token} hint={words.theTokenIsShown} />
         <Tabs
           value={kind} onChange={(next) => setKind(next as typeof kind)}
           tabs={snippets.map(([id, label]) => ({
@@ -98,8 +99,8 @@ const signature = await signVisitor(process.env.VISITOR_SECRET, 'customer-42')
           }))}
         />
       </Card>
-      <Card title="Say who the visitor is">
-        <Secret value={token.visitor_secret} hint="Your server signs visitors with this secret. It is shown only now, and must never be in a page." />
+      <Card title={words.sayWhoTheVisitor}>
+        <Secret value={token.visitor_secret} hint={words.yourServerSignsVisitors} />
         <pre tabIndex={0} className="mb-0 overflow-x-auto text-xs">{signing}</pre>
       </Card>
     </>

@@ -4,10 +4,11 @@ import { useEffect, useRef, useState } from 'react'
 import { atrium, base, queries } from '../api'
 import { useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/chats'
 import { Button, Card, fieldErrors, Heading, Loading, Problem } from '../ui/basics'
 import { Input, Select } from '../ui/form'
 
-const colors = [['primary', 'Buttons and visitors'], ['background', 'Background'], ['surface', 'Answers'], ['text', 'Text']] as const
+const colors = [['primary', words.buttonsAndVisitors], ['background', words.background], ['surface', words.answers], ['text', t.text]] as const
 
 /** The colours of the widget where a theme has none (embed.css). */
 const defaults = {
@@ -42,9 +43,9 @@ export function Look({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }
           <div key={key} className="mb-1 flex items-center gap-2">
             <label className="flex grow items-center gap-2">
               <input type="color" value={value ?? theme.light?.[key] ?? defaults[name][key]} onChange={(e) => change(e.target.value)} className="h-7 w-10" />
-              <span>{label}{!value && <span className="text-soft"> (default)</span>}</span>
+              <span>{label}{!value && <span className="text-soft"> {words.default}</span>}</span>
             </label>
-            {value && <Button tone="quiet" aria-label={`Default colour of ${label.toLowerCase()}, ${name}`} onClick={() => change(undefined)}>✕</Button>}
+            {value && <Button tone="quiet" aria-label={words.defaultColourOf(label.toLowerCase(), name)} onClick={() => change(undefined)}>✕</Button>}
           </div>
         )
       })}
@@ -52,35 +53,35 @@ export function Look({ chat, mayEdit }: { chat: ChatTemplate; mayEdit: boolean }
   )
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
-      <Card title="Theme">
-        {palette('light', 'Light')}
-        {palette('dark', 'Dark')}
+      <Card title={words.theme}>
+        {palette('light', words.light)}
+        {palette('dark', words.dark)}
         <Select
-          label="Light or dark" value={theme.scheme ?? 'page'} disabled={!mayEdit}
+          label={words.lightOrDark} value={theme.scheme ?? 'page'} disabled={!mayEdit}
           onChange={(e) => set({ scheme: e.target.value as NonNullable<ChatTheme['scheme']> })}
-          choices={[{ value: 'page', label: 'As the page' }, { value: 'auto', label: 'As the visitor’s system' }, { value: 'light', label: 'Light' }, { value: 'dark', label: 'Dark' }]}
+          choices={[{ value: 'page', label: words.asThePage }, { value: 'auto', label: words.asTheVisitorsSystem }, { value: 'light', label: words.light }, { value: 'dark', label: words.dark }]}
         />
         <Input
-          label="Round corners" type="range" min={0} max={32} value={theme.radius ?? 16} disabled={!mayEdit}
+          label={words.roundCorners} type="range" min={0} max={32} value={theme.radius ?? 16} disabled={!mayEdit}
           onChange={(e) => set({ radius: Number(e.target.value) })} error={wrong.radius}
         />
         <Input
-          label="Font" placeholder="system-ui" maxLength={200} value={theme.font ?? ''} disabled={!mayEdit} hint="A CSS font-family. The site must load it."
+          label={words.font} placeholder={words.systemUi} maxLength={200} value={theme.font ?? ''} disabled={!mayEdit} hint={words.aCssFontFamily}
           onChange={(e) => set({ font: e.target.value })} error={wrong.font}
         />
         <Select
-          label="Corner of the button" value={theme.position ?? 'right'} disabled={!mayEdit}
+          label={words.cornerOfTheButton} value={theme.position ?? 'right'} disabled={!mayEdit}
           onChange={(e) => set({ position: e.target.value as NonNullable<ChatTheme['position']> })}
-          choices={[{ value: 'right', label: 'Right' }, { value: 'left', label: 'Left' }]}
+          choices={[{ value: 'right', label: words.right }, { value: 'left', label: words.left }]}
         />
         <Problem error={save.error} />
         <div className="mt-3 flex gap-2">
           <Button tone="act" disabled={!mayEdit || save.isPending} onClick={() => save.mutate()}>{t.save}</Button>
-          <Button disabled={!mayEdit} onClick={() => setTheme({})}>Default theme</Button>
+          <Button disabled={!mayEdit} onClick={() => setTheme({})}>{words.defaultTheme}</Button>
         </div>
-        <p className="mb-0 text-soft">Visitors see it once the draft is published.</p>
+        <p className="mb-0 text-soft">{words.visitorsSeeItOnce}</p>
       </Card>
-      <Card title="The draft"><Draft chat={chat} theme={theme} /></Card>
+      <Card title={words.theDraft}><Draft chat={chat} theme={theme} /></Card>
     </div>
   )
 }
@@ -100,7 +101,7 @@ export function Draft({ chat, theme }: { chat: ChatTemplate; theme?: ChatTheme }
   return (
     // oxlint-disable-next-line react/iframe-missing-sandbox -- the page is this server's, and calls it as such
     <iframe
-      ref={frame} key={preview.data.session} title="The draft as visitors would see it" style={{ colorScheme: scheme }}
+      ref={frame} key={preview.data.session} title={words.theDraftAsVisitors} style={{ colorScheme: scheme }}
       onLoad={() => { dress(); setTimeout(dress, 500) }}
       src={new URL(`embed/preview#${new URLSearchParams({ session: preview.data.session, scheme, lang: 'en' })}`, base).href}
       className="block h-[32rem] w-full rounded-md border border-line"
@@ -116,7 +117,7 @@ export function ChatPreview() {
   if (!chat.data) return chat.error ? <Problem error={chat.error} /> : <Loading />
   return (
     <>
-      <Heading title={`Draft of ${chat.data.name}`} />
+      <Heading title={words.draftOf(chat.data.name)} />
       <Draft chat={chat.data} />
     </>
   )

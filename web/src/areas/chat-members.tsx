@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { firstPage, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/chats'
 import { About, Button, Copy, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
 import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -21,8 +22,8 @@ export function ChatMembers({ chat }: { chat: ChatTemplate }) {
   const [adding, setAdding] = useState(false)
   const [inviting, setInviting] = useState(false)
   const [picked, setPicked] = useState<string[]>([])
-  const list = useList(['chat members', chat.id], (cursor) => atrium.chatTemplates.members.list(chat.id, { limit: 100, ...(cursor && { cursor }) }, { workspace }))
-  const refresh = () => queries.invalidateQueries({ queryKey: ['chat members', chat.id] })
+  const list = useList(['chat-members', chat.id], (cursor) => atrium.chatTemplates.members.list(chat.id, { limit: 100, ...(cursor && { cursor }) }, { workspace }))
+  const refresh = () => queries.invalidateQueries({ queryKey: ['chat-members', chat.id] })
   const change = useMutation({
     mutationFn: (changes: Change[]) => atrium.chatTemplates.members.change(chat.id, { changes }, { workspace }),
     onSettled: refresh,
@@ -36,53 +37,53 @@ export function ChatMembers({ chat }: { chat: ChatTemplate }) {
       <About
         actions={manages && (
           <>
-            {may('members.manage') && <Button onClick={() => setInviting(true)}>Invite by e-mail</Button>}
-            <Button tone="act" data-key="c" onClick={() => setAdding(true)}><AddIcon size={16} aria-hidden="true" />Add members</Button>
+            {may('members.manage') && <Button onClick={() => setInviting(true)}>{words.inviteByEMail}</Button>}
+            <Button tone="act" data-key="c" onClick={() => setAdding(true)}><AddIcon size={16} aria-hidden="true" />{words.addMembers}</Button>
           </>
         )}
       >
-        Viewers see the chat. Editors also change it. Managers also publish it, embed it and change its members.
+        {words.viewersSeeTheChat}
       </About>
       <Problem error={list.error ?? change.error} />
       {chosen.length > 0 && (
-        <div role="group" aria-label="Chosen members" className="mb-2 flex flex-wrap items-center gap-2">
-          <span>{chosen.length} chosen</span>
+        <div role="group" aria-label={words.chosenMembers} className="mb-2 flex flex-wrap items-center gap-2">
+          <span>{words.chosenCountCount(chosen.length)}</span>
           <InlineSelect
-            label="Role of the chosen members" value="" onChange={(e) => change.mutate(to(picked, e.target.value), { onSuccess: () => setPicked([]) })}
-            choices={[{ value: '', label: 'Change role…' }, ...roles]}
+            label={words.roleOfTheChosen} value="" onChange={(e) => change.mutate(to(picked, e.target.value), { onSuccess: () => setPicked([]) })}
+            choices={[{ value: '', label: words.changeRoleDialog }, ...roles]}
           />
           <Confirm
-            label="Remove" title={`Remove ${chosen.length} members`} act="Remove"
-            body={`${chosen.map(name).join(', ')} will no longer have a role on this chat.`}
+            label={t.remove} title={words.removeMembers(chosen.length)} act={t.remove}
+            body={words.willNoLongerHave(chosen.map(name).join(', '))}
             run={() => change.mutateAsync(to(picked, null)).then(() => setPicked([]))}
           />
         </div>
       )}
       <Table
-        label="Members" items={list.items} id={(m) => m.user_id} csv="chat-members"
+        label={t.members} items={list.items} id={(m) => m.user_id} csv="chat-members"
         columns={[
           ...(manages ? [{
-            title: 'Choose', narrow: true,
+            title: words.choose, narrow: true,
             cell: (m: ChatMember) => m.role !== 'owner' && (
               <input
-                type="checkbox" aria-label={`Choose ${name(m)}`} checked={picked.includes(m.user_id)}
+                type="checkbox" aria-label={words.chooseNameName(name(m))} checked={picked.includes(m.user_id)}
                 onChange={(e) => setPicked(e.target.checked ? [...picked, m.user_id] : picked.filter((id) => id !== m.user_id))}
               />
             ),
           }] : []),
           {
-            title: 'Who', text: (m) => m.email ?? m.name,
+            title: t.who, text: (m) => m.email ?? m.name,
             cell: (m) => (
               <>
-                <span className="font-medium">{name(m)}</span> {m.status === 'invited' && <Pill tone="warn">invited</Pill>}
+                <span className="font-medium">{name(m)}</span> {m.status === 'invited' && <Pill tone="warn">{words.invited}</Pill>}
                 {m.name && m.email && <p className="m-0 text-xs text-soft">{m.email}</p>}
               </>
             ),
           },
           {
-            title: 'Role', narrow: true, text: (m) => m.role,
+            title: t.role, narrow: true, text: (m) => m.role,
             cell: (m) => manages && m.role !== 'owner'
-              ? <InlineSelect label={`Role of ${name(m)}`} value={m.role} onChange={(e) => change.mutate(to([m.user_id], e.target.value))} choices={roles} />
+              ? <InlineSelect label={words.roleOf(name(m))} value={m.role} onChange={(e) => change.mutate(to([m.user_id], e.target.value))} choices={roles} />
               : m.role,
           },
         ]}
@@ -117,13 +118,13 @@ function Add({ chat, present, onClose, onAdded }: {
   })
   const others = (members.data ?? []).filter((m) => !present.includes(m.user_id))
   return (
-    <Dialog open onClose={onClose} title={`Add members to ${chat.name}`}>
+    <Dialog open onClose={onClose} title={words.addMembersTo(chat.name)}>
       {members.isPending && <Loading />}
-      {members.isSuccess && others.length === 0 && <p className="mt-0">Everyone in the workspace is a member of this chat.</p>}
+      {members.isSuccess && others.length === 0 && <p className="mt-0">{words.everyoneInTheWorkspace}</p>}
       {others.length > 0 && (
-        <Form send={picked.length > 1 ? `Add ${picked.length} members` : 'Add'} busy={add.isPending || picked.length === 0} onSend={(v) => add.mutate(v)}>
+        <Form send={picked.length > 1 ? words.addMembersCount(picked.length) : t.add} busy={add.isPending || picked.length === 0} onSend={(v) => add.mutate(v)}>
           <fieldset className="m-0 mb-3 max-h-64 overflow-y-auto rounded-lg border border-line p-3">
-            <legend className="px-1 font-medium">People</legend>
+            <legend className="px-1 font-medium">{t.people}</legend>
             {others.map((m) => (
               <label key={m.user_id} className="mb-1 flex gap-2">
                 <input
@@ -134,7 +135,7 @@ function Add({ chat, present, onClose, onAdded }: {
               </label>
             ))}
           </fieldset>
-          <Select name="role" label="Role" choices={roles} />
+          <Select name="role" label={t.role} choices={roles} />
           <Problem error={add.error} />
         </Form>
       )}
@@ -155,7 +156,7 @@ function Invite({ chat, onClose, onInvited }: { chat: ChatTemplate; onClose: () 
   const wrong = fieldErrors(invite.error)
   const made = invite.data
   return (
-    <Dialog open onClose={onClose} title={`Invite to ${chat.name}`}>
+    <Dialog open onClose={onClose} title={words.inviteTo(chat.name)}>
       {made
         ? (
           <>
@@ -163,12 +164,12 @@ function Invite({ chat, onClose, onInvited }: { chat: ChatTemplate; onClose: () 
               ? (
                 <>
                   <p className="mt-0">
-                    {made.mailed ? `The invitation has been mailed to ${made.email}. This is its link:` : `No mail was sent. Send this link to ${made.email}:`}
+                    {made.mailed ? words.theInvitationHasBeen(made.email ?? '') : words.noMailWasSent(made.email ?? '')}
                   </p>
                   <p><code className="rounded bg-hover px-2 py-1 break-all">{made.accept_url}</code></p>
                 </>
               )
-              : <p className="mt-0">{made.email} is in the workspace, and a member of this chat now.</p>}
+              : <p className="mt-0">{made.email ?? ''} {words.isInTheWorkspace}</p>}
             <div className="flex gap-2">
               {made.accept_url && <Copy text={made.accept_url} />}
               <Button onClick={() => invite.reset()}>{t.inviteMore}</Button>
@@ -176,12 +177,12 @@ function Invite({ chat, onClose, onInvited }: { chat: ChatTemplate; onClose: () 
           </>
         )
         : (
-          <Form send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
+          <Form send={t.inviteAct} busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
             <Input
-              name="email" type="email" label="E-mail address" required maxLength={254} autoFocus error={wrong.email}
-              hint="Who is not in the workspace joins it as a viewer."
+              name="email" type="email" label={t.eMailAddress} required maxLength={254} autoFocus error={wrong.email}
+              hint={words.whoIsNotIn}
             />
-            <Select name="role" label="Role on this chat" choices={roles} />
+            <Select name="role" label={words.roleOnThisChat} choices={roles} />
             <Problem error={invite.error} />
           </Form>
         )}

@@ -9,6 +9,8 @@ import { Button, fieldErrors, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Dialog } from '../ui/overlays'
 import { saveFile } from '../ui/table'
+import { t } from '../text'
+import { words } from '../text/chats'
 
 /** Downloads the draft of a chat. */
 export async function exportChat(chat: ChatTemplate, workspace: string) {
@@ -28,10 +30,10 @@ export function Duplicate({ chat, onClose }: { chat: ChatTemplate; onClose: () =
   })
   const wrong = fieldErrors(copy.error)
   return (
-    <Dialog open onClose={onClose} title={`Duplicate ${chat.name}`}>
-      <p className="mt-0">The copy is a draft, without members, embed tokens and history.</p>
-      <Form send="Duplicate" busy={copy.isPending} onSend={(v) => copy.mutate(v)}>
-        <Input name="name" label="Name of the copy" maxLength={120} defaultValue={`${chat.name} copy`} error={wrong.name} />
+    <Dialog open onClose={onClose} title={words.duplicateNameName(chat.name)}>
+      <p className="mt-0">{words.theCopyIsA}</p>
+      <Form send={t.duplicate} busy={copy.isPending} onSend={(v) => copy.mutate(v)}>
+        <Input name="name" label={t.nameOfTheCopy} maxLength={120} defaultValue={`${chat.name} copy`} error={wrong.name} />
         <Problem error={copy.error} />
       </Form>
     </Dialog>
@@ -49,7 +51,7 @@ export function Import({ onClose }: { onClose: () => void }) {
     setUnreadable(false)
     try {
       const chosen = JSON.parse(await e.target.files![0]!.text()) as ChatExport
-      if (!chosen.format.startsWith('atrium.chat/')) throw new Error('another format')
+      if (!chosen.format.startsWith('atrium.chat/')) throw new Error(words.anotherFormat)
       setFile(chosen)
     } catch {
       setUnreadable(true)
@@ -75,25 +77,25 @@ export function Import({ onClose }: { onClose: () => void }) {
   })
   const wrong = fieldErrors(create.error)
   return (
-    <Dialog open onClose={onClose} title="Import a chat">
-      <Form send="Import" busy={create.isPending || !file} onSend={(v) => create.mutate(v)}>
+    <Dialog open onClose={onClose} title={words.importAChat}>
+      <Form send={t.import} busy={create.isPending || !file} onSend={(v) => create.mutate(v)}>
         <Input
-          name="file" type="file" accept="application/json,.json" label="File" required autoFocus onChange={(e) => void read(e)}
-          hint="The file of an export of a chat, from any workspace." error={unreadable ? 'This file is not an export of a chat.' : undefined}
+          name="file" type="file" accept="application/json,.json" label={words.file} required autoFocus onChange={(e) => void read(e)}
+          hint={words.theFileOfAn} error={unreadable ? words.thisFileIsNot : undefined}
         />
-        {file && <Input key={file.content.name} name="name" label="Name" maxLength={120} defaultValue={file.content.name} error={wrong.name} />}
+        {file && <Input key={file.content.name} name="name" label={t.name} maxLength={120} defaultValue={file.content.name} error={wrong.name} />}
         {prompt && (
           <Select
-            name="prompt" label="Prompt with the instructions" error={wrong.prompt_template_id}
+            name="prompt" label={words.promptWithTheInstructions} error={wrong.prompt_template_id}
             key={prompts.dataUpdatedAt} defaultValue={prompts.data?.some((p) => p.id === prompt.prompt_template_id) ? prompt.prompt_template_id : ''}
-            choices={[{ value: '', label: 'None' }, ...(prompts.data ?? []).map((p) => ({ value: p.id, label: p.name }))]}
+            choices={[{ value: '', label: words.none }, ...(prompts.data ?? []).map((p) => ({ value: p.id, label: p.name }))]}
           />
         )}
         {answers && (
           <Select
-            name="connection" label="Connection that answers" error={wrong.connection_id}
+            name="connection" label={words.connectionThatAnswers} error={wrong.connection_id}
             key={connections.dataUpdatedAt} defaultValue={repliers?.some((c) => c.id === file.content.reply.connection_id) ? file.content.reply.connection_id : ''}
-            choices={[{ value: '', label: 'None' }, ...(repliers ?? []).map((c) => ({ value: c.id, label: c.name }))]}
+            choices={[{ value: '', label: words.none }, ...(repliers ?? []).map((c) => ({ value: c.id, label: c.name }))]}
           />
         )}
         {AtriumError.is(create.error) && create.error.errors.length > 0 && Object.keys(wrong).length === 0 && (
@@ -113,7 +115,7 @@ export function Delete({ chat, onClose }: { chat: ChatTemplate; onClose: () => v
     mutationFn: () => atrium.chatTemplates.delete(chat.id, { workspace }),
     onSuccess: async () => {
       onClose()
-      toast(`${chat.name} is deleted.`, async () => {
+      toast(words.isDeleted(chat.name), async () => {
         await atrium.chatTemplates.restore(chat.id, { workspace })
         await queries.invalidateQueries({ queryKey: ['chats'] })
       })
@@ -122,10 +124,10 @@ export function Delete({ chat, onClose }: { chat: ChatTemplate; onClose: () => v
     },
   })
   return (
-    <Dialog open onClose={onClose} title={`Delete ${chat.name}`}>
-      <p className="mt-0">Sites that embed it show no chat, and open invitations to it end. You can restore it for 30 days.</p>
+    <Dialog open onClose={onClose} title={words.deleteNameName(chat.name)}>
+      <p className="mt-0">{words.sitesThatEmbedIt}</p>
       <Problem error={remove.error} />
-      <Button tone="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>Delete</Button>
+      <Button tone="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>{t.delete}</Button>
     </Dialog>
   )
 }

@@ -8,6 +8,8 @@ import { Button, Loading, Pill, Problem, When } from '../ui/basics'
 import { Form, Input } from '../ui/form'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { t } from '../text'
+import { words } from '../text/chats'
 
 /** Makes the draft, or an earlier version, what visitors get. It first shows what that changes. */
 export function Publish({ chat, version = 'draft', onClose }: { chat: ChatTemplate; version?: string; onClose: () => void }) {
@@ -18,8 +20,8 @@ export function Publish({ chat, version = 'draft', onClose }: { chat: ChatTempla
       ...(v.reason && { reason: v.reason }), expected_published_version_id: before,
     }, { workspace }),
     onSuccess: async (now) => {
-      toast(`Version ${now.published_version ?? ''} is published.`, before && before !== now.published_version_id ? async () => {
-        await atrium.chatTemplates.versions.publish(chat.id, before, { reason: 'Undone' }, { workspace })
+      toast(words.versionIsPublished(now.published_version ?? ''), before && before !== now.published_version_id ? async () => {
+        await atrium.chatTemplates.versions.publish(chat.id, before, { reason: t.undoneReason }, { workspace })
         await queries.invalidateQueries()
       } : undefined)
       onClose()
@@ -27,12 +29,12 @@ export function Publish({ chat, version = 'draft', onClose }: { chat: ChatTempla
     },
   })
   return (
-    <Dialog open wide onClose={onClose} title={version === 'draft' ? 'Publish the draft' : `Publish ${version} again`}>
+    <Dialog open wide onClose={onClose} title={version === 'draft' ? words.publishTheDraft : words.publishAgain(version)}>
       {before
         ? <Changes id={chat.id} version={version} />
-        : <p className="mt-0">Sites that embed the chat show it from now on.</p>}
-      <Form send="Publish" busy={publish.isPending} onSend={(v) => publish.mutate(v)}>
-        <Input name="reason" label="Why" hint="For the history. You can leave it out." maxLength={500} />
+        : <p className="mt-0">{words.sitesThatEmbedThe}</p>}
+      <Form send={words.publish} busy={publish.isPending} onSend={(v) => publish.mutate(v)}>
+        <Input name="reason" label={t.why} hint={words.forTheHistoryYou} maxLength={500} />
         <Problem error={publish.error} />
       </Form>
     </Dialog>
@@ -52,21 +54,21 @@ function Changes({ id, version }: { id: string; version: string }) {
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 function Differences({ diff }: { diff: ChatVersionDiff }) {
-  if (diff.changed_fields.length === 0) return <p className="mt-0 text-soft">Nothing differs from what is published.</p>
+  if (diff.changed_fields.length === 0) return <p className="mt-0 text-soft">{words.nothingDiffersFromWhat}</p>
   return (
     <>
       {diff.changes.length > 0 && (
         <Table
-          label="Changes" items={diff.changes} id={(c) => c.field}
+          label={words.changes} items={diff.changes} id={(c) => c.field}
           columns={[
-            { title: 'What', narrow: true, cell: (c) => c.field.replaceAll('_', ' ') },
-            { title: `Published (${diff.against})`, cell: (c) => <span className="break-words text-bad">{shown(c.from) || '–'}</span> },
+            { title: t.what, narrow: true, cell: (c) => c.field.replaceAll('_', ' ') },
+            { title: words.publishedAgainstAgainst(diff.against), cell: (c) => <span className="break-words text-bad">{shown(c.from) || '–'}</span> },
             { title: diff.version, cell: (c) => <span className="break-words text-ok">{shown(c.to) || '–'}</span> },
           ]}
         />
       )}
       {diff.unified && (
-        <pre tabIndex={0} aria-label="Changes of the instructions" className="max-h-72 overflow-auto rounded-md border border-line p-2 text-xs">{diff.unified}</pre>
+        <pre tabIndex={0} aria-label={words.changesOfTheInstructions} className="max-h-72 overflow-auto rounded-md border border-line p-2 text-xs">{diff.unified}</pre>
       )}
     </>
   )
@@ -83,15 +85,15 @@ export function Publications({ chat }: { chat: ChatTemplate }) {
   return (
     <>
       <Problem error={list.error} />
-      {list.items.length === 0 && <p className="text-soft">Nothing has been published yet.</p>}
-      <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
+      {list.items.length === 0 && <p className="text-soft">{words.nothingHasBeenPublished}</p>}
+      <ol className="m-0 list-none border-s-2 border-line p-0 ps-4">
         {list.items.map((p) => (
           <li key={p.published_at + p.to_version_id} className="mb-4">
-            <b>v{p.to_version_number}</b> {p.from_version_number !== null && <>after v{p.from_version_number}</>}{' '}
-            {p.to_version_id === chat.published_version_id && <Pill tone="ok">published</Pill>}{' '}
+            <b>{words.versionToVersionNumber(p.to_version_number)}</b> {p.from_version_number !== null && <>{words.afterVersion(p.from_version_number)}</>}{' '}
+            {p.to_version_id === chat.published_version_id && <Pill tone="ok">{words.published}</Pill>}{' '}
             <span className="text-soft"><When at={p.published_at} /> · <span title={p.published_by}>{names(p.published_by)}</span></span>
             {manages && p.to_version_id !== chat.published_version_id && (
-              <> <Button tone="quiet" onClick={() => setAgain(`v${p.to_version_number}`)}>Publish v{p.to_version_number} again</Button></>
+              <> <Button tone="quiet" onClick={() => setAgain(`v${p.to_version_number}`)}>{words.publishVersionAgain(p.to_version_number)}</Button></>
             )}
             {p.reason && <p className="m-0">{p.reason}</p>}
           </li>

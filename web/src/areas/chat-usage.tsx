@@ -6,6 +6,7 @@ import { Loading, Problem } from '../ui/basics'
 import { Dialog } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
 import { Table } from '../ui/table'
+import { words } from '../text/chats'
 
 const kinds = ['sessions', 'messages', 'refusals'] as const
 
@@ -25,13 +26,13 @@ export function Usage({ chat, token, onClose }: { chat: string; token: EmbedToke
   })
   const origins = new Map<string, { origin: string; sessions: number; messages: number; refusals: number }>()
   for (const u of usage.data?.data ?? []) {
-    const origin = u.origin ?? 'without an origin'
+    const origin = u.origin ?? words.withoutAnOrigin
     const sum = origins.get(origin) ?? { origin, sessions: 0, messages: 0, refusals: 0 }
     for (const kind of kinds) sum[kind] += u[kind]
     origins.set(origin, sum)
   }
   return (
-    <Dialog open wide onClose={onClose} title={`Usage of ${token.name}`}>
+    <Dialog open wide onClose={onClose} title={words.usageOf(token.name)}>
       <Problem error={usage.error} />
       {usage.isPending && <Loading />}
       {usage.data && (
@@ -40,15 +41,15 @@ export function Usage({ chat, token, onClose }: { chat: string; token: EmbedToke
             {kinds.map((kind) => (
               <section key={kind}>
                 <h3 className="m-0 text-sm font-medium capitalize">{kind} <b>{usage.data[kind]}</b></h3>
-                <Bars label={`${kind} by day`} bars={bars(usage.data, kind)} />
+                <Bars label={words.byDay(kind)} bars={bars(usage.data, kind)} />
               </section>
             ))}
           </div>
-          <p className="text-soft">{usage.data.from} to {usage.data.to}, days in UTC.</p>
+          <p className="text-soft">{words.toDaysInUtc(usage.data.from, usage.data.to)}</p>
           {origins.size > 0 && (
             <Table
-              label="By origin" items={[...origins.values()]} id={(o) => o.origin}
-              columns={[{ title: 'Origin', cell: (o) => o.origin }, ...kinds.map((kind) => ({ title: kind, narrow: true, cell: (o: { [k in typeof kind]: number }) => o[kind] }))]}
+              label={words.byOrigin} items={[...origins.values()]} id={(o) => o.origin}
+              columns={[{ title: words.origin, cell: (o) => o.origin }, ...kinds.map((kind) => ({ title: kind, narrow: true, cell: (o: { [k in typeof kind]: number }) => o[kind] }))]}
             />
           )}
         </>

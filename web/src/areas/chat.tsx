@@ -6,6 +6,7 @@ import { atrium, queries } from '../api'
 import { useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
+import { words } from '../text/chats'
 import { Button, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
 import { Menu } from '../ui/menu'
@@ -38,22 +39,22 @@ export function Chat() {
     <>
       <Heading title={c.name} up={<Up to="chats">{t.chats}</Up>}>
         <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>
-          {c.status === 'published' && c.published_version !== null ? `v${c.published_version} published` : c.status}
+          {c.status === 'published' && c.published_version !== null ? words.versionPublished(c.published_version) : c.status}
         </Pill>
-        {c.status === 'published' && c.unpublished_changes && <Pill tone="warn">unpublished changes</Pill>}
+        {c.status === 'published' && c.unpublished_changes && <Pill tone="warn">{words.unpublishedChanges}</Pill>}
         <Menu
           items={[
-            mayEdit && may('chat_templates.create') && { label: 'Duplicate…', onClick: () => setMore('duplicate') },
-            mayEdit && { label: 'Export', onClick: () => download.mutate(c) },
-            c.my_role === 'owner' && { label: 'Delete…', danger: true, onClick: () => setMore('delete') },
+            mayEdit && may('chat_templates.create') && { label: t.duplicateDialog, onClick: () => setMore('duplicate') },
+            mayEdit && { label: t.export, onClick: () => download.mutate(c) },
+            c.my_role === 'owner' && { label: t.deleteDialog, danger: true, onClick: () => setMore('delete') },
           ]}
         />
         {manages && c.status === 'published' && (
-          <Button disabled={retract.isPending} onClick={() => retract.mutate()}>Take offline</Button>
+          <Button disabled={retract.isPending} onClick={() => retract.mutate()}>{words.takeOffline}</Button>
         )}
         {manages && (
           <Button tone="act" disabled={c.status === 'published' && !c.unpublished_changes} onClick={() => setPublishing(true)}>
-            {c.status === 'published' ? 'Publish changes' : 'Publish'}
+            {c.status === 'published' ? words.publishChanges : words.publish}
           </Button>
         )}
       </Heading>
@@ -69,13 +70,13 @@ export function Chat() {
       <Tabs
         value={tab} onChange={setTab}
         tabs={[
-          { id: 'configure', label: 'Configure', body: <Configure latest={c} mayEdit={mayEdit} /> },
+          { id: 'configure', label: words.configure, body: <Configure latest={c} mayEdit={mayEdit} /> },
           ...(mayEdit ? [
-            { id: 'look', label: 'Look', body: <Look key={c.revision} chat={c} mayEdit={mayEdit} /> },
-            { id: 'history', label: 'History', body: <Publications chat={c} /> },
+            { id: 'look', label: words.look, body: <Look key={c.revision} chat={c} mayEdit={mayEdit} /> },
+            { id: 'history', label: t.history, body: <Publications chat={c} /> },
           ] : []),
-          ...(manages ? [{ id: 'embed', label: 'Embed', body: <Embed chat={c} /> }] : []),
-          { id: 'members', label: 'Members', body: <ChatMembers chat={c} /> },
+          ...(manages ? [{ id: 'embed', label: words.embed, body: <Embed chat={c} /> }] : []),
+          { id: 'members', label: t.members, body: <ChatMembers chat={c} /> },
         ]}
       />
     </>
@@ -95,7 +96,7 @@ function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: boolean
     <>
       {typed && newer && (
         <p role="status" className="mt-0 text-warn">
-          Somebody else has changed this meanwhile. <Button tone="quiet" onClick={begin}>Show theirs, and discard mine</Button>
+          {words.somebodyElseHasChanged} <Button tone="quiet" onClick={begin}>{words.showTheirsAndDiscard}</Button>
         </p>
       )}
       <Edit
@@ -143,18 +144,18 @@ function Edit({ chat, mayEdit, onType, onSaved }: {
     <Form saves send={t.save} busy={save.isPending || !mayEdit} onSend={(v) => save.mutate(v)}>
       <fieldset disabled={!mayEdit} onInput={onType} className="m-0 grid gap-x-6 border-0 p-0 lg:grid-cols-2">
         <div>
-          <Input name="name" label="Name" required maxLength={120} defaultValue={chat.name} error={wrong.name} />
-          <Input name="description" label="Description" maxLength={500} defaultValue={chat.description} error={wrong.description} />
+          <Input name="name" label={t.name} required maxLength={120} defaultValue={chat.name} error={wrong.name} />
+          <Input name="description" label={t.description} maxLength={500} defaultValue={chat.description} error={wrong.description} />
           {chat.prompt
             ? <PromptLink id={chat.prompt.prompt_template_id} />
-            : <TextArea name="instructions" label="Instructions" rows={8} defaultValue={chat.instructions} error={wrong.instructions} />}
-          <TextArea name="greeting" label="Greeting" rows={2} defaultValue={chat.greeting} error={wrong.greeting} />
-          <TextArea name="starters" label="Conversation starters" hint="One in each line." defaultValue={chat.conversation_starters.join('\n')} error={wrong.conversation_starters} />
+            : <TextArea name="instructions" label={words.instructions} rows={8} defaultValue={chat.instructions} error={wrong.instructions} />}
+          <TextArea name="greeting" label={words.greeting} rows={2} defaultValue={chat.greeting} error={wrong.greeting} />
+          <TextArea name="starters" label={words.conversationStarters} hint={words.oneInEachLine} defaultValue={chat.conversation_starters.join('\n')} error={wrong.conversation_starters} />
         </div>
         <div>
-          {picker('agents', 'Agents')}
-          {picker('tools', 'Tools')}
-          {picker('capabilities', 'Capabilities')}
+          {picker('agents', words.agents)}
+          {picker('tools', words.tools)}
+          {picker('capabilities', words.capabilities)}
         </div>
       </fieldset>
       {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
@@ -169,7 +170,7 @@ function PromptLink({ id }: { id: string }) {
   const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, { workspace }) })
   return (
     <p className="mb-3">
-      The instructions are the prompt{' '}
+      {words.theInstructionsAreThe}{' '}
       {prompt.data ? <Link to={`/w/${workspace}/prompts/${id}` as string}>{prompt.data.name}</Link> : <code>{id}</code>}.
     </p>
   )

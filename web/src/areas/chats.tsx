@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/chats'
 import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -20,20 +21,20 @@ export function Chats() {
   return (
     <>
       <Heading title={t.chats}>
-        {may('chat_templates.create') && <Button onClick={() => setImporting(true)}>Import…</Button>}
+        {may('chat_templates.create') && <Button onClick={() => setImporting(true)}>{words.importDialog}</Button>}
         {may('chat_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newChat}</Button>}
       </Heading>
       <Problem error={list.error} />
       {list.isPending && <Loading />}
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="There are no chats yet.">A chat has instructions, agents and tools, and can be embedded in a site.</Empty>
+        <Empty title={words.thereAreNoChats}>{words.aChatHasInstructions}</Empty>
       )}
       {list.items.length > 0 && (
         <Table
           label={t.chats} items={list.items} id={(c) => c.id} csv="chats"
           columns={[
             {
-              title: 'Name', text: (c) => c.name,
+              title: t.name, text: (c) => c.name,
               cell: (c) => (
                 <>
                   <Link className="font-medium" to={`/w/${workspace}/chats/${c.id}` as string}>{c.name}</Link>
@@ -41,10 +42,10 @@ export function Chats() {
                 </>
               ),
             },
-            { title: 'Status', narrow: true, text: (c) => c.status, cell: (c) => <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>{c.status}</Pill> },
-            { title: 'Health', narrow: true, text: (c) => c.health, cell: (c) => <Pill tone={c.health === 'ok' ? 'ok' : 'warn'}>{c.health}</Pill> },
-            { title: 'Your role', narrow: true, text: (c) => c.my_role, cell: (c) => c.my_role },
-            { title: 'Changed', narrow: true, text: (c) => c.updated_at, cell: (c) => <When at={c.updated_at} /> },
+            { title: t.status, narrow: true, text: (c) => c.status, cell: (c) => <Pill tone={c.status === 'published' ? 'ok' : 'plain'}>{c.status}</Pill> },
+            { title: words.health, narrow: true, text: (c) => c.health, cell: (c) => <Pill tone={c.health === 'ok' ? 'ok' : 'warn'}>{c.health}</Pill> },
+            { title: words.yourRole, narrow: true, text: (c) => c.my_role, cell: (c) => c.my_role },
+            { title: t.changedTitle, narrow: true, text: (c) => c.updated_at, cell: (c) => <When at={c.updated_at} /> },
           ]}
         />
       )}
@@ -71,8 +72,8 @@ function Create({ onClose }: { onClose: () => void }) {
   return (
     <Dialog open onClose={onClose} title={t.newChat}>
       <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-        <Input name="name" label="Name" required maxLength={120} autoFocus error={wrong.name} />
-        <TextArea name="instructions" label="Instructions" error={wrong.instructions} hint="A prompt can take their place later." />
+        <Input name="name" label={t.name} required maxLength={120} autoFocus error={wrong.name} />
+        <TextArea name="instructions" label={words.instructions} error={wrong.instructions} hint={words.aPromptCanTake} />
         <Problem error={create.error} />
       </Form>
     </Dialog>

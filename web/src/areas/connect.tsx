@@ -6,6 +6,7 @@ import { atrium, queries } from '../api'
 import { firstPage, useParam, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
+import { words } from '../text/connections'
 import { Button, Card, Copy, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, Select, TextArea } from '../ui/form'
 import { Checks } from './connections'
@@ -37,7 +38,7 @@ export function Connect() {
     queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })),
   })
   const found = list.data?.kinds.find((k) => k.kind === kind)
-  if (!found) return list.isPending ? <Loading /> : <Problem error={list.error ?? new Error('There is no such kind.')} />
+  if (!found) return list.isPending ? <Loading /> : <Problem error={list.error ?? new Error(words.thereIsNoSuch)} />
   return <Wizard kind={found} />
 }
 
@@ -77,29 +78,29 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   }
   return (
     <>
-      <Heading title={`Connect ${kind.title}`} up={<Up to="connections">{t.connections}</Up>} />
+      <Heading title={words.connectTitleTitle(kind.title)} up={<Up to="connections">{t.connections}</Up>} />
       <div className="grid gap-4 lg:grid-cols-2">
         <Card>
           <div ref={form}>
             <Form
-              send="Connect" busy={busy} onSend={(v) => { trial.reset(); store.mutate(v) }}
-              more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? 'Trying…' : 'Try, without storing'}</Button>}
+              send={words.connect} busy={busy} onSend={(v) => { trial.reset(); store.mutate(v) }}
+              more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? words.tryingDialog : words.tryWithoutStoring}</Button>}
             >
-              <Input name="connection_name" label="Name" maxLength={120} placeholder={kind.title} />
+              <Input name="connection_name" label={t.name} maxLength={120} placeholder={kind.title} />
               {fields.map(([name, p]) => <Field key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]} />)}
               <Problem error={error} />
             </Form>
           </div>
         </Card>
         <div className="min-w-0">
-          <Card title="The check, step by step">
-            {checks ? <Checks checks={checks} /> : <p className="m-0 text-soft">Every step from the name of the host to reading the catalogue is tried, and shown here.</p>}
-            {trial.isSuccess && <Pill tone="ok">It works. Nothing is stored yet.</Pill>}
+          <Card title={words.theCheckStepBy}>
+            {checks ? <Checks checks={checks} /> : <p className="m-0 text-soft">{words.everyStepFromThe}</p>}
+            {trial.isSuccess && <Pill tone="ok">{words.itWorksNothingIs}</Pill>}
             {failure && <p className="m-0 text-bad">{failure.hint}</p>}
           </Card>
-          <Card title="Make a role that can only read" actions={<Copy text={kind.grants} />}>
+          <Card title={words.makeARoleThat} actions={<Copy text={kind.grants} />}>
             <pre tabIndex={0} className="m-0 overflow-x-auto text-xs">{kind.grants}</pre>
-            <p className="mb-0"><a href={kind.docs_url} target="_blank" rel="noopener">Documentation</a></p>
+            <p className="mb-0"><a href={kind.docs_url} target="_blank" rel="noopener">{words.documentation}</a></p>
           </Card>
         </div>
       </div>
@@ -111,7 +112,7 @@ function Field({ name, property: p, required, error }: { name: string; property:
   const common = { name: 'credential.' + name, label: p.title ?? name, hint: p.description, error, required }
   if (p.enum) return <Select {...common} defaultValue={String(p.default ?? '')} choices={p.enum.map((x) => ({ value: x, label: x }))} />
   if (p.type === 'boolean') {
-    return <Select {...common} defaultValue={String(p.default ?? false)} choices={[{ value: 'false', label: 'no' }, { value: 'true', label: 'yes' }]} />
+    return <Select {...common} defaultValue={String(p.default ?? false)} choices={[{ value: 'false', label: words.no }, { value: 'true', label: words.yes }]} />
   }
   if (/key|certificate|_ca\b|pem/.test(name) && p.type === 'string') return <TextArea {...common} autoComplete="off" spellCheck={false} />
   return (

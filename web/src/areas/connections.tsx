@@ -4,6 +4,7 @@ import type { Connection, ProbeCheck } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { firstPage, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/connections'
 import { Button, Card, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Confirm } from '../ui/overlays'
 import { Steps } from '../ui/pictures'
@@ -19,7 +20,7 @@ export function Checks({ checks }: { checks: ProbeCheck[] }) {
       {checks.map((c) => (
         <li key={c.step} className={tone[c.result] ?? ''}>
           <span aria-hidden="true" className="inline-block w-5">{mark[c.result]}</span>
-          {c.step} <span className="text-xs">{c.result}{c.result !== 'skipped' && `, ${c.ms} ms`}</span> {c.code && <code className="text-xs">{c.code}</code>}
+          {c.step} <span className="text-xs">{c.result}{c.result !== 'skipped' && words.msMsMs(c.ms)}</span> {c.code && <code className="text-xs">{c.code}</code>}
         </li>
       ))}
     </ol>
@@ -39,13 +40,13 @@ export function Connections() {
       <Problem error={list.error} />
       {list.isPending && <Loading />}
       {list.isSuccess && all.length === 0 && (
-        <Empty title="There are no connections yet.">
-          A connection is a credential of a warehouse. It is tried step by step before it is stored, and sealed.
+        <Empty title={words.thereAreNoConnections}>
+          {words.aConnectionIsA}
         </Empty>
       )}
       {all.map((c) => <One key={c.id} connection={c} mayChange={may('connections.create')} />)}
       {may('connections.create') && list.data && (
-        <Card title="Connect a warehouse">
+        <Card title={words.connectAWarehouse}>
           <ul className="m-0 flex list-none flex-wrap gap-2 p-0">
             {list.data.kinds.map((k) => (
               <li key={k.kind}>
@@ -73,32 +74,32 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
       title={<>{c.name} <Pill tone={tones[c.status] ?? 'plain'}>{c.status}</Pill></>}
       actions={mayChange && c.status !== 'revoked' && (
         <>
-          <Button disabled={verify.isPending} onClick={() => verify.mutate()}>{verify.isPending ? 'Verifying…' : 'Verify'}</Button>
+          <Button disabled={verify.isPending} onClick={() => verify.mutate()}>{verify.isPending ? words.verifyingDialog : words.verify}</Button>
           <Confirm
-            label="Revoke" title={`Revoke ${c.name}`} act="Revoke"
+            label={t.revoke} title={words.revokeNameName(c.name)} act={t.revoke}
             body={c.sources.length > 0
-              ? `The credential is erased. These sources pause: ${c.sources.map((s) => s.name).join(', ')}.`
-              : 'The credential is erased. No source uses it.'}
+              ? words.theCredentialIsErased(c.sources.map((s) => s.name).join(', '))
+              : words.theCredentialIsErasedNo}
             run={() => atrium.connections.revoke(c.id, { workspace }).then(refresh)}
           />
         </>
       )}
     >
       <p className="m-0 text-soft">
-        {c.kind} · {c.server.product} {c.server.version} · verified <When at={c.last_verified_at} />
-        {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? 'source' : 'sources'}</>}
-        {c.consecutive_failures > 0 && <span className="text-bad"> · failed {c.consecutive_failures} {c.consecutive_failures === 1 ? 'time' : 'times'} in a row</span>}
+        {words.verifiedKindKindProduct(c.kind, c.server.product, c.server.version)} <When at={c.last_verified_at} />
+        {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? words.source : words.sources}</>}
+        {c.consecutive_failures > 0 && <span className="text-bad"> {words.failedConsecutiveFailuresConsecutive(c.consecutive_failures)} {c.consecutive_failures === 1 ? words.time : words.times} {words.inARow}</span>}
       </p>
       {c.checks.length > 0 && (
         <div className="mt-2">
-          <Steps label={`Last check: ${c.checks.map((x) => `${x.step} ${x.result}`).join(', ')}`} steps={c.checks} />
+          <Steps label={words.lastCheck(c.checks.map((x) => `${x.step} ${x.result}`).join(', '))} steps={c.checks} />
         </div>
       )}
-      {c.server.can_write && c.status !== 'revoked' && <p className="m-0 mt-2 text-warn">This role can write. Use one that can only read.</p>}
+      {c.server.can_write && c.status !== 'revoked' && <p className="m-0 mt-2 text-warn">{words.thisRoleCanWrite}</p>}
       {c.failure && <p role="alert" className="m-0 mt-2 text-bad">{c.failure.code}: {c.failure.hint}</p>}
       <Problem error={verify.error} />
       <details className="mt-2">
-        <summary className="cursor-default text-act">Last check</summary>
+        <summary className="cursor-default text-act">{words.lastCheckTitle}</summary>
         <Checks checks={c.checks} />
       </details>
     </Card>

@@ -6,6 +6,7 @@ import { atrium, queries } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
+import { words } from '../text/sources'
 import { Button, Card, Copy, Heading, Loading, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Mapper, type Sheet, suggested } from '../ui/mapper'
@@ -51,16 +52,16 @@ export function useSheet(location: SourceLocation | undefined, type: string) {
 }
 
 const encodings = ([
-  ['utf-8', 'UTF-8'], ['utf-16le', 'UTF-16 LE'], ['utf-16be', 'UTF-16 BE'], ['windows-1252', 'Western Europe (Windows)'],
-  ['macintosh', 'Western Europe (Mac)'], ['windows-1250', 'Central Europe (Windows)'], ['iso-8859-2', 'Central Europe (ISO)'],
-  ['windows-1257', 'Baltic'], ['windows-1254', 'Turkish'], ['windows-1251', 'Cyrillic (Windows)'], ['koi8-r', 'Cyrillic (KOI8-R)'],
-  ['koi8-u', 'Cyrillic (KOI8-U)'], ['iso-8859-5', 'Cyrillic (ISO)'], ['ibm866', 'Cyrillic (DOS)'], ['x-mac-cyrillic', 'Cyrillic (Mac)'],
-  ['windows-1253', 'Greek'], ['windows-1255', 'Hebrew'], ['windows-1256', 'Arabic'], ['windows-874', 'Thai'],
-  ['windows-1258', 'Vietnamese'], ['shift_jis', 'Japanese (Shift_JIS)'], ['euc-jp', 'Japanese (EUC-JP)'],
-  ['iso-2022-jp', 'Japanese (ISO-2022-JP)'], ['gb18030', 'Chinese, simplified'], ['big5', 'Chinese, traditional'], ['euc-kr', 'Korean'],
+  ['utf-8', 'UTF-8'], ['utf-16le', 'UTF-16 LE'], ['utf-16be', 'UTF-16 BE'], ['windows-1252', words.westernEuropeWindows],
+  ['macintosh', words.westernEuropeMac], ['windows-1250', words.centralEuropeWindows], ['iso-8859-2', words.centralEuropeIso],
+  ['windows-1257', words.baltic], ['windows-1254', words.turkish], ['windows-1251', words.cyrillicWindows], ['koi8-r', words.cyrillicKoi8R],
+  ['koi8-u', words.cyrillicKoi8U], ['iso-8859-5', words.cyrillicIso], ['ibm866', words.cyrillicDos], ['x-mac-cyrillic', words.cyrillicMac],
+  ['windows-1253', words.greek], ['windows-1255', words.hebrew], ['windows-1256', words.arabic], ['windows-874', words.thai],
+  ['windows-1258', words.vietnamese], ['shift_jis', words.japaneseShiftJis], ['euc-jp', words.japaneseEucJp],
+  ['iso-2022-jp', words.japaneseIso2022Jp], ['gb18030', words.chineseSimplified], ['big5', words.chineseTraditional], ['euc-kr', words.korean],
 ] satisfies [Charset, string][]).map(([value, label]) => ({ value, label }))
 
-const delimiters = ([['comma', 'Comma'], ['semicolon', 'Semicolon'], ['tab', 'Tab'], ['pipe', 'Vertical bar']] satisfies [Delimiter, string][])
+const delimiters = ([['comma', words.comma], ['semicolon', words.semicolon], ['tab', words.tab], ['pipe', words.verticalBar]] satisfies [Delimiter, string][])
   .map(([value, label]) => ({ value, label }))
 
 export function NewSource() {
@@ -97,12 +98,12 @@ export function NewSource() {
       <Heading title={t.newSource} up={<Up to="sources">{t.sources}</Up>} />
       <Problem error={types.error} />
       <div className="grid gap-4 md:grid-cols-2">
-        <Card title="A spreadsheet">
-          <Form send="Look at the sheet" busy={sheet.isFetching} onSend={(v) => look({ url: v.url ?? '' })}>
-            <Input name="url" label="Address" required placeholder="https://docs.google.com/spreadsheets/d/…" hint="Google Sheets, or an .xlsx, .ods or .csv file at a URL." />
+        <Card title={words.aSpreadsheet}>
+          <Form send={words.lookAtTheSheet} busy={sheet.isFetching} onSend={(v) => look({ url: v.url ?? '' })}>
+            <Input name="url" label={t.address} required placeholder={words.exampleSheet} hint={words.googleSheetsOrAn} />
           </Form>
         </Card>
-        <Card title="A warehouse table"><PickTable onPick={look} /></Card>
+        <Card title={words.aWarehouseTable}><PickTable onPick={look} /></Card>
       </div>
       <SheetProblem error={sheet.error} />
       {sheet.isFetching && !sheet.data && <Loading />}
@@ -111,12 +112,12 @@ export function NewSource() {
           <div className="mb-4 flex flex-wrap items-end gap-4">
             <div className="w-60">
               <Select
-                label="What it holds" value={type} onChange={(e) => { setChosen(e.target.value); setPairs(undefined) }}
+                label={words.whatItHolds} value={type} onChange={(e) => { setChosen(e.target.value); setPairs(undefined) }}
                 choices={(types.data ?? []).map((x) => ({ value: x.type, label: x.title }))}
               />
             </div>
             {sheet.data.tabs && (
-              <div role="tablist" aria-label="Tabs of the sheet" className="mb-3 flex flex-wrap gap-1">
+              <div role="tablist" aria-label={words.tabsOfTheSheet} className="mb-3 flex flex-wrap gap-1">
                 {sheet.data.tabs.map((tab) => (
                   <button
                     key={tab.id} type="button" role="tab" aria-selected={tab.id === sheet.data.tab}
@@ -132,11 +133,11 @@ export function NewSource() {
           {sheet.data.charset && (
             <div className="mb-4 grid max-w-lg grid-cols-2 gap-4">
               <Select
-                label="Encoding" hint="Choose another one if letters look wrong." value={sheet.data.charset}
+                label={words.encoding} hint={words.chooseAnotherOneIf} value={sheet.data.charset}
                 onChange={(e) => look({ ...location, charset: e.target.value as Charset })} choices={encodings}
               />
               <Select
-                label="Delimiter" value={sheet.data.delimiter ?? ''}
+                label={words.delimiter} value={sheet.data.delimiter ?? ''}
                 onChange={(e) => look({ ...location, delimiter: e.target.value as Delimiter })} choices={delimiters}
               />
             </div>
@@ -149,8 +150,8 @@ export function NewSource() {
             }}
           />
           <div className="mt-6 max-w-lg">
-            <Form send="Save the source" busy={attach.isPending || missing.length > 0} onSend={(v) => attach.mutate(v)}>
-              <Input name="name" label="Name" maxLength={120} placeholder="Customers" />
+            <Form send={words.saveTheSource} busy={attach.isPending || missing.length > 0} onSend={(v) => attach.mutate(v)}>
+              <Input name="name" label={t.name} maxLength={120} placeholder={words.customers} />
               <Problem error={attach.error} />
             </Form>
           </div>
@@ -167,7 +168,7 @@ function SheetProblem({ error }: { error: unknown }) {
   return (
     <>
       <Problem error={error} />
-      {address && <p>Share it with this address: <code>{address}</code> <Copy text={address} /></p>}
+      {address && <p>{words.shareItWithThis} <code>{address}</code> <Copy text={address} /></p>}
     </>
   )
 }
@@ -183,10 +184,10 @@ function PickTable({ onPick }: { onPick: (location: SourceLocation) => void }) {
     queryFn: () => atrium.dataSources.previewWarehouse({ connection_id: id, limit: 100 }, { workspace }) as Promise<WarehouseTableList>,
   })
   if (list.isPending) return <Loading />
-  if (usable.length === 0) return <p className="text-soft">There is no verified connection yet.</p>
+  if (usable.length === 0) return <p className="text-soft">{words.thereIsNoVerified}</p>
   return (
     <>
-      <Select label="Connection" value={id} onChange={(e) => setConnection(e.target.value)} choices={usable.map((c) => ({ value: c.id, label: c.name }))} />
+      <Select label={words.connection} value={id} onChange={(e) => setConnection(e.target.value)} choices={usable.map((c) => ({ value: c.id, label: c.name }))} />
       <Problem error={tables.error} />
       {tables.isPending && <Loading />}
       <ul className="m-0 max-h-48 list-none overflow-auto p-0">
@@ -195,7 +196,7 @@ function PickTable({ onPick }: { onPick: (location: SourceLocation) => void }) {
             <Button tone="quiet" onClick={() => onPick({ connection_id: id, schema: table.schema, table: table.name })}>
               {table.schema}.{table.name}
             </Button>
-            {table.row_estimate !== null && <span className="text-xs text-soft"> about {table.row_estimate} rows</span>}
+            {table.row_estimate !== null && <span className="text-xs text-soft"> {words.aboutRows(table.row_estimate)}</span>}
           </li>
         ))}
       </ul>

@@ -4,14 +4,15 @@ import { atrium, queries } from '../api'
 import { confirmed } from '../app/confirmed'
 import { useList, useMe } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/people'
 import { Button, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { InlineSelect, SearchBox } from '../ui/form'
 import { Confirm } from '../ui/overlays'
 import { More, Table, saveFile } from '../ui/table'
 
 const statuses = [
-  { value: '', label: 'everyone' }, { value: 'active', label: 'active' }, { value: 'disabled', label: 'disabled' },
-  { value: 'erased', label: 'erased' },
+  { value: '', label: words.everyone }, { value: 'active', label: t.active }, { value: 'disabled', label: words.disabled },
+  { value: 'erased', label: words.erased },
 ]
 
 /** Everyone of the organisation, for its operators. */
@@ -26,24 +27,24 @@ export function People() {
     <>
       <Heading title={t.people}>
         <SearchBox value={typed} onChange={setTyped} />
-        <InlineSelect label="Status" value={status} choices={statuses} onChange={(e) => setStatus(e.target.value)} />
+        <InlineSelect label={t.status} value={status} choices={statuses} onChange={(e) => setStatus(e.target.value)} />
       </Heading>
       <Problem error={list.error} />
       {list.isPending && <Loading />}
-      {list.isSuccess && list.items.length === 0 && <Empty title="Nobody matches." />}
+      {list.isSuccess && list.items.length === 0 && <Empty title={words.nobodyMatches} />}
       {list.items.length > 0 && (
         <Table
           label={t.people} items={list.items} id={(p) => p.id} csv="people"
           columns={[
             {
-              title: 'Who', text: (p) => p.email ?? p.name,
-              cell: (p) => <><span className="font-medium">{p.name || p.email || p.id}</span> {p.operator && <Pill tone="mark">operator</Pill>}<p className="m-0 text-xs text-soft">{p.email}</p></>,
+              title: t.who, text: (p) => p.email ?? p.name,
+              cell: (p) => <><span className="font-medium">{p.name || p.email || p.id}</span> {p.operator && <Pill tone="mark">{words.operator}</Pill>}<p className="m-0 text-xs text-soft">{p.email}</p></>,
             },
-            { title: 'Status', narrow: true, text: (p) => p.status, cell: (p) => <Pill tone={p.status === 'active' ? 'ok' : 'plain'}>{p.status}</Pill> },
-            { title: 'Workspaces', narrow: true, text: (p) => String(p.workspace_count), cell: (p) => p.workspace_count },
-            { title: 'Sessions', narrow: true, text: (p) => String(p.session_count), cell: (p) => p.session_count },
-            { title: 'API keys', narrow: true, text: (p) => String(p.api_key_count), cell: (p) => p.api_key_count },
-            { title: 'Seen', narrow: true, text: (p) => p.last_seen_at ?? '', cell: (p) => <When at={p.last_seen_at} /> },
+            { title: t.status, narrow: true, text: (p) => p.status, cell: (p) => <Pill tone={p.status === 'active' ? 'ok' : 'plain'}>{p.status}</Pill> },
+            { title: words.workspaces, narrow: true, text: (p) => String(p.workspace_count), cell: (p) => p.workspace_count },
+            { title: words.sessions, narrow: true, text: (p) => String(p.session_count), cell: (p) => p.session_count },
+            { title: t.apiKeys, narrow: true, text: (p) => String(p.api_key_count), cell: (p) => p.api_key_count },
+            { title: t.seen, narrow: true, text: (p) => p.last_seen_at ?? '', cell: (p) => <When at={p.last_seen_at} /> },
             { title: t.actions, narrow: true, cell: (p) => <Acts person={p} /> },
           ]}
         />
@@ -63,22 +64,22 @@ function Acts({ person: p }: { person: Person }) {
       <Export id={p.id} />
       {p.session_count > 0 && (
         <Confirm
-          label="Sign out" title={`Sign ${name} out`} act="Sign out" body="Every session of theirs ends at once."
+          label={t.signOut} title={words.signOut(name)} act={t.signOut} body={words.everySessionOfTheirs}
           run={() => atrium.people.sessions.endAll(p.id).then(refresh)}
         />
       )}
       {p.status === 'disabled'
-        ? <Confirm label="Enable" title={`Enable ${name}`} act="Enable" tone="act" body="They can sign in again." run={() => atrium.people.enable(p.id).then(refresh)} />
+        ? <Confirm label={t.enable} title={words.enableNameName(name)} act={t.enable} tone="act" body={words.theyCanSignIn} run={() => atrium.people.enable(p.id).then(refresh)} />
         : (
           <Confirm
-            label="Disable" title={`Disable ${name}`} act="Disable"
-            body="Their sessions end and their API keys stop working. You can enable them again."
+            label={t.disable} title={words.disableNameName(name)} act={t.disable}
+            body={words.theirSessionsEndAnd}
             run={() => confirmed(() => atrium.people.disable(p.id)).then(refresh)}
           />
         )}
       <Confirm
-        label="Erase" title={`Erase ${name}`} act="Erase for good"
-        body="Their name, address, sign-ins and keys are removed everywhere. What they did stays in the audit trail, without their name. This cannot be undone."
+        label={words.erase} title={words.eraseNameName(name)} act={words.eraseForGood}
+        body={words.theirNameAddressSign}
         run={() => confirmed(() => atrium.people.erase(p.id)).then(refresh)}
       />
     </>
@@ -97,5 +98,5 @@ function Export({ id }: { id: string }) {
       setError(e)
     }
   }
-  return <><Button tone="quiet" onClick={() => void download()}>Export</Button><Problem error={error} /></>
+  return <><Button tone="quiet" onClick={() => void download()}>{t.export}</Button><Problem error={error} /></>
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { atrium } from '../api'
 import { firstPage, useMe, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/presence'
 import { Card, Empty, Heading, Pill, Problem, When } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 
@@ -54,22 +55,22 @@ export function Presence() {
     <>
       <Heading title={t.presence} />
       {!AtriumError.is(error, 'unauthenticated') && <Problem error={error} />}
-      {people && shown.length === 0 && <Empty title="Nobody is here now.">Applications report people with heartbeats.</Empty>}
+      {people && shown.length === 0 && <Empty title={words.nobodyIsHereNow}>{words.applicationsReportPeopleWith}</Empty>}
       <ul className="m-0 mb-6 grid list-none gap-3 p-0 sm:grid-cols-2 xl:grid-cols-3" aria-live="polite">
         {shown.map((p) => (
           <li key={p.id} className="rounded-lg border border-line bg-card p-3" data-presence={p.user_id}>
             <span className="font-medium break-words">{name(p.user_id)}</span> <Pill tone={tones[p.status] ?? 'plain'}>{p.status}</Pill>
-            {p.user_id === me.data?.user.id && <> <Pill tone="mark">you</Pill></>}
+            {p.user_id === me.data?.user.id && <> <Pill tone="mark">{words.you}</Pill></>}
             <p className="m-0 break-words">{p.emoji} {p.text}</p>
-            <p className="m-0 text-xs text-soft">active <When at={p.last_active_at} /></p>
+            <p className="m-0 text-xs text-soft">{t.active} <When at={p.last_active_at} /></p>
           </li>
         ))}
       </ul>
       <div className="max-w-lg">
-        <Card title="Say that you are here">
-          <Form send="Report" busy={claim.isPending} onSend={(v) => claim.mutate(v)}>
-            <Select name="status" label="Status" choices={['online', 'away', 'busy'].map((s) => ({ value: s, label: s }))} />
-            <Input name="text" label="What you are doing" maxLength={100} />
+        <Card title={words.sayThatYouAre}>
+          <Form send={t.report} busy={claim.isPending} onSend={(v) => claim.mutate(v)}>
+            <Select name="status" label={t.status} choices={['online', 'away', 'busy'].map((s) => ({ value: s, label: s }))} />
+            <Input name="text" label={words.whatYouAreDoing} maxLength={100} />
             <Problem error={claim.error} />
           </Form>
         </Card>

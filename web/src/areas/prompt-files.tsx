@@ -6,6 +6,8 @@ import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Dialog } from '../ui/overlays'
+import { t } from '../text'
+import { words } from '../text/prompts'
 
 /** Saves all prompts that the user sees as one file, which can be imported. */
 export function Export() {
@@ -20,7 +22,7 @@ export function Export() {
       URL.revokeObjectURL(link.href)
     },
   })
-  return <><Button disabled={save.isPending} onClick={() => save.mutate()}>Export</Button><Problem error={save.error} /></>
+  return <><Button disabled={save.isPending} onClick={() => save.mutate()}>{t.export}</Button><Problem error={save.error} /></>
 }
 
 /** What files of this machine bring: Markdown files of prompts, an export, or one of Langfuse. */
@@ -50,15 +52,15 @@ export function Import({ onClose }: { onClose: () => void }) {
   })
   const count = (outcome: string) => send.data?.data.filter((p) => p.outcome === outcome).length
   return (
-    <Dialog open onClose={onClose} title="Import prompts">
+    <Dialog open onClose={onClose} title={words.importPrompts}>
       {send.data ? (
-        <p role="status">{count('created')} created, {count('updated')} with a new version, {count('unchanged')} unchanged.</p>
+        <p role="status">{count('created')} {words.created} {count('updated')} {words.withANewVersion} {count('unchanged')} {words.unchanged}</p>
       ) : (
-        <Form send="Import" busy={send.isPending} onSend={(v) => send.mutate(v.activate === 'yes')}>
-          <Input name="files" type="file" label="Files" multiple required accept=".json,.md" onChange={(e) => setFiles([...e.target.files ?? []])} hint="The file of an export, Markdown files of prompts, or an export of Langfuse." />
+        <Form send={t.import} busy={send.isPending} onSend={(v) => send.mutate(v.activate === 'yes')}>
+          <Input name="files" type="file" label={words.files} multiple required accept=".json,.md" onChange={(e) => setFiles([...e.target.files ?? []])} hint={words.theFileOfAn} />
           <Select
-            name="activate" label="New versions" hint="Prompts that include each other must become active."
-            choices={[{ value: 'no', label: 'Stay drafts' }, { value: 'yes', label: 'Become active' }]}
+            name="activate" label={words.newVersions} hint={words.promptsThatIncludeEach}
+            choices={[{ value: 'no', label: words.stayDrafts }, { value: 'yes', label: words.becomeActive }]}
           />
           <Problem error={send.error} />
         </Form>

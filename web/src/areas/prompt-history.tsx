@@ -6,8 +6,10 @@ import { Loading, Problem, When } from '../ui/basics'
 import { InlineSelect } from '../ui/form'
 import { Spans } from '../ui/pictures'
 import { More } from '../ui/table'
+import { t } from '../text'
+import { words } from '../text/prompts'
 
-const number = (version: number | null) => (version === null ? 'a deleted version' : `v${version}`)
+const number = (version: number | null) => (version === null ? words.aDeletedVersion : `v${version}`)
 
 /** Which version was active when, oldest first. The activations come newest first. */
 function spans(activations: Activation[]) {
@@ -29,18 +31,18 @@ export function Ledger({ id, labels }: { id: string; labels: string[] }) {
       <Problem error={list.error} />
       {labels.length > 0 && (
         <InlineSelect
-          label="Show" value={label} onChange={(e) => setLabel(e.target.value)}
-          choices={[{ value: '', label: 'activations' }, ...labels.map((l) => ({ value: l, label: `moves of ${l}` }))]}
+          label={t.show} value={label} onChange={(e) => setLabel(e.target.value)}
+          choices={[{ value: '', label: words.activations }, ...labels.map((l) => ({ value: l, label: words.movesOf(l) }))]}
         />
       )}
-      {list.items.length === 0 && <p className="text-soft">{label ? 'No move was recorded.' : 'No version has been active yet.'}</p>}
-      {list.items.length > 0 && <Spans label={label ? `What ${label} was` : 'What was active'} spans={spans(list.items)} />}
-      <ol className="m-0 list-none border-l-2 border-line p-0 pl-4">
+      {list.items.length === 0 && <p className="text-soft">{label ? words.noMoveWasRecorded : words.noVersionHasBeen}</p>}
+      {list.items.length > 0 && <Spans label={label ? words.whatWas(label) : words.whatWasActive} spans={spans(list.items)} />}
+      <ol className="m-0 list-none border-s-2 border-line p-0 ps-4">
         {list.items.map((a) => (
           <li key={a.activated_at + String(a.to_version_id)} className="mb-4">
-            <b>{a.to_version_id === null ? 'removed' : number(a.to_version_number)}</b> {a.from_version_id && <>after {number(a.from_version_number)}</>}{' '}
+            <b>{a.to_version_id === null ? words.removed : number(a.to_version_number)}</b> {a.from_version_id && <>{t.after} {number(a.from_version_number)}</>}{' '}
             <span className="text-soft"><When at={a.activated_at} /> · <span title={a.activated_by}>{names(a.activated_by)}</span></span>
-            {a.weights && <p className="m-0">Rolled out: {a.weights.map((w) => `v${w.version_number} ${w.weight} %`).join(', ')}</p>}
+            {a.weights && <p className="m-0">{words.rolledOut} {a.weights.map((w) => `v${w.version_number} ${w.weight} %`).join(', ')}</p>}
             {a.reason && <p className="m-0">{a.reason}</p>}
           </li>
         ))}

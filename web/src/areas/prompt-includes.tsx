@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { atrium } from '../api'
 import { useWorkspace } from '../app/workspace'
+import { words } from '../text/prompts'
 
 /** Whether a text has an include. */
 export const includesIn = (text: string) => /\{\{\s*>/.test(text)
@@ -31,19 +32,19 @@ export function Includes({ version, whole }: { version: PromptVersion; whole: Pr
   const list = whole?.includes ?? version.includes ?? []
   if (list.length === 0) return null
   return (
-    <section aria-label="Included prompts" className="mt-4">
-      <h2 className="mb-1 text-base font-semibold">Included prompts</h2>
+    <section aria-label={words.includedPrompts} className="mt-4">
+      <h2 className="mb-1 text-base font-semibold">{words.includedPrompts}</h2>
       <ul className="m-0 list-none p-0">
         {list.map((i) => (
           <li key={i.name + '@' + i.ref}>
             <Link to={`/w/${workspace}/prompts/${i.prompt_template_id}` as string}>{i.name}</Link>{' '}
-            <span className="text-soft">{i.ref}{i.version_number !== null && `: v${i.version_number}`}</span>
+            <span className="text-soft">{i.ref}{i.version_number !== null && words.versionVersionNumberVersion(i.version_number)}</span>
           </li>
         ))}
       </ul>
       {whole && (
         <details className="mt-2">
-          <summary>The text with what it includes</summary>
+          <summary>{words.theTextWithWhat}</summary>
           <div className="mt-2 rounded-md border border-line bg-card p-3 break-words whitespace-pre-wrap">
             {whole.text ?? whole.messages?.map((m, i) => (
               <p key={i} className="m-0 mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>

@@ -7,6 +7,8 @@ import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Dialog } from '../ui/overlays'
+import { t } from '../text'
+import { words } from '../text/prompts'
 
 /** Copies a prompt within the workspace. */
 export function Duplicate({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
@@ -23,12 +25,12 @@ export function Duplicate({ prompt, onClose }: { prompt: PromptTemplate; onClose
     },
   })
   return (
-    <Dialog open onClose={onClose} title={`Duplicate ${prompt.name}`}>
-      <Form send="Duplicate" busy={copy.isPending} onSend={(v) => copy.mutate(v)}>
-        <Input name="name" label="Name of the copy" maxLength={255} defaultValue={`${prompt.name} copy`} />
+    <Dialog open onClose={onClose} title={words.duplicateNameName(prompt.name)}>
+      <Form send={t.duplicate} busy={copy.isPending} onSend={(v) => copy.mutate(v)}>
+        <Input name="name" label={t.nameOfTheCopy} maxLength={255} defaultValue={`${prompt.name} copy`} />
         <Select
-          name="history" label="Versions"
-          choices={[{ value: 'all', label: 'All of them' }, { value: 'latest', label: 'Only the active one' }]}
+          name="history" label={words.versions}
+          choices={[{ value: 'all', label: words.allOfThem }, { value: 'latest', label: words.onlyTheActiveOne }]}
         />
         <Problem error={copy.error} />
       </Form>
@@ -43,7 +45,7 @@ export function Delete({ prompt, onClose }: { prompt: PromptTemplate; onClose: (
   const remove = useMutation({
     mutationFn: (force: boolean) => atrium.promptTemplates.delete(prompt.id, { ...(force && { force }) }, { workspace }),
     onSuccess: async () => {
-      toast(`${prompt.name} is deleted.`, async () => {
+      toast(words.isDeleted(prompt.name), async () => {
         await atrium.promptTemplates.restore(prompt.id, { workspace })
         await queries.invalidateQueries({ queryKey: ['prompts'] })
       })
@@ -53,12 +55,12 @@ export function Delete({ prompt, onClose }: { prompt: PromptTemplate; onClose: (
   })
   const inUse = AtriumError.is(remove.error, 'in_use')
   return (
-    <Dialog open onClose={onClose} title={`Delete ${prompt.name}`}>
-      <p className="mt-0">Applications can no longer read it. You can restore it for 30 days.</p>
+    <Dialog open onClose={onClose} title={words.deleteNameName(prompt.name)}>
+      <p className="mt-0">{words.applicationsCanNoLonger}</p>
       <Problem error={remove.error} />
-      {inUse && <p>The chats that use it will no longer have a prompt.</p>}
+      {inUse && <p>{words.theChatsThatUse}</p>}
       <Button tone="act" disabled={remove.isPending} onClick={() => remove.mutate(inUse)}>
-        {inUse ? 'Delete it all the same' : 'Delete'}
+        {inUse ? words.deleteItAllThe : t.delete}
       </Button>
     </Dialog>
   )

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium } from '../api'
 import { useNames, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/prompts'
 import { Button, Problem, When } from '../ui/basics'
 import { Diff } from '../ui/editor'
 import { Dialog } from '../ui/overlays'
@@ -27,14 +28,14 @@ export function Outdated({ id, draft, read, onKeep }: {
   return (
     <div role="alert" className="my-3 rounded-md border border-warn bg-warnbg p-3 text-warn">
       <p className="m-0 mb-2">
-        Changed by <b>{names(v.created_by)}</b> <When at={v.created_at} />: v{v.number}{v.commit_message && `, “${v.commit_message}”`}. {t.draftKept}
+        {words.changedBy} <b>{names(v.created_by)}</b> <When at={v.created_at} />{words.versionVersionNumberVersion(v.number)}{v.commit_message && `, “${v.commit_message}”`}. {t.draftKept}
       </p>
       <div className="flex flex-wrap gap-2">
         <Button onClick={() => setComparing(true)}>{t.showDifference}</Button>
         <Button onClick={() => onKeep(v.id)}>{t.keepMine}</Button>
       </div>
-      <Dialog open={comparing} wide onClose={() => setComparing(false)} title={`v${v.number} and your draft`}>
-        <Diff before={read(v)} after={draft} labels={[`v${v.number}`, 'Your draft']} />
+      <Dialog open={comparing} wide onClose={() => setComparing(false)} title={words.versionAndYourDraft(v.number)}>
+        <Diff before={read(v)} after={draft} labels={[words.versionNumberNumber(v.number), words.yourDraft]} />
       </Dialog>
     </div>
   )

@@ -1,6 +1,7 @@
 import { type PromptMessage, type PromptVariable, type PromptVersion, render, RenderError, type RenderedPrompt } from '@atrium-hq/client'
 import { useEffect, useMemo, useState } from 'react'
 import { t } from '../text'
+import { words } from '../text/prompts'
 import { Input } from '../ui/form'
 
 type Content = { text: string } | { messages: PromptMessage[] }
@@ -67,11 +68,11 @@ export function Preview({ version, draft }: { version: PromptVersion; draft?: Co
     }
   }, [version, content, variables, values])
   return (
-    <section className="min-w-0" aria-label="Preview">
-      <h2 className="mt-0 text-base font-semibold">{draft ? t.previewOfDraft : `Preview of v${version.number}`}</h2>
+    <section className="min-w-0" aria-label={words.preview}>
+      <h2 className="mt-0 text-base font-semibold">{draft ? t.previewOfDraft : words.previewOfVersion(version.number)}</h2>
       {variables.map((v) => (
         <Input
-          key={v.name} label={v.name + (v.required ? ' (required)' : '')} hint={v.description}
+          key={v.name} label={v.name + (v.required ? words.required : '')} hint={v.description}
           value={values[v.name] ?? ''} placeholder={v.type === 'any' ? undefined : v.type}
           onChange={(e) => setValues({ ...values, [v.name]: e.target.value })}
         />
@@ -90,7 +91,7 @@ export function Preview({ version, draft }: { version: PromptVersion; draft?: Co
                 <p key={i} className="m-0 mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>
               ))}
             </div>
-            {shown.missing.length > 0 && <p className="text-warn">Missing: {shown.missing.join(', ')}</p>}
+            {shown.missing.length > 0 && <p className="text-warn">{words.missingMissingMissing(shown.missing.join(', '))}</p>}
           </>
         )}
     </section>

@@ -3,6 +3,7 @@ import { atrium } from '../api'
 import { useWorkspace } from '../app/workspace'
 import { Problem } from '../ui/basics'
 import { Bars } from '../ui/pictures'
+import { words } from '../text/prompts'
 
 const days = 30
 
@@ -12,18 +13,18 @@ export function Reads({ id }: { id: string }) {
   const reads = useQuery({ queryKey: ['reads', id], queryFn: () => atrium.promptTemplates.reads.list(id, { days }, { workspace }) })
   if (!reads.data) return <Problem error={reads.error} />
   const lines = reads.data.data
-  if (lines.length === 0) return <p className="text-soft">No application has read this prompt within {days} days.</p>
+  if (lines.length === 0) return <p className="text-soft">{words.noApplicationHasRead(days)}</p>
   const versions = [...new Set(lines.map((l) => l.version_number))].sort((a, b) => b - a)
   const dates = Array.from({ length: days }, (_, i) => new Date(Date.now() - (days - 1 - i) * 86_400_000).toISOString().slice(0, 10))
   const sum = (of: (l: typeof lines[number]) => boolean) => lines.filter(of).reduce((n, l) => n + l.reads, 0)
   return (
     <>
-      <h2 className="text-base font-semibold">Reads of the last {days} days</h2>
+      <h2 className="text-base font-semibold">{words.readsOfTheLast(days)}</h2>
       {versions.map((v) => (
         <div key={v} className="mb-3">
-          <p className="m-0">v{v}: <b>{sum((l) => l.version_number === v).toLocaleString()}</b></p>
+          <p className="m-0">{words.versionVV(v)} <b>{sum((l) => l.version_number === v).toLocaleString()}</b></p>
           <Bars
-            label={`Reads of v${v} by day`}
+            label={words.readsOfVersionBy(v)}
             bars={dates.map((date) => {
               const value = sum((l) => l.version_number === v && l.date === date)
               return { key: date, value, title: `${date}: ${value.toLocaleString()}` }

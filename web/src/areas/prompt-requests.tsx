@@ -6,11 +6,13 @@ import { useList, useMe, useNames, useWorkspace } from '../app/workspace'
 import { Button, Card, Loading, Pill, Problem, When } from '../ui/basics'
 import { Form, Input } from '../ui/form'
 import { More } from '../ui/table'
+import { t } from '../text'
+import { words } from '../text/prompts'
 
 const causes: Record<string, string> = {
-  withdrawn: 'It was withdrawn.', base_moved: 'Another version became active.', version_changed: 'The version was edited or deleted.',
-  access_lost: 'Its author may not activate the version any more.', template_deleted: 'The prompt was deleted.',
-  contract_break: 'The version breaks what applications rely on.', expired: 'It waited for 30 days.',
+  withdrawn: words.itWasWithdrawn, base_moved: words.anotherVersionBecameActive, version_changed: words.theVersionWasEdited,
+  access_lost: words.itsAuthorMayNot, template_deleted: words.thePromptWasDeleted,
+  contract_break: words.theVersionBreaksWhat, expired: words.itWaitedFor30,
 }
 const tones: Record<string, 'ok' | 'warn' | 'bad'> = { waiting: 'warn', activated: 'ok', refused: 'bad' }
 
@@ -18,8 +20,8 @@ const tones: Record<string, 'ok' | 'warn' | 'bad'> = { waiting: 'warn', activate
 function waiting(r: ActivationRequest): string {
   const given = r.decisions.filter((d) => d.approves).length
   return [
-    ...(r.waits_for.includes('approvals') ? [`${r.approvals_required - given} more of ${r.approvals_required} approvals`] : []),
-    ...(r.waits_for.includes('checks') ? [`the checks ${r.missing_checks.join(', ')}`] : []),
+    ...(r.waits_for.includes('approvals') ? [words.moreOfApprovals(r.approvals_required - given, r.approvals_required)] : []),
+    ...(r.waits_for.includes('checks') ? [words.theChecks(r.missing_checks.join(', '))] : []),
     ...(r.waits_for.includes('time') && r.activate_at ? [new Date(r.activate_at).toLocaleString()] : []),
   ].join(', and ')
 }
@@ -32,7 +34,7 @@ export function Requests({ id, manages }: { id: string; manages: boolean }) {
   return (
     <>
       <Problem error={list.error} />
-      {list.items.length === 0 && <p className="text-soft">No activation has had to wait for approvals, checks or a time.</p>}
+      {list.items.length === 0 && <p className="text-soft">{words.noActivationHasHad}</p>}
       {list.items.map((r) => <Request key={r.id} request={r} manages={manages} />)}
       <More list={list} />
     </>
@@ -59,38 +61,38 @@ function Request({ request: r, manages }: { request: ActivationRequest; manages:
     onSettled: () => queries.invalidateQueries(),
   })
   return (
-    <Card title={<>v{r.version.number}{r.base_version_number !== null && ` instead of v${r.base_version_number}`} <Pill tone={tones[r.state] ?? 'plain'}>{r.state}</Pill></>}>
+    <Card title={<>{words.versionNumberNumber(r.version.number)}{r.base_version_number !== null && words.insteadOfVersion(r.base_version_number)} <Pill tone={tones[r.state] ?? 'plain'}>{r.state}</Pill></>}>
       <p className="mt-0">
         <span title={r.requested_by}>{names(r.requested_by)}</span> <span className="text-soft"><When at={r.created_at} /></span>
         {r.reason && <>: {r.reason}</>}
       </p>
-      {r.state === 'waiting' && <p>Waits for {waiting(r)}.</p>}
+      {r.state === 'waiting' && <p>{words.waitsFor} {waiting(r)}.</p>}
       {r.cause && <p className="text-soft">{causes[r.cause]}</p>}
       <ul className="m-0 list-none p-0">
         {r.decisions.map((d) => (
           <li key={d.user_id}>
-            <span title={d.user_id}>{names(d.user_id)}</span> {d.approves ? 'approved' : 'refused'} <span className="text-soft"><When at={d.decided_at} /></span>
+            <span title={d.user_id}>{names(d.user_id)}</span> {d.approves ? words.approved : words.refused} <span className="text-soft"><When at={d.decided_at} /></span>
             {d.comment && <>: {d.comment}</>}
           </li>
         ))}
       </ul>
-      <Button tone="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>{shown ? 'Hide changes' : 'Show changes'}</Button>
+      <Button tone="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>{shown ? words.hideChanges : words.showChanges}</Button>
       {shown && (details.data
-        ? <pre className="overflow-auto rounded-md border border-line p-3 text-xs" tabIndex={0}>{details.data.diff?.unified || 'There is nothing to compare with.'}</pre>
+        ? <pre className="overflow-auto rounded-md border border-line p-3 text-xs" tabIndex={0}>{details.data.diff?.unified || words.thereIsNothingTo}</pre>
         : details.error ? <Problem error={details.error} /> : <Loading />)}
       {r.state === 'waiting' && !own && (
         <Form
-          send="Approve" busy={act.isPending} onSend={(v) => act.mutate({ how: 'approve', comment: v.comment ?? '' })}
+          send={words.approve} busy={act.isPending} onSend={(v) => act.mutate({ how: 'approve', comment: v.comment ?? '' })}
           more={<Button type="button" tone="danger" disabled={act.isPending} onClick={(e) => {
             const { form } = e.currentTarget
             if (form) act.mutate({ how: 'refuse', comment: String(new FormData(form).get('comment')) })
-          }}>Refuse</Button>}
+          }}>{t.bankNo}</Button>}
         >
-          <Input name="comment" label="Comment" maxLength={500} />
+          <Input name="comment" label={words.comment} maxLength={500} />
         </Form>
       )}
       <Problem error={act.error} />
-      {r.state === 'waiting' && (own || manages) && <Button disabled={act.isPending} onClick={() => act.mutate({ how: 'cancel', comment: '' })}>Cancel the request</Button>}
+      {r.state === 'waiting' && (own || manages) && <Button disabled={act.isPending} onClick={() => act.mutate({ how: 'cancel', comment: '' })}>{words.cancelTheRequest}</Button>}
     </Card>
   )
 }
@@ -106,14 +108,14 @@ export function Checks({ id, version, required }: { id: string; version: string;
   if (names.length === 0) return null
   return (
     <>
-      <h3 className="mb-1 text-sm font-semibold">Checks</h3>
+      <h3 className="mb-1 text-sm font-semibold">{words.checks}</h3>
       <ul className="m-0 mb-3 list-none p-0">
         {names.map((name) => {
           const c = found.find((x) => x.name === name)
           return (
             <li key={name}>
-              <Pill tone={c?.passed ? 'ok' : required.includes(name) ? 'warn' : 'plain'}>{c ? (c.outdated ? 'outdated' : c.conclusion.replace('_', ' ')) : 'not reported'}</Pill>{' '}
-              {name}{required.includes(name) && ', required'} {c?.url && <a href={c.url} rel="noreferrer" target="_blank">Report</a>} {c?.summary && <span className="text-soft">{c.summary}</span>}
+              <Pill tone={c?.passed ? 'ok' : required.includes(name) ? 'warn' : 'plain'}>{c ? (c.outdated ? words.outdated : c.conclusion.replace('_', ' ')) : words.notReported}</Pill>{' '}
+              {name}{required.includes(name) && t.andRequired} {c?.url && <a href={c.url} rel="noreferrer" target="_blank">{t.report}</a>} {c?.summary && <span className="text-soft">{c.summary}</span>}
             </li>
           )
         })}

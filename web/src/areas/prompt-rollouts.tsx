@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'
+import { words } from '../text/prompts'
 
 /** The rollouts of a prompt's labels, and how they end: every reader gets one of the versions. */
 export function Rollouts({ id }: { id: string }) {
@@ -11,24 +12,24 @@ export function Rollouts({ id }: { id: string }) {
   })
   const end = useMutation({
     mutationFn: ({ label, version, from }: { label: string; version: string; from: string }) =>
-      atrium.promptTemplates.labels.move(id, label, { version, expected_version: from, reason: 'The rollout ends' }, { workspace }),
+      atrium.promptTemplates.labels.move(id, label, { version, expected_version: from, reason: words.theRolloutEnds }, { workspace }),
     onSettled: () => queries.invalidateQueries(),
   })
   return (
     <>
       <Problem error={rollouts.error} />
       {rollouts.data?.data.map((r) => (
-        <section key={r.label} aria-label={`Rollout of ${r.label}`} className="mb-4 rounded-md border border-line p-3">
-          <b>{r.label}</b> is rolled out to {r.versions.length} versions
+        <section key={r.label} aria-label={words.rolloutOf(r.label)} className="mb-4 rounded-md border border-line p-3">
+          <b>{r.label}</b> {words.isRolledOutTo(r.versions.length)}
           <ul className="m-0 mt-2 list-none p-0">
             {r.versions.map((v) => (
               <li key={v.version_id} className="mb-2 flex items-center justify-between gap-3">
-                <span>v{v.version_number}: {v.weight} % of the readers</span>
+                <span>{words.versionOfTheReaders(v.version_number, v.weight)}</span>
                 <Button
                   tone="quiet" disabled={end.isPending}
                   onClick={() => end.mutate({ label: r.label, version: v.version_id, from: r.versions[0]!.version_id })}
                 >
-                  Give everybody v{v.version_number}
+                  {words.giveEverybodyVersion(v.version_number)}
                 </Button>
               </li>
             ))}

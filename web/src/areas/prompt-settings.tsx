@@ -7,6 +7,7 @@ import { fieldErrors, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Dialog } from '../ui/overlays'
 import { t } from '../text'
+import { words } from '../text/prompts'
 
 /** Changes what a prompt is called, who sees it, and what an activation must keep to. */
 export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
@@ -32,46 +33,46 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
   })
   const wrong = fieldErrors(save.error)
   return (
-    <Dialog open onClose={onClose} title={`Settings of ${seen.name}`}>
+    <Dialog open onClose={onClose} title={words.settingsOf(seen.name)}>
       <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}>
-        <Input name="name" label="Name" required maxLength={255} hint="A / separates folders." defaultValue={seen.name} error={wrong.name} />
-        <Input name="description" label="Description" maxLength={2000} defaultValue={seen.description} error={wrong.description} />
-        <Input name="tags" label="Tags" hint="Separated by commas." defaultValue={seen.tags.join(', ')} error={wrong.tags} />
+        <Input name="name" label={t.name} required maxLength={255} hint={words.aSeparatesFolders} defaultValue={seen.name} error={wrong.name} />
+        <Input name="description" label={t.description} maxLength={2000} defaultValue={seen.description} error={wrong.description} />
+        <Input name="tags" label={words.tags} hint={words.separatedByCommas} defaultValue={seen.tags.join(', ')} error={wrong.tags} />
         <fieldset disabled={!manages} className="m-0 border-0 p-0">
           <Select
-            name="visibility" label="Who sees it" defaultValue={seen.visibility}
+            name="visibility" label={words.whoSeesIt} defaultValue={seen.visibility}
             choices={[
-              { value: 'private', label: 'Only the owner and those it is shared with' },
-              { value: 'workspace', label: 'Everybody in the workspace' },
+              { value: 'private', label: words.onlyTheOwnerAnd },
+              { value: 'workspace', label: words.everybodyInTheWorkspace },
             ]}
           />
           <Select
-            name="protected" label="Who activates versions" defaultValue={seen.protected ? 'yes' : 'no'}
-            choices={[{ value: 'no', label: 'Editors' }, { value: 'yes', label: 'Managers only' }]}
+            name="protected" label={words.whoActivatesVersions} defaultValue={seen.protected ? 'yes' : 'no'}
+            choices={[{ value: 'no', label: words.editors }, { value: 'yes', label: words.managersOnly }]}
           />
           <Input
-            name="approvals" type="number" min={0} max={10} label="Approvals that an editor needs" defaultValue={seen.approvals} error={wrong.approvals}
-            hint="Where only managers activate versions: with how many approvals of others an editor can, too. 0: not at all."
+            name="approvals" type="number" min={0} max={10} label={words.approvalsThatAnEditor} defaultValue={seen.approvals} error={wrong.approvals}
+            hint={words.whereOnlyManagersActivate}
           />
           <Input
-            name="checks" label="Required checks" defaultValue={seen.required_checks.join(', ')} error={wrong.required_checks}
-            hint="Names, separated by commas. A version is activated when other systems have reported that it passes them."
+            name="checks" label={words.requiredChecks} defaultValue={seen.required_checks.join(', ')} error={wrong.required_checks}
+            hint={words.namesSeparatedByCommas}
           />
           <Select
-            name="compatibility" label="What a new active version may change" defaultValue={seen.compatibility}
-            hint="Applications break if a version needs a new variable, offers another tool or answers in another form."
-            choices={[{ value: 'none', label: 'Anything' }, { value: 'backward', label: 'Nothing that breaks applications' }]}
+            name="compatibility" label={words.whatANewActive} defaultValue={seen.compatibility}
+            hint={words.applicationsBreakIfA}
+            choices={[{ value: 'none', label: words.anything }, { value: 'backward', label: words.nothingThatBreaksApplications }]}
           />
           <Select
-            name="include_mode" label="Which texts released versions include" defaultValue={seen.include_mode}
-            hint="Text includes another prompt with {{> folder/name}} or {{> folder/name@label}}."
+            name="include_mode" label={words.whichTextsReleasedVersions} defaultValue={seen.include_mode}
+            hint={words.textIncludesAnotherPrompt}
             choices={[
-              { value: 'pinned', label: 'Those from when the version was released' },
-              { value: 'floating', label: 'The current ones' },
+              { value: 'pinned', label: words.thoseFromWhenThe },
+              { value: 'floating', label: words.theCurrentOnes },
             ]}
           />
         </fieldset>
-        {!manages && <p className="text-soft">Managers of the prompt can change the last six.</p>}
+        {!manages && <p className="text-soft">{words.managersOfThePrompt}</p>}
         {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
         <Problem error={save.error} />
       </Form>

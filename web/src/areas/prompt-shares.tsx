@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { firstPage, useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/prompts'
 import { Card, Loading, Problem } from '../ui/basics'
 import { Form, Select } from '../ui/form'
 import { Confirm } from '../ui/overlays'
@@ -30,18 +31,18 @@ export function PromptShares({ id, owner }: { id: string; owner: boolean }) {
     <>
       <Problem error={list.error} />
       {list.items.length === 0
-        ? <p className="text-soft">It is shared with nobody.</p>
+        ? <p className="text-soft">{words.itIsSharedWith}</p>
         : (
           <Table
-            label="Shares" items={list.items} id={(s) => s.user_id}
+            label={words.shares} items={list.items} id={(s) => s.user_id}
             columns={[
-              { title: 'Who', cell: (s) => name(s.user_id) },
-              { title: 'Role', cell: (s) => s.role, narrow: true },
+              { title: t.who, cell: (s) => name(s.user_id) },
+              { title: t.role, cell: (s) => s.role, narrow: true },
               {
                 title: t.actions, narrow: true,
                 cell: (s) => owner && (
                   <Confirm
-                    label="Remove" title="Remove the share" body={`${name(s.user_id)} will no longer see the prompt by this share.`} act="Remove"
+                    label={t.remove} title={words.removeTheShare} body={words.willNoLongerSee(name(s.user_id))} act={t.remove}
                     run={() => atrium.promptTemplates.shares.delete(id, s.user_id, o).then(refresh)}
                   />
                 ),
@@ -51,10 +52,10 @@ export function PromptShares({ id, owner }: { id: string; owner: boolean }) {
         )}
       <More list={list} />
       {owner && others.length > 0 && (
-        <Card title="Share with">
-          <Form send="Share" busy={add.isPending} onSend={(v) => add.mutate(v)}>
-            <Select name="user" label="Person" choices={others.map((m) => ({ value: m.user_id, label: m.name || m.email || m.user_id }))} />
-            <Select name="role" label="Role" choices={['viewer', 'editor', 'manager'].map((r) => ({ value: r, label: r }))} />
+        <Card title={words.shareWith}>
+          <Form send={words.share} busy={add.isPending} onSend={(v) => add.mutate(v)}>
+            <Select name="user" label={words.person} choices={others.map((m) => ({ value: m.user_id, label: m.name || m.email || m.user_id }))} />
+            <Select name="role" label={t.role} choices={['viewer', 'editor', 'manager'].map((r) => ({ value: r, label: r }))} />
             <Problem error={add.error} />
           </Form>
         </Card>

@@ -7,6 +7,7 @@ import { useDraft } from '../app/draft'
 import { Up } from '../app/up'
 import { useList, useParam, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/prompts'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
 import { Form, InlineSelect, Input, Select, TextArea } from '../ui/form'
@@ -37,10 +38,10 @@ function readable(edited: string, isChat: boolean): string {
 /** The messages of a chat prompt, each in a field of its own. */
 function Messages({ messages, onChange }: { messages: PromptMessage[]; onChange?: (messages: PromptMessage[]) => void }) {
   return messages.map((m, i) => m.placeholder
-    ? <p key={i} className="my-3 text-soft">Here the application puts the messages <code>{m.placeholder}</code>.</p>
+    ? <p key={i} className="my-3 text-soft">{words.hereTheApplicationPuts} <code>{m.placeholder}</code>.</p>
     : (
       <TextArea
-        key={i} label={m.role ?? 'message'} rows={Math.min(12, (m.content ?? '').split('\n').length + 2)} value={m.content ?? ''}
+        key={i} label={m.role ?? words.message} rows={Math.min(12, (m.content ?? '').split('\n').length + 2)} value={m.content ?? ''}
         readOnly={!onChange}
         onChange={(e) => onChange?.(messages.map((old, j) => (j === i ? { ...old, content: e.target.value } : old)))}
       />
@@ -109,26 +110,26 @@ export function Prompt() {
   return (
     <>
       <Heading title={prompt.data.name} up={<Up to="prompts">{t.prompts}</Up>}>
-        {prompt.data.active_version && <Pill tone="ok">active: v{prompt.data.active_version.number}</Pill>}
-        {prompt.data.protected && <Pill tone="warn">protected</Pill>}
+        {prompt.data.active_version && <Pill tone="ok">{words.activeVersion(prompt.data.active_version.number)}</Pill>}
+        {prompt.data.protected && <Pill tone="warn">{words.protected}</Pill>}
         {prompt.data.version_count > 0 && (
           <InlineSelect
-            data-steps label="Version" value={ref} onChange={(e) => setRef(e.target.value)}
+            data-steps label={words.version} value={ref} onChange={(e) => setRef(e.target.value)}
             choices={[
-              { value: 'latest', label: 'latest' },
+              { value: 'latest', label: words.latest },
               ...versions.items.map((v) => ({
                 value: 'v' + v.number,
-                label: `v${v.number}${v.is_active ? ' · active' : ''}${v.labels.length ? ' · ' + v.labels.join(', ') : ''}${v.reads ? ` · ${v.reads.toLocaleString()} reads` : ''}`,
+                label: words.versionNumberNumberValue(v.number, v.is_active ? words.active : '', v.labels.length ? ' · ' + v.labels.join(', ') : '', v.reads ? words.readsReadsReads(v.reads.toLocaleString()) : ''),
               })),
             ]}
           />
         )}
         <Menu
           items={[
-            mayEdit && { label: 'Settings…', onClick: () => setMore('settings') },
-            mayMove && { label: 'Labels…', disabled: !version.data, onClick: () => { pin(); setLabelling(true) } },
-            { label: 'Duplicate…', onClick: () => setMore('duplicate') },
-            prompt.data.my_role === 'owner' && { label: 'Delete…', danger: true, onClick: () => setMore('delete') },
+            mayEdit && { label: words.settingsDialog, onClick: () => setMore('settings') },
+            mayMove && { label: words.labelsDialog, disabled: !version.data, onClick: () => { pin(); setLabelling(true) } },
+            { label: t.duplicateDialog, onClick: () => setMore('duplicate') },
+            prompt.data.my_role === 'owner' && { label: t.deleteDialog, danger: true, onClick: () => setMore('delete') },
           ]}
         />
         {mayActivate && (
@@ -136,7 +137,7 @@ export function Prompt() {
             tone="act" disabled={!version.data || version.data.is_active || draft !== undefined || (!!prompt.data.active_version && !active.data)}
             onClick={() => { pin(); setActivating(true) }}
           >
-            Activate…
+            {words.activateDialog}
           </Button>
         )}
       </Heading>
@@ -145,22 +146,22 @@ export function Prompt() {
         value={tab} onChange={setTab}
         tabs={[
           {
-            id: 'edit', label: 'Edit',
+            id: 'edit', label: t.edit,
             body: (
               <div className="grid gap-6 lg:grid-cols-2">
                 <div className="min-w-0">
                   {draft !== undefined && (
                     <p className="mt-0 text-warn">
-                      Not saved yet. <Button tone="quiet" onClick={() => type(stored)}>Discard</Button>
+                      {words.notSavedYet} <Button tone="quiet" onClick={() => type(stored)}>{words.discard}</Button>
                     </p>
                   )}
                   {isChat
                     ? <Messages messages={text ? JSON.parse(text) as PromptMessage[] : []} {...(mayEdit && { onChange: (m: PromptMessage[]) => type(JSON.stringify(m)) })} />
-                    : <Editor label="Prompt text" value={text} {...(mayEdit && { onChange: type })} />}
+                    : <Editor label={words.promptText} value={text} {...(mayEdit && { onChange: type })} />}
                   {mayEdit && (
                     <div className="mt-3">
-                      <Form saves send="Save as a new version" busy={save.isPending || draft === undefined} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
-                        <Input name="message" label="What changed" maxLength={500} />
+                      <Form saves send={words.saveAsANew} busy={save.isPending || draft === undefined} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
+                        <Input name="message" label={words.whatChanged} maxLength={500} />
                         {AtriumError.is(save.error, 'base_outdated')
                           ? (
                             <Outdated
@@ -186,15 +187,15 @@ export function Prompt() {
             ),
           },
           {
-            id: 'diff', label: 'Compare with active',
-            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={['Active', draft === undefined ? ref : 'Your draft']} />,
+            id: 'diff', label: words.compareWithActive,
+            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[words.activeTitle, draft === undefined ? ref : words.yourDraft]} />,
           },
-          { id: 'history', label: 'History', body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /><Reads id={id} /></> },
+          { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /><Reads id={id} /></> },
           ...(mayEdit
-            ? [{ id: 'requests', label: prompt.data.open_requests > 0 ? `Requests (${prompt.data.open_requests})` : 'Requests', body: <Requests id={id} manages={manages} /> }]
+            ? [{ id: 'requests', label: prompt.data.open_requests > 0 ? words.requestsOpenRequestsOpen(prompt.data.open_requests) : words.requests, body: <Requests id={id} manages={manages} /> }]
             : []),
           ...(manages
-            ? [{ id: 'shares', label: 'Shares', body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> }]
+            ? [{ id: 'shares', label: words.shares, body: <PromptShares id={id} owner={prompt.data.my_role === 'owner'} /> }]
             : []),
         ]}
       />
@@ -234,9 +235,9 @@ function Activate({ version, active: now, required, manages, onClose }: {
     ),
     onSuccess: async ({ activation_request: asked }, { expected }) => {
       onClose()
-      if (asked) toast(`The activation of v${version.number} waits for ${asked.waits_for.join(' and ')}.`)
-      else toast(`v${version.number} is active.`, expected === null ? undefined : () => atrium.promptTemplates.versions.activate(
-        version.prompt_template_id, expected, { reason: 'Undone', expected_active_version_id: version.id }, { workspace },
+      if (asked) toast(words.theActivationOfVersion(version.number, asked.waits_for.join(' and ')))
+      else toast(words.versionIsActive(version.number), expected === null ? undefined : () => atrium.promptTemplates.versions.activate(
+        version.prompt_template_id, expected, { reason: t.undoneReason, expected_active_version_id: version.id }, { workspace },
       ).then(() => queries.invalidateQueries()))
       await queries.invalidateQueries()
     },
@@ -252,27 +253,27 @@ function Activate({ version, active: now, required, manages, onClose }: {
   const added = [...after].filter((n) => !before.has(n)), gone = [...before].filter((n) => !after.has(n))
   const config = JSON.stringify(version.model_config, null, 2), activeConfig = JSON.stringify(active?.model_config ?? {}, null, 2)
   return (
-    <Dialog open wide onClose={onClose} title={`Activate v${version.number}`}>
-      <Diff before={readable(editedOf(active), !!version.messages)} after={readable(editedOf(version), !!version.messages)} labels={[active ? `Active: v${active.number}` : 'Nothing is active', `v${version.number}`]} />
-      {active && added.length > 0 && <p className="text-bad">New variables, which applications must send: {added.join(', ')}</p>}
-      {gone.length > 0 && <p className="text-warn">Variables that are no longer used: {gone.join(', ')}</p>}
+    <Dialog open wide onClose={onClose} title={words.activateVersion(version.number)}>
+      <Diff before={readable(editedOf(active), !!version.messages)} after={readable(editedOf(version), !!version.messages)} labels={[active ? words.activeVersionNumber(active.number) : words.nothingIsActive, words.versionNumberNumber(version.number)]} />
+      {active && added.length > 0 && <p className="text-bad">{words.newVariablesWhichApplications(added.join(', '))}</p>}
+      {gone.length > 0 && <p className="text-warn">{words.variablesThatAreNo(gone.join(', '))}</p>}
       {active && config !== activeConfig && (
         <>
-          <h3 className="mb-1 text-sm font-semibold">Model configuration</h3>
-          <Diff before={activeConfig} after={config} labels={['Active', `v${version.number}`]} />
+          <h3 className="mb-1 text-sm font-semibold">{words.modelConfiguration}</h3>
+          <Diff before={activeConfig} after={config} labels={[words.activeTitle, words.versionNumberNumber(version.number)]} />
         </>
       )}
       <Checks id={version.prompt_template_id} version={version.id} required={required} />
       <Form
-        send={broken ? 'Activate all the same' : 'Activate'} busy={activate.isPending}
+        send={broken ? words.activateAllTheSame : words.activate} busy={activate.isPending}
         onSend={(v) => activate.mutate({ reason: v.reason ?? '', expected, broken, at: v.at ?? '', bypass: v.bypass === 'yes' })}
       >
-        <Input name="reason" label="Why" maxLength={500} hint="Everybody who can see the prompt sees this in its history." />
-        <Input name="at" type="datetime-local" label="When" hint="In your time zone. Empty: as soon as nothing is missing." />
+        <Input name="reason" label={t.why} maxLength={500} hint={words.everybodyWhoCanSee} />
+        <Input name="at" type="datetime-local" label={t.when} hint={words.inYourTimeZone} />
         {manages && required.length > 0 && (
           <Select
-            name="bypass" label="Required checks" hint="Bypassing them needs a reason, and is recorded."
-            choices={[{ value: 'no', label: 'Wait for them' }, { value: 'yes', label: 'Bypass them' }]}
+            name="bypass" label={words.requiredChecks} hint={words.bypassingThemNeedsA}
+            choices={[{ value: 'no', label: words.waitForThem }, { value: 'yes', label: words.bypassThem }]}
           />
         )}
         <Problem error={activate.error} />
@@ -315,8 +316,8 @@ function Labels({ version, versions, onClose }: {
     onSuccess: ({ label, from, part }) => {
       if (part) return
       onClose()
-      toast(`v${version.number} has the label ${label}.`, async () => {
-        await (from === null ? take(label) : put(label, from, version.id, 'Undone'))
+      toast(words.versionHasTheLabel(version.number, label), async () => {
+        await (from === null ? take(label) : put(label, from, version.id, t.undoneReason))
         await refresh()
       })
     },
@@ -326,27 +327,27 @@ function Labels({ version, versions, onClose }: {
     mutationFn: take,
     onSuccess: (_, label) => {
       onClose()
-      toast(`v${version.number} no longer has the label ${label}.`, () => put(label, version.id, null, 'Undone').then(refresh))
+      toast(words.versionNoLongerHas(version.number, label), () => put(label, version.id, null, t.undoneReason).then(refresh))
     },
     onSettled: refresh,
   })
   return (
-    <Dialog open onClose={onClose} title={`Labels of v${version.number}`}>
-      {version.labels.length === 0 && <p className="text-soft">This version has no labels.</p>}
+    <Dialog open onClose={onClose} title={words.labelsOfVersion(version.number)}>
+      {version.labels.length === 0 && <p className="text-soft">{words.thisVersionHasNo}</p>}
       <ul className="m-0 mb-4 list-none p-0">
         {version.labels.map((label) => (
           <li key={label} className="mb-2 flex items-center justify-between gap-3">
             <Pill>{label}</Pill>
-            <Button tone="quiet" disabled={remove.isPending} onClick={() => remove.mutate(label)}>Remove {label}</Button>
+            <Button tone="quiet" disabled={remove.isPending} onClick={() => remove.mutate(label)}>{words.removeLabelLabel(label)}</Button>
           </li>
         ))}
       </ul>
       <Problem error={remove.error} />
       <Rollouts id={id} />
-      <Form send="Give the label" busy={move.isPending} onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '', percent: Number(v.percent || 100) })}>
-        <Input name="label" label="Label" required maxLength={36} pattern="[a-z0-9_.\-]{1,36}" hint="Another version that has the label loses it." />
-        <Input name="percent" type="number" min={1} max={100} label="For percent of the readers" placeholder="100" hint="Below 100, applications that send a key read this version for so many keys, and the one that has the label for the others." />
-        <Input name="reason" label="Why" maxLength={500} />
+      <Form send={words.giveTheLabel} busy={move.isPending} onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '', percent: Number(v.percent || 100) })}>
+        <Input name="label" label={words.label} required maxLength={36} pattern="[a-z0-9_.\-]{1,36}" hint={words.anotherVersionThatHas} />
+        <Input name="percent" type="number" min={1} max={100} label={words.forPercentOfThe} placeholder="100" hint={words.below100ApplicationsThat} />
+        <Input name="reason" label={t.why} maxLength={500} />
         <Problem error={move.error} />
       </Form>
     </Dialog>

@@ -5,6 +5,7 @@ import type { PromptTemplate } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/prompts'
 import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Form, InlineSelect, Input, SearchBox, Select, TextArea } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -29,19 +30,19 @@ export function Prompts() {
       <Heading title={t.prompts}>
         <SearchBox value={typed} onChange={setTyped} />
         <InlineSelect
-          label="Show" value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
-          choices={[{ value: '', label: 'prompts' }, { value: 'deleted', label: 'deleted prompts' }]}
+          label={t.show} value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
+          choices={[{ value: '', label: words.prompts }, { value: 'deleted', label: words.deletedPrompts }]}
         />
         <Export />
-        {may('prompt_templates.create') && <Button onClick={() => setImporting(true)}>Import</Button>}
+        {may('prompt_templates.create') && <Button onClick={() => setImporting(true)}>{t.import}</Button>}
         {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newPrompt}</Button>}
       </Heading>
       <Start />
       <Problem error={list.error} />
       {list.isPending && <Loading />}
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title={deleted ? 'There are no deleted prompts that you can restore.' : q ? 'No prompt matches.' : 'There are no prompts yet.'}>
-          {!q && !deleted && 'A prompt has versions. Applications read the one that is active.'}
+        <Empty title={deleted ? words.thereAreNoDeleted : q ? words.noPromptMatches : words.thereAreNoPrompts}>
+          {!q && !deleted && words.aPromptHasVersions}
         </Empty>
       )}
       {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={deleted ? trash : columns(workspace)} csv="prompts" />}
@@ -53,12 +54,12 @@ export function Prompts() {
 }
 
 const trash = [
-  { title: 'Name', text: (p: PromptTemplate) => p.name, cell: (p: PromptTemplate) => p.name },
+  { title: t.name, text: (p: PromptTemplate) => p.name, cell: (p: PromptTemplate) => p.name },
   {
-    title: 'Deleted', narrow: true, text: (p: PromptTemplate) => p.deleted_at ?? '',
+    title: words.deleted, narrow: true, text: (p: PromptTemplate) => p.deleted_at ?? '',
     cell: (p: PromptTemplate) => p.deleted_at && <When at={p.deleted_at} />,
   },
-  { title: 'Restore', narrow: true, text: () => '', cell: (p: PromptTemplate) => <Restore id={p.id} /> },
+  { title: words.restore, narrow: true, text: () => '', cell: (p: PromptTemplate) => <Restore id={p.id} /> },
 ]
 
 function Restore({ id }: { id: string }) {
@@ -67,28 +68,28 @@ function Restore({ id }: { id: string }) {
     mutationFn: () => atrium.promptTemplates.restore(id, { workspace }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['prompts'] }),
   })
-  return <><Button disabled={restore.isPending} onClick={() => restore.mutate()}>Restore</Button><Problem error={restore.error} /></>
+  return <><Button disabled={restore.isPending} onClick={() => restore.mutate()}>{words.restore}</Button><Problem error={restore.error} /></>
 }
 
 const columns = (workspace: string) => [
   {
-    title: 'Name', text: (p: PromptTemplate) => p.name,
+    title: t.name, text: (p: PromptTemplate) => p.name,
     cell: (p: PromptTemplate) => (
       <>
         <span className="flex flex-wrap items-center gap-1.5">
           <Link className="min-w-0 font-medium break-words" to={`/w/${workspace}/prompts/${p.id}` as string}>{p.name}</Link>
-          {p.protected && <Pill tone="warn">protected</Pill>} {p.tags.map((tag) => <Pill key={tag}>{tag}</Pill>)}
+          {p.protected && <Pill tone="warn">{words.protected}</Pill>} {p.tags.map((tag) => <Pill key={tag}>{tag}</Pill>)}
         </span>
         {p.description && <p className="m-0 text-xs text-soft">{p.description}</p>}
       </>
     ),
   },
   {
-    title: 'Active', narrow: true, text: (p: PromptTemplate) => (p.active_version ? `v${p.active_version.number}` : ''),
-    cell: (p: PromptTemplate) => p.active_version ? <Pill tone="ok">v{p.active_version.number}</Pill> : <Pill>none</Pill>,
+    title: words.activeTitle, narrow: true, text: (p: PromptTemplate) => (p.active_version ? `v${p.active_version.number}` : ''),
+    cell: (p: PromptTemplate) => p.active_version ? <Pill tone="ok">{words.versionNumberNumber(p.active_version.number)}</Pill> : <Pill>{words.none}</Pill>,
   },
   {
-    title: 'Versions', narrow: true, text: (p: PromptTemplate) => String(p.version_count),
+    title: words.versions, narrow: true, text: (p: PromptTemplate) => String(p.version_count),
     cell: (p: PromptTemplate) => p.version_count,
   },
   {
@@ -96,7 +97,7 @@ const columns = (workspace: string) => [
     cell: (p: PromptTemplate) => (p.visibility === 'private' ? t.seenBySome : t.seenByAll),
   },
   {
-    title: 'Changed', narrow: true, text: (p: PromptTemplate) => p.updated_at,
+    title: t.changedTitle, narrow: true, text: (p: PromptTemplate) => p.updated_at,
     cell: (p: PromptTemplate) => <When at={p.updated_at} />,
   },
 ]
@@ -125,13 +126,13 @@ function Create({ onClose }: { onClose: () => void }) {
   return (
     <Dialog open onClose={onClose} title={t.newPrompt}>
       <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-        <Input name="name" label="Name" required maxLength={200} autoFocus error={wrong.name} hint="A / makes folders: support/greeting." />
-        <Select name="type" label="Type" choices={[{ value: 'text', label: 'Text' }, { value: 'chat', label: 'Chat messages' }]} />
+        <Input name="name" label={t.name} required maxLength={200} autoFocus error={wrong.name} hint={words.aMakesFoldersSupport} />
+        <Select name="type" label={t.type} choices={[{ value: 'text', label: t.text }, { value: 'chat', label: words.chatMessages }]} />
         <Select
-          name="visibility" label="Seen by"
-          choices={[{ value: 'workspace', label: 'Everybody in the workspace' }, { value: 'private', label: 'Those it is shared with' }]}
+          name="visibility" label={t.seenBy}
+          choices={[{ value: 'workspace', label: words.everybodyInTheWorkspace }, { value: 'private', label: words.thoseItIsShared }]}
         />
-        <TextArea name="text" label="Text of the first version" rows={6} error={wrong.text} hint="Variables are in double braces: {{customer}}." />
+        <TextArea name="text" label={words.textOfTheFirst} rows={6} error={wrong.text} hint={words.variablesAreInDouble} />
         <Problem error={create.error} />
       </Form>
     </Dialog>

@@ -5,6 +5,8 @@ import { useList, useNames, useWorkspace } from '../app/workspace'
 import { Button, Copy, Empty, Loading, Problem, When } from '../ui/basics'
 import { Input } from '../ui/form'
 import { More, Table } from '../ui/table'
+import { t } from '../text'
+import { words } from '../text/settings'
 
 export function Audit() {
   const workspace = useWorkspace()
@@ -19,29 +21,29 @@ export function Audit() {
     <>
       <Verification workspace={workspace} />
       <div className="flex flex-wrap gap-3">
-        {input('type', 'Type', 'prompt_template.activated')}
-        {input('subject', 'About', 'id of the resource')}
-        {input('actor', 'By', 'id of the person')}
-        {input('request_id', 'Request', 'id of the request')}
-        {input('created_after', 'After')}
-        {input('created_before', 'Before')}
+        {input('type', t.type, 'prompt_template.activated')}
+        {input('subject', words.about, words.idOfTheResource)}
+        {input('actor', words.by, words.idOfThePerson)}
+        {input('request_id', words.request, words.idOfTheRequest)}
+        {input('created_after', words.after)}
+        {input('created_before', words.before)}
       </div>
       <Problem error={list.error} />
       {list.isPending && <Loading />}
-      {list.isSuccess && list.items.length === 0 && <Empty title="No event matches." />}
+      {list.isSuccess && list.items.length === 0 && <Empty title={words.noEventMatches} />}
       {list.items.length > 0 && (
         <Table
-          label="Audit trail" items={list.items} id={(e) => e.id} csv="audit-trail"
+          label={t.auditTrail} items={list.items} id={(e) => e.id} csv="audit-trail"
           columns={[
-            { title: 'When', narrow: true, text: (e) => e.created_at, cell: (e) => <When at={e.created_at} /> },
-            { title: 'What', narrow: true, text: (e) => e.type, cell: (e) => <code>{e.type}</code> },
-            { title: 'About', text: (e) => e.subject, cell: (e) => <code className="text-xs break-all">{e.subject}</code> },
-            { title: 'By', text: (e) => e.actor ?? '', cell: (e) => <span className="break-words" title={e.actor ?? undefined}>{e.actor ? names(e.actor) : 'the system'}</span> },
+            { title: t.when, narrow: true, text: (e) => e.created_at, cell: (e) => <When at={e.created_at} /> },
+            { title: t.what, narrow: true, text: (e) => e.type, cell: (e) => <code>{e.type}</code> },
+            { title: words.about, text: (e) => e.subject, cell: (e) => <code className="text-xs break-all">{e.subject}</code> },
+            { title: words.by, text: (e) => e.actor ?? '', cell: (e) => <span className="break-words" title={e.actor ?? undefined}>{e.actor ? names(e.actor) : words.theSystem}</span> },
             {
-              title: 'Details', text: (e) => JSON.stringify(e.data),
+              title: words.details, text: (e) => JSON.stringify(e.data),
               cell: (e) => (
                 <details>
-                  <summary className="cursor-default text-act">Show</summary>
+                  <summary className="cursor-default text-act">{t.show}</summary>
                   <pre className="m-0 max-w-md text-xs break-words whitespace-pre-wrap">{JSON.stringify({ ...e.data, request_id: e.request_id, address: e.address }, null, 2)}</pre>
                 </details>
               ),
@@ -75,19 +77,19 @@ function Verification({ workspace }: { workspace: string }) {
   return (
     <div className="mb-4 flex flex-wrap items-center gap-3" role="status">
       <Button disabled={verify.isPending} onClick={() => verify.mutate()}>
-        {verify.isPending ? `Verifying… ${verified.toLocaleString()}` : 'Verify the trail'}
+        {verify.isPending ? words.verifyingVerifiedVerified(verified.toLocaleString()) : words.verifyTheTrail}
       </Button>
       {found && found.broken === 0 && (
         <span className="text-sm text-ok">
-          {found.verified.toLocaleString()} events are as they were written; the last is number {found.last_seq.toLocaleString()}.
-          {found.last_hash && <> Its hash: <code className="text-xs break-all">{found.last_hash.slice(0, 16)}…</code> <Copy text={found.last_hash} /></>}
+          {words.eventsAreAsThey(found.verified.toLocaleString(), found.last_seq.toLocaleString())}
+          {found.last_hash && <> {words.itsHash} <code className="text-xs break-all">{found.last_hash.slice(0, 16)}…</code> <Copy text={found.last_hash} /></>}
         </span>
       )}
       {found && found.broken > 0 && (
         <div className="w-full text-sm text-bad">
-          <p className="m-0">The trail does not verify in {found.broken.toLocaleString()} places:</p>
-          <ul className="m-0 mt-1 list-disc pl-5">
-            {found.breaks.map((b, i) => <li key={i}>at {b.seq} {b.event_id && <code className="text-xs break-all">{b.event_id}</code>}: {b.reason}</li>)}
+          <p className="m-0">{words.theTrailDoesNot(found.broken.toLocaleString())}</p>
+          <ul className="m-0 mt-1 list-disc ps-5">
+            {found.breaks.map((b, i) => <li key={i}>{words.atSeqSeq(b.seq)} {b.event_id && <code className="text-xs break-all">{b.event_id}</code>}: {b.reason}</li>)}
           </ul>
         </div>
       )}

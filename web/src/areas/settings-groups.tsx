@@ -4,6 +4,7 @@ import type { Group } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { firstPage, useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { About, Button, Empty, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -11,8 +12,8 @@ import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
 const roles = [
-  { value: '', label: 'none of its own' }, { value: 'viewer', label: 'viewer' }, { value: 'member', label: 'member' },
-  { value: 'admin', label: 'admin' },
+  { value: '', label: words.noneOfItsOwn }, { value: 'viewer', label: words.viewer }, { value: 'member', label: words.member },
+  { value: 'admin', label: words.admin },
 ]
 
 export function Groups() {
@@ -36,31 +37,31 @@ export function Groups() {
           <Button tone="act" data-key="c" onClick={() => { create.reset(); setCreating(true) }}><AddIcon size={16} aria-hidden="true" />{t.newGroup}</Button>
         )}
       >
-        Share prompts and chats with a group instead of with each person.
+        {words.sharePromptsAndChats}
       </About>
       <Problem error={list.error} />
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="There are no groups yet.">A group can follow one of your identity provider.</Empty>
+        <Empty title={words.thereAreNoGroups}>{words.aGroupCanFollow}</Empty>
       )}
       {list.items.length > 0 && (
         <Table
-          label="Groups" items={list.items} id={(g) => g.id} csv="groups"
+          label={t.groups} items={list.items} id={(g) => g.id} csv="groups"
           columns={[
             {
-              title: 'Name', text: (g) => g.name,
-              cell: (g) => <><span className="font-medium break-words">{g.name}</span> {g.external_id && <Pill tone="mark">follows {g.external_id}</Pill>}</>,
+              title: t.name, text: (g) => g.name,
+              cell: (g) => <><span className="font-medium break-words">{g.name}</span> {g.external_id && <Pill tone="mark">{words.followsExternalIdExternal(g.external_id)}</Pill>}</>,
             },
-            { title: 'Role', narrow: true, text: (g) => g.role ?? '', cell: (g) => g.role ?? '–' },
-            { title: 'People', narrow: true, text: (g) => String(g.size), cell: (g) => g.size },
+            { title: t.role, narrow: true, text: (g) => g.role ?? '', cell: (g) => g.role ?? '–' },
+            { title: t.people, narrow: true, text: (g) => String(g.size), cell: (g) => g.size },
             {
               title: t.actions, narrow: true,
               cell: (g) => (
                 <>
-                  <Button tone="quiet" onClick={() => setShown(g)}>Open</Button>
+                  <Button tone="quiet" onClick={() => setShown(g)}>{words.open}</Button>
                   {manages && (
                     <Confirm
-                      label="Delete" title={`Delete ${g.name}`} act="Delete"
-                      body="What its people have by the group ends. They stay members of the workspace."
+                      label={t.delete} title={words.deleteNameName(g.name)} act={t.delete}
+                      body={words.whatItsPeopleHave}
                       run={() => atrium.groups.delete(g.id, o).then(refresh)}
                     />
                   )}
@@ -85,11 +86,11 @@ function GroupFields({ group, error }: { group?: Group; error: unknown }) {
   const wrong = fieldErrors(error)
   return (
     <>
-      <Input name="name" label="Name" required maxLength={80} defaultValue={group?.name} error={wrong.name} />
-      <Select name="role" label="Role in the workspace" choices={roles} defaultValue={group?.role ?? ''} error={wrong.role} />
+      <Input name="name" label={t.name} required maxLength={80} defaultValue={group?.name} error={wrong.name} />
+      <Select name="role" label={words.roleInTheWorkspace} choices={roles} defaultValue={group?.role ?? ''} error={wrong.role} />
       <Input
-        name="external_id" label="Group at your identity provider" maxLength={255} defaultValue={group?.external_id ?? ''}
-        hint="Its id or name in tokens or in the directory. People are then added and removed when they sign in." error={wrong.external_id}
+        name="external_id" label={words.groupAtYourIdentity} maxLength={255} defaultValue={group?.external_id ?? ''}
+        hint={words.itsIdOrName} error={wrong.external_id}
       />
       <Problem error={error} />
     </>
@@ -115,20 +116,20 @@ function OneGroup({ group, manages, changed }: { group: Group; manages: boolean;
   return (
     <>
       {manages && <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}><GroupFields group={group} error={save.error} /></Form>}
-      <h3 className="mt-5 mb-2 font-semibold">People</h3>
+      <h3 className="mt-5 mb-2 font-semibold">{t.people}</h3>
       <Problem error={people.error ?? add.error} />
       {people.isPending && <Loading />}
-      {people.isSuccess && people.items.length === 0 && <p className="text-soft">Nobody is in the group.</p>}
+      {people.isSuccess && people.items.length === 0 && <p className="text-soft">{words.nobodyIsInThe}</p>}
       {people.items.length > 0 && (
         <Table
-          label="People" items={people.items} id={(p) => p.user_id}
+          label={t.people} items={people.items} id={(p) => p.user_id}
           columns={[
-            { title: 'Who', cell: (p) => p.name || p.email },
+            { title: t.who, cell: (p) => p.name || p.email },
             {
               title: t.actions, narrow: true,
               cell: (p) => manages && (
                 <Confirm
-                  label="Remove" title={`Remove ${p.name || p.email}`} act="Remove" body="What they have by the group ends."
+                  label={t.remove} title={words.removeNameName(p.name || p.email || '')} act={t.remove} body={words.whatTheyHaveBy}
                   run={() => atrium.groups.members.remove(group.id, p.user_id, o).then(refresh)}
                 />
               ),
@@ -139,8 +140,8 @@ function OneGroup({ group, manages, changed }: { group: Group; manages: boolean;
       <More list={people} />
       {manages && others.length > 0 && (
         <div className="mt-4">
-          <Form send="Add" busy={add.isPending} onSend={(v) => add.mutate(v)}>
-            <Select name="user" label="Add a person" choices={others.map((m) => ({ value: m.user_id, label: m.name || m.email || m.user_id }))} />
+          <Form send={t.add} busy={add.isPending} onSend={(v) => add.mutate(v)}>
+            <Select name="user" label={words.addAPerson} choices={others.map((m) => ({ value: m.user_id, label: m.name || m.email || m.user_id }))} />
           </Form>
         </div>
       )}

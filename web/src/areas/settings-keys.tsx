@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { atrium, base, queries } from '../api'
 import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { About, Button, Card, Copy, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -9,7 +10,7 @@ import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
 const lifetimes = [
-  { value: '30', label: '30 days' }, { value: '90', label: '90 days' }, { value: '365', label: 'a year' }, { value: '', label: 'without an end' },
+  { value: '30', label: words.days30 }, { value: '90', label: words.days90 }, { value: '365', label: words.aYear }, { value: '', label: words.withoutAnEnd },
 ]
 
 export function Keys() {
@@ -28,7 +29,7 @@ export function Keys() {
     onSuccess: () => { setCreating(false); return refresh() },
   })
   const wrong = fieldErrors(create.error)
-  const example = create.data && `curl ${new URL('api/me', base).href} -H 'Authorization: Bearer ${create.data.token}'`
+  const example = create.data && words.curlHAuthorizationBearer(new URL('api/me', base).href, create.data.token)
   return (
     <>
       <About
@@ -36,32 +37,32 @@ export function Keys() {
           <Button tone="act" data-key="c" onClick={() => { create.reset(); setCreating(true) }}><AddIcon size={16} aria-hidden="true" />{t.newKey}</Button>
         )}
       >
-        Applications call the API with a key. It may never do more than you.
+        {words.applicationsCallTheApi}
       </About>
       <Problem error={list.error} />
       {create.data && example && (
-        <Card title={`The key ${create.data.name}`} actions={<Copy text={example} label="Copy a curl command" />}>
-          <Secret value={create.data.token} hint="The key is shown only now." />
+        <Card title={words.theKey(create.data.name)} actions={<Copy text={example} label={words.copyACurlCommand} />}>
+          <Secret value={create.data.token} hint={words.theKeyIsShown} />
         </Card>
       )}
-      {list.isSuccess && list.items.length === 0 && <Empty title="There are no API keys yet." />}
+      {list.isSuccess && list.items.length === 0 && <Empty title={words.thereAreNoApi} />}
       {list.items.length > 0 && (
         <Table
-          label="API keys" items={list.items} id={(k) => k.id} csv="api-keys"
+          label={t.apiKeys} items={list.items} id={(k) => k.id} csv="api-keys"
           columns={[
-            { title: 'Name', text: (k) => k.name, cell: (k) => <><span className="font-medium">{k.name}</span> <code className="text-xs text-soft">{k.hint}</code></> },
-            { title: 'Status', narrow: true, text: (k) => k.status, cell: (k) => <Pill tone={k.status === 'active' ? 'ok' : 'plain'}>{k.status}</Pill> },
+            { title: t.name, text: (k) => k.name, cell: (k) => <><span className="font-medium">{k.name}</span> <code className="text-xs text-soft">{k.hint}</code></> },
+            { title: t.status, narrow: true, text: (k) => k.status, cell: (k) => <Pill tone={k.status === 'active' ? 'ok' : 'plain'}>{k.status}</Pill> },
             {
-              title: 'May', text: (k) => k.role_ceiling,
+              title: words.may, text: (k) => k.role_ceiling,
               cell: (k) => <>{k.role_ceiling}{k.scopes.length > 0 && <span className="block text-xs text-soft">{k.scopes.join(', ')}</span>}</>,
             },
-            { title: 'Ends', narrow: true, text: (k) => k.expires_at ?? '', cell: (k) => (k.expires_at ? <When at={k.expires_at} /> : <span className="text-soft">–</span>) },
-            { title: 'Used', narrow: true, text: (k) => k.last_used_at ?? '', cell: (k) => <When at={k.last_used_at} /> },
+            { title: words.ends, narrow: true, text: (k) => k.expires_at ?? '', cell: (k) => (k.expires_at ? <When at={k.expires_at} /> : <span className="text-soft">–</span>) },
+            { title: t.used, narrow: true, text: (k) => k.last_used_at ?? '', cell: (k) => <When at={k.last_used_at} /> },
             {
               title: t.actions, narrow: true,
               cell: (k) => k.status === 'active' && (
                 <Confirm
-                  label="Revoke" title={`Revoke ${k.name}`} act="Revoke" body="Whatever uses the key is refused, at once."
+                  label={t.revoke} title={words.revokeNameName(k.name)} act={t.revoke} body={words.whateverUsesTheKey}
                   run={() => atrium.apiKeys.revoke(k.id, o).then(refresh)}
                 />
               ),
@@ -73,13 +74,13 @@ export function Keys() {
       {creating && (
         <Dialog open onClose={() => setCreating(false)} title={t.newKey}>
           <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-            <Input name="name" label="Name" required maxLength={120} autoFocus error={wrong.name} hint="What uses it, such as the CI of the shop." />
+            <Input name="name" label={t.name} required maxLength={120} autoFocus error={wrong.name} hint={words.whatUsesItSuch} />
             <Select
-              name="role" label="At most the role" defaultValue="viewer" error={wrong.role_ceiling} hint="A viewer can only read."
+              name="role" label={words.atMostTheRole} defaultValue={words.viewer} error={wrong.role_ceiling} hint={words.aViewerCanOnly}
               choices={['viewer', 'member', 'admin', 'owner'].map((r) => ({ value: r, label: r }))}
             />
-            <Input name="scopes" label="Scopes" placeholder="prompts:read prompts:render" hint="Empty: everything that the role allows." error={wrong.scopes} />
-            <Select name="days" label="Ends after" defaultValue="90" choices={lifetimes} error={wrong.expires_at} />
+            <Input name="scopes" label={words.scopes} placeholder={words.exampleScopes} hint={words.emptyEverythingThatThe} error={wrong.scopes} />
+            <Select name="days" label={words.endsAfter} defaultValue="90" choices={lifetimes} error={wrong.expires_at} />
             <Problem error={create.error} />
           </Form>
         </Dialog>

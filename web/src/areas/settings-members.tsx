@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { useCreating, useList, useMe, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { About, Button, Copy, fieldErrors, Pill, Problem, When } from '../ui/basics'
 import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -16,8 +17,8 @@ export function Members() {
   const me = useMe()
   const manages = may('members.manage')
   const [inviting, setInviting] = useCreating()
-  const list = useList(['members list', workspace], (cursor) => atrium.workspaces.members.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
-  const refresh = () => queries.invalidateQueries({ queryKey: ['members list', workspace] })
+  const list = useList(['member-list', workspace], (cursor) => atrium.workspaces.members.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
+  const refresh = () => queries.invalidateQueries({ queryKey: ['member-list', workspace] })
   const change = useMutation({
     mutationFn: (v: { user: string; role: string }) => atrium.workspaces.members.update(workspace, v.user, { role: v.role }), onSettled: refresh,
   })
@@ -28,30 +29,30 @@ export function Members() {
           <Button tone="act" data-key="c" onClick={() => setInviting(true)}><AddIcon size={16} aria-hidden="true" />{t.invite}</Button>
         )}
       >
-        Viewers read. Members make prompts and chats. Admins manage people, keys and payments. Owners can do everything.
+        {words.viewersReadMembersMake}
       </About>
       <Problem error={list.error ?? change.error} />
       {list.items.length > 0 && (
         <Table
-          label="Members" items={list.items} id={(m) => m.user_id} csv="members"
+          label={t.members} items={list.items} id={(m) => m.user_id} csv="members"
           columns={[
             {
-              title: 'Who', text: (m) => m.email ?? m.name,
+              title: t.who, text: (m) => m.email ?? m.name,
               cell: (m) => <><span className="font-medium">{m.name || m.email}</span> {m.kind !== 'person' && <Pill>{m.kind}</Pill>}<p className="m-0 text-xs text-soft">{m.email}</p></>,
             },
             {
-              title: 'Role', narrow: true, text: (m) => m.role,
+              title: t.role, narrow: true, text: (m) => m.role,
               cell: (m) => manages && m.user_id !== me.data?.user.id
-                ? <InlineSelect label={`Role of ${m.name || m.email}`} value={m.role} onChange={(e) => change.mutate({ user: m.user_id, role: e.target.value })} choices={roles.map((r) => ({ value: r, label: r }))} />
+                ? <InlineSelect label={words.roleOf(m.name || m.email || '')} value={m.role} onChange={(e) => change.mutate({ user: m.user_id, role: e.target.value })} choices={roles.map((r) => ({ value: r, label: r }))} />
                 : m.role,
             },
-            { title: 'Since', narrow: true, text: (m) => m.created_at, cell: (m) => <When at={m.created_at} /> },
+            { title: words.since, narrow: true, text: (m) => m.created_at, cell: (m) => <When at={m.created_at} /> },
             {
               title: t.actions, narrow: true,
               cell: (m) => manages && m.user_id !== me.data?.user.id && (
                 <Confirm
-                  label="Remove" title={`Remove ${m.name || m.email}`} act="Remove"
-                  body="Their access to the workspace ends at once, with the service keys that they made."
+                  label={t.remove} title={words.removeNameName(m.name || m.email || '')} act={t.remove}
+                  body={words.theirAccessToThe}
                   run={() => atrium.workspaces.members.remove(workspace, m.user_id).then(refresh)}
                 />
               ),
@@ -76,18 +77,18 @@ function Invitations() {
       <Problem error={list.error} />
       {open.length > 0 && (
         <>
-          <h2 className="mb-2 text-base font-semibold">Open invitations</h2>
+          <h2 className="mb-2 text-base font-semibold">{words.openInvitations}</h2>
         <Table
-          label="Open invitations" items={open} id={(i) => i.id}
+          label={words.openInvitations} items={open} id={(i) => i.id}
           columns={[
-            { title: 'Invited', cell: (i) => i.email },
-            { title: 'As', narrow: true, cell: (i) => i.role },
-            { title: 'Until', narrow: true, cell: (i) => <When at={i.expires_at} /> },
+            { title: words.invited, cell: (i) => i.email },
+            { title: words.as, narrow: true, cell: (i) => i.role },
+            { title: words.until, narrow: true, cell: (i) => <When at={i.expires_at} /> },
             {
               title: t.actions, narrow: true,
               cell: (i) => (
                 <Confirm
-                  label="Withdraw" title={`Withdraw the invitation of ${i.email}`} act="Withdraw" body="Its link no longer works."
+                  label={words.withdraw} title={words.withdrawTheInvitationOf(i.email)} act={words.withdraw} body={words.itsLinkNoLonger}
                   run={() => atrium.workspaces.invitations.delete(workspace, i.id).then(refresh)}
                 />
               ),
@@ -113,16 +114,16 @@ function Invite({ onClose }: { onClose: () => void }) {
         ? (
           <>
             <p className="mt-0">
-              {invite.data.mailed ? `The invitation has been mailed to ${invite.data.email}. This is its link:` : `No mail was sent. Send this link to ${invite.data.email}:`}
+              {invite.data.mailed ? words.theInvitationHasBeen(invite.data.email) : words.noMailWasSent(invite.data.email)}
             </p>
             <p><code className="rounded bg-hover px-2 py-1 break-all">{invite.data.accept_url}</code></p>
             <div className="flex gap-2"><Copy text={invite.data.accept_url} /><Button onClick={() => invite.reset()}>{t.inviteMore}</Button></div>
           </>
         )
         : (
-          <Form send="Invite" busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
-            <Input name="email" type="email" label="E-mail address" required maxLength={254} autoFocus error={wrong.email} />
-            <Select name="role" label="Role" defaultValue="member" choices={roles.map((r) => ({ value: r, label: r }))} error={wrong.role} />
+          <Form send={t.inviteAct} busy={invite.isPending} onSend={(v) => invite.mutate(v)}>
+            <Input name="email" type="email" label={t.eMailAddress} required maxLength={254} autoFocus error={wrong.email} />
+            <Select name="role" label={t.role} defaultValue={words.member} choices={roles.map((r) => ({ value: r, label: r }))} error={wrong.role} />
             <Problem error={invite.error} />
           </Form>
         )}

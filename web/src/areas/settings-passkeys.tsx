@@ -3,6 +3,7 @@ import { atrium, queries } from '../api'
 import { answerOf, confirmed } from '../app/confirmed'
 import { useList } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { Card, Empty, fieldErrors, Pill, Problem, When } from '../ui/basics'
 import { Form, Input } from '../ui/form'
 import { Confirm } from '../ui/overlays'
@@ -24,21 +25,21 @@ export function Passkeys() {
     <>
       <Problem error={list.error} />
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="You have no passkeys.">A passkey signs you in with your fingerprint, your face or a security key.</Empty>
+        <Empty title={words.youHaveNoPasskeys}>{words.aPasskeySignsYou}</Empty>
       )}
       {list.items.length > 0 && (
         <Table
-          label="Passkeys" items={list.items} id={(p) => p.id}
+          label={words.passkeys} items={list.items} id={(p) => p.id}
           columns={[
-            { title: 'Name', cell: (p) => <><span className="font-medium">{p.name}</span> {p.synced && <Pill>synced</Pill>}</> },
-            { title: 'For', narrow: true, cell: (p) => p.host },
-            { title: 'Added', narrow: true, cell: (p) => <When at={p.created_at} /> },
-            { title: 'Used', narrow: true, cell: (p) => <When at={p.last_used_at} /> },
+            { title: t.name, cell: (p) => <><span className="font-medium">{p.name}</span> {p.synced && <Pill>{words.synced}</Pill>}</> },
+            { title: words.for, narrow: true, cell: (p) => p.host },
+            { title: words.added, narrow: true, cell: (p) => <When at={p.created_at} /> },
+            { title: t.used, narrow: true, cell: (p) => <When at={p.last_used_at} /> },
             {
               title: t.actions, narrow: true,
               cell: (p) => (
                 <Confirm
-                  label="Remove" title={`Remove ${p.name}`} act="Remove" body="It no longer signs you in. Delete it in your browser, too."
+                  label={t.remove} title={words.removeNameName(p.name)} act={t.remove} body={words.itNoLongerSigns}
                   run={() => confirmed(() => atrium.me.passkeys.remove(p.id)).then(refresh)}
                 />
               ),
@@ -48,10 +49,10 @@ export function Passkeys() {
       )}
       <More list={list} />
       <div className="mt-6 max-w-lg">
-        <Card title="Add a passkey">
-          <Form key={add.data?.id} send="Add" busy={add.isPending} onSend={(v) => add.mutate(v)}>
-            <Input name="name" label="Name" placeholder="Laptop" required maxLength={80} error={fieldErrors(add.error).name} />
-            {cancelled ? <p role="alert" className="text-bad">The browser made no passkey, or you cancelled.</p> : <Problem error={add.error} />}
+        <Card title={words.addAPasskey}>
+          <Form key={add.data?.id} send={t.add} busy={add.isPending} onSend={(v) => add.mutate(v)}>
+            <Input name="name" label={t.name} placeholder={words.laptop} required maxLength={80} error={fieldErrors(add.error).name} />
+            {cancelled ? <p role="alert" className="text-bad">{words.theBrowserMadeNo}</p> : <Problem error={add.error} />}
           </Form>
         </Card>
       </div>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { Button, fieldErrors, Loading, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form, InlineSelect, Input } from '../ui/form'
 import { Confirm } from '../ui/overlays'
@@ -18,12 +19,12 @@ export const eventsOf = (typed: string | undefined) => (typed ?? '').split(/[\s,
 export function WebhookFields({ webhook, wrong }: { webhook?: Webhook; wrong: Record<string, string> }) {
   return (
     <>
-      <Input name="url" label="URL" type="url" required maxLength={1000} placeholder="https://app.example.com/hooks/atrium" defaultValue={webhook?.url} error={wrong.url} />
+      <Input name="url" label={words.url} type="url" required maxLength={1000} placeholder={words.exampleUrl} defaultValue={webhook?.url} error={wrong.url} />
       <Input
-        name="events" label="Events" required placeholder="prompt_template.* member.added" defaultValue={webhook?.events.join(' ') ?? '*'}
-        hint="Types of events. member.* stands for all types of members, * for all." error={wrong.events}
+        name="events" label={words.events} required placeholder={words.exampleEvents} defaultValue={webhook?.events.join(' ') ?? '*'}
+        hint={words.typesOfEventsMember} error={wrong.events}
       />
-      <Input name="description" label="Description" maxLength={500} defaultValue={webhook?.description} error={wrong.description} />
+      <Input name="description" label={t.description} maxLength={500} defaultValue={webhook?.description} error={wrong.description} />
     </>
   )
 }
@@ -45,15 +46,15 @@ export function OneWebhook({ webhook, changed }: { webhook: Webhook; changed: ()
     <>
       <Deliveries webhook={webhook} />
       <Example webhook={webhook} />
-      <h3 className="mt-6 mb-2 font-semibold">Settings</h3>
+      <h3 className="mt-6 mb-2 font-semibold">{t.settings}</h3>
       <Form
         key={webhook.revision} send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}
         more={(
           <>
-            <Button disabled={enable.isPending} onClick={() => enable.mutate(!webhook.enabled)}>{webhook.enabled ? 'Disable' : 'Enable'}</Button>
+            <Button disabled={enable.isPending} onClick={() => enable.mutate(!webhook.enabled)}>{webhook.enabled ? t.disable : t.enable}</Button>
             <Confirm
-              label="Rotate the secret" title="Rotate the secret" act="Rotate" tone="act"
-              body="Requests have the signatures of both secrets for a day, then only that of the new one."
+              label={words.rotateTheSecret} title={words.rotateTheSecret} act={t.rotate} tone="act"
+              body={words.requestsHaveTheSignatures}
               run={() => atrium.webhooks.rotate(webhook.id, { grace_seconds: grace }, o).then(async (made) => {
                 setSecret(made.secret)
                 await changed()
@@ -65,7 +66,7 @@ export function OneWebhook({ webhook, changed }: { webhook: Webhook; changed: ()
         <WebhookFields webhook={webhook} wrong={fieldErrors(save.error)} />
         <Problem error={save.error ?? enable.error} />
       </Form>
-      {secret && <div className="mt-4"><Secret value={secret} hint="This secret signs from now on. It is shown only now." /></div>}
+      {secret && <div className="mt-4"><Secret value={secret} hint={words.thisSecretSignsFrom} /></div>}
     </>
   )
 }
@@ -88,31 +89,31 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <div className="mb-2 flex flex-wrap items-center gap-2">
-        <h3 className="m-0 mr-auto font-semibold">Deliveries</h3>
+        <h3 className="m-0 me-auto font-semibold">{words.deliveries}</h3>
         <InlineSelect
-          label="Which deliveries" value={state} onChange={(e) => setState(e.target.value)}
-          choices={[{ value: '', label: 'all' }, ...['pending', 'delivered', 'failed'].map((s) => ({ value: s, label: s }))]}
+          label={words.whichDeliveries} value={state} onChange={(e) => setState(e.target.value)}
+          choices={[{ value: '', label: words.all }, ...['pending', 'delivered', 'failed'].map((s) => ({ value: s, label: s }))]}
         />
       </div>
       <Problem error={list.error ?? retry.error} />
       {list.isPending && <Loading />}
-      {list.isSuccess && list.items.length === 0 && <p className="text-soft">There are none. They are kept for 30 days.</p>}
+      {list.isSuccess && list.items.length === 0 && <p className="text-soft">{words.thereAreNoneThey}</p>}
       {list.items.length > 0 && (
         <Table
-          label="Deliveries" items={list.items} id={(d) => d.id}
+          label={words.deliveries} items={list.items} id={(d) => d.id}
           columns={[
-            { title: 'Event', cell: (d) => <><code className="break-all">{d.type}</code> <span className="block text-xs text-soft">{d.seq} · {d.subject_id}</span></> },
-            { title: 'State', narrow: true, cell: (d) => <Pill tone={d.state === 'delivered' ? 'ok' : d.state === 'failed' ? 'bad' : 'warn'}>{d.state}</Pill> },
+            { title: words.event, cell: (d) => <><code className="break-all">{d.type}</code> <span className="block text-xs text-soft">{d.seq} · {d.subject_id}</span></> },
+            { title: t.state, narrow: true, cell: (d) => <Pill tone={d.state === 'delivered' ? 'ok' : d.state === 'failed' ? 'bad' : 'warn'}>{d.state}</Pill> },
             {
-              title: 'Last attempt',
+              title: words.lastAttempt,
               cell: (d) => (d.last_attempt
-                ? <><Outcome attempt={d.last_attempt} /> <span className="block text-xs text-soft">attempt {d.attempts}, <When at={d.last_attempt_at} /></span></>
+                ? <><Outcome attempt={d.last_attempt} /> <span className="block text-xs text-soft">{words.attemptAttemptsAttempts(d.attempts)} <When at={d.last_attempt_at} /></span></>
                 : <span className="text-soft">{t.soon}</span>),
             },
             {
               title: t.actions, narrow: true,
               cell: (d) => d.state !== 'delivered' && webhook.enabled &&
-                <Button tone="quiet" disabled={retry.isPending} onClick={() => retry.mutate(d.id)}>Retry now</Button>,
+                <Button tone="quiet" disabled={retry.isPending} onClick={() => retry.mutate(d.id)}>{words.retryNow}</Button>,
             },
           ]}
         />
@@ -130,13 +131,13 @@ function Example({ webhook }: { webhook: Webhook }) {
   const test = useMutation({ mutationFn: () => atrium.webhooks.test(webhook.id, { type }, o) })
   return (
     <>
-      <h3 className="mt-6 mb-2 font-semibold">Send an example</h3>
+      <h3 className="mt-6 mb-2 font-semibold">{words.sendAnExample}</h3>
       <div className="flex flex-wrap items-center gap-2">
         <InlineSelect
-          label="Type of event" value={type} onChange={(e) => setType(e.target.value)}
+          label={words.typeOfEvent} value={type} onChange={(e) => setType(e.target.value)}
           choices={(types.data?.data ?? []).map((e: EventType) => ({ value: e.type, label: e.type }))}
         />
-        <Button disabled={test.isPending || !types.data} onClick={() => test.mutate()}>Send</Button>
+        <Button disabled={test.isPending || !types.data} onClick={() => test.mutate()}>{words.send}</Button>
       </div>
       <Problem error={types.error ?? test.error} />
       {test.data && <p role="status"><Outcome attempt={test.data} /></p>}
@@ -145,10 +146,10 @@ function Example({ webhook }: { webhook: Webhook }) {
 }
 
 function Outcome({ attempt }: { attempt: WebhookAttempt }) {
-  const what = attempt.status ? `Status ${attempt.status}` : `No response: ${attempt.failure ?? 'unknown'}`
+  const what = attempt.status ? `Status ${attempt.status}` : words.noResponse(attempt.failure ?? 'unknown')
   return (
     <>
-      <span className={attempt.delivered ? 'text-ok' : 'text-bad'}>{what}</span> <span className="text-soft">after {attempt.duration_ms} ms</span>
+      <span className={attempt.delivered ? 'text-ok' : 'text-bad'}>{what}</span> <span className="text-soft">{words.afterMs(attempt.duration_ms)}</span>
       {attempt.answer && <code className="block text-xs break-all">{attempt.answer}</code>}
     </>
   )

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useCreating, useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { About, Button, Card, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form } from '../ui/form'
 import { AddIcon } from '../ui/icons'
@@ -12,8 +13,8 @@ import { Table } from '../ui/table'
 import { eventsOf, OneWebhook, WebhookFields } from './settings-webhook'
 
 const why: Record<string, string> = {
-  gone: 'Its URL answered 410 (gone).',
-  failing: 'No delivery succeeded for five days.',
+  gone: words.itsUrlAnswered410,
+  failing: words.noDeliverySucceededFor,
 }
 
 export function Webhooks() {
@@ -36,33 +37,33 @@ export function Webhooks() {
       <About
         actions={<Button tone="act" data-key="c" onClick={() => { create.reset(); setCreating(true) }}><AddIcon size={16} aria-hidden="true" />{t.newWebhook}</Button>}
       >
-        A webhook sends the events of the workspace to a URL of yours, signed.
+        {words.aWebhookSendsThe}
       </About>
       <Problem error={list.error} />
       {create.data && (
-        <Card title="The new webhook"><Secret value={create.data.secret} hint="This secret signs the requests. It is shown only now." /></Card>
+        <Card title={words.theNewWebhook}><Secret value={create.data.secret} hint={words.thisSecretSignsThe} /></Card>
       )}
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="There are no webhooks yet.">Deliveries are in order, retried for days, and listed here.</Empty>
+        <Empty title={words.thereAreNoWebhooks}>{words.deliveriesAreInOrder}</Empty>
       )}
       {list.items.length > 0 && (
         <Table
-          label="Webhooks" items={list.items} id={(w) => w.id} csv="webhooks"
+          label={t.failingWebhooksLook} items={list.items} id={(w) => w.id} csv="webhooks"
           columns={[
             {
-              title: 'URL', text: (w) => w.url,
+              title: words.url, text: (w) => w.url,
               cell: (w) => <><span className="font-medium break-all">{w.url}</span>{w.description && <span className="block text-xs text-soft">{w.description}</span>}</>,
             },
-            { title: 'Events', text: (w) => w.events.join(' '), cell: (w) => <code className="text-xs break-words">{w.events.join(', ')}</code> },
-            { title: 'Status', text: (w) => w.status, cell: (w) => <Status webhook={w} /> },
-            { title: 'Delivered', narrow: true, text: (w) => w.last_success_at ?? '', cell: (w) => <When at={w.last_success_at} /> },
+            { title: words.events, text: (w) => w.events.join(' '), cell: (w) => <code className="text-xs break-words">{w.events.join(', ')}</code> },
+            { title: t.status, text: (w) => w.status, cell: (w) => <Status webhook={w} /> },
+            { title: words.delivered, narrow: true, text: (w) => w.last_success_at ?? '', cell: (w) => <When at={w.last_success_at} /> },
             {
               title: t.actions, narrow: true,
               cell: (w) => (
                 <>
-                  <Button tone="quiet" onClick={() => setShown(w.id)}>Open</Button>
+                  <Button tone="quiet" onClick={() => setShown(w.id)}>{words.open}</Button>
                   <Confirm
-                    label="Delete" title={`Delete ${w.url}`} act="Delete" body="It gets no more events, and its deliveries are forgotten."
+                    label={t.delete} title={words.deleteNameName(w.url)} act={t.delete} body={words.itGetsNoMore}
                     run={() => atrium.webhooks.delete(w.id, o).then(refresh)}
                   />
                 </>
@@ -89,7 +90,7 @@ function Status({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <Pill tone={tone}>{webhook.status}</Pill>
-      {webhook.status === 'failing' && <span className="block text-xs text-bad">{webhook.consecutive_failures} failures, since <When at={webhook.failing_since} /></span>}
+      {webhook.status === 'failing' && <span className="block text-xs text-bad">{words.failuresSince(webhook.consecutive_failures)} <When at={webhook.failing_since} /></span>}
       {webhook.disabled_reason && <span className="block text-xs text-soft">{why[webhook.disabled_reason] ?? webhook.disabled_reason}</span>}
     </>
   )

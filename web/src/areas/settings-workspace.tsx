@@ -4,6 +4,7 @@ import { atrium, queries } from '../api'
 import { confirmed } from '../app/confirmed'
 import { firstPage, useMe, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/settings'
 import { Card, fieldErrors, Loading, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Confirm } from '../ui/overlays'
@@ -34,17 +35,17 @@ export function WorkspaceSettings() {
     <div className="max-w-lg">
       <Problem error={workspace.error} />
       {w && may('workspace.update') && (
-        <Card title="This workspace">
+        <Card title={t.thisWorkspace}>
           <Form send={t.save} busy={save.isPending} onSend={(v) => save.mutate(v)}>
-            <Input name="name" label="Name" required maxLength={100} defaultValue={w.name} error={wrong.name} />
-            <Input name="slug" label="Short name in addresses" required maxLength={63} defaultValue={w.slug} error={wrong.slug} />
+            <Input name="name" label={t.name} required maxLength={100} defaultValue={w.name} error={wrong.name} />
+            <Input name="slug" label={words.shortNameInAddresses} required maxLength={63} defaultValue={w.slug} error={wrong.slug} />
             <Problem error={save.error} />
           </Form>
         </Card>
       )}
-      <Card title="Another workspace">
+      <Card title={words.anotherWorkspace}>
         <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-          <Input name="name" label="Name of the new workspace" required maxLength={100} error={fieldErrors(create.error).name} />
+          <Input name="name" label={words.nameOfTheNew} required maxLength={100} error={fieldErrors(create.error).name} />
           <Problem error={create.error} />
         </Form>
       </Card>
@@ -66,20 +67,20 @@ function Owned({ name }: { name: string }) {
   })
   const others = (members.data ?? []).filter((m) => m.kind === 'person' && m.user_id !== me.data?.user.id)
   return (
-    <Card title="Ownership">
+    <Card title={words.ownership}>
       {others.length > 0 && (
-        <Form send="Transfer" busy={transfer.isPending} onSend={(v) => transfer.mutate(v.user ?? '')}>
+        <Form send={words.transfer} busy={transfer.isPending} onSend={(v) => transfer.mutate(v.user ?? '')}>
           <Select
-            name="user" label="Transfer the workspace to" hint="They become its owner, and you become an admin."
+            name="user" label={words.transferTheWorkspaceTo} hint={words.theyBecomeItsOwner}
             choices={others.map((m) => ({ value: m.user_id, label: m.name || m.email || m.user_id }))}
           />
           <Problem error={transfer.error} />
         </Form>
       )}
-      <div className="mt-4 -ml-3">
+      <div className="mt-4 -ms-3">
         <Confirm
-          label="Delete the workspace" title={`Delete ${name}`} act="Delete"
-          body="Nobody can open it any more, and its API keys stop working. An operator can restore it for a while."
+          label={words.deleteTheWorkspace} title={words.deleteNameName(name)} act={t.delete}
+          body={words.nobodyCanOpenIt}
           run={() => confirmed(() => atrium.workspaces.delete(workspace)).then(() => location.assign(new URL('.', document.baseURI)))}
         />
       </div>

@@ -23,14 +23,14 @@ export function Settings() {
       <Tabs
         value={tab} onChange={(id) => void navigate({ to: `/w/${workspace}/settings/${id}` as string })}
         tabs={[
-          { id: 'members', label: 'Members', body: <Members /> },
-          { id: 'groups', label: 'Groups', body: <Groups /> },
-          { id: 'keys', label: 'API keys', body: <Keys /> },
-          ...(may('webhooks.manage') ? [{ id: 'webhooks', label: 'Webhooks', body: <Webhooks /> }] : []),
-          { id: 'sessions', label: 'Your sessions', body: <Sessions /> },
-          { id: 'passkeys', label: 'Your passkeys', body: <Passkeys /> },
-          { id: 'workspace', label: 'Workspace', body: <WorkspaceSettings /> },
-          ...(may('events.read') ? [{ id: 'audit', label: 'Audit trail', body: <Audit /> }] : []),
+          { id: 'members', label: t.members, body: <Members /> },
+          { id: 'groups', label: t.groups, body: <Groups /> },
+          { id: 'keys', label: t.apiKeys, body: <Keys /> },
+          ...(may('webhooks.manage') ? [{ id: 'webhooks', label: t.failingWebhooksLook, body: <Webhooks /> }] : []),
+          { id: 'sessions', label: t.yourSessions, body: <Sessions /> },
+          { id: 'passkeys', label: t.yourPasskeys, body: <Passkeys /> },
+          { id: 'workspace', label: t.workspace, body: <WorkspaceSettings /> },
+          ...(may('events.read') ? [{ id: 'audit', label: t.auditTrail, body: <Audit /> }] : []),
         ]}
       />
     </>

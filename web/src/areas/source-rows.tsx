@@ -4,6 +4,7 @@ import { atrium, queries } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
 import { Button, Loading, Problem } from '../ui/basics'
 import { More, Table } from '../ui/table'
+import { words } from '../text/sources'
 
 type Row = Record<string, unknown> & { at: number }
 
@@ -26,10 +27,10 @@ export function Rows({ source }: { source: Source }) {
   const invalid = pages.flatMap((page) => page.invalid ?? [])
   return (
     <>
-      {rows.isSuccess && items.length === 0 && <p className="text-soft">There are no rows.</p>}
+      {rows.isSuccess && items.length === 0 && <p className="text-soft">{words.thereAreNoRows}</p>}
       {items.length > 0 && (
         <Table
-          label="Rows" items={items} id={(r) => String(r.at)} csv="rows"
+          label={words.rows} items={items} id={(r) => String(r.at)} csv="rows"
           columns={fields.map((field) => ({
             title: field, text: (r: Row) => written(r[field]),
             cell: (r: Row) => written(r[field]),
@@ -38,16 +39,16 @@ export function Rows({ source }: { source: Source }) {
       )}
       {invalid.length > 0 && (
         <details className="my-2 text-warn">
-          <summary className="cursor-default">{invalid.length} {invalid.length === 1 ? 'value is' : 'values are'} none of the field, and read as null</summary>
-          <ul className="m-0 pl-5">
-            {invalid.slice(0, 100).map((v) => <li key={`${v.row} ${v.field}`}>row {v.row}, {v.field}: {v.code.replaceAll('_', ' ')}</li>)}
-            {invalid.length > 100 && <li>and {invalid.length - 100} more</li>}
+          <summary className="cursor-default">{invalid.length} {invalid.length === 1 ? words.valueIs : words.valuesAre} {words.noneOfTheField}</summary>
+          <ul className="m-0 ps-5">
+            {invalid.slice(0, 100).map((v) => <li key={`${v.row} ${v.field}`}>{words.rowRowRowField(v.row, v.field)} {v.code.replaceAll('_', ' ')}</li>)}
+            {invalid.length > 100 && <li>{words.andMore(invalid.length - 100)}</li>}
           </ul>
         </details>
       )}
       <Problem error={rows.error} />
       {rows.error
-        ? <p><Button onClick={() => void queries.resetQueries({ queryKey: ['rows', source.id] })}>Start again</Button></p>
+        ? <p><Button onClick={() => void queries.resetQueries({ queryKey: ['rows', source.id] })}>{words.startAgain}</Button></p>
         : <More list={rows} />}
     </>
   )

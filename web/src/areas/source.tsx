@@ -6,6 +6,7 @@ import { atrium, queries } from '../api'
 import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
+import { words } from '../text/sources'
 import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Mapper } from '../ui/mapper'
 import { Confirm, Tabs } from '../ui/overlays'
@@ -40,10 +41,10 @@ export function Source() {
         <Pill tone={sourceTone(s.status)}>{s.status}</Pill>
         {may('sources.create') && (
           <>
-            <Button disabled={refresh.isPending} onClick={() => refresh.mutate()}>Read again</Button>
+            <Button disabled={refresh.isPending} onClick={() => refresh.mutate()}>{words.readAgain}</Button>
             <Confirm
-              label="Detach" title={`Detach ${s.name}`} act="Detach"
-              body="Applications can no longer read it. The sheet or table stays as it is."
+              label={words.detach} title={words.detachNameName(s.name)} act={words.detach}
+              body={words.applicationsCanNoLonger}
               run={async () => {
                 await atrium.dataSources.detach(id, o)
                 await queries.invalidateQueries({ queryKey: ['sources'] })
@@ -53,16 +54,16 @@ export function Source() {
           </>
         )}
       </Heading>
-      <p className="mt-0 break-all text-soft">{place(s)} · read <When at={s.last_refreshed_at} /></p>
+      <p className="mt-0 break-all text-soft">{place(s)} {words.readAt} <When at={s.last_refreshed_at} /></p>
       <Problem error={refresh.error ?? repair.error} />
-      {s.failure && <p role="alert" className="text-bad">It could not be read: {s.failure.code}. {s.failure.hint}</p>}
+      {s.failure && <p role="alert" className="text-bad">{words.itCouldNotBe(s.failure.code, s.failure.hint)}</p>}
       {s.drift.level !== 'none' && <Drift source={s} {...(may('sources.create') && { onRepair: repair.mutate })} />}
       <Tabs
         value={tab} onChange={setTab}
         tabs={[
-          { id: 'mapping', label: 'Mapping', body: may('sources.create') ? <Mapping source={s} /> : <Mapped source={s} /> },
-          ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: 'Rows', body: <Rows source={s} /> }] : []),
-          { id: 'jobs', label: 'Reads', body: <Jobs id={id} /> },
+          { id: 'mapping', label: words.mapping, body: may('sources.create') ? <Mapping source={s} /> : <Mapped source={s} /> },
+          ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: words.rows, body: <Rows source={s} /> }] : []),
+          { id: 'jobs', label: words.reads, body: <Jobs id={id} /> },
         ]}
       />
     </>
@@ -85,16 +86,16 @@ function Drift({ source, onRepair }: { source: Data; onRepair?: (pairs: SourcePa
   const repaired = source.mapping.map((p) => ({ ...p, column: renamed.get(p.column) ?? p.column }))
   return (
     <Card
-      title={`The columns have changed: ${source.drift.level}`}
-      actions={onRepair && renamed.size > 0 && <Button onClick={() => onRepair(repaired)}>Follow the renamed columns</Button>}
+      title={words.theColumnsHaveChanged(source.drift.level)}
+      actions={onRepair && renamed.size > 0 && <Button onClick={() => onRepair(repaired)}>{words.followTheRenamedColumns}</Button>}
     >
       <Table
-        label="Changed columns" items={rows} id={(r) => r.before + '→' + r.now}
+        label={words.changedColumns} items={rows} id={(r) => r.before + '→' + r.now}
         columns={[
-          { title: 'When it was mapped', cell: (r) => r.before || <span className="text-soft">–</span> },
-          { title: 'Now', cell: (r) => r.now || <span className="text-soft">–</span> },
-          { title: 'Change', narrow: true, cell: (r) => <Pill tone={changeTone[r.change] ?? 'plain'}>{r.change}</Pill> },
-          { title: 'Field', narrow: true, cell: (r) => r.field ?? <span className="text-soft">–</span> },
+          { title: words.whenItWasMapped, cell: (r) => r.before || <span className="text-soft">–</span> },
+          { title: words.now, cell: (r) => r.now || <span className="text-soft">–</span> },
+          { title: words.change, narrow: true, cell: (r) => <Pill tone={changeTone[r.change] ?? 'plain'}>{r.change}</Pill> },
+          { title: words.field, narrow: true, cell: (r) => r.field ?? <span className="text-soft">–</span> },
         ]}
       />
     </Card>
@@ -103,11 +104,11 @@ function Drift({ source, onRepair }: { source: Data; onRepair?: (pairs: SourcePa
 
 /** The mapping for those who may not read the sheet itself. */
 function Mapped({ source }: { source: Data }) {
-  if (source.mapping.length === 0) return <p className="text-soft">No column is mapped yet.</p>
+  if (source.mapping.length === 0) return <p className="text-soft">{words.noColumnIsMapped}</p>
   return (
     <Table
-      label="Mapping" items={source.mapping} id={(p) => p.field}
-      columns={[{ title: 'Field', cell: (p) => p.field }, { title: 'Column', cell: (p) => p.column }]}
+      label={words.mapping} items={source.mapping} id={(p) => p.field}
+      columns={[{ title: words.field, cell: (p) => p.field }, { title: words.column, cell: (p) => p.column }]}
     />
   )
 }
@@ -151,24 +152,24 @@ function Jobs({ id }: { id: string }) {
   return (
     <>
       <Problem error={list.error} />
-      {list.items.length === 0 && <p className="text-soft">It has not been read yet.</p>}
+      {list.items.length === 0 && <p className="text-soft">{words.itHasNotBeen}</p>}
       {list.items.length > 0 && (
         <Bars
-          label="How long the reads took, oldest first"
+          label={words.howLongTheReads}
           bars={list.items.filter((j) => j.started_at && j.ended_at).reverse().map((j) => {
             const ms = Date.parse(j.ended_at!) - Date.parse(j.started_at!)
-            return { key: j.id, value: ms, bad: j.state === 'failed', title: `${new Date(j.started_at!).toLocaleString()}: ${j.state}, ${ms} ms` }
+            return { key: j.id, value: ms, bad: j.state === 'failed', title: words.msValueValueState(new Date(j.started_at!).toLocaleString(), j.state, ms) }
           })}
         />
       )}
       {list.items.length > 0 && (
         <Table
-          label="Reads" items={list.items} id={(j) => j.id}
+          label={words.reads} items={list.items} id={(j) => j.id}
           columns={[
-            { title: 'State', narrow: true, cell: (j) => <Pill tone={tone[j.state] ?? 'plain'}>{j.state}</Pill> },
-            { title: 'Began', narrow: true, cell: (j) => <When at={j.started_at ?? j.created_at} /> },
-            { title: 'Failure', cell: (j) => j.failure ?? '–' },
-            { title: 'Attempt', narrow: true, cell: (j) => j.attempt },
+            { title: t.state, narrow: true, cell: (j) => <Pill tone={tone[j.state] ?? 'plain'}>{j.state}</Pill> },
+            { title: t.began, narrow: true, cell: (j) => <When at={j.started_at ?? j.created_at} /> },
+            { title: words.failure, cell: (j) => j.failure ?? '–' },
+            { title: words.attempt, narrow: true, cell: (j) => j.attempt },
           ]}
         />
       )}

@@ -3,6 +3,7 @@ import type { Source } from '@atrium-hq/client'
 import { atrium } from '../api'
 import { useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
+import { words } from '../text/sources'
 import { Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { AddIcon } from '../ui/icons'
 import { More, Table } from '../ui/table'
@@ -32,8 +33,8 @@ export function Sources() {
       <Problem error={list.error} />
       {list.isPending && <Loading />}
       {list.isSuccess && list.items.length === 0 && (
-        <Empty title="There are no data sources yet.">
-          A source is a spreadsheet tab or a warehouse table whose columns you map to fields. Nothing is copied.
+        <Empty title={words.thereAreNoData}>
+          {words.aSourceIsA}
         </Empty>
       )}
       {list.items.length > 0 && (
@@ -41,7 +42,7 @@ export function Sources() {
           label={t.sources} items={list.items} id={(s) => s.id} csv="sources"
           columns={[
             {
-              title: 'Name', text: (s) => s.name,
+              title: t.name, text: (s) => s.name,
               cell: (s) => (
                 <>
                   <Link className="font-medium" to={`/w/${workspace}/sources/${s.id}` as string}>{s.name}</Link>
@@ -49,11 +50,11 @@ export function Sources() {
                 </>
               ),
             },
-            { title: 'Type', narrow: true, cell: (s) => s.type, text: (s) => s.type },
-            { title: 'Status', narrow: true, cell: (s) => <Pill tone={sourceTone(s.status)}>{s.status}</Pill>, text: (s) => s.status },
-            { title: 'Read', narrow: true, cell: (s) => <When at={s.last_refreshed_at} />, text: (s) => s.last_refreshed_at ?? '' },
+            { title: t.type, narrow: true, cell: (s) => s.type, text: (s) => s.type },
+            { title: t.status, narrow: true, cell: (s) => <Pill tone={sourceTone(s.status)}>{s.status}</Pill>, text: (s) => s.status },
+            { title: words.lastRead, narrow: true, cell: (s) => <When at={s.last_refreshed_at} />, text: (s) => s.last_refreshed_at ?? '' },
             {
-              title: 'Next', narrow: true, text: (s) => s.next_refresh_at ?? '',
+              title: words.next, narrow: true, text: (s) => s.next_refresh_at ?? '',
               cell: (s) => (s.next_refresh_at ? <When at={s.next_refresh_at} /> : <span className="text-soft">–</span>),
             },
           ]}

@@ -33,16 +33,16 @@ export function Start() {
   const { prompt, source, chat } = there.data
   const steps: Step[] = [
     prompt
-      ? { title: `Try ${prompt.name}`, about: t.startTry, path: 'prompts/' + prompt.id }
+      ? { title: t.tryNameName(prompt.name), about: t.startTry, path: 'prompts/' + prompt.id }
       : { title: t.startPrompt, about: t.startPromptAbout, path: '' },
     ...(may('sources.create')
       ? [source
-        ? { title: source.status === 'unmapped' ? `Map ${source.name}` : `Look at ${source.name}`, about: t.startMap, path: 'sources/' + source.id }
+        ? { title: source.status === 'unmapped' ? t.mapNameName(source.name) : t.lookAt(source.name), about: t.startMap, path: 'sources/' + source.id }
         : { title: t.startSource, about: t.startMap, path: 'sources/new' }]
       : []),
     ...(may('chat_templates.create')
       ? [chat
-        ? { title: `Embed ${chat.name}`, about: t.startEmbed, path: 'chats/' + chat.id }
+        ? { title: t.embedNameName(chat.name), about: t.startEmbed, path: 'chats/' + chat.id }
         : { title: t.startChat, about: t.startEmbed, path: 'chats' }]
       : []),
     ...(may('api_keys.create') ? [{ title: t.startKey, about: t.startKeyAbout, path: 'settings/keys' }] : []),

@@ -51,7 +51,7 @@ export function Problem({ error }: { error: unknown }) {
     <div role="alert" className="my-3 rounded-md border border-bad bg-badbg px-3 py-2 text-sm text-bad">
       <p className="m-0">{known ? error.detail : t.unreachable}</p>
       {known && error.errors.length > 0 && (
-        <ul className="m-0 mt-1 list-disc pl-5">
+        <ul className="m-0 mt-1 list-disc ps-5">
           {error.errors.map((e) => <li key={e.pointer + e.code}>{e.pointer && <code>{e.pointer}</code>} {e.detail}</li>)}
         </ul>
       )}
@@ -79,7 +79,7 @@ export function Heading({ title, up, children }: { title: ReactNode; up?: ReactN
     <header className="mb-5">
       {up && <p className="m-0 mb-1 text-[0.8125rem] text-soft [&_a]:text-soft [&_a]:no-underline [&_a]:hover:underline">{up}</p>}
       <div className="flex flex-wrap items-center gap-2">
-        <h1 className="m-0 mr-auto min-w-0 text-xl font-semibold tracking-tight break-words">{title}</h1>
+        <h1 className="m-0 me-auto min-w-0 text-xl font-semibold tracking-tight break-words">{title}</h1>
         {children}
       </div>
     </header>
@@ -90,7 +90,7 @@ export function Heading({ title, up, children }: { title: ReactNode; up?: ReactN
 export function About({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
   return (
     <div className="mb-4 flex flex-wrap items-center gap-3">
-      <p className="m-0 mr-auto max-w-prose text-soft">{children}</p>
+      <p className="m-0 me-auto max-w-prose text-soft">{children}</p>
       {actions}
     </div>
   )
@@ -101,7 +101,7 @@ export function Card({ title, children, actions }: { title?: ReactNode; children
     <section className="mb-4 rounded-lg border border-line bg-card p-4 shadow-xs sm:p-5">
       {(title || actions) && (
         <div className="mb-3 flex flex-wrap items-center gap-2">
-          <h2 className="m-0 mr-auto text-base font-semibold">{title}</h2>
+          <h2 className="m-0 me-auto text-base font-semibold">{title}</h2>
           {actions}
         </div>
       )}

@@ -5,6 +5,7 @@ import {
   Decoration, type DecorationSet, EditorView, keymap, lineNumbers, MatchDecorator, ViewPlugin, type ViewUpdate,
 } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
+import { t } from '../text'
 
 // CodeMirror adds style elements, which the policy of the page allows by this nonce.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
@@ -92,7 +93,7 @@ export function Diff({ before, after, labels }: { before: string; after: string;
     })
     return () => made.destroy()
   }, [before, after, left, right])
-  if (before === after) return <p className="text-soft">The texts are the same.</p>
+  if (before === after) return <p className="text-soft">{t.theTextsAreThe}</p>
   return (
     <>
       <div className="mb-1 grid grid-cols-2 text-xs text-soft"><span>{left}</span><span>{right}</span></div>

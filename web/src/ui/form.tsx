@@ -72,11 +72,11 @@ export function InlineSelect({ label, choices, ...rest }: { label: string; choic
 export function SearchBox({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
   return (
     <div className="relative max-sm:w-full">
-      <SearchIcon size={15} aria-hidden="true" className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-soft" />
+      <SearchIcon size={15} aria-hidden="true" className="pointer-events-none absolute top-1/2 start-2.5 -translate-y-1/2 text-soft" />
       <input
         type="search" aria-label={t.search} placeholder={t.search} value={value} maxLength={100}
         onChange={(e) => onChange(e.target.value)}
-        className="w-full rounded-md border border-line bg-card py-1.5 pr-2.5 pl-8 text-ink shadow-xs placeholder:text-soft sm:w-56"
+        className="w-full rounded-md border border-line bg-card py-1.5 pe-2.5 ps-8 text-ink shadow-xs placeholder:text-soft sm:w-56"
       />
     </div>
   )

@@ -1,5 +1,7 @@
 import type { SourceColumn, SourceField, SourcePair, SourceSuggestion } from '@atrium-hq/client'
 import { useRef, useState } from 'react'
+import { t } from '../text'
+import { words } from '../text/sources'
 import { Button, Pill } from './basics'
 
 export interface Sheet {
@@ -51,7 +53,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
   return (
     <div className="grid gap-4 lg:grid-cols-[20rem_minmax(0,1fr)]">
       <div>
-        <h2 className="mt-0 mb-2 text-base font-semibold">1. Choose a field</h2>
+        <h2 className="mt-0 mb-2 text-base font-semibold">{words.chooseAField}</h2>
         <ul ref={list} className="m-0 grid list-none gap-1 p-0">
           {fields.map((f) => (
             <li key={f.key} className="flex gap-1">
@@ -60,47 +62,47 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
                 onDragStart={(e) => { e.dataTransfer.setData('text/plain', f.key); setChosen(f.key) }}
                 onClick={() => setChosen(f.key)}
                 onKeyDown={(e) => { if (e.key === 'ArrowDown') move(e, 1); if (e.key === 'ArrowUp') move(e, -1) }}
-                className="min-w-0 grow rounded-md border border-line bg-card px-3 py-1.5 text-left text-ink aria-pressed:border-act
+                className="min-w-0 grow rounded-md border border-line bg-card px-3 py-1.5 text-start text-ink aria-pressed:border-act
                   aria-pressed:bg-markbg"
               >
                 <span className="font-medium">{f.title}</span>{' '}
-                <span className="text-xs text-soft">{f.type}{f.required ? ', required' : ''}</span>
+                <span className="text-xs text-soft">{f.type}{f.required ? t.andRequired : ''}</span>
                 <span className="block truncate text-xs" data-mapped={f.key}>
                   {columnOf(f.key)
                     ? <>← {columnOf(f.key)}{why(f.key) && <span className="text-soft"> ({why(f.key)?.reason.replace(/\.$/, '')}, {Math.round((why(f.key)?.score ?? 0) * 100)} %)</span>}</>
-                    : <span className="text-soft">not mapped</span>}
+                    : <span className="text-soft">{words.notMapped}</span>}
                 </span>
               </button>
-              {columnOf(f.key) && <Button tone="quiet" aria-label={`Unmap ${f.title}`} onClick={() => unmap(f.key)}>✕</Button>}
+              {columnOf(f.key) && <Button tone="quiet" aria-label={words.unmapTitleTitle(f.title)} onClick={() => unmap(f.key)}>✕</Button>}
             </li>
           ))}
         </ul>
         <p>
           {missing.length > 0
-            ? <Pill tone="warn">Required: {missing.map((f) => f.title).join(', ')}</Pill>
-            : <Pill tone="ok">Every required field is mapped</Pill>}
+            ? <Pill tone="warn">{words.required} {missing.map((f) => f.title).join(', ')}</Pill>
+            : <Pill tone="ok">{words.everyRequiredFieldIs}</Pill>}
         </p>
-        {unused.length > 0 && <p className="text-xs text-soft">Columns without a field: {unused.map((h) => h.name).join(', ')}</p>}
+        {unused.length > 0 && <p className="text-xs text-soft">{words.columnsWithoutAField} {unused.map((h) => h.name).join(', ')}</p>}
       </div>
       <div className="min-w-0">
         <h2 className="mt-0 mb-2 text-base font-semibold">
-          2. Click its column{active && <span className="font-normal text-soft"> for {active.title}</span>}
+          {words.clickItsColumn}{active && <span className="font-normal text-soft"> {words.forTitleTitle(active.title)}</span>}
         </h2>
         {onHeaderRow && sheet.header_row !== null && (
           <label className="mb-2 flex items-center gap-2 text-soft">
             <input type="checkbox" checked={sheet.header_row === 0} onChange={(e) => onHeaderRow(e.target.checked ? 0 : undefined)} />
-            The sheet has no header: its first row is data
+            {words.theSheetHasNo}
           </label>
         )}
-        <section aria-label="Sheet" tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
-          <table className="border-collapse text-left">
+        <section aria-label={words.sheet} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
+          <table className="border-collapse text-start">
             <thead>
               {sheet.leading_rows.map((row, i) => (
                 <tr key={i} className="text-soft">
                   {sheet.headers.map((h, j) => (
                     <td key={h.column ?? h.name} className="border border-line px-2 py-1 text-xs">
                       {j === 0 && onHeaderRow
-                        ? <button type="button" aria-label={`Use row ${i + 1} as the header`} className="text-act" onClick={() => onHeaderRow(i + 1)}>{row[j] ?? '–'} (use as header)</button>
+                        ? <button type="button" aria-label={words.headerFromRow(i + 1)} className="text-act" onClick={() => onHeaderRow(i + 1)}>{row[j] ?? '–'} {words.useAsHeader}</button>
                         : row[j]}
                     </td>
                   ))}
@@ -112,11 +114,11 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
                   return (
                     <th key={h.column ?? h.name} scope="col" className="border border-line p-0 align-top font-normal">
                       <button
-                        type="button" data-column={h.name} aria-label={`Column ${h.name}${field ? ', mapped to ' + field.title : ''}`} disabled={!chosen}
+                        type="button" data-column={h.name} aria-label={words.columnNameNameValue(h.name, field ? words.mappedTo + field.title : '')} disabled={!chosen}
                         onClick={() => chosen && map(chosen, h.name)}
                         onDragOver={(e) => e.preventDefault()}
                         onDrop={(e) => { e.preventDefault(); map(e.dataTransfer.getData('text/plain'), h.name) }}
-                        className={`block w-full min-w-28 px-2 py-1.5 text-left text-ink hover:bg-markbg ${field ? 'bg-markbg' : ''}`}
+                        className={`block w-full min-w-28 px-2 py-1.5 text-start text-ink hover:bg-markbg ${field ? 'bg-markbg' : ''}`}
                       >
                         <span className="block text-xs text-soft">{h.column ? h.column + ' · ' : ''}{h.inferred_type}</span>
                         <span className="font-medium">{h.name}</span>
@@ -138,9 +140,9 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
         </section>
         {pairs.length > 0 && sheet.rows.length > 0 && (
           <>
-            <h2 className="mb-2 text-base font-semibold">3. What applications will read</h2>
-            <section aria-label="Mapped rows" tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
-              <table className="border-collapse text-left" data-testid="mapped">
+            <h2 className="mb-2 text-base font-semibold">{words.whatApplicationsWillRead}</h2>
+            <section aria-label={words.mappedRows} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card">
+              <table className="border-collapse text-start" data-testid="mapped">
                 <thead>
                   <tr>
                     {fields.filter((f) => columnOf(f.key)).map((f) => (

@@ -18,17 +18,17 @@ export function Dialog({ open, onClose, title, children, wide }: {
       <D.Portal>
         <D.Backdrop className="fixed inset-0 z-10 bg-black/40 transition-opacity data-[starting-style]:opacity-0 data-[ending-style]:opacity-0" />
         <D.Popup
-          className={`fixed top-[6vh] left-1/2 z-20 max-h-[88vh] w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto
+          className={`fixed top-[6vh] inset-x-0 mx-auto z-20 max-h-[88vh] w-[calc(100vw-2rem)] overflow-auto
             rounded-xl border border-line bg-card p-5 shadow-2xl transition-[opacity,scale] duration-150
             data-[starting-style]:scale-98 data-[starting-style]:opacity-0 data-[ending-style]:scale-98
             data-[ending-style]:opacity-0 ${wide ? 'max-w-4xl' : 'max-w-lg'}`}
         >
           <div className="mb-4 flex items-start gap-2">
-            <D.Title className="m-0 mr-auto min-w-0 text-base font-semibold break-words">{title}</D.Title>
+            <D.Title className="m-0 me-auto min-w-0 text-base font-semibold break-words">{title}</D.Title>
             {onClose && (
               <D.Close
                 aria-label={t.close}
-                className="-mt-1 -mr-1.5 inline-flex size-8 shrink-0 cursor-pointer items-center justify-center rounded-md text-soft
+                className="-mt-1 -me-1.5 inline-flex size-8 shrink-0 cursor-pointer items-center justify-center rounded-md text-soft
                   hover:bg-hover hover:text-ink"
               >
                 <CloseIcon size={16} aria-hidden="true" />

@@ -58,7 +58,7 @@ export function Steps({ label, steps }: { label: string; steps: { step: string; 
     <svg role="img" aria-label={label} width={steps.length * 18} height="14" className="block">
       {steps.map((s, i) => (
         <rect key={s.step} x={i * 18} width="14" height="14" rx="3" className={health[s.result] ?? 'fill-line'}>
-          <title>{s.step}: {s.result}{s.result === 'skipped' ? '' : `, ${s.ms} ms`}</title>
+          <title>{s.step}: {s.result}{s.result === 'skipped' ? '' : t.msMsMs(s.ms)}</title>
         </rect>
       ))}
     </svg>

@@ -40,7 +40,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
       <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card shadow-xs">
         <table
           aria-rowcount={long ? items.length + 1 : undefined}
-          className={`w-full border-collapse text-left max-sm:block ${widths ? 'sm:table-fixed' : ''}`}
+          className={`w-full border-collapse text-start max-sm:block ${widths ? 'sm:table-fixed' : ''}`}
         >
           <caption className="sr-only">{label}</caption>
           {widths && <colgroup>{widths.map((w, i) => <col key={i} style={{ width: `${(w / all) * 100}%` }} />)}</colgroup>}
@@ -61,7 +61,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
                     <td
                       key={c.title}
                       className={`px-4 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
-                        ${c.title === t.actions ? 'py-0.5 text-right' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
+                        ${c.title === t.actions ? 'py-0.5 text-end' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
                     >
                       {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
                       <div className="min-w-0">{c.cell(item)}</div>
@@ -74,7 +74,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
         </table>
       </section>
       {csv && items.length > 0 && (
-        <p className="m-0 mt-1 text-right">
+        <p className="m-0 mt-1 text-end">
           <Button tone="quiet" className="text-xs text-soft" onClick={() => download(csv, items, columns)}>
             <DownloadIcon size={14} aria-hidden="true" />{t.csv}
           </Button>

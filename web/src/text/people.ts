@@ -1,0 +1,20 @@
+/** What people read on the screen of people. */
+export const words = {
+  everyone: 'everyone',
+  disabled: 'disabled',
+  erased: 'erased',
+  nobodyMatches: 'Nobody matches.',
+  operator: 'operator',
+  workspaces: 'Workspaces',
+  sessions: 'Sessions',
+  signOut: (name: string | number) => `Sign ${name} out`,
+  everySessionOfTheirs: 'Every session of theirs ends at once.',
+  enableNameName: (name: string | number) => `Enable ${name}`,
+  theyCanSignIn: 'They can sign in again.',
+  disableNameName: (name: string | number) => `Disable ${name}`,
+  theirSessionsEndAnd: 'Their sessions end and their API keys stop working. You can enable them again.',
+  erase: 'Erase',
+  eraseNameName: (name: string | number) => `Erase ${name}`,
+  eraseForGood: 'Erase for good',
+  theirNameAddressSign: 'Their name, address, sign-ins and keys are removed everywhere. What they did stays in the audit trail, without their name. This cannot be undone.',
+} as const
