@@ -46,6 +46,10 @@ type Target struct {
 	Credential connection.Credential
 	Egress     identity.Egress // of the caller's org
 	Limits     Limits
+
+	// Watch is called with checks of a probe, in order, as soon as their steps have ended; it may be nil. The report
+	// begins with the same checks, and has those that follow.
+	Watch func(connection.Check)
 }
 
 // Limits bound the resources of one call.

@@ -13,12 +13,12 @@ func (a *API) connectionOperations() []operation {
 	const one = "/api/connections/{connection_id}"
 	return []operation{
 		{http.MethodGet, "/api/connections", remembered(a.listConnections)},
-		{http.MethodPost, "/api/connections", dryRunnable{a.createConnection, a.testConnection}},
+		{http.MethodPost, "/api/connections", probing{dryRunnable{a.createConnection, a.testConnection}}},
 		{http.MethodGet, one, remembered(a.getConnection)},
 		{http.MethodPatch, one, command(a.updateConnection)},
 		{http.MethodDelete, one, command(a.revokeConnection)},
 		{http.MethodPost, one + "/erase", command(a.eraseConnection)},
-		{http.MethodPost, one + "/verify", outbound(a.verifyConnection)},
+		{http.MethodPost, one + "/verify", probing{outbound(a.verifyConnection)}},
 	}
 }
 
@@ -81,7 +81,7 @@ func (r *request) probe() (connection.Trial, error) {
 		return connection.Trial{}, err
 	}
 	d := connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Credential: in.Credential}
-	return r.Connections.Probe(r.Context(), r.by, d)
+	return r.Connections.Probe(r.Context(), r.by, d, r.watch)
 }
 
 func (a *API) getConnection(r *request) (reply, error) {
@@ -95,7 +95,7 @@ func (a *API) verifyConnection(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), in.Credential)
+	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), in.Credential, r.watch)
 	if err != nil {
 		return nil, err
 	}

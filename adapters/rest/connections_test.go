@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,13 @@ const (
 func (h *env) expectProbe(r connection.Report) {
 	h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
-	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(r)
+	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(_ context.Context, to ports.Target) connection.Report {
+			for _, c := range r.Checks[:h.watched] {
+				to.Watch(c)
+			}
+			return r
+		})
 	h.seals.EXPECT().Seal(gomock.Any(), gomock.Any()).Return([]byte("sealed"), nil).MaxTimes(1)
 	h.seals.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("0123456789abcdef").MaxTimes(1)
 }
@@ -48,6 +55,20 @@ func expectAdd(atomic *mocks.MockAtomic, stores *mocks.MockConnections, jobs *mo
 		return err
 	})
 	jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
+}
+
+// serverSentEvents returns the names and the data of a stream's events.
+func serverSentEvents(t *testing.T, stream string) (names []string, data []map[string]any) {
+	t.Helper()
+	for event := range strings.SplitSeq(strings.TrimSuffix(stream, "\n\n"), "\n\n") {
+		name, text, ok := strings.Cut(strings.TrimPrefix(event, "event: "), "\ndata: ")
+		var d map[string]any
+		if err := json.Unmarshal([]byte(text), &d); err != nil || !ok {
+			t.Fatalf("the event %q: %v", event, err)
+		}
+		names, data = append(names, name), append(data, d)
+	}
+	return names, data
 }
 
 // body is an answer's, which must not hold the secret.
@@ -75,6 +96,49 @@ func TestCreateConnection(t *testing.T) {
 		if w.Code != 201 || w.Header().Get("Location") != connectionsPath+"/"+got["id"].(string) ||
 			got["status"] != "active" || got["name"] != "The shop" {
 			t.Errorf("%d %v", w.Code, got)
+		}
+	})
+	t.Run("steps are streamed as they end, and then the result", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			report connection.Report
+			events []string
+			status float64
+		}{
+			"of a probe that passes": {fixture.Passed(), slices.Repeat([]string{"check"}, 8), 201},
+			"of a probe that fails":  {authFailed, slices.Repeat([]string{"check"}, 8), 422},
+		} {
+			t.Run(name, func(t *testing.T) {
+				h := newEnv(t)
+				h.watched = 3
+				h.expectProbe(tt.report)
+				if tt.status == 201 {
+					expectAdd(h.atomic, h.connections, h.jobs)
+				}
+				w := h.call("POST", connectionsPath, newConnection, "Accept: text/event-stream")
+				events, data := serverSentEvents(t, w.Body.String())
+				if w.Code != 200 || w.Header().Get("Content-Type") != "text/event-stream" || !w.Flushed ||
+					!slices.Equal(events, append(tt.events, "result")) {
+					t.Fatalf("%d %v", w.Code, events)
+				}
+				for i, step := range connection.Steps() {
+					if data[i]["step"] != string(step) || data[i]["result"] != string(tt.report.Checks[i].Result) {
+						t.Errorf("event %d is %v", i, data[i])
+					}
+				}
+				result := data[len(data)-1]
+				resource, _ := result["body"].(map[string]any)
+				if result["status"] != tt.status || resource["checks"] == nil ||
+					strings.Contains(w.Body.String(), fixture.Canary) {
+					t.Errorf("the result is %v", result)
+				}
+			})
+		}
+	})
+	t.Run("a request that is refused before a step has the usual status", func(t *testing.T) {
+		h := newEnv(t)
+		w := h.call("POST", connectionsPath, `{"kind": "postgres", "credential": {}}`, "Accept: text/event-stream")
+		if w.Code != 422 || w.Header().Get("Content-Type") != problemType {
+			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})
 	t.Run("under a key it is tried before the transaction, and stored in it", func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -78,6 +79,8 @@ type request struct {
 	produces string      // the media type that is returned instead of JSON, if any
 	answer   http.Header // of the response, errors included
 
+	watch func(connection.Check) // is called with the checks of a probe; may be nil
+
 	stream func(io.Writer) error // writes the body of a download; set by the operation
 }
 
@@ -90,7 +93,10 @@ func (r *request) withStores(stores ports.Stores) *request {
 
 // handle returns the handler of an operation that runs as one request. It authenticates the caller, checks the request
 // against the contract, and runs it.
-func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
+func (a *API) handle(op *openapi.Operation, run perform) http.Handler { return a.handleAs(op, "", run) }
+
+// handleAs is handle for a response that can also have another media type than JSON.
+func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http.Handler {
 	// The header is optional for operations about the caller, and for those that name the workspace in the path.
 	workspaceOptional := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 	gates := a.gates
@@ -111,6 +117,7 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 			op:                op,
 			workspaceOptional: workspaceOptional,
 			answer:            w.Header(),
+			produces:          produces,
 		}
 		var err error
 		if r.by, r.person, err = a.authenticate(w, hr, obs, op, workspaceOptional); err == nil {
@@ -250,6 +257,23 @@ func formAsJSON(form []byte) []byte {
 // isPrintable reports whether s is some visible ASCII.
 func isPrintable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
+}
+
+// preferred returns the first media type that isOffered and that an Accept header names before JSON; else "".
+func preferred(accept string, isOffered func(media string) bool) string {
+	for part := range strings.SplitSeq(accept, ",") {
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil || params["q"] == "0" {
+			continue
+		}
+		if isOffered(media) {
+			return media
+		}
+		if media == "application/json" {
+			return ""
+		}
+	}
+	return ""
 }
 
 // accepts reports whether an Accept header lets JSON through, or what else is produced (RFC 9110,

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// kind is how requests of an operation run: query, remembered, command, outbound, dryRunnable or streaming.
+// kind is how requests of an operation run: query, remembered, command, outbound, dryRunnable, probing or streaming.
 type kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -114,7 +114,7 @@ func checkKind(op *openapi.Operation, k kind) error {
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}
-	case outbound, dryRunnable:
+	case outbound, dryRunnable, probing:
 		isOutbound = true
 	}
 	if isOutbound != op.Outbound {

@@ -45,6 +45,7 @@ type env struct {
 	jobs        *mocks.MockJobs
 	seals       *mocks.MockCredentialSealer
 	warehouse   *mocks.MockWarehouse
+	watched     int // how many checks a probe tells before it ends
 	idempotency *mocks.MockIdempotency
 	sessions    *mocks.MockSessions
 	webhooks    *mocks.MockWebhooks

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ const (
 func (a *API) readRows(op *openapi.Operation) http.Handler {
 	page := a.handle(op, query(a.listRows).perform)
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if media := rowsFormat(hr.Header.Get("Accept")); media != "" {
+		if media := preferred(hr.Header.Get("Accept"), isRowFormat); media != "" {
 			a.streamRows(op, media, w, hr)
 			return
 		}
@@ -36,21 +35,9 @@ func (a *API) readRows(op *openapi.Operation) http.Handler {
 	})
 }
 
-// rowsFormat returns the first format of a stream that an Accept header names before JSON; else "".
-func rowsFormat(accept string) string {
-	for part := range strings.SplitSeq(accept, ",") {
-		media, params, err := mime.ParseMediaType(part)
-		if err != nil || params["q"] == "0" {
-			continue
-		}
-		if _, ok := rowFormats[media]; ok {
-			return media
-		}
-		if media == "application/json" {
-			return ""
-		}
-	}
-	return ""
+func isRowFormat(media string) bool {
+	_, ok := rowFormats[media]
+	return ok
 }
 
 func (r *request) rowsQuery() (q sources.RowsQuery, err error) {

@@ -21,7 +21,7 @@ type Confined struct {
 	stream ports.ConfinedStream
 }
 
-// NewConfined returns a Warehouse whose calls are done by Job wherever run runs it, and Rows by RowsJob wherever stream
+// NewConfined returns a Warehouse whose calls are done by Job wherever run runs it, and Rows and Probe by StreamJob wherever stream
 // runs it.
 func NewConfined(run ports.Confined, stream ports.ConfinedStream) *Confined {
 	return &Confined{run: run, stream: stream}
@@ -29,9 +29,10 @@ func NewConfined(run ports.Confined, stream ports.ConfinedStream) *Confined {
 
 // The calls of ports.Warehouse, as a child is told of them.
 const (
-	callProbe   = "probe"
+	callProbe   = "probe" // streamed
 	callTables  = "tables"
 	callPreview = "preview"
+	callRows    = "rows" // streamed
 )
 
 // request is a call on its way to the child. The credential's secrets are in the clear.
@@ -48,7 +49,6 @@ type request struct {
 
 // answer is the result of a request.
 type answer struct {
-	Report  connection.Report
 	Tables  []connection.Table
 	Preview connection.Preview
 	failure
@@ -87,17 +87,62 @@ func (f failure) err() error {
 
 // Probe is ports.Warehouse's.
 func (c *Confined) Probe(ctx context.Context, to ports.Target) connection.Report {
-	a, err := c.call(ctx, to, request{Call: callProbe})
+	trace := NewTrace()
+	trace.Watch = to.Watch
+	report, err := c.probe(ctx, to, trace)
 	switch {
 	case errors.Is(err, connection.ErrTooManyReads):
 		return connection.FailedAt(connection.Resolve, connection.TooManyReads)
 	case errors.Is(err, ports.ErrUnavailable):
 		return connection.FailedAt(connection.Resolve, connection.NotRun)
 	}
-	if err != nil { // how far it came went with the child
-		return NewTrace().Report(err)
+	if err != nil {
+		return trace.Report(err)
 	}
-	return a.Report
+	return report
+}
+
+// probePart is a part of the answer to a probe: a check, and at the end the report.
+type probePart struct {
+	Check  *connection.Check
+	Report *connection.Report
+}
+
+// probe streams the checks of a probe from the child, which trace follows.
+func (c *Confined) probe(ctx context.Context, to ports.Target, trace *Trace) (connection.Report, error) {
+	r, err := requestTo(to, request{Call: callProbe})
+	if err != nil {
+		return connection.Report{}, err
+	}
+	var report *connection.Report
+	err = c.stream(ctx, to.Workspace, JobName, to.Limits.Total, r, func(text json.RawMessage) error {
+		var part probePart
+		if err := json.Unmarshal(text, &part); err != nil {
+			return connection.Internal // without err, which may quote a value
+		}
+		if part.Check != nil && len(trace.checks) < len(connection.Steps()) {
+			trace.add(*part.Check)
+		}
+		report = part.Report
+		return nil
+	})
+	if err != nil {
+		return connection.Report{}, failed(ctx, err)
+	}
+	if report == nil {
+		return connection.Report{}, connection.Internal
+	}
+	return *report, nil
+}
+
+// requestTo adds to r what it is for.
+func requestTo(to ports.Target, r request) (request, error) {
+	credential, err := to.Credential.Reveal()
+	if err != nil {
+		return request{}, connection.Internal
+	}
+	r.Kind, r.Credential, r.Egress, r.Limits = to.Credential.Kind(), credential, to.Egress, to.Limits
+	return r, nil
 }
 
 // Tables is ports.Warehouse's.
@@ -122,11 +167,10 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 	if !valid(r.Query.After) {
 		return answer{}, nil
 	}
-	credential, err := to.Credential.Reveal()
+	r, err := requestTo(to, r)
 	if err != nil {
-		return answer{}, connection.Internal
+		return answer{}, err
 	}
-	r.Kind, r.Credential, r.Egress, r.Limits = to.Credential.Kind(), credential, to.Egress, to.Limits
 	var a answer
 	err = c.run(ctx, to.Workspace, JobName, to.Limits.Total, r, &a)
 	if err != nil {
@@ -162,11 +206,10 @@ func (c *Confined) Rows(
 	if !valid(q.Table) {
 		return connection.TableNotFound
 	}
-	credential, err := to.Credential.Reveal()
+	r, err := requestTo(to, request{Call: callRows, Rows: q})
 	if err != nil {
-		return connection.Internal
+		return err
 	}
-	r := request{Kind: to.Credential.Kind(), Credential: credential, Egress: to.Egress, Limits: to.Limits, Rows: q}
 	var handled error
 	err = c.stream(ctx, to.Workspace, JobName, to.Limits.Total, r, func(text json.RawMessage) error {
 		var f failure // at the end, if there is one; all other parts are packed batches
@@ -228,8 +271,8 @@ func (r *request) target(kinds map[connection.Kind]ports.Warehouse) (ports.Wareh
 	return w, ports.Target{Credential: c, Egress: r.Egress, Limits: r.Limits}, ok && err == nil
 }
 
-// RowsJob is the child's side of Confined.Rows.
-func RowsJob(
+// StreamJob is the child's side of the calls of Confined whose answer is streamed: Rows and Probe.
+func StreamJob(
 	kinds map[connection.Kind]ports.Warehouse,
 ) func(ctx context.Context, input json.RawMessage, emit func(any) error) error {
 	return func(ctx context.Context, input json.RawMessage, emit func(any) error) error {
@@ -240,6 +283,11 @@ func RowsJob(
 		w, to, ok := r.target(kinds)
 		if !ok {
 			return emit(failure{Code: connection.Internal})
+		}
+		if r.Call == callProbe {
+			to.Watch = func(c connection.Check) { _ = emit(probePart{Check: &c}) } // the report has it too
+			report := w.Probe(ctx, to)
+			return emit(probePart{Report: &report})
 		}
 		if err := w.Rows(ctx, to, r.Rows, func(b column.Batch) error {
 			packed, err := b.Pack()
@@ -257,8 +305,6 @@ func RowsJob(
 func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a answer) {
 	var err error
 	switch r.Call {
-	case callProbe:
-		a.Report = w.Probe(ctx, to)
 	case callTables:
 		a.Tables, err = w.Tables(ctx, to, r.Query)
 	case callPreview:

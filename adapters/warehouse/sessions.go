@@ -47,6 +47,7 @@ func NewSessions[S Session](
 // Probe implements ports.Warehouse.
 func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := NewTrace()
+	trace.Watch = to.Watch
 	return trace.Report(w.withSession(ctx, to, trace, func(s Session) (err error) {
 		if err := s.Read(&trace.Server); err != nil {
 			return err

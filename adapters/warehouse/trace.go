@@ -15,6 +15,7 @@ import (
 // Trace follows one call through the steps of a probe.
 type Trace struct {
 	Server connection.Server
+	Watch  func(connection.Check) // is called with each check as soon as its step has passed; may be nil
 
 	checks []connection.Check // of the steps that are over
 	since  time.Time
@@ -45,8 +46,15 @@ func (t *Trace) end(step connection.Step, result connection.Result, code connect
 		panic("warehouse: step " + string(step) + " ends while " + string(t.Step()) + " is running") // a bug in a kind
 	}
 	now := time.Now()
-	t.checks = append(t.checks, connection.Check{Step: step, Result: result, Took: now.Sub(t.since), Code: code})
+	t.add(connection.Check{Step: step, Result: result, Took: now.Sub(t.since), Code: code})
 	t.since = now
+}
+
+func (t *Trace) add(c connection.Check) {
+	t.checks = append(t.checks, c)
+	if t.Watch != nil {
+		t.Watch(c)
+	}
 }
 
 // Report ends the call and returns the report. err, if any, belongs to the current step; steps that were not reached

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,7 +202,11 @@ func TestConfined(t *testing.T) {
 			fails := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 				return fmt.Errorf("job: %w", c.job)
 			}
-			w := warehouse.NewConfined(fails, nil)
+			w := warehouse.NewConfined(fails, func(
+				context.Context, identity.WorkspaceID, string, time.Duration, any, func(json.RawMessage) error,
+			) error {
+				return fmt.Errorf("job: %w", c.job)
+			})
 			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, c.err) {
 				t.Errorf("Tables = %v", err)
 			}
@@ -214,6 +219,23 @@ func TestConfined(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a child that ends during a probe fails the step that it was at", func(t *testing.T) {
+		var watched []connection.Step
+		to := to
+		to.Watch = func(c connection.Check) { watched = append(watched, c.Step) }
+		w := warehouse.NewConfined(nil, func(_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, _ any,
+			each func(json.RawMessage) error) error {
+			if err := each(json.RawMessage(`{"Check":{"Step":"resolve","Result":"ok"}}`)); err != nil {
+				return err
+			}
+			return ports.ErrJobCrashed
+		})
+		r := w.Probe(t.Context(), to)
+		if r.Checks[0].Result != connection.OK || r.Checks[1].Code != connection.Internal || len(r.Checks) != 8 ||
+			!slices.Equal(watched, []connection.Step{connection.Resolve}) {
+			t.Errorf("%+v, watched %v", r.Checks, watched)
+		}
+	})
 	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {
 		job := warehouse.Job(map[connection.Kind]ports.Warehouse{})
 		w := warehouse.NewConfined(func(ctx context.Context, _ identity.WorkspaceID, name string, _ time.Duration, in,

@@ -74,8 +74,11 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id connection.ID) 
 }
 
 // Probe tries a credential for a new connection. The returned trial has passed; for a failed one the
-// error is a *connection.ProbeError. Only the attempt is stored.
-func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Draft) (connection.Trial, error) {
+// error is a *connection.ProbeError. Only the attempt is stored. watch is called with each check as soon as its step
+// has ended; it may be nil.
+func (s *Service) Probe(
+	ctx context.Context, by identity.Actor, d connection.Draft, watch func(connection.Check),
+) (connection.Trial, error) {
 	if err := connection.MayCreate(by); err != nil {
 		return connection.Trial{}, err
 	}
@@ -96,7 +99,7 @@ func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Dra
 		return connection.Trial{}, err
 	}
 	t := connection.Trial{ID: connection.NewID(), Name: d.Name, At: by.At}
-	if t.Report, err = s.reach(ctx, by, credential); err != nil {
+	if t.Report, err = s.reach(ctx, by, credential, watch); err != nil {
 		return connection.Trial{}, err
 	}
 	return s.sealed(by, t, credential)
@@ -143,16 +146,28 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	})
 }
 
-// reach probes a credential on behalf of by.
+// reach probes a credential on behalf of by, and tells watch of each check if it is not nil.
 func (s *Service) reach(
-	ctx context.Context, by identity.Actor, credential connection.Credential,
+	ctx context.Context, by identity.Actor, credential connection.Credential, watch func(connection.Check),
 ) (connection.Report, error) {
-	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(by, credential))
+	to, told := s.target(by, credential), 0
+	if watch != nil {
+		to.Watch = func(c connection.Check) {
+			told++
+			watch(c)
+		}
+	}
+	report := s.warehouses[credential.Kind()].Probe(ctx, to)
 	switch report.Failure() {
 	case connection.TooManyReads:
 		return connection.Report{}, connection.ErrTooManyReads
 	case connection.NotRun:
 		return connection.Report{}, ports.ErrUnavailable
+	}
+	if watch != nil {
+		for _, c := range report.Checks[min(told, len(report.Checks)):] {
+			watch(c)
+		}
 	}
 	return report, context.Cause(ctx) // the report of an interrupted probe says nothing about the warehouse
 }

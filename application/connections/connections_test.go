@@ -74,7 +74,7 @@ func TestProbe(t *testing.T) {
 			return []byte("sealed"), nil
 		})
 		s.sealer.EXPECT().Fingerprint([]byte(`{"password":"`+canary+`"}`), gomock.Any()).Return("f")
-		got, err := s.Probe(s.ctx, maker, draft())
+		got, err := s.Probe(s.ctx, maker, draft(), nil)
 		wantErr(t, err, nil)
 		if string(got.New.Sealed) != "sealed" || got.New.Fingerprint != "f" || got.Name != "The shop" ||
 			got.At != now ||
@@ -95,7 +95,7 @@ func TestProbe(t *testing.T) {
 			return []byte("sealed"), nil
 		})
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("f")
-		got, err := s.Probe(s.ctx, maker, draft())
+		got, err := s.Probe(s.ctx, maker, draft(), nil)
 		wantErr(t, err, nil)
 		if got.New.Bound || string(bound) != string(connection.Seal("org", "acme", got.ID, connection.Postgres)) {
 			t.Errorf("Probe = %+v, sealed for %q", got, bound)
@@ -109,7 +109,7 @@ func TestProbe(t *testing.T) {
 		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).Return([]byte("sealed"), nil)
 		d := draft()
 		d.Credential = []byte(strings.Replace(submitted, `, "password": "`+canary+`"`, "", 1))
-		got, err := s.Probe(s.ctx, maker, d)
+		got, err := s.Probe(s.ctx, maker, d, nil)
 		wantErr(t, err, nil)
 		if got.New.Fingerprint != "" {
 			t.Errorf("fingerprint %q", got.New.Fingerprint)
@@ -120,7 +120,7 @@ func TestProbe(t *testing.T) {
 		live(s, 0)
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, connection.FailedAt(connection.Authenticate, connection.AuthFailed))
-		_, err := s.Probe(s.ctx, maker, draft())
+		_, err := s.Probe(s.ctx, maker, draft(), nil)
 		wantErr(t, err, connection.ErrProbeFailed)
 		var e *connection.ProbeError
 		if !errors.As(err, &e) || e.Failure.Code != connection.AuthFailed || strings.Contains(err.Error(), canary) {
@@ -129,7 +129,7 @@ func TestProbe(t *testing.T) {
 	})
 	t.Run("a viewer is refused before anything else", func(t *testing.T) {
 		s := newEnv(t)
-		_, err := s.Probe(s.ctx, viewer, connection.Draft{})
+		_, err := s.Probe(s.ctx, viewer, connection.Draft{}, nil)
 		wantErr(t, err, connection.ErrForbidden)
 	})
 	for name, offer := range map[string][]connection.Kind{"not on offer": nil,
@@ -141,14 +141,14 @@ func TestProbe(t *testing.T) {
 			if offer != nil {
 				d.Kind = offer[0]
 			}
-			_, err := s.Probe(s.ctx, maker, d)
+			_, err := s.Probe(s.ctx, maker, d, nil)
 			wantErr(t, err, connection.ErrKindNotOffered)
 		})
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
 		s := newEnv(t)
 		_, err := s.Probe(s.ctx, maker, connection.Draft{Kind: connection.Postgres, Name: strings.Repeat("x", 121),
-			Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)})
+			Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)}, nil)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 6 || f.Fields[0].Pointer != "/name" {
 			t.Fatalf("error %+v", err)
@@ -157,14 +157,14 @@ func TestProbe(t *testing.T) {
 	t.Run("a full workspace is told so before anything is dialled", func(t *testing.T) {
 		s := newEnv(t)
 		live(s, connection.MaxLive)
-		_, err := s.Probe(s.ctx, maker, draft())
+		_, err := s.Probe(s.ctx, maker, draft(), nil)
 		wantErr(t, err, connection.ErrLimitReached)
 	})
 	t.Run("so is one that tried too often", func(t *testing.T) {
 		s := newEnv(t)
 		live(s, 0)
 		s.expectAttempt(t, maker, 2)
-		_, err := s.Probe(s.ctx, maker, draft())
+		_, err := s.Probe(s.ctx, maker, draft(), nil)
 		wantErr(t, err, connection.ErrProbeRateLimited)
 		var f *fault.Error
 		if errors.As(err, &f); f.RetryAfter != 59*time.Second {
@@ -178,7 +178,7 @@ func TestProbe(t *testing.T) {
 		s.connections.EXPECT().Attempt(ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).Return(nil)
 		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Do(func(any, any) { cancel() }).Return(
 			connection.FailedAt(connection.Connect, connection.ConnectTimeout))
-		_, err := s.Probe(ctx, maker, draft())
+		_, err := s.Probe(ctx, maker, draft(), nil)
 		wantErr(t, err, context.Canceled)
 	})
 }

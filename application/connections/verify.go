@@ -13,9 +13,9 @@ import (
 
 // Reprobe tries a connection's stored credential, or the new one if fresh is not nil. A trial of the
 // stored one may have failed. A trial of a new one has passed, or the error is a
-// *connection.ProbeError.
+// *connection.ProbeError. watch is as in Probe.
 func (s *Service) Reprobe(
-	ctx context.Context, by identity.Actor, id connection.ID, fresh []byte,
+	ctx context.Context, by identity.Actor, id connection.ID, fresh []byte, watch func(connection.Check),
 ) (connection.Trial, error) {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Service) Reprobe(
 		if err := s.admit(ctx, by, c.Target()); err != nil {
 			return connection.Trial{}, err
 		}
-		return s.tryStored(ctx, by, c)
+		return s.tryStored(ctx, by, c, watch)
 	}
 	credential, err := connection.ParseCredential(c.Kind, fresh)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Service) Reprobe(
 	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
 		return connection.Trial{}, err
 	}
-	t, err := s.try(ctx, by, c, c.CredentialRevision, credential)
+	t, err := s.try(ctx, by, c, c.CredentialRevision, credential, watch)
 	if err != nil {
 		return connection.Trial{}, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 	if s.offered(by.Org, c.Kind) != nil {
 		return nil
 	}
-	t, err := s.tryStored(ctx, by, c)
+	t, err := s.tryStored(ctx, by, c, nil)
 	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) {
 		return nil
 	}
@@ -138,22 +138,23 @@ func (s *Service) beginCheck(
 
 // tryStored probes the stored credential.
 func (s *Service) tryStored(
-	ctx context.Context, by identity.Actor, c *connection.Connection,
+	ctx context.Context, by identity.Actor, c *connection.Connection, watch func(connection.Check),
 ) (connection.Trial, error) {
 	credential, revision, err := s.open(ctx, by, c)
 	if err != nil {
 		return connection.Trial{}, err
 	}
-	return s.try(ctx, by, c, revision, credential)
+	return s.try(ctx, by, c, revision, credential, watch)
 }
 
 // try probes a credential while the connection's credential has a revision.
 func (s *Service) try(
 	ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential,
+	watch func(connection.Check),
 ) (connection.Trial, error) {
 	t := connection.Trial{ID: c.ID, Of: revision, At: by.At}
 	err := s.whileCurrent(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {
-		t.Report, err = s.reach(ctx, by, credential)
+		t.Report, err = s.reach(ctx, by, credential, watch)
 		return err
 	})
 	return t, err

@@ -40,7 +40,7 @@ func TestReprobe(t *testing.T) {
 				s.expectAttempt(t, peer, 0)
 				s.expectOpen()
 				s.expectProbe(t, report)
-				got, err := s.Reprobe(s.ctx, peer, "con", nil)
+				got, err := s.Reprobe(s.ctx, peer, "con", nil, nil)
 				wantErr(t, err, nil)
 				if got.ID != "con" || got.Of != 1 || got.New != nil || got.Report.Failure() != report.Failure() {
 					t.Errorf("Reprobe = %+v", got)
@@ -55,7 +55,7 @@ func TestReprobe(t *testing.T) {
 		s.expectProbe(t, passed())
 		s.sealer.EXPECT().Seal(gomock.Any(), connection.SealRevision(place, 3)).Return([]byte("sealed again"), nil)
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), place).Return("f")
-		got, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted))
+		got, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted), nil)
 		wantErr(t, err, nil)
 		if got.Of != 2 || string(got.New.Sealed) != "sealed again" {
 			t.Errorf("Reprobe = %+v", got)
@@ -66,7 +66,7 @@ func TestReprobe(t *testing.T) {
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, authFailed)
-		_, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted))
+		_, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted), nil)
 		wantErr(t, err, connection.ErrProbeFailed)
 	})
 	for name, tt := range map[string]struct {
@@ -83,7 +83,7 @@ func TestReprobe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.expectGet(tt.of(t))
-			_, err := s.Reprobe(s.ctx, tt.by, "con", tt.fresh)
+			_, err := s.Reprobe(s.ctx, tt.by, "con", tt.fresh, nil)
 			if err == nil {
 				t.Fatal("it was tried")
 			}
@@ -96,7 +96,7 @@ func TestReprobe(t *testing.T) {
 		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectGet(stored(t))
-		_, err := s.Reprobe(s.ctx, maker, "con", nil)
+		_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
 		wantErr(t, err, connection.ErrKindNotOffered)
 	})
 	t.Run("nor is one that was revoked a moment ago", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestReprobe(t *testing.T) {
 		s.expectAttempt(t, maker, 0)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
 			connection.ErrRevoked)
-		_, err := s.Reprobe(s.ctx, maker, "con", nil)
+		_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestReprobe(t *testing.T) {
 				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(),
 					gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 				open(s)
-				_, err := s.Reprobe(s.ctx, maker, "con", nil)
+				_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
 				if err == nil || isFault(err) {
 					t.Errorf("error %v", err)
 				}
@@ -152,7 +152,7 @@ func TestReprobe(t *testing.T) {
 						<-ctx.Done()
 						return connection.FailedAt(connection.Connect, connection.ConnectTimeout)
 					})
-					_, err := s.Reprobe(s.ctx, maker, "con", fresh)
+					_, err := s.Reprobe(s.ctx, maker, "con", fresh, nil)
 					wantErr(t, err, connection.ErrCredentialChanged)
 					if took := time.Since(began); took > time.Second {
 						t.Errorf("it took %s", took)
@@ -173,7 +173,7 @@ func TestReprobe(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				return passed()
 			})
-			_, err := s.Reprobe(s.ctx, maker, "con", nil)
+			_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
 			wantErr(t, err, nil)
 		})
 	})

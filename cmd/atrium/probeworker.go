@@ -22,7 +22,7 @@ func (c *probeWorkerCommand) Run() error {
 	os.Exit(confine.Serve(map[string]confine.Job{
 		warehouse.JobName: {
 			Do:     warehouse.Job(kinds),
-			Stream: warehouse.RowsJob(kinds),
+			Stream: warehouse.StreamJob(kinds),
 			Needs:  warehouse.Needs(c.Warehouses),
 		},
 		sheet.JobName: {Do: sheet.Job(documents), Stream: sheet.RowsJob(documents), Needs: sheet.Needs(c.Sheets)},

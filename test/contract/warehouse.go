@@ -99,8 +99,13 @@ func warehouseProbe(t *testing.T, harness WarehouseHarness) {
 	t.Run("with a user who can only read", func(t *testing.T) {
 		w, to := harness.Open(t), harness.Reader(t)
 		quiet(t, harness)
+		var watched []connection.Check
+		to.Watch = func(c connection.Check) { watched = append(watched, c) }
 		r := w.Probe(t.Context(), to)
 		wantSteps(t, r)
+		if diff := cmp.Diff(r.Checks[:len(watched)], watched); len(watched) == 0 || diff != "" {
+			t.Errorf("watched %d checks, which are not those of the report: %s", len(watched), diff)
+		}
 		if r.Failure() != "" || len(r.Warnings()) != 0 {
 			t.Errorf("failure %q, warnings %q, want none: %+v", r.Failure(), r.Warnings(), r.Checks)
 		}

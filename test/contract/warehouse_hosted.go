@@ -55,7 +55,7 @@ func (h *Hosted) Main(m *testing.M) {
 		os.Exit(confine.Serve(map[string]confine.Job{
 			warehouse.JobName: {
 				Do:     warehouse.Job(kinds),
-				Stream: warehouse.RowsJob(kinds),
+				Stream: warehouse.StreamJob(kinds),
 				// The test server can have any port.
 				Needs: func(json.RawMessage) ports.JobNeeds { return ports.JobNeeds{Network: true} },
 			},

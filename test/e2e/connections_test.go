@@ -110,6 +110,14 @@ func TestConnections(t *testing.T) {
 				t.Errorf("%d connections", len(all))
 			}
 		})
+		t.Run("the steps of a test are streamed", func(t *testing.T) {
+			a := ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary),
+				"Accept: text/event-stream").is(t, 200)
+			if strings.Count(a.text, "event: check\n") != 8 || strings.Contains(a.text, fixture.Canary) ||
+				!strings.Contains(a.text, "event: result\ndata: {\"status\":200,\"body\":{\"checks\":") {
+				t.Errorf("%s", a)
+			}
+		})
 		t.Run("the list names the available kinds", func(t *testing.T) {
 			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": made.at("id")})
 			if !strings.Contains(list.at("kinds"), `"postgres"`) || !strings.Contains(list.at("kinds"), "x-secret") {

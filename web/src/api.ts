@@ -1,4 +1,4 @@
-import { Atrium, type Attempt, AtriumError } from '@atrium-hq/client'
+import { Atrium, type Attempt, AtriumError, type ProbeCheck } from '@atrium-hq/client'
 import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
 
 // The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
@@ -64,7 +64,36 @@ const again: typeof fetch = async (url, init) => {
   return new Response(body, { headers: response.headers })
 }
 
-export const atrium = new Atrium({ fetch: again, baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 })
+const settings = { fetch: again, baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 }
+
+export const atrium = new Atrium(settings)
+
+/** Returns a client whose probes tell the results of their steps while they run. */
+export function watching(check: (c: ProbeCheck) => void) {
+  return new Atrium({
+    ...settings,
+    fetch: async (url, init) => {
+      const headers = new Headers(init?.headers)
+      headers.set('Accept', 'text/event-stream, application/json')
+      const response = await fetch(url, { ...init, headers })
+      if (response.headers.get('Content-Type') !== 'text/event-stream') return response
+      for (let rest = '', reader = response.body!.pipeThrough(new TextDecoderStream()).getReader(); ;) {
+        const { value, done } = await reader.read()
+        if (done) throw new TypeError('the probe has no result')
+        const events = (rest + value).split('\n\n')
+        rest = events.pop()!
+        for (const event of events) {
+          const [name, data] = event.split('\ndata: ')
+          if (name === 'event: check') check(JSON.parse(data!) as ProbeCheck)
+          if (name !== 'event: result') continue
+          const { status, body } = JSON.parse(data!) as { status: number; body: unknown }
+          const media = status < 400 ? 'application/json' : 'application/problem+json'
+          return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': media } })
+        }
+      }
+    },
+  })
+}
 
 export const queries = new QueryClient({
   defaultOptions: {

@@ -35,6 +35,7 @@ func New(folder string) *Warehouse { return &Warehouse{folder: folder} }
 // Probe implements ports.Warehouse.
 func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := warehouse.NewTrace()
+	trace.Watch = to.Watch
 	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS,
 		connection.Authenticate} {
 		trace.Skipped(step)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childMode {
 		kinds := map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			warehouse.JobName: {Do: warehouse.Job(kinds), Stream: warehouse.RowsJob(kinds),
+			warehouse.JobName: {Do: warehouse.Job(kinds), Stream: warehouse.StreamJob(kinds),
 				Needs: warehouse.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}

@@ -8822,6 +8822,11 @@ export class ConnectionsResource extends Resource {
    * `checks` say why. Secrets are never returned. With `dry_run`, the server tests the credential and stores
    * nothing. It then ignores `Idempotency-Key`.
    *
+   * With `Accept: text/event-stream`, the response has an event `check` for each step as soon as it has ended,
+   * with a `ProbeCheck`, and then one event `result`: the `status` and the `body` that the response would have
+   * without this header. If no step runs, for example because the request is invalid or repeated, the response
+   * is not a stream.
+   *
    * Errors: connection_forbidden, connection_limit_reached, invalid_fields, kind_not_offered,
    * plan_limit_reached, probe_failed, probe_rate_limited, quota_exceeded, scope_required, too_many_reads; and
    * those that every call can have.
@@ -8922,6 +8927,8 @@ export class ConnectionsResource extends Resource {
    *
    * Returns 409 `credential_changed` if the credential was replaced or revoked during the test. The results are
    * then discarded.
+   *
+   * With `Accept: text/event-stream`, the response has an event for each step, as in `createConnection`.
    *
    * Errors: connection_forbidden, connection_limit_reached, connection_not_found, connection_revoked,
    * credential_changed, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited,

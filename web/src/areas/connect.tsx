@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { AtriumError, type ConnectionKind, type ProbeCheck } from '@atrium-hq/client'
-import { atrium, queries } from '../api'
+import { atrium, queries, watching } from '../api'
 import { firstPage, useParam, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
@@ -56,18 +56,21 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
       return [[name, p.type === 'integer' ? Number(value) : p.type === 'boolean' ? value === 'true' : value]]
     })),
   })
-  const trial = useMutation({
-    mutationFn: (v: Record<string, string>) => atrium.connections.create(body(v), { dry_run: true }, { workspace }),
-  })
+  const [steps, setSteps] = useState<ProbeCheck[]>([])
+  const probe = (v: Record<string, string>, query: { dry_run?: boolean }) => {
+    setSteps([])
+    return watching((c) => setSteps((before) => [...before, c])).connections.create(body(v), query, { workspace })
+  }
+  const trial = useMutation({ mutationFn: (v: Record<string, string>) => probe(v, { dry_run: true }) })
   const store = useMutation({
-    mutationFn: (v: Record<string, string>) => atrium.connections.create(body(v), {}, { workspace }),
+    mutationFn: (v: Record<string, string>) => probe(v, {}),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['connections'] })
       void navigate({ to: `/w/${workspace}/connections` as string })
     },
   })
   const error = store.error ?? trial.error
-  const checks = probed(trial.data, error)
+  const checks = probed(trial.data, error) ?? (steps.length > 0 ? steps : undefined)
   const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
   const wrong = { ...fieldErrors(error), ...Object.fromEntries((failure?.fields ?? []).map((f) => [f, failure!.hint])) }
   const busy = trial.isPending || store.isPending

@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// probing is an outbound operation that probes a credential. If the Accept header names text/event-stream before JSON,
+// the response has an event for each check as soon as its step has ended, and then one with the result.
+type probing struct {
+	kind interface {
+		perform(r *request) (answer ports.Answer, replayed bool, err error)
+	}
+}
+
+func (p probing) handler(a *API, op *openapi.Operation) http.Handler {
+	plain := a.handle(op, p.kind.perform)
+	isStream := func(media string) bool { return media == eventStream }
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		if preferred(hr.Header.Get("Accept"), isStream) == "" {
+			plain.ServeHTTP(w, hr)
+			return
+		}
+		s := &probeStream{ResponseWriter: w, header: http.Header{}}
+		a.handleAs(op, eventStream, func(r *request) (ports.Answer, bool, error) {
+			r.watch = s.check
+			return p.kind.perform(r)
+		}).ServeHTTP(s, hr)
+		s.end()
+	})
+}
+
+// probeStream is the response of a probe that is watched. Until the first check it is an ordinary response, so that a
+// request that is refused has the usual status. From then on it keeps what is written to it, for the last event.
+type probeStream struct {
+	http.ResponseWriter
+
+	mu     sync.Mutex // a check may come from another goroutine
+	begun  bool
+	ended  bool
+	header http.Header // of the result, which is not sent
+	status int
+	result bytes.Buffer
+}
+
+// probeResult is the data of the last event.
+type probeResult struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// Unwrap is for http.ResponseController.
+func (s *probeStream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Header implements http.ResponseWriter.
+func (s *probeStream) Header() http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		return s.header
+	}
+	return s.ResponseWriter.Header()
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *probeStream) WriteHeader(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		s.status = status
+		return
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (s *probeStream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		return s.result.Write(b)
+	}
+	return s.ResponseWriter.Write(b)
+}
+
+// check sends a check. The result follows even if the client is gone.
+func (s *probeStream) check(c connection.Check) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	if !s.begun {
+		s.begun = true
+		setStreamHeaders(s.ResponseWriter.Header())
+		s.ResponseWriter.WriteHeader(http.StatusOK)
+	}
+	s.event("check", toCheck(&c))
+}
+
+// end sends the result, unless there was no check.
+func (s *probeStream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended = true; s.begun {
+		s.event("result", probeResult{Status: s.status, Body: s.result.Bytes()})
+	}
+}
+
+// event sends an event. The server's timeout for writing a response ends it.
+func (s *probeStream) event(name string, data any) {
+	var out bytes.Buffer
+	out.WriteString("event: " + name + "\ndata: ")
+	if err := encode(&out, data); err != nil { // these types always encode
+		panic(err)
+	}
+	out.WriteString("\n")
+	if _, err := s.ResponseWriter.Write(out.Bytes()); err == nil {
+		_ = http.NewResponseController(s.ResponseWriter).Flush() // as Write, it fails if the client is gone
+	}
+}
