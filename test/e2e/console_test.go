@@ -135,6 +135,7 @@ func TestWorkInTheConsole(t *testing.T) {
 	})
 	t.Run("a request to activate a version is approved", func(t *testing.T) { approved(ctx, t, s, owner) })
 	t.Run("a label is rolled out", func(t *testing.T) { rolledOut(ctx, t, s, owner) })
+	t.Run("a credential is tried", func(t *testing.T) { connects(ctx, t, s, owner) })
 	t.Run("columns are mapped by clicking a field and a column", func(t *testing.T) {
 		var sheet string
 		for i, name := range owner.get(t, sources).each(t, "name") {

@@ -1,0 +1,27 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// connects tries the credential of a connection, and shows its steps. It runs as a part of TestWorkInTheConsole.
+func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	before := len(owner.get(t, connections).items(t))
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/connections/new/sqlite"))
+	reads(ctx, t, "The check, step by step")
+	types(ctx, t, `[name="credential.file"]`, "missing.db")
+	presses(ctx, t, "Try, without storing")
+	reads(ctx, t, "database_not_found")
+	types(ctx, t, `[name="credential.file"]`, "demo.db")
+	presses(ctx, t, "Try, without storing")
+	reads(ctx, t, "It works. Nothing is stored yet.")
+	reads(ctx, t, "privileges")
+	keep(ctx, t, "console-connect")
+	if after := len(owner.get(t, connections).items(t)); after != before {
+		t.Errorf("%d connections, want %d", after, before)
+	}
+}
