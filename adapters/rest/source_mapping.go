@@ -46,7 +46,7 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 		return nil
 	}
 	return mapSlice(in, func(p *openapi.SourcePair) source.Pair {
-		return source.Pair{Field: p.Field, Column: p.Column}
+		return source.Pair{Field: p.Field, Column: p.Column, Transform: fromTransform(p.Transform)}
 	})
 }
 
@@ -75,8 +75,9 @@ func toSource(s *sources.Seen) openapi.Source {
 		Truncated:    s.Total > len(s.Columns),
 		Mapping: mapSlice(s.Mapping, func(p *source.Pair) openapi.SourcePair {
 			return openapi.SourcePair{
-				Field:  p.Field,
-				Column: p.Column,
+				Field:     p.Field,
+				Column:    p.Column,
+				Transform: toTransform(p.Transform),
 			}
 		}),
 		MappingReport: openapi.SourceMappingReport{

@@ -21,6 +21,7 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodGet, "/api/datasources/types", query(a.listSourceTypes)}, // before what an id could be
 		{http.MethodGet, "/api/datasources/sheet-preview", query(a.previewSheet)},
 		{http.MethodGet, "/api/datasources/warehouse-preview", query(a.previewWarehouse)},
+		{http.MethodPost, "/api/datasources/transform-preview", query(a.previewTransforms)},
 		{http.MethodGet, one, remembered(a.getSource)},
 		{http.MethodPatch, one, command(a.updateSource)},
 		{http.MethodDelete, one, command(a.detachSource)},

@@ -13,7 +13,7 @@ import (
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
 	"name", "url", "tab", "header_row", "charset", "delimiter", "connection_id", "table_schema", "table_name",
-	"place", "columns", "columns_total", "mapping",
+	"place", "columns", "columns_total", "mapping", "transforms",
 	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level",
 	"drift_columns", "drift_seen",
 	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
@@ -29,7 +29,7 @@ var (
 
 const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row,
 	t.charset, t.delimiter, t.connection_id, t.table_schema, t.table_name,
-	t.columns, t.columns_total, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
+	t.columns, t.columns_total, t.mapping, t.transforms, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
 	t.failures, t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 
@@ -50,6 +50,7 @@ type sourceRow struct {
 	Columns          []byte               `db:"columns"`
 	ColumnsTotal     int                  `db:"columns_total"`
 	Mapping          []byte               `db:"mapping"`
+	Transforms       []byte               `db:"transforms"`
 	Paused           source.PauseReason   `db:"paused"`
 	Failed           string               `db:"failed"`
 	FailedAt         int64                `db:"failed_at"`
@@ -110,7 +111,12 @@ func (r *sourceRow) source() (*source.Source, error) {
 		return nil, err
 	}
 	s.Total = max(r.ColumnsTotal, len(s.Columns))
-	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair { return source.Pair(p) }); err != nil {
+	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair {
+		return source.Pair{Field: p.Field, Column: p.Column}
+	}); err != nil {
+		return nil, err
+	}
+	if err = addTransforms(s.Mapping, r.Transforms); err != nil {
 		return nil, err
 	}
 	s.Drift.Columns, err = decoded(r.DriftColumns,
@@ -124,7 +130,11 @@ func sourceValues(s *source.Source) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := jsonOf(s.Mapping, func(p source.Pair) pairRow { return pairRow(p) })
+	mapping, err := jsonOf(s.Mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} })
+	if err != nil {
+		return nil, err
+	}
+	transforms, err := transformsOf(s.Mapping)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +150,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	return []any{
 		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Sheet.Charset, at.Sheet.Delimiter,
 		at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
-		columns, s.Total, mapping,
+		columns, s.Total, mapping, transforms,
 		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),
 	}, nil

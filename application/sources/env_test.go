@@ -76,6 +76,7 @@ type env struct {
 	used        quota.Amounts // of the workspace, which may have one source
 	usage       *mocks.MockUsage
 	ctx         context.Context
+	types       []source.Type // of the org
 }
 
 func newEnv(t *testing.T) *env {
@@ -84,7 +85,7 @@ func newEnv(t *testing.T) *env {
 		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c),
 		connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
 		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c),
-		ctx: t.Context(),
+		ctx: t.Context(), types: []source.Type{people},
 	}
 	s.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(
@@ -114,7 +115,8 @@ func newEnv(t *testing.T) *env {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)
 			}
-			return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
+			return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true},
+				Rows: source.RowLimits{Rows: 100, Bytes: 1 << 20, Seconds: time.Minute}}
 		}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1,
 			TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 			if by.Workspace != "acme" {

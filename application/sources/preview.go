@@ -100,6 +100,22 @@ func (s *Service) PreviewTable(
 	return out, err
 }
 
+// PreviewTransforms returns what the transformations of pairs make of rows that a caller has: a value of each pair for
+// each row. The rows are of a backend, and have columns. Requires the member role.
+func (s *Service) PreviewTransforms(
+	by identity.Actor, key source.TypeKey, from source.Backend, columns []column.Header, pairs []source.Pair,
+	rows [][]*string,
+) ([][]source.Transformed, error) {
+	if err := source.MayCreate(by); err != nil {
+		return nil, err
+	}
+	t, err := s.offeredType(by, key)
+	if err != nil {
+		return nil, err
+	}
+	return t.Transform(from, columns, pairs, rows)
+}
+
 // previewed notes in the audit trail that by was shown rows of a customer.
 func (s *Service) previewed(ctx context.Context, by identity.Actor, of source.ID, at source.Location) {
 	s.notes.Note(ctx, source.Previewed(by, of, at, s.digester.Digest))

@@ -112,7 +112,7 @@ func (s *Service) read(
 func naming(pairs []source.Pair) connection.PreviewQuery {
 	var q connection.PreviewQuery
 	for _, p := range pairs {
-		q.Columns = append(q.Columns, p.Column)
+		q.Columns = append(q.Columns, p.Columns()...)
 	}
 	return q
 }

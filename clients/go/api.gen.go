@@ -4240,6 +4240,13 @@ type SourceJobList struct {
 	NextCursor *string     `json:"next_cursor"`
 }
 
+// SourceJoin is a type of the API. Appends the texts of other columns, such as the last name to the first name.
+// Empty texts are left out.
+type SourceJoin struct {
+	Columns   []string `json:"columns"`
+	Separator *string  `json:"separator,omitzero"`
+}
+
 // SourceList is a type of the API.
 type SourceList struct {
 	Data       []Source `json:"data"`
@@ -4275,7 +4282,7 @@ type SourceMap struct {
 // SourceMapped is a type of the API.
 type SourceMapped struct {
 	Source Source `json:"source"`
-	// The first two rows. Each is an object with field keys and values.
+	// The first two rows. Each is an object with field keys and the texts after their transformation.
 	Rows []map[string]*string `json:"rows"`
 	// Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null` if the
 	// rows were read.
@@ -4305,7 +4312,8 @@ type SourcePair struct {
 	// Key of a field of the data source type.
 	Field string `json:"field"`
 	// Name of the column that holds the field.
-	Column string `json:"column"`
+	Column    string           `json:"column"`
+	Transform *SourceTransform `json:"transform,omitzero"`
 }
 
 // SourcePatch is a type of the API.
@@ -4368,6 +4376,16 @@ type SourceRows struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
+// SourceSplit is a type of the API. Reads only a part of the text, such as the last name of a full name. Several
+// fields can have parts of one column. A text without a separator has only `first` and `last`.
+type SourceSplit struct {
+	// `first`: before the first separator. `rest`: after it. `last`: after the last separator. `before_last`: before
+	// it.
+	Part string `json:"part"`
+	// Default: white space.
+	Separator *string `json:"separator,omitzero"`
+}
+
 // SourceSuggestion is a type of the API.
 type SourceSuggestion struct {
 	Field  string `json:"field"`
@@ -4376,6 +4394,57 @@ type SourceSuggestion struct {
 	Score float64 `json:"score"`
 	// The reason for the suggestion, as a sentence.
 	Reason string `json:"reason"`
+}
+
+// SourceTransform is a type of the API. Changes the texts of the column before they become values of the field:
+// first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It
+// is remembered with the mapping.
+type SourceTransform struct {
+	Join  *SourceJoin  `json:"join,omitzero"`
+	Split *SourceSplit `json:"split,omitzero"`
+	// Whether spaces at both ends are removed.
+	Trim *bool `json:"trim,omitzero"`
+	// The value of an `enum` field for a text. Upper and lower case are the same, and spaces at both ends are
+	// ignored.
+	Values map[string]string `json:"values,omitzero"`
+	// `title`: the first letter of each word in upper case, the others in lower case. For fields of type string,
+	// text, email and url.
+	Case *string `json:"case,omitzero"`
+	// The order of day, month and year in dates that are written in digits, for fields of type date and datetime. By
+	// default, the other values of the column decide.
+	DateOrder *string `json:"date_order,omitzero"`
+	// The decimal sign, for fields of type integer and number. By default, the other values of the column decide.
+	Decimal *string `json:"decimal,omitzero"`
+}
+
+// SourceTransformPreview is a type of the API.
+type SourceTransformPreview struct {
+	Type string `json:"type"`
+	// Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written.
+	Backend string `json:"backend"`
+	// The names of the columns.
+	Columns []string `json:"columns"`
+	// Fields that are required can be missing.
+	Mapping []SourcePair `json:"mapping"`
+	Rows    [][]*string  `json:"rows"`
+}
+
+// SourceTransformedRows is a type of the API.
+type SourceTransformedRows struct {
+	// For each row, a value of each field of the mapping, in its order.
+	Rows [][]SourceTransformedValue `json:"rows"`
+}
+
+// SourceTransformedValue is a type of the API.
+type SourceTransformedValue struct {
+	Field string `json:"field"`
+	// The text of the column, then those of the columns that are joined.
+	Before []*string `json:"before"`
+	// The value, as a text. `null` if it is empty, or none of the field.
+	After *string `json:"after"`
+	// Why the text is no value of the field: `wrong_type`, `ambiguous`, `not_in_enum` or `missing`. Otherwise
+	// `null`.
+	Code *string `json:"code"`
 }
 
 // SourceType is a type of the API.
@@ -6936,6 +7005,21 @@ func (s *DataSourcesService) PreviewSheet(ctx context.Context, query DataSources
 	return send[SheetPreview](ctx, s.client, &call{name: "dataSources.previewSheet", method: "GET", path: []string{"/api/datasources/sheet-preview"}, query: query.values()}, opts)
 }
 
+// PreviewTransforms: Preview transformations.
+//
+// Requires the member role in the workspace. Applies a mapping with transformations to rows that the caller
+// sends, such as those of a preview, and returns each value before and after. Nothing is read and nothing is
+// stored.
+//
+// The rows of a sheet are read in the same way, except that .xlsx and .ods files have stored numbers and dates:
+// a text that is `ambiguous` here may be none there.
+//
+// Errors: invalid_fields, mapping_invalid, scope_required, source_forbidden, unknown_source_type; and those that
+// every call can have.
+func (s *DataSourcesService) PreviewTransforms(ctx context.Context, body SourceTransformPreview, opts ...Option) (*SourceTransformedRows, error) {
+	return send[SourceTransformedRows](ctx, s.client, &call{name: "dataSources.previewTransforms", method: "POST", path: []string{"/api/datasources/transform-preview"}, body: body, repeatable: true}, opts)
+}
+
 // PreviewWarehouse: Preview a warehouse.
 //
 // Requires the member role in the workspace. Without `table`, lists the tables that the connection's user can
@@ -9202,7 +9286,8 @@ type DataSourcesRowsQuery struct {
 	// What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
 	// `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row does.
 	OnInvalid string
-	// Whether values are texts as the source has them, without checks.
+	// Whether values are texts as the source has them, without transformations and checks. A field that is joined
+	// from several columns has the text of the first one.
 	Raw bool
 	// Cursor is the NextCursor of the page before.
 	Cursor string

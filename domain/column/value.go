@@ -251,6 +251,9 @@ func decimalForm(bare string, s Style) (string, Invalid) {
 		return "", WrongType
 	}
 	decimal := decimalOf(bare)
+	if decimal == "." && strings.HasSuffix(bare, noExponent) {
+		s.Decimal = decimal // as Stored marks it, however the file shows numbers
+	}
 	point, comma := strings.Count(bare, "."), strings.Count(bare, ",")
 	switch {
 	case decimal != "" && s.Decimal != "" && decimal != s.Decimal:

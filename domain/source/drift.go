@@ -184,14 +184,17 @@ func (s *Source) isHeader(row []*string) bool {
 	return len(s.Mapping) > 0
 }
 
-// fieldOf returns the field that a column is mapped to; nil if the type no longer has it.
+// fieldOf returns the field that a column is mapped to; nil if the type no longer has it, or if the values of the
+// column are transformed, so that their type need not be the one of the field.
 func (s *Source) fieldOf(t *Type, column string) (f *column.Field, mapped bool) {
 	for _, p := range s.Mapping {
-		if p.Column == column {
-			return t.field(p.Field), true
+		if slices.Contains(p.Columns(), column) {
+			if mapped = true; p.Transform.IsZero() {
+				return t.field(p.Field), true
+			}
 		}
 	}
-	return nil, false
+	return nil, mapped
 }
 
 var severity = map[DriftLevel]int{NoDrift: 0, Additive: 1, Renamed: 2, Breaking: 3}

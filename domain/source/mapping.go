@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -22,6 +23,8 @@ var ErrMappingInvalid = &fault.Error{
 type Pair struct {
 	Field  string // the field's key
 	Column string // a Header's name
+
+	Transform column.Transform // of the column's texts
 }
 
 // MayMap returns nil if by may change the mapping of s now. While its connection is revoked no one can,
@@ -55,7 +58,7 @@ func (s *Source) Map(by identity.Actor, at revision.Match, t Type, pairs []Pair,
 		return err
 	}
 	s.Total = r.total()
-	data := map[string]any{"fields": len(s.Mapping), "changed": !slices.Equal(before, s.Mapping)}
+	data := map[string]any{"fields": len(s.Mapping), "changed": !reflect.DeepEqual(before, s.Mapping)}
 	if s.Paused != "" {
 		data["resumed_from"] = s.Paused
 	}
@@ -74,7 +77,8 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 	}
 	s.Mapping, s.Learnt = slices.Clone(pairs), column.Memory{}
 	for _, p := range pairs {
-		if name := column.Normalise(p.Column); name != "" {
+		// A part of a column does not mean that the whole column is the field.
+		if name := column.Normalise(p.Column); name != "" && !p.Transform.IsPartial() {
 			s.Learnt[name] = p.Field
 		}
 	}
@@ -99,10 +103,12 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 		switch {
 		case columnNamed(columns, p.Column) == nil:
 			add(at+"/column", "unknown_column", "The table has no such column.")
-		case used[p.Column]:
-			add(at+"/column", "duplicate_item", "The column is used twice.")
+		case used[p.Column] && !p.Transform.IsPartial():
+			add(at+"/column", "duplicate_item", "The column is used twice. Several fields can have parts of one column.")
 		}
-		fields[p.Field], used[p.Column] = true, true
+		checkTransform(t.field(p.Field), columns, p,
+			func(in, code, detail string) { add(at+in, code, detail) })
+		fields[p.Field], used[p.Column] = true, used[p.Column] || !p.Transform.IsPartial()
 	}
 	for _, f := range t.Fields {
 		if f.Required && !fields[f.Key] {
@@ -154,14 +160,17 @@ func (s *Source) Report(t *Type) MappingReport {
 	fields, used := map[string]bool{}, map[string]bool{}
 	for _, p := range s.Mapping {
 		f, c := t.field(p.Field), columnNamed(s.Columns, p.Column)
-		fields[p.Field], used[p.Column] = true, true
+		fields[p.Field] = true
+		for _, name := range p.Columns() {
+			used[name] = true
+		}
 		switch {
 		case f == nil:
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, FieldMissing})
 			continue
-		case c == nil || gone[p.Column]:
+		case c == nil || slices.ContainsFunc(p.Columns(), func(name string) bool { return gone[name] }):
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, ColumnMissing})
-		case column.Fitness(f.Type, c.Type) < column.MinScore:
+		case p.Transform.IsZero() && column.Fitness(f.Type, c.Type) < column.MinScore:
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, TypeDiffers})
 		}
 		r.Matched++
@@ -179,18 +188,15 @@ func (s *Source) Report(t *Type) MappingReport {
 	return r
 }
 
-// Mapped returns the rows of a reading according to the mapping of s: values by field key. The value is
-// nil if its column was not read.
+// Mapped returns the rows of a reading according to the mapping of s: texts by field key, after their transformation.
+// The text is nil if its column was not read.
 func (s *Source) Mapped(r Reading) []map[string]*string {
 	rows := make([]map[string]*string, 0, column.ShownRows)
 	for _, cells := range r.Rows[:min(len(r.Rows), column.ShownRows)] {
 		row := map[string]*string{}
 		for _, p := range s.Mapping {
-			row[p.Field] = nil
-			if i := slices.IndexFunc(r.Columns, func(h column.Header) bool { return h.Name == p.Column }); i >= 0 &&
-				i < len(cells) {
-				row[p.Field] = cells[i]
-			}
+			own := p.cells(r.Columns, cells)
+			row[p.Field] = p.Transform.Text(own[0], own[1:])
 		}
 		rows = append(rows, row)
 	}

@@ -63,7 +63,7 @@ func (s *Source) Read(by identity.Actor) event.Note {
 // MappedField is a field of a type with the column that holds it.
 type MappedField struct {
 	column.Field
-	Column string
+	Pair
 }
 
 // MappedFields returns the mapped fields of s, in the order of the type. Those that the type no longer has are left
@@ -77,7 +77,7 @@ func (s *Source) MappedFields(t *Type) ([]MappedField, error) {
 		for _, f := range t.Fields {
 			for _, p := range s.Mapping {
 				if p.Field == f.Key {
-					out = append(out, MappedField{f, p.Column})
+					out = append(out, MappedField{f, p})
 				}
 			}
 		}

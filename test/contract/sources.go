@@ -161,6 +161,34 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
 			[]string{"source.paused", "source.drifted", "source.attached"})
 	})
+	t.Run("Update stores the transformations of a mapping", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member // what the mapping teaches stays in the workspace
+		other := fixture.Source(t, a.Stores, by, fixture.SheetReading())
+		pairs := []source.Pair{
+			{Field: "email", Column: "Mail", Transform: column.Transform{Trim: true, Case: column.Lower,
+				Split: &column.Split{Part: column.BeforeLast, Separator: ","},
+				Join:  &column.Join{Columns: []string{"Age", "Ärger “1”"}, Separator: " – "}}},
+			{Field: "age", Column: "Age", Transform: column.Transform{Decimal: ","}},
+		}
+		changed, err := a.Sources.Update(ctx, by.Workspace, other.ID, func(s *source.Source) error {
+			return s.Map(by, nil, fixture.People, pairs, fixture.SheetReading())
+		})
+		must(t, err)
+		same(t, "mapping", changed.Mapping, pairs)
+		got, err := a.Sources.Get(ctx, by.Workspace, other.ID)
+		must(t, err)
+		same(t, "source", got, changed)
+		pairs[0].Transform = column.Transform{}
+		pairs[1].Transform = column.Transform{Dates: column.MonthFirst, Values: map[string]string{"“x”": "y"}}
+		_, err = a.Sources.Update(ctx, by.Workspace, other.ID, func(s *source.Source) error {
+			s.Mapping = pairs
+			return nil
+		})
+		must(t, err)
+		got, err = a.Sources.Get(ctx, by.Workspace, other.ID)
+		must(t, err)
+		same(t, "mapping", got.Mapping, pairs)
+	})
 	t.Run("Update stores nothing of a change that fails", func(t *testing.T) {
 		before, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 		must(t, err)

@@ -157,6 +157,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		opensTab(ctx, t, "Rows")
 		reads(ctx, t, "ada@example.com")
 		keep(ctx, t, "console-rows")
+		transformed(ctx, t, s, owner, sheet)
 		owner.do(t, "PUT", sources+"/"+sheet, object{"header_row": 0,
 			"mapping": []object{{"field": "email", "column": "A"}}}).is(t, 200)
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/sources/"+sheet))

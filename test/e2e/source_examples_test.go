@@ -11,5 +11,7 @@ func init() {
 		h.owner.do(t, "DELETE", connections+"/"+id, nil, onRed).is(t, 200)
 		return target{ids: []string{id}}
 	}}
+	examples["previewTransforms"] = plainly(object{"type": "contacts", "backend": "sheet", "columns": []string{"E-mail"},
+		"mapping": []object{{"field": "email", "column": "E-mail"}}, "rows": [][]string{{"ada@example.com"}}})
 	examples["updateSource"] = ofSource(object{"name": "Newsletter"})
 }

@@ -584,6 +584,40 @@ const (
 	SourcePauseReasonConnectionRevoked SourcePauseReason = "connection_revoked"
 )
 
+// Defines values for SourceSplitPart.
+const (
+	SourceSplitPartBeforeLast SourceSplitPart = "before_last"
+	SourceSplitPartFirst      SourceSplitPart = "first"
+	SourceSplitPartLast       SourceSplitPart = "last"
+	SourceSplitPartRest       SourceSplitPart = "rest"
+)
+
+// Defines values for SourceTransformCase.
+const (
+	SourceTransformCaseLower SourceTransformCase = "lower"
+	SourceTransformCaseTitle SourceTransformCase = "title"
+	SourceTransformCaseUpper SourceTransformCase = "upper"
+)
+
+// Defines values for SourceTransformDateOrder.
+const (
+	SourceTransformDateOrderDmy SourceTransformDateOrder = "dmy"
+	SourceTransformDateOrderMdy SourceTransformDateOrder = "mdy"
+	SourceTransformDateOrderYmd SourceTransformDateOrder = "ymd"
+)
+
+// Defines values for SourceTransformDecimal.
+const (
+	SourceTransformDecimalComma SourceTransformDecimal = "comma"
+	SourceTransformDecimalPoint SourceTransformDecimal = "point"
+)
+
+// Defines values for SourceTransformPreviewBackend.
+const (
+	SourceTransformPreviewBackendSheet     SourceTransformPreviewBackend = "sheet"
+	SourceTransformPreviewBackendWarehouse SourceTransformPreviewBackend = "warehouse"
+)
+
 // Defines values for SourceTypeAccepts.
 const (
 	SourceTypeAcceptsSheet     SourceTypeAccepts = "sheet"
@@ -4384,6 +4418,12 @@ type SourceJobList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
+// SourceJoin Appends the texts of other columns, such as the last name to the first name. Empty texts are left out.
+type SourceJoin struct {
+	Columns   []string `json:"columns"`
+	Separator *string  `json:"separator,omitempty"`
+}
+
 // SourceList defines model for SourceList.
 type SourceList struct {
 	Data       []Source                  `json:"data"`
@@ -4418,7 +4458,7 @@ type SourceMap struct {
 
 // SourceMapped defines model for SourceMapped.
 type SourceMapped struct {
-	// Rows The first two rows. Each is an object with field keys and values.
+	// Rows The first two rows. Each is an object with field keys and the texts after their transformation.
 	Rows []map[string]*string `json:"rows"`
 
 	// SampleError Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null` if the rows were read.
@@ -4446,6 +4486,9 @@ type SourcePair struct {
 
 	// Field Key of a field of the data source type.
 	Field string `json:"field"`
+
+	// Transform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
+	Transform SourceTransform `json:"transform,omitempty,omitzero"`
 }
 
 // SourcePatch defines model for SourcePatch.
@@ -4471,6 +4514,18 @@ type SourceRows struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
+// SourceSplit Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one column. A text without a separator has only `first` and `last`.
+type SourceSplit struct {
+	// Part `first`: before the first separator. `rest`: after it. `last`: after the last separator. `before_last`: before it.
+	Part SourceSplitPart `json:"part"`
+
+	// Separator Default: white space.
+	Separator string `json:"separator,omitempty,omitzero"`
+}
+
+// SourceSplitPart `first`: before the first separator. `rest`: after it. `last`: after the last separator. `before_last`: before it.
+type SourceSplitPart string
+
 // SourceSuggestion defines model for SourceSuggestion.
 type SourceSuggestion struct {
 	Column string `json:"column"`
@@ -4481,6 +4536,75 @@ type SourceSuggestion struct {
 
 	// Score How likely the suggestion is correct. From 0.8, a form can preselect the column.
 	Score float64 `json:"score"`
+}
+
+// SourceTransform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
+type SourceTransform struct {
+	// Case `title`: the first letter of each word in upper case, the others in lower case. For fields of type string, text, email and url.
+	Case SourceTransformCase `json:"case,omitempty,omitzero"`
+
+	// DateOrder The order of day, month and year in dates that are written in digits, for fields of type date and datetime. By default, the other values of the column decide.
+	DateOrder SourceTransformDateOrder `json:"date_order,omitempty,omitzero"`
+
+	// Decimal The decimal sign, for fields of type integer and number. By default, the other values of the column decide.
+	Decimal SourceTransformDecimal `json:"decimal,omitempty,omitzero"`
+
+	// Join Appends the texts of other columns, such as the last name to the first name. Empty texts are left out.
+	Join SourceJoin `json:"join,omitempty,omitzero"`
+
+	// Split Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one column. A text without a separator has only `first` and `last`.
+	Split SourceSplit `json:"split,omitempty,omitzero"`
+
+	// Trim Whether spaces at both ends are removed.
+	Trim bool `json:"trim,omitempty,omitzero"`
+
+	// Values The value of an `enum` field for a text. Upper and lower case are the same, and spaces at both ends are ignored.
+	Values map[string]string `json:"values,omitempty,omitzero"`
+}
+
+// SourceTransformCase `title`: the first letter of each word in upper case, the others in lower case. For fields of type string, text, email and url.
+type SourceTransformCase string
+
+// SourceTransformDateOrder The order of day, month and year in dates that are written in digits, for fields of type date and datetime. By default, the other values of the column decide.
+type SourceTransformDateOrder string
+
+// SourceTransformDecimal The decimal sign, for fields of type integer and number. By default, the other values of the column decide.
+type SourceTransformDecimal string
+
+// SourceTransformPreview defines model for SourceTransformPreview.
+type SourceTransformPreview struct {
+	// Backend Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written.
+	Backend SourceTransformPreviewBackend `json:"backend"`
+
+	// Columns The names of the columns.
+	Columns []string `json:"columns"`
+
+	// Mapping Fields that are required can be missing.
+	Mapping []SourcePair                  `json:"mapping"`
+	Rows    [][]nullable.Nullable[string] `json:"rows"`
+	Type    string                        `json:"type"`
+}
+
+// SourceTransformPreviewBackend Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written.
+type SourceTransformPreviewBackend string
+
+// SourceTransformedRows defines model for SourceTransformedRows.
+type SourceTransformedRows struct {
+	// Rows For each row, a value of each field of the mapping, in its order.
+	Rows [][]SourceTransformedValue `json:"rows"`
+}
+
+// SourceTransformedValue defines model for SourceTransformedValue.
+type SourceTransformedValue struct {
+	// After The value, as a text. `null` if it is empty, or none of the field.
+	After nullable.Nullable[string] `json:"after"`
+
+	// Before The text of the column, then those of the columns that are joined.
+	Before []nullable.Nullable[string] `json:"before"`
+
+	// Code Why the text is no value of the field: `wrong_type`, `ambiguous`, `not_in_enum` or `missing`. Otherwise `null`.
+	Code  nullable.Nullable[string] `json:"code"`
+	Field string                    `json:"field"`
 }
 
 // SourceType defines model for SourceType.

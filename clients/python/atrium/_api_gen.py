@@ -5844,6 +5844,18 @@ class SourceJobList(TypedDict):
     """"""
 
 
+class SourceJoin(TypedDict):
+    """Appends the texts of other columns, such as the last name to the first name. Empty texts are left
+    out.
+    """
+
+    columns: List[str]
+    """"""
+
+    separator: NotRequired[str]
+    """"""
+
+
 class SourceList(TypedDict):
     """A type of the API."""
 
@@ -5907,7 +5919,7 @@ class SourceMapped(TypedDict):
     """"""
 
     rows: List[Dict[str, Optional[str]]]
-    """The first two rows. Each is an object with field keys and values."""
+    """The first two rows. Each is an object with field keys and the texts after their transformation."""
 
     sample_error: Optional[str]
     """Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null`
@@ -5952,6 +5964,9 @@ class SourcePair(TypedDict):
 
     column: str
     """Name of the column that holds the field."""
+
+    transform: NotRequired[SourceTransform]
+    """"""
 
 
 class SourcePatch(TypedDict):
@@ -6024,6 +6039,20 @@ class SourceRows(TypedDict):
     """
 
 
+class SourceSplit(TypedDict):
+    """Reads only a part of the text, such as the last name of a full name. Several fields can have parts of
+    one column. A text without a separator has only `first` and `last`.
+    """
+
+    part: Union[Literal["first", "rest", "before_last", "last"], str]
+    """`first`: before the first separator. `rest`: after it. `last`: after the last separator.
+    `before_last`: before it.
+    """
+
+    separator: NotRequired[str]
+    """Default: white space."""
+
+
 class SourceSuggestion(TypedDict):
     """A type of the API."""
 
@@ -6038,6 +6067,88 @@ class SourceSuggestion(TypedDict):
 
     reason: str
     """The reason for the suggestion, as a sentence."""
+
+
+class SourceTransform(TypedDict):
+    """Changes the texts of the column before they become values of the field: first `join`, then `split`,
+    `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with
+    the mapping.
+    """
+
+    join: NotRequired[SourceJoin]
+    """"""
+
+    split: NotRequired[SourceSplit]
+    """"""
+
+    trim: NotRequired[bool]
+    """Whether spaces at both ends are removed."""
+
+    values: NotRequired[Dict[str, str]]
+    """The value of an `enum` field for a text. Upper and lower case are the same, and spaces at both ends
+    are ignored.
+    """
+
+    case: NotRequired[Union[Literal["lower", "upper", "title"], str]]
+    """`title`: the first letter of each word in upper case, the others in lower case. For fields of type
+    string, text, email and url.
+    """
+
+    date_order: NotRequired[Union[Literal["ymd", "dmy", "mdy"], str]]
+    """The order of day, month and year in dates that are written in digits, for fields of type date and
+    datetime. By default, the other values of the column decide.
+    """
+
+    decimal: NotRequired[Union[Literal["point", "comma"], str]]
+    """The decimal sign, for fields of type integer and number. By default, the other values of the column
+    decide.
+    """
+
+
+class SourceTransformPreview(TypedDict):
+    """A type of the API."""
+
+    type: str
+    """"""
+
+    backend: Union[Literal["sheet", "warehouse"], str]
+    """Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are
+    written.
+    """
+
+    columns: List[str]
+    """The names of the columns."""
+
+    mapping: List[SourcePair]
+    """Fields that are required can be missing."""
+
+    rows: List[List[Optional[str]]]
+    """"""
+
+
+class SourceTransformedRows(TypedDict):
+    """A type of the API."""
+
+    rows: List[List[SourceTransformedValue]]
+    """For each row, a value of each field of the mapping, in its order."""
+
+
+class SourceTransformedValue(TypedDict):
+    """A type of the API."""
+
+    field: str
+    """"""
+
+    before: List[Optional[str]]
+    """The text of the column, then those of the columns that are joined."""
+
+    after: Optional[str]
+    """The value, as a text. `null` if it is empty, or none of the field."""
+
+    code: Optional[str]
+    """Why the text is no value of the field: `wrong_type`, `ambiguous`, `not_in_enum` or `missing`.
+    Otherwise `null`.
+    """
 
 
 class SourceType(TypedDict):
@@ -11290,6 +11401,25 @@ class DataSourcesResource(Resource):
         url_not_allowed; and those that every call can have.
         """
         return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "charset": charset, "delimiter": delimiter, "sample_rows": sample_rows, "type": type}, options=options))
+
+    def preview_transforms(
+        self,
+        body: SourceTransformPreview,
+        **options: Unpack[Options],
+    ) -> SourceTransformedRows:
+        """Preview transformations.
+
+        Requires the member role in the workspace. Applies a mapping with transformations to rows that
+        the caller sends, such as those of a preview, and returns each value before and after. Nothing is
+        read and nothing is stored.
+
+        The rows of a sheet are read in the same way, except that .xlsx and .ods files have stored
+        numbers and dates: a text that is `ambiguous` here may be none there.
+
+        Errors: invalid_fields, mapping_invalid, scope_required, source_forbidden, unknown_source_type;
+        and those that every call can have.
+        """
+        return cast("SourceTransformedRows", self._caller.send("dataSources.previewTransforms", "POST", path("/api/datasources/transform-preview"), body=body, repeatable=True, options=options))
 
     def preview_warehouse(
         self,

@@ -4707,6 +4707,14 @@ export type SourceJobList = {
   next_cursor: string | null
 }
 
+/** Appends the texts of other columns, such as the last name to the first name. Empty texts are left out. */
+export type SourceJoin = {
+  /**  */
+  columns: string[]
+  /**  */
+  separator?: string
+}
+
 /**  */
 export type SourceList = {
   /**  */
@@ -4756,7 +4764,7 @@ export type SourceMap = {
 export type SourceMapped = {
   /**  */
   source: Source
-  /** The first two rows. Each is an object with field keys and values. */
+  /** The first two rows. Each is an object with field keys and the texts after their transformation. */
   rows: (Record<string, string | null>)[]
   /**
    * Why `rows` is empty although the table may have rows: `query_timeout` or `response_too_large`. `null` if the
@@ -4793,6 +4801,8 @@ export type SourcePair = {
   field: string
   /** Name of the column that holds the field. */
   column: string
+  /**  */
+  transform?: SourceTransform
 }
 
 /**  */
@@ -4857,6 +4867,20 @@ export type SourceRows = {
   next_cursor: string | null
 }
 
+/**
+ * Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one
+ * column. A text without a separator has only `first` and `last`.
+ */
+export type SourceSplit = {
+  /**
+   * `first`: before the first separator. `rest`: after it. `last`: after the last separator. `before_last`:
+   * before it.
+   */
+  part: 'first' | 'rest' | 'before_last' | 'last' | (string & {})
+  /** Default: white space. */
+  separator?: string
+}
+
 /**  */
 export type SourceSuggestion = {
   /**  */
@@ -4867,6 +4891,71 @@ export type SourceSuggestion = {
   score: number
   /** The reason for the suggestion, as a sentence. */
   reason: string
+}
+
+/**
+ * Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`,
+ * `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
+ */
+export type SourceTransform = {
+  /**  */
+  join?: SourceJoin
+  /**  */
+  split?: SourceSplit
+  /** Whether spaces at both ends are removed. */
+  trim?: boolean
+  /**
+   * The value of an `enum` field for a text. Upper and lower case are the same, and spaces at both ends are
+   * ignored.
+   */
+  values?: Record<string, string>
+  /**
+   * `title`: the first letter of each word in upper case, the others in lower case. For fields of type string,
+   * text, email and url.
+   */
+  case?: 'lower' | 'upper' | 'title' | (string & {})
+  /**
+   * The order of day, month and year in dates that are written in digits, for fields of type date and datetime.
+   * By default, the other values of the column decide.
+   */
+  date_order?: 'ymd' | 'dmy' | 'mdy' | (string & {})
+  /** The decimal sign, for fields of type integer and number. By default, the other values of the column decide. */
+  decimal?: 'point' | 'comma' | (string & {})
+}
+
+/**  */
+export type SourceTransformPreview = {
+  /**  */
+  type: string
+  /** Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written. */
+  backend: 'sheet' | 'warehouse' | (string & {})
+  /** The names of the columns. */
+  columns: string[]
+  /** Fields that are required can be missing. */
+  mapping: SourcePair[]
+  /**  */
+  rows: ((string | null)[])[]
+}
+
+/**  */
+export type SourceTransformedRows = {
+  /** For each row, a value of each field of the mapping, in its order. */
+  rows: SourceTransformedValue[][]
+}
+
+/**  */
+export type SourceTransformedValue = {
+  /**  */
+  field: string
+  /** The text of the column, then those of the columns that are joined. */
+  before: (string | null)[]
+  /** The value, as a text. `null` if it is empty, or none of the field. */
+  after: string | null
+  /**
+   * Why the text is no value of the field: `wrong_type`, `ambiguous`, `not_in_enum` or `missing`. Otherwise
+   * `null`.
+   */
+  code: string | null
 }
 
 /**  */
@@ -8702,6 +8791,23 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
+   * Preview transformations.
+   *
+   * Requires the member role in the workspace. Applies a mapping with transformations to rows that the caller
+   * sends, such as those of a preview, and returns each value before and after. Nothing is read and nothing is
+   * stored.
+   *
+   * The rows of a sheet are read in the same way, except that .xlsx and .ods files have stored numbers and
+   * dates: a text that is `ambiguous` here may be none there.
+   *
+   * Errors: invalid_fields, mapping_invalid, scope_required, source_forbidden, unknown_source_type; and those
+   * that every call can have.
+   */
+  previewTransforms(body: SourceTransformPreview, options?: Options): Promise<SourceTransformedRows> {
+    return this.caller.send({ name: 'dataSources.previewTransforms', method: 'POST', path: path`/api/datasources/transform-preview`, body, repeatable: true }, options)
+  }
+
+  /**
    * Preview a warehouse.
    *
    * Requires the member role in the workspace. Without `table`, lists the tables that the connection's user can
@@ -8790,7 +8896,10 @@ export class DataSourcesResource extends Resource {
        * does.
        */
       on_invalid?: 'null' | 'skip' | 'report' | (string & {})
-      /** Whether values are texts as the source has them, without checks. */
+      /**
+       * Whether values are texts as the source has them, without transformations and checks. A field that is
+       * joined from several columns has the text of the first one.
+       */
       raw?: boolean
       /** The `next_cursor` of the page before. */
       cursor?: string

@@ -10,6 +10,7 @@ import { words } from '../text/sources'
 import { Button, Card, Copy, Heading, Loading, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Mapper, type Sheet, suggested } from '../ui/mapper'
+import { Transforms, useTransformed } from './transform'
 
 export function useTypes() {
   const workspace = useWorkspace()
@@ -77,6 +78,7 @@ export function NewSource() {
   const names = new Set(sheet.data?.headers.map((h) => h.name))
   // A column that the sheet no longer has cannot stay mapped.
   const mapping = (pairs ?? (sheet.data ? suggested(sheet.data) : [])).filter((p) => names.has(p.column))
+  const transformed = useTransformed(type, location?.url ? 'sheet' : 'warehouse', sheet.data, mapping)
   const attach = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.dataSources.attach({
       type, ...(v.name && { name: v.name }), mapping,
@@ -143,12 +145,14 @@ export function NewSource() {
             </div>
           )}
           <Mapper
-            key={type + JSON.stringify(location)} fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs}
+            key={type + JSON.stringify(location)} fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs} after={transformed.after}
             onHeaderRow={(row) => {
               const { header_row: _, ...rest } = location!
               look(row === undefined ? rest : { ...rest, header_row: row })
             }}
           />
+          <div className="mt-6"><Transforms fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs} /></div>
+          <Problem error={transformed.error} />
           <div className="mt-6 max-w-lg">
             <Form send={words.saveTheSource} busy={attach.isPending || missing.length > 0} onSend={(v) => attach.mutate(v)}>
               <Input name="name" label={t.name} maxLength={120} placeholder={words.customers} />

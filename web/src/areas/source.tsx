@@ -14,6 +14,7 @@ import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 import { headerOf, useSheet, useTypes } from './mapping'
 import { Rows } from './source-rows'
+import { Transforms, useTransformed } from './transform'
 import { place, sourceTone } from './sources'
 
 export function Source() {
@@ -83,7 +84,11 @@ function Drift({ source, onRepair }: { source: Data; onRepair?: (pairs: SourcePa
   const same = source.mapping.filter((p) => !source.drift.columns.some((c) => c.column === p.column))
   const rows = [...changed, ...same.map((p) => ({ before: p.column, now: p.column, change: 'same', field: p.field }))]
   const renamed = new Map(source.drift.columns.filter((c) => c.change === 'renamed').map((c) => [c.column, c.to]))
-  const repaired = source.mapping.map((p) => ({ ...p, column: renamed.get(p.column) ?? p.column }))
+  const now = (column: string) => renamed.get(column) ?? column
+  const repaired = source.mapping.map(({ transform, ...p }) => ({
+    ...p, column: now(p.column),
+    ...(transform && { transform: { ...transform, ...(transform.join && { join: { ...transform.join, columns: transform.join.columns.map(now) } }) } }),
+  }))
   return (
     <Card
       title={words.theColumnsHaveChanged(source.drift.level)}
@@ -130,11 +135,14 @@ function Mapping({ source }: { source: Data }) {
     },
   })
   const fields = types.data?.find((x) => x.type === source.type)?.fields
+  const transformed = useTransformed(source.type, source.location.url ? 'sheet' : 'warehouse', sheet.data, pairs ?? source.mapping)
   if (sheet.error) return <Problem error={sheet.error} />
   if (!sheet.data || !fields) return <Loading />
   return (
     <>
-      <Mapper fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} />
+      <Mapper fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} after={transformed.after} />
+      <div className="mt-6"><Transforms fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} /></div>
+      <Problem error={transformed.error} />
       <p className="flex gap-2">
         <Button tone="act" disabled={!pairs || save.isPending} onClick={() => save.mutate()}>{t.save}</Button>
         <Button disabled={!pairs} onClick={() => setPairs(undefined)}>{t.cancel}</Button>

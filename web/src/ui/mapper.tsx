@@ -1,5 +1,5 @@
 import type { SourceColumn, SourceField, SourcePair, SourceSuggestion } from '@atrium-hq/client'
-import { useRef, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { t } from '../text'
 import { words } from '../text/sources'
 import { Button, Pill } from './basics'
@@ -21,20 +21,26 @@ export function suggested(sheet: Sheet): SourcePair[] {
  * Maps columns to fields by pointing: choose a field, then a column; or drag the field onto the column. With the
  * keyboard, the arrows move between fields, Enter chooses one, and Tab reaches the columns.
  */
-export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
+export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow, after }: {
   fields: SourceField[]
   sheet: Sheet
   pairs: SourcePair[]
   onChange: (pairs: SourcePair[]) => void
   /** Takes a row as the header; 0: there is none; nothing: whichever row looks like one. */
   onHeaderRow?: (row?: number) => void
+  /** A value of a field in a row as applications will read it, if that is known. */
+  after?: (row: number, field: string) => ReactNode
 }) {
   const [chosen, setChosen] = useState(fields.find((f) => !pairs.some((p) => p.field === f.key))?.key)
   const list = useRef<HTMLUListElement>(null)
   const columnOf = (field: string) => pairs.find((p) => p.field === field)?.column
   const fieldOf = (column: string) => fields.find((f) => columnOf(f.key) === column)
+  // Several fields can have parts of one column.
+  const isPart = (p: SourcePair) => !!p.transform?.split || !!p.transform?.join
+  const isUsed = (column: string) => pairs.some((p) => p.column === column || p.transform?.join?.columns.includes(column))
+  const titlesOf = (column: string) => fields.filter((f) => columnOf(f.key) === column).map((f) => f.title).join(', ')
   const map = (field: string, column: string) => {
-    onChange([...pairs.filter((p) => p.field !== field && p.column !== column), { field, column }])
+    onChange([...pairs.filter((p) => p.field !== field && (p.column !== column || isPart(p))), { field, column }])
     const rest = fields.slice(fields.findIndex((f) => f.key === field) + 1)
     setChosen((rest.find((f) => !columnOf(f.key)) ?? rest[0])?.key)
   }
@@ -48,7 +54,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
   }
   const why = (field: string) => sheet.suggestions.find((s) => s.field === field && s.column === columnOf(field))
   const missing = fields.filter((f) => f.required && !columnOf(f.key))
-  const unused = sheet.headers.filter((h) => !fieldOf(h.name))
+  const unused = sheet.headers.filter((h) => !isUsed(h.name))
   const active = fields.find((f) => f.key === chosen)
   return (
     <div className="grid gap-4 lg:grid-cols-[20rem_minmax(0,1fr)]">
@@ -114,7 +120,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
                   return (
                     <th key={h.column ?? h.name} scope="col" className="border border-line p-0 align-top font-normal">
                       <button
-                        type="button" data-column={h.name} aria-label={words.columnNameNameValue(h.name, field ? words.mappedTo + field.title : '')} disabled={!chosen}
+                        type="button" data-column={h.name} aria-label={words.columnNameNameValue(h.name, field ? words.mappedTo + titlesOf(h.name) : '')} disabled={!chosen}
                         onClick={() => chosen && map(chosen, h.name)}
                         onDragOver={(e) => e.preventDefault()}
                         onDrop={(e) => { e.preventDefault(); map(e.dataTransfer.getData('text/plain'), h.name) }}
@@ -122,7 +128,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
                       >
                         <span className="block text-xs text-soft">{h.column ? h.column + ' · ' : ''}{h.inferred_type}</span>
                         <span className="font-medium">{h.name}</span>
-                        <span className="block text-xs text-act">{field ? '→ ' + field.title : ' '}</span>
+                        <span className="block text-xs text-act">{field ? '→ ' + titlesOf(h.name) : ' '}</span>
                       </button>
                     </th>
                   )
@@ -155,7 +161,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow }: {
                     <tr key={i}>
                       {fields.filter((f) => columnOf(f.key)).map((f) => (
                         <td key={f.key} className="max-w-60 truncate border border-line px-2 py-1.5">
-                          {row[sheet.headers.findIndex((h) => h.name === columnOf(f.key))]}
+                          {after?.(i, f.key) ?? row[sheet.headers.findIndex((h) => h.name === columnOf(f.key))]}
                         </td>
                       ))}
                     </tr>

@@ -1,0 +1,311 @@
+package sources
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// position is where a read goes on.
+type position struct {
+	Shape   string  // of what is read: the location and the mapping
+	Version string  `json:",omitempty"` // of the file
+	Number  int     `json:",omitempty"` // of the last row that was read
+	Key     *string `json:",omitempty"` // of the last row that was read
+}
+
+// rowReader makes rows of batches.
+type rowReader struct {
+	ctx    context.Context //nolint:containedctx // of the read, which it lasts as long as
+	query  RowsQuery
+	fields []source.MappedField // those of the query first, then those that only filters and the order need
+	names  []string             // the columns that are read
+	at     [][]int              // of each field, its Columns in names
+	shown  int                  // of the query
+	key    int                  // of the field that rows are ordered by; -1 for none
+	shape  string
+	from   position
+	most   int // rows that may be read
+	bytes  int // that their values may still have
+	begin  func() error
+	each   func(Row) error
+
+	style    column.Style // of a warehouse
+	styles   []column.Style
+	filters  map[int]any
+	begun    bool
+	read     int // rows that were read, with those that were left out
+	given    int
+	version  string
+	last     position
+	repeated bool // the row after the last one has its key
+	more     bool
+}
+
+func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, error) {
+	mapped, err := src.MappedFields(t)
+	if err != nil {
+		return nil, err
+	}
+	r := &rowReader{query: q, key: -1, shape: shapeOf(src), filters: map[int]any{}}
+	if r.fields = mapped; q.Fields != nil {
+		r.fields = nil
+		for _, key := range q.Fields {
+			if i := fieldAt(mapped, key); i >= 0 && fieldAt(r.fields, key) < 0 {
+				r.fields = append(r.fields, mapped[i])
+				continue
+			}
+			return nil, source.ErrUnknownField
+		}
+	}
+	r.fields, r.shown = slices.Clip(r.fields), len(r.fields)
+	add := func(i int) int {
+		if at := fieldAt(r.fields, mapped[i].Key); at >= 0 {
+			return at
+		}
+		r.fields = append(r.fields, mapped[i])
+		return len(r.fields) - 1
+	}
+	for key, text := range q.Filter {
+		i := fieldAt(mapped, key)
+		if i < 0 {
+			return nil, source.ErrUnknownField
+		}
+		at := add(i)
+		if r.filters[at], err = filterOf(r.fields[at].Field, text, q.Raw); err != nil {
+			return nil, err
+		}
+	}
+	if src.Location.Backend() == source.WarehouseBackend && (q.Pages || q.After != "") {
+		if i := slices.IndexFunc(mapped, func(f source.MappedField) bool {
+			return f.Unique && !f.Transform.IsPartial()
+		}); i >= 0 {
+			r.key = add(i)
+		}
+	}
+	for _, f := range r.fields {
+		var at []int
+		for _, name := range f.Columns() {
+			if !slices.Contains(r.names, name) {
+				r.names = append(r.names, name)
+			}
+			at = append(at, slices.Index(r.names, name))
+		}
+		r.at = append(r.at, at)
+	}
+	if q.After != "" {
+		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape {
+			return nil, source.ErrSourceChanged
+		}
+	}
+	return r, nil
+}
+
+// shapeOf returns a text that changes with what is read and how it is mapped.
+func shapeOf(src *source.Source) string {
+	text, _ := json.Marshal([]any{src.Location, src.Mapping}) //nolint:errchkjson // texts and numbers
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+func fieldAt(fields []source.MappedField, key string) int {
+	return slices.IndexFunc(fields, func(f source.MappedField) bool { return f.Key == key })
+}
+
+// filterOf returns the value that a filter's text names.
+func filterOf(f column.Field, text string, raw bool) (any, error) {
+	if raw || text == "" {
+		return valueOrNil(text), nil
+	}
+	v, reason := f.Value(&text, column.Warehouse)
+	if reason != "" {
+		return nil, errFilter
+	}
+	return v, nil
+}
+
+var errFilter = &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code,
+	Detail: "A filter has a value that its field cannot have."}
+
+func valueOrNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// selected returns the fields of the query.
+func (r *rowReader) selected() []column.Field {
+	out := make([]column.Field, r.shown)
+	for i := range out {
+		out[i] = r.fields[i].Field
+	}
+	return out
+}
+
+// exact returns which columns of a sheet are read as they are stored: numbers and dates that are values as they are.
+func (r *rowReader) exact() []bool {
+	stored := []column.Type{column.Integer, column.Number, column.Boolean, column.Date, column.DateTime}
+	out := make([]bool, len(r.names))
+	for i := range out {
+		out[i] = !r.query.Raw
+	}
+	for i, f := range r.fields {
+		for _, at := range r.at[i] {
+			out[at] = out[at] && slices.Contains(stored, f.Type) && !f.Transform.IsPartial()
+		}
+	}
+	return out
+}
+
+// text returns the text of a field in a row, after its transformation.
+func (r *rowReader) text(field int, cells []*string) *string {
+	at := r.at[field]
+	if r.query.Raw || r.fields[field].Transform.IsZero() {
+		return cells[at[0]]
+	}
+	joined := make([]*string, len(at)-1)
+	for i := range joined {
+		joined[i] = cells[at[i+1]]
+	}
+	return r.fields[field].Transform.Text(cells[at[0]], joined)
+}
+
+// limit returns the most rows to read: one more than may be given, which tells whether there are more.
+func (r *rowReader) limit() int {
+	if r.query.Limit > 0 && len(r.filters) == 0 && r.query.OnInvalid != SkipInvalid {
+		return min(r.query.Limit, r.most) + 1
+	}
+	return r.most + 1
+}
+
+// take handles a batch.
+func (r *rowReader) take(b column.Batch) error {
+	if !r.begun {
+		if len(b.Missing) > 0 {
+			return source.ErrSourceChanged
+		}
+		r.begun, r.version = true, b.Version
+		for i, f := range r.fields {
+			style := r.style
+			if b.Version != "" {
+				sample := make([]*string, len(b.Sample))
+				for at, cells := range b.Sample {
+					sample[at] = r.text(i, cells)
+				}
+				style = column.StyleOf(sample)
+			}
+			r.styles = append(r.styles, f.Transform.Style(style))
+		}
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	for i, cells := range b.Rows {
+		for _, c := range cells {
+			if c != nil {
+				r.bytes -= len(*c)
+			}
+		}
+		if r.read == r.most || r.bytes < 0 && r.read > 0 || r.query.Limit > 0 && r.given == r.query.Limit {
+			r.more = true
+			r.repeated = r.key >= 0 && equal(r.keyOf(cells), r.last.Key)
+			return errEnough
+		}
+		r.read++
+		number := r.read
+		if b.Numbers != nil {
+			number = b.Numbers[i]
+		}
+		r.last.Number = number
+		if r.key >= 0 {
+			r.last.Key = r.keyOf(cells)
+		}
+		if err := r.give(number, cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give gives a row on, unless it is left out.
+func (r *rowReader) give(number int, cells []*string) error {
+	out := Row{Number: number, Values: make([]any, r.shown)}
+	for i, f := range r.fields {
+		value, reason := any(nil), column.Invalid("")
+		text := r.text(i, cells)
+		switch {
+		case !r.query.Raw:
+			if value, reason = f.Value(text, r.styles[i]); value == nil && reason == "" && f.Required {
+				reason = column.Missing
+			}
+		case text != nil:
+			value = *text
+		}
+		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || !same(value, want)) {
+			return nil
+		}
+		if i >= r.shown {
+			continue
+		}
+		if out.Values[i] = value; reason != "" {
+			out.Invalid = append(out.Invalid, InvalidValue{f.Key, reason})
+		}
+	}
+	switch {
+	case len(out.Invalid) > 0 && r.query.OnInvalid == SkipInvalid:
+		return nil
+	case r.query.OnInvalid != ReportInvalid:
+		out.Invalid = nil
+	}
+	r.given++
+	return r.each(out)
+}
+
+// end returns how the read ended. Rows of a table without a unique field, or with a key that is not, cannot be
+// continued.
+func (r *rowReader) end() (RowsEnd, error) {
+	out := RowsEnd{More: r.more}
+	if !r.more || r.version == "" && (r.key < 0 || r.repeated || r.last.Key == nil) {
+		return out, nil
+	}
+	next := position{Shape: r.shape, Version: r.version, Key: r.last.Key}
+	if r.version != "" {
+		next.Number = r.last.Number
+	}
+	text, err := json.Marshal(next)
+	out.Next = string(text)
+	return out, err
+}
+
+// keyOf returns the exactKey of a row.
+func (r *rowReader) keyOf(cells []*string) *string { return exactKey(cells[r.at[r.key][0]]) }
+
+// exactKey returns a key if a next part can begin after it: neither missing, nor cut, nor with bytes that are no text.
+func exactKey(key *string) *string {
+	if key == nil || len(*key) >= column.MaxValue || strings.ContainsRune(*key, '\uFFFD') {
+		return nil
+	}
+	return key
+}
+
+func equal(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
+func same(a, b any) bool {
+	if raw, ok := a.(json.RawMessage); ok {
+		other, ok := b.(json.RawMessage)
+		return ok && bytes.Equal(raw, other)
+	}
+	if _, ok := b.(json.RawMessage); ok {
+		return false
+	}
+	return a == b
+}

@@ -1,0 +1,194 @@
+package column
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of a Transform.
+const (
+	MaxJoined    = 4   // columns that a Join adds
+	MaxSeparator = 10  // characters
+	MaxReplaced  = 200 // texts that Values names
+)
+
+// Transform changes the texts of a column before they become values of a field: first Join, then Split, Trim, Values
+// and Case. Dates and Decimal say how to read them. The zero value changes nothing.
+type Transform struct {
+	Join    *Join
+	Split   *Split
+	Trim    bool              // whether spaces at both ends are removed
+	Values  map[string]string // the value of an Enum for a text, in upper or lower case and without spaces around it
+	Case    Case
+	Dates   DateOrder // the order of all dates, instead of the one that the column's first values show
+	Decimal string    // "." or ",": the decimal sign of all numbers, instead of the one that they show
+}
+
+// Case says how letters are written; empty: as they are.
+type Case string
+
+// The cases.
+const (
+	Lower      Case = "lower"
+	Upper      Case = "upper"
+	TitleWords Case = "title" // the first letter of each word is upper case, the others lower; hyphens separate words
+)
+
+// Join adds the texts of other columns, each after a separator. Empty texts are left out, with their separator.
+type Join struct {
+	Columns   []string
+	Separator string
+}
+
+// Split reads a part of a text. A Separator of spaces, or an empty one, means any white space.
+type Split struct {
+	Separator string
+	Part      Part
+}
+
+// Part is a part of a text that has separators. A text without one has only First and Last.
+type Part string
+
+// The parts. First and Rest make the whole, and so do BeforeLast and Last.
+const (
+	First      Part = "first"       // before the first separator
+	Rest       Part = "rest"        // after the first separator
+	BeforeLast Part = "before_last" // before the last separator
+	Last       Part = "last"        // after the last separator
+)
+
+// IsZero reports whether t changes nothing.
+func (t Transform) IsZero() bool {
+	return t.Join == nil && t.Split == nil && !t.Trim && len(t.Values) == 0 && t.Case == "" && t.Dates == "" &&
+		t.Decimal == ""
+}
+
+// IsPartial reports whether the values are not those of one column: they are a part of them, or joined with others.
+func (t Transform) IsPartial() bool { return t.Join != nil || t.Split != nil }
+
+// Joined returns the columns that t reads in addition.
+func (t Transform) Joined() []string {
+	if t.Join == nil {
+		return nil
+	}
+	return t.Join.Columns
+}
+
+// Text returns a text after the transformation, nil if it is empty. joined are the texts of the Joined columns, in
+// their order.
+func (t Transform) Text(cell *string, joined []*string) *string {
+	if t.IsZero() {
+		return cell
+	}
+	text := ""
+	if cell != nil {
+		text = *cell
+	}
+	if t.Join != nil {
+		text = t.Join.text(text, joined)
+	}
+	if t.Split != nil {
+		text = t.Split.text(text)
+	}
+	if t.Trim {
+		text = strings.TrimSpace(text)
+	}
+	if len(t.Values) > 0 {
+		text = t.replaced(text)
+	}
+	switch t.Case {
+	case Lower:
+		text = strings.ToLower(text)
+	case Upper:
+		text = strings.ToUpper(text)
+	case TitleWords:
+		text = titled(text)
+	}
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// Style returns s with what t says about it.
+func (t Transform) Style(s Style) Style {
+	if t.Dates != "" {
+		s.Dates = t.Dates
+	}
+	if t.Decimal != "" {
+		s.Decimal = t.Decimal
+	}
+	return s
+}
+
+func (j Join) text(first string, others []*string) string {
+	var out strings.Builder
+	out.WriteString(strings.TrimSpace(first))
+	for _, other := range others {
+		if other == nil || strings.TrimSpace(*other) == "" {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString(j.Separator)
+		}
+		out.WriteString(strings.TrimSpace(*other))
+	}
+	return cut(out.String())
+}
+
+// cut returns at most MaxValue characters of a text, as for values that are read.
+func cut(text string) string {
+	if len(text) <= MaxValue || utf8.RuneCountInString(text) <= MaxValue {
+		return text
+	}
+	return string([]rune(text)[:MaxValue])
+}
+
+func (s Split) text(whole string) string {
+	whole = strings.TrimSpace(whole)
+	first, last, width := strings.Index(whole, s.Separator), strings.LastIndex(whole, s.Separator), len(s.Separator)
+	if strings.TrimSpace(s.Separator) == "" {
+		first, last, width = strings.IndexFunc(whole, unicode.IsSpace), strings.LastIndexFunc(whole, unicode.IsSpace), 0
+	}
+	part := ""
+	switch has := first >= 0; {
+	case !has && (s.Part == First || s.Part == Last):
+		part = whole
+	case !has:
+	case s.Part == First:
+		part = whole[:first]
+	case s.Part == Rest:
+		part = whole[first+width:]
+	case s.Part == BeforeLast:
+		part = whole[:last]
+	default:
+		part = whole[last+width:]
+	}
+	return strings.TrimSpace(part)
+}
+
+func (t Transform) replaced(text string) string {
+	bare := strings.TrimSpace(text)
+	if to, ok := t.Values[bare]; ok {
+		return to
+	}
+	for from, to := range t.Values {
+		if strings.EqualFold(from, bare) {
+			return to
+		}
+	}
+	return text
+}
+
+func titled(text string) string {
+	begins := true
+	return strings.Map(func(r rune) rune {
+		out := unicode.ToLower(r)
+		if begins {
+			out = unicode.ToTitle(r)
+		}
+		begins = unicode.IsSpace(r) || r == '-'
+		return out
+	}, text)
+}

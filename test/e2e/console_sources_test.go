@@ -1,0 +1,25 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// transformed changes the values of a mapped column of the sheet with sign-ups, and looks at them before and after.
+func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sheet string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/sources/"+sheet))
+	reads(ctx, t, "Change the values")
+	chooses(ctx, t, "select[name=case]", "upper")
+	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('[data-after=email]')].some((e) =>
+		e.innerText === 'ADA@EXAMPLE.COM' && e.previousElementSibling.innerText === 'ada@example.com')`))
+	keep(ctx, t, "console-transform")
+	presses(ctx, t, "Save")
+	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('button')].some((b) =>
+		b.innerText === 'Cancel' && b.disabled)`))
+	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.transform": `{"case":"upper"}`})
+	opensTab(ctx, t, "Rows")
+	reads(ctx, t, "ADA@EXAMPLE.COM")
+}
