@@ -36,6 +36,7 @@ var keptOfPeople = map[string]string{
 	"erasures.terms":             "CompleteErasure empties it",
 	"api_keys.user_id":           "the key has ended; its name is replaced",
 	"events.subject":             "an id",
+	"new_events.subject":         "an id",
 	"payment_customers.email":    "emptied, and the job that follows details enters that of another owner",
 	"prompt_shares.user_id":      "in erased",
 	"chat_members.user_id":       "in erased",
@@ -202,6 +203,15 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 			db, system, direct := signing(t, at)
 			team, who := leaveTraces(t, db, system)
 			link(t, db)
+			if _, err := db.Stores().Workspaces.Update(t.Context(), system, team.Workspace.ID, nil,
+				func(w *account.Workspace) error {
+					by := system
+					by.Workspace = w.ID
+					w.Record(by, "workspace.updated", string(w.ID), map[string]any{"name": "Zebulon Quux"})
+					return nil
+				}); err != nil {
+				t.Fatal(err)
+			}
 			traces := []string{"zebulon", "quux", "198.51.100.77"}
 			for _, trace := range traces {
 				if len(found(t, direct, trace)) == 0 {

@@ -26,12 +26,6 @@ func (db *DB) digester() event.Digest {
 	return nil
 }
 
-const (
-	chainsAtOnce = 20  // continued before the next look-up of chains that need it
-	linksAtOnce  = 100 // of one chain in one transaction, so that other writers do not wait for long
-	linksJoined  = 20  // in one statement, where the engine can join them
-)
-
 type chainRow struct {
 	Org       identity.OrgID       `db:"org_id"`
 	Workspace identity.WorkspaceID `db:"workspace_id"`
@@ -56,42 +50,6 @@ func (r *chainRow) chain() *event.Chain {
 type chainKey struct {
 	Org       identity.OrgID       `db:"org_id"`
 	Workspace identity.WorkspaceID `db:"workspace_id"`
-}
-
-// LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in
-// the order of their ids. Several nodes may do so at once. No writer of events waits for the lock of a chain. Those of
-// this process who follow events are told of what any node has linked.
-func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
-	d := db.digester()
-	if d == nil {
-		return nil
-	}
-	return errors.Join(db.linkAll(ctx, d, now), db.tellFollowers(ctx))
-}
-
-func (db *DB) linkAll(ctx context.Context, d event.Digest, now time.Time) error {
-	if err := db.beginChains(ctx, d, now); err != nil {
-		return err
-	}
-	for {
-		var chains []chainKey
-		if err := db.list(ctx, &chains, `
-			SELECT org_id, workspace_id FROM events WHERE chain_seq = 0 AND signature IS NOT NULL
-			GROUP BY workspace_id, org_id ORDER BY workspace_id, org_id LIMIT ?`, chainsAtOnce); err != nil {
-			return err
-		}
-		linked := 0
-		var failed []error
-		for _, key := range chains {
-			n, err := db.linkSome(ctx, d, key, now)
-			if linked += n; err != nil {
-				failed = append(failed, err)
-			}
-		}
-		if err := errors.Join(failed...); err != nil || linked == 0 {
-			return err
-		}
-	}
 }
 
 // beginChains records when chains began, unless that is already recorded.
@@ -143,57 +101,6 @@ func saveChain(d event.Digest, c *event.Chain) write {
 	return write{`UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ?
 		WHERE workspace_id = ? AND org_id = ?`,
 		[]any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
-}
-
-func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
-	err = db.inTx(ctx, func(tx *DB) error {
-		c, err := tx.lockedChain(ctx, d, key, now)
-		if err != nil {
-			return err
-		}
-		var rows []struct {
-			ID        string `db:"id"`
-			Signature []byte `db:"signature"`
-		}
-		if err := tx.list(ctx, &rows, `
-			SELECT id, signature FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq = 0
-			AND signature IS NOT NULL
-			ORDER BY id LIMIT ?`, key.Workspace, key.Org, linksAtOnce); err != nil {
-			return err
-		}
-		linked = len(rows)
-		if linked == 0 { // another node was faster
-			return nil
-		}
-		links := make([]write, len(rows))
-		for i, r := range rows {
-			hash := c.Append(d, r.Signature)
-			links[i] = write{`UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`, []any{c.Seq, hash, r.ID}}
-		}
-		tx.changing(key.Workspace) // the events get their places
-		tx.tx.links = true
-		if err := tx.saveLinks(ctx, links); err != nil {
-			return err
-		}
-		return tx.run(ctx, saveChain(d, c), wakeWebhooks(key.Workspace, now))
-	})
-	return linked, err
-}
-
-// saveLinks writes links in few statements. A remainder is written one by one, because each number of joined links is
-// another statement to prepare.
-func (db *DB) saveLinks(ctx context.Context, links []write) error {
-	for ; len(links) >= linksJoined; links = links[linksJoined:] {
-		if err := db.run(ctx, links[:linksJoined]...); err != nil {
-			return err
-		}
-	}
-	for _, link := range links {
-		if err := db.run(ctx, link); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the

@@ -35,7 +35,7 @@ func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
 		written := func() (n int) {
 			t.Helper()
 			if err := tamper.GetContext(t.Context(), &n,
-				`SELECT COUNT(*) FROM events WHERE type = 'access.refused'`); err != nil {
+				`SELECT COUNT(*) FROM recorded_events WHERE type = 'access.refused'`); err != nil {
 				t.Fatal(err)
 			}
 			return n

@@ -26,7 +26,7 @@ func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report 
 	where := newConditions(`TRUE`)
 	where.when(ws != "", `workspace_id = ?`, ws)
 	var all, linked []chainKey
-	if err := db.list(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM events WHERE `+where.sql(),
+	if err := db.list(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM recorded_events WHERE `+where.sql(),
 		where.args()...); err != nil {
 		return err
 	}
@@ -95,14 +95,15 @@ func (db *DB) verifyPart(
 		}
 		v.Resume(after, hash)
 	}
-	more, err := db.eachLink(ctx, key, `chain_seq > 0`, after+1, most, v.Linked)
+	more, err := db.eachLink(ctx, key, `events WHERE chain_seq > 0`, after+1, most, v.Linked)
 	if err != nil {
 		return event.Part{}, err
 	}
 	if more {
 		return v.Part(), nil
 	}
-	if _, err := db.eachLink(ctx, key, `chain_seq <= 0`, math.MinInt64, math.MaxInt, v.Unlinked); err != nil {
+	if _, err := db.eachLink(ctx, key, `recorded_events WHERE chain_seq <= 0`, math.MinInt64, math.MaxInt,
+		v.Unlinked); err != nil {
 		return event.Part{}, err
 	}
 	return event.Part{Report: v.Report()}, nil
@@ -133,10 +134,10 @@ func (db *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, erro
 	return row.chain(), nil
 }
 
-// eachLink calls f for the events of a workspace that fit where, in the order of the chain: about as many as most, from
-// place seq on. It reports whether there are more.
+// eachLink calls f for the events of a workspace in a table that fit its condition, in the order of the chain: about as
+// many as most, from place seq on. It reports whether there are more.
 func (db *DB) eachLink(
-	ctx context.Context, key chainKey, where string, seq int64, most int, f func(*event.Link),
+	ctx context.Context, key chainKey, table string, seq int64, most int, f func(*event.Link),
 ) (more bool, err error) {
 	const atOnce = 1000
 	for id, known := "", 0; ; {
@@ -150,8 +151,7 @@ func (db *DB) eachLink(
 		if err := db.list(ctx, &rows, `
 			SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
 			address, signature, redaction, chain_seq, chain_hash
-			FROM events WHERE workspace_id = ? AND org_id = ?
-			AND `+where+` AND (chain_seq > ? OR chain_seq = ? AND id > ?)
+			FROM `+table+` AND workspace_id = ? AND org_id = ? AND (chain_seq > ? OR chain_seq = ? AND id > ?)
 			ORDER BY chain_seq, id LIMIT ?`, key.Workspace, key.Org, seq, seq, id, atOnce); err != nil {
 			return false, err
 		}

@@ -33,6 +33,16 @@ func (db *DB) record(ctx context.Context, events []event.Event) error {
 	return nil
 }
 
+const recordedColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
+	request_id, address, signature, revision`
+
+// Signed events are written to a table without indexes, from which LinkEvents moves them; others get no place.
+const (
+	recordSigned   = `INSERT INTO new_events (` + recordedColumns + recordedValues
+	recordUnsigned = `INSERT INTO events (` + recordedColumns + recordedValues
+	recordedValues = `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
 // eventWrites returns the writes that record does.
 func (db *DB) eventWrites(events []event.Event) ([]write, error) {
 	d := db.digester()
@@ -43,13 +53,11 @@ func (db *DB) eventWrites(events []event.Event) ([]write, error) {
 		if err != nil {
 			return nil, err
 		}
-		var signature []byte
+		query, signature := recordUnsigned, []byte(nil)
 		if d != nil {
-			signature = event.Sign(d, &e, data)
+			query, signature = recordSigned, event.Sign(d, &e, data)
 		}
-		writes[i] = write{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, session_id, subject,
-			data, created_at, request_id, address, signature, revision)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		writes[i] = write{query,
 			[]any{e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Session, e.Subject, string(data), micros(e.At),
 				e.Request.ID, e.Request.Address, signature, e.Revision}}
 	}
@@ -110,7 +118,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	floor := ""
 	if len(filters) > 1 || f.Reader != nil {
 		var err error
-		if floor, err = s.db.floor(ctx, s.db.scans.events, branch{`events`, eventID, where}); err != nil {
+		if floor, err = s.db.floor(ctx, s.db.scans.events, branch{`recorded_events`, eventID, where}); err != nil {
 			return event.Page{}, err
 		}
 		where.within(eventID, "", floor)
@@ -125,7 +133,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	var rows []eventRow
 	err := s.db.list(ctx, &rows, `
 		SELECT `+eventColumns+`
-		FROM events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
+		FROM recorded_events AS events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err
 	}

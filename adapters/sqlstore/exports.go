@@ -57,9 +57,9 @@ var exported = []struct {
 
 // exportedEvents reads the events that a person caused, or that are about the person, in one workspace.
 const exportedEvents = `SELECT id, workspace_id, type, actor_id, subject, data, key_id, session_id, request_id, address,
-	created_at FROM events WHERE org_id = ? AND workspace_id = ? AND actor_id = ?
+	created_at FROM recorded_events WHERE org_id = ? AND workspace_id = ? AND actor_id = ?
 	UNION SELECT id, workspace_id, type, actor_id, subject, data, key_id, session_id, request_id, address,
-	created_at FROM events WHERE org_id = ? AND workspace_id = ? AND subject = ?
+	created_at FROM recorded_events WHERE org_id = ? AND workspace_id = ? AND subject = ?
 	ORDER BY id DESC LIMIT ?`
 
 // Export implements ports.Erasures.

@@ -21,6 +21,9 @@ func (s *Erasures) CompleteErasure(
 	if err != nil || !e.EndedAt.IsZero() {
 		return err
 	}
+	if _, err := s.db.linkAll(ctx, now); err != nil { // only events that were moved are redacted
+		return err
+	}
 	r := event.NewRedactor(e.User, e.Terms)
 	if e.Report.Events, err = s.db.redactEvents(ctx, org, r); err != nil {
 		return err

@@ -60,6 +60,7 @@ func undoLater(t testing.TB, url string) (statements []string) {
 	}
 	table := regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
 	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?(\w+)`)
+	view := regexp.MustCompile(`(?m)^CREATE VIEW (\w+)`)
 	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (\w+)`)
 	for _, file := range files {
 		if filepath.Base(file) < "0031" {
@@ -82,6 +83,9 @@ func undoLater(t testing.TB, url string) (statements []string) {
 		}
 		for _, made := range index.FindAllStringSubmatch(string(text), -1) {
 			undo("DROP INDEX IF EXISTS %s", made[1])
+		}
+		for _, made := range view.FindAllStringSubmatch(string(text), -1) {
+			undo("DROP VIEW %s", made[1])
 		}
 	}
 	return statements

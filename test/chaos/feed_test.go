@@ -199,7 +199,7 @@ func (f *feed) disturb(t *testing.T, d *program.Deployment, round int, away time
 func (f *feed) check(t *testing.T, d *program.Deployment) {
 	t.Helper()
 	var recorded int64
-	if err := d.Open(t).QueryRow(`SELECT COUNT(*) FROM events`).Scan(&recorded); err != nil {
+	if err := d.Open(t).QueryRow(`SELECT COUNT(*) FROM recorded_events`).Scan(&recorded); err != nil {
 		t.Fatal(err)
 	}
 	for late := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {

@@ -19,8 +19,8 @@ var kept = map[string]string{
 	"activation":  `SELECT template_id || ' ' || to_version_id FROM prompt_activations`,
 	"chat":        `SELECT id || ' ' || status FROM chat_templates`,
 	"embed token": `SELECT id FROM chat_embed_tokens`,
-	"embed token gone": `SELECT e.subject FROM events e WHERE e.type = 'embed_token.deleted' AND NOT EXISTS (SELECT 1
-		FROM chat_embed_tokens t WHERE t.id = e.subject)`,
+	"embed token gone": `SELECT e.subject FROM recorded_events e WHERE e.type = 'embed_token.deleted'
+		AND NOT EXISTS (SELECT 1 FROM chat_embed_tokens t WHERE t.id = e.subject)`,
 	"presence":         `SELECT id FROM presences`,
 	"connection":       `SELECT id FROM connections`,
 	"connection ended": `SELECT id FROM connections WHERE revoked_at > 0`,

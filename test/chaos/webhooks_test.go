@@ -89,7 +89,7 @@ func (h *hooked) events(t *testing.T) map[string]int64 {
 	all := map[string]int64{}
 	for late := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		var waiting int
-		err := h.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM events WHERE chain_seq = 0`).Scan(&waiting)
+		err := h.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM recorded_events WHERE chain_seq = 0`).Scan(&waiting)
 		if err != nil || time.Now().After(late) {
 			t.Fatalf("%d events have no place: %v", waiting, err)
 		}

@@ -19,11 +19,12 @@ var audited = []struct{ table, began, ended, has string }{
 
 // halves are queries for the ids of half-done writes, by description.
 func halves() map[string]string {
-	const events = `(SELECT COUNT(*) FROM events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id AND e.type = '%s')`
+	const events = `(SELECT COUNT(*) FROM recorded_events e WHERE e.workspace_id = t.workspace_id
+		AND e.subject = t.id AND e.type = '%s')`
 	out := map[string]string{
 		"a version without its event": `SELECT v.id FROM prompt_versions v
 			JOIN prompt_templates t ON t.id = v.template_id WHERE NOT EXISTS (
-			SELECT 1 FROM events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id
+			SELECT 1 FROM recorded_events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id
 			AND e.type = 'prompt_version.created' AND e.data LIKE '%' || v.id || '%')`,
 		"a template that has not as many versions as events of such": `SELECT t.id FROM prompt_templates t
 			WHERE (SELECT COUNT(*) FROM prompt_versions v WHERE v.template_id = t.id) <> ` +
@@ -47,7 +48,7 @@ func halves() map[string]string {
 		"an embed token whose origins are not those of its preflights": `SELECT t.id FROM chat_embed_tokens t
 			WHERE (SELECT COUNT(*) FROM chat_embed_origins o WHERE o.token_id = t.id) <> 2`,
 		"an embed token without its event": `SELECT t.id FROM chat_embed_tokens t WHERE NOT EXISTS (
-			SELECT 1 FROM events e WHERE e.workspace_id = t.workspace_id AND e.type = 'embed_token.created'
+			SELECT 1 FROM recorded_events e WHERE e.workspace_id = t.workspace_id AND e.type = 'embed_token.created'
 			AND (e.subject = t.id OR e.data LIKE '%' || t.id || '%'))`,
 		"a live connection without its credential, or another with one": `SELECT t.id FROM connections t
 			WHERE (t.revoked_at = 0) <>
@@ -65,7 +66,7 @@ func halves() map[string]string {
 	for _, a := range audited {
 		out["one of "+a.table+" without its "+a.began] = `SELECT t.id FROM ` + a.table + ` t WHERE ` +
 			fmt.Sprintf(events, a.began) + ` <> 1`
-		out[a.began+" of nothing"] = `SELECT e.subject FROM events e WHERE e.type = '` + a.began +
+		out[a.began+" of nothing"] = `SELECT e.subject FROM recorded_events e WHERE e.type = '` + a.began +
 			`' AND NOT EXISTS (SELECT 1 FROM ` + a.table + ` t WHERE t.id = e.subject)`
 		if a.ended != "" {
 			out["one of "+a.table+" whose end and "+a.ended+" differ"] = `SELECT t.id FROM ` + a.table + ` t WHERE (` +

@@ -98,7 +98,7 @@ func (d *deployment) trail(t *testing.T) (types []string, text string) {
 	}
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(),
-		`SELECT type, subject || ' ' || request_id || ' ' || data FROM events ORDER BY id`)
+		`SELECT type, subject || ' ' || request_id || ' ' || data FROM recorded_events ORDER BY id`)
 	if err != nil {
 		t.Fatal(err)
 	}

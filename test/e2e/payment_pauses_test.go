@@ -61,7 +61,7 @@ func TestPausesReasonsAndMeteredPrices(t *testing.T) {
 			ann.get(t, "/api/events?type=subscription.ended").has(t, map[string]string{
 				"data.0.data.cancellation_feedback": "other",
 			})
-			if n := s.only(t, `SELECT COUNT(*) FROM events WHERE data LIKE '%Bye%' OR data LIKE '%No one%'`); n != "0" {
+			if n := s.only(t, `SELECT COUNT(*) FROM recorded_events WHERE data LIKE '%Bye%' OR data LIKE '%No one%'`); n != "0" {
 				t.Errorf("%s events have the comment", n)
 			}
 		})

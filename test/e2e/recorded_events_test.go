@@ -17,7 +17,7 @@ func (d *deployment) checkEvents(t *testing.T) {
 	}
 	db := d.open(t)
 	defer db.Close()
-	rows, err := db.Query(`SELECT DISTINCT type, data FROM events`)
+	rows, err := db.Query(`SELECT DISTINCT type, data FROM recorded_events`)
 	if err != nil {
 		return
 	}

@@ -278,8 +278,8 @@ func (w *walk) holdRevisions(a *answer, method, path string) {
 func (w *walk) written() (last string) {
 	w.Helper()
 	err := w.db.QueryRowContext(w.Context(),
-		`SELECT id FROM events WHERE actor_id LIKE 'usr_%' AND type <> 'access.refused' ORDER BY id DESC LIMIT 1`).Scan(
-		&last)
+		`SELECT id FROM recorded_events WHERE actor_id LIKE 'usr_%' AND type <> 'access.refused'
+		ORDER BY id DESC LIMIT 1`).Scan(&last)
 	if err != nil {
 		w.Fatal(err)
 	}

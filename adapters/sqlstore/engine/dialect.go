@@ -32,14 +32,15 @@ type Dialect struct {
 	Clock string
 	// Now is an expression for the time by the clock of the server, on SQLite of this machine, in microseconds since
 	// 1970. It is the same in a whole statement.
-	Now string
+	Now    string
+	Binary string // the type of bytes
 	// the id of an event as indexes for lists have it: not that of the primary key
 	EventID string
 }
 
 // SQLite is the dialect of SQLite.
 var SQLite = Dialect{
-	Name: "sqlite", Goose: goose.DialectSQLite3, EventID: `id`,
+	Name: "sqlite", Goose: goose.DialectSQLite3, EventID: `id`, Binary: `BLOB`,
 	Now:      `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`,
 	Migrated: `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
 	Retry:    func(err error) bool { return SQLiteCode(err)&0xff == sqlite3.SQLITE_BUSY },
@@ -58,7 +59,7 @@ var SQLite = Dialect{
 
 // Postgres is the dialect of PostgreSQL.
 var Postgres = Dialect{
-	Name: "postgres", Goose: goose.DialectPostgres, EventID: `id COLLATE "POSIX"`, Joinable: true,
+	Name: "postgres", Goose: goose.DialectPostgres, EventID: `id COLLATE "POSIX"`, Binary: `BYTEA`, Joinable: true,
 	Migrated: `SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.

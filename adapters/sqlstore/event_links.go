@@ -1,0 +1,175 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+)
+
+const (
+	chainsAtOnce = 20  // continued before the next look-up of chains that need it
+	linksAtOnce  = 256 // of one chain in one transaction, so that other writers do not wait for long
+	linksJoined  = 20  // in one statement, where the engine can join them
+)
+
+// LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in
+// the order of their ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer
+// of events waits for the lock of a chain. Those of this process who follow events are told of what any node has
+// linked.
+func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
+	if db.digester() == nil {
+		return nil
+	}
+	changed, err := db.linkAll(ctx, now)
+	return errors.Join(changed, err, db.tellFollowers(ctx))
+}
+
+// linkAll links and moves all new events. Those of chains that were changed are only moved: changed says which.
+func (db *DB) linkAll(ctx context.Context, now time.Time) (changed, err error) {
+	d := db.digester()
+	if d == nil {
+		return nil, nil
+	}
+	if err := db.beginChains(ctx, d, now); err != nil {
+		return nil, err
+	}
+	for {
+		var chains []chainKey
+		if err := db.list(ctx, &chains, `
+			SELECT org_id, workspace_id FROM new_events
+			UNION SELECT org_id, workspace_id FROM events WHERE chain_seq = 0 AND signature IS NOT NULL
+			ORDER BY workspace_id, org_id LIMIT ?`, chainsAtOnce); err != nil {
+			return nil, err
+		}
+		linked := 0
+		var broken, failed []error
+		for _, key := range chains {
+			n, err := db.linkSome(ctx, d, key, now)
+			if errors.Is(err, ErrChainChanged) {
+				broken = append(broken, err)
+				n, err = db.moveUnlinked(ctx, key)
+			}
+			if linked += n; err != nil {
+				failed = append(failed, err)
+			}
+		}
+		changed = errors.Join(broken...)
+		if err := errors.Join(failed...); err != nil || linked == 0 {
+			return changed, err
+		}
+	}
+}
+
+// unlinkedRow is an event without a place.
+type unlinkedRow struct {
+	ID        string `db:"id"`
+	Signature []byte `db:"signature"`
+	Moved     bool   `db:"moved"` // it is in the table events: a release before 0147 wrote it, or its chain was changed
+}
+
+func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
+	err = db.inTx(ctx, func(tx *DB) error {
+		c, err := tx.lockedChain(ctx, d, key, now)
+		if err != nil {
+			return err
+		}
+		eventID := tx.dialect.EventID + ` AS id`
+		var rows []unlinkedRow
+		if err := tx.list(ctx, &rows, `
+			SELECT `+eventID+`, signature, FALSE AS moved FROM new_events WHERE workspace_id = ? AND org_id = ?
+			UNION ALL SELECT `+eventID+`, signature, TRUE FROM events WHERE workspace_id = ? AND org_id = ?
+				AND chain_seq = 0 AND signature IS NOT NULL
+			ORDER BY id LIMIT ?`, key.Workspace, key.Org, key.Workspace, key.Org, linksAtOnce); err != nil {
+			return err
+		}
+		linked = len(rows)
+		if linked == 0 { // another node was faster
+			return nil
+		}
+		tx.changing(key.Workspace) // the events get their places
+		tx.tx.links = true
+		for len(rows) > 0 {
+			some := rows
+			if i := slices.IndexFunc(rows, func(r unlinkedRow) bool { return r.Moved != rows[0].Moved }); i > 0 {
+				some = rows[:i]
+			}
+			if err := tx.link(ctx, d, c, some); err != nil {
+				return err
+			}
+			rows = rows[len(some):]
+		}
+		return tx.run(ctx, saveChain(d, c), wakeWebhooks(key.Workspace, now))
+	})
+	return linked, err
+}
+
+// link gives rows, which are all in the same table, the next places of a chain.
+func (db *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []unlinkedRow) error {
+	before := c.Seq
+	ids, hashes := make([]string, len(rows)), make([][]byte, len(rows))
+	for i, r := range rows {
+		ids[i], hashes[i] = r.ID, c.Append(d, r.Signature)
+	}
+	if !rows[0].Moved {
+		return db.run(ctx, db.moves(ids, before, slices.Concat(hashes...))...)
+	}
+	links := make([]write, len(rows))
+	for i := range rows {
+		links[i] = write{`UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`,
+			[]any{before + int64(i) + 1, hashes[i], ids[i]}}
+	}
+	return db.saveLinks(ctx, links)
+}
+
+// moves returns the writes that move new events to the table events, where they get the places after seq in the order
+// of their ids, with their hashes, which all have the same length; without hashes they get no place.
+func (db *DB) moves(ids []string, seq int64, hashes []byte) []write {
+	which := newConditions(`TRUE`)
+	in(which, `id`, ids)
+	place, args := `0, NULL`, []any(nil)
+	if len(hashes) > 0 {
+		number := `row_number() OVER (ORDER BY ` + db.dialect.EventID + `)`
+		place = `CAST(? AS BIGINT) + ` + number + `, substr(CAST(? AS ` + db.dialect.Binary + `),
+			CAST(1 + CAST(? AS BIGINT) * (` + number + ` - 1) AS INTEGER), CAST(? AS INTEGER))`
+		size := len(hashes) / len(ids)
+		args = []any{seq, hashes, size, size}
+	}
+	return []write{
+		{`INSERT INTO events (` + recordedColumns + `, chain_seq, chain_hash)
+			SELECT ` + recordedColumns + `, ` + place + ` FROM new_events WHERE ` + which.sql(), append(args, which.args()...)},
+		{`DELETE FROM new_events WHERE ` + which.sql(), which.args()},
+	}
+}
+
+// saveLinks writes links in few statements. A remainder is written one by one, because each number of joined links is
+// another statement to prepare.
+func (db *DB) saveLinks(ctx context.Context, links []write) error {
+	for ; len(links) >= linksJoined; links = links[linksJoined:] {
+		if err := db.run(ctx, links[:linksJoined]...); err != nil {
+			return err
+		}
+	}
+	for _, link := range links {
+		if err := db.run(ctx, link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveUnlinked moves new events of a chain that is not continued, so that few events are in the table without indexes.
+func (db *DB) moveUnlinked(ctx context.Context, key chainKey) (moved int, err error) {
+	err = db.inTx(ctx, func(tx *DB) error {
+		var ids []string
+		if err := tx.list(ctx, &ids, `SELECT t.id FROM new_events t WHERE t.workspace_id = ? AND t.org_id = ?
+			ORDER BY t.id LIMIT ?`+tx.dialect.Lock, key.Workspace, key.Org, linksAtOnce); err != nil || len(ids) == 0 {
+			return err
+		}
+		moved = len(ids)
+		return tx.run(ctx, tx.moves(ids, 0, nil)...)
+	})
+	return moved, err
+}
