@@ -6,9 +6,11 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 var (
@@ -55,6 +57,9 @@ func (c *Config) validateOrgs(found *problems) {
 		}
 		checkRows(o.Rows, key+".rows", found)
 		checkTimeouts(o.WarehouseTimeouts, key+".warehouse_timeouts", found)
+		if o.SheetLocale != "" && !slices.Contains(source.Locales(), o.SheetLocale) {
+			found.add(key+".sheet_locale", "must be one of %s", strings.Join(source.Locales(), ", "))
+		}
 		for _, q := range []struct {
 			key string
 			n   int64

@@ -48,6 +48,7 @@ func TestTheFileIsRefused(t *testing.T) {
 			"server.write_timeout: must be longer than server.request_timeout"},
 		"for a warehouse that may take for ever": {"orgs: [{slug: a, warehouse_timeouts: {total: 3m}}]",
 			"orgs[0].warehouse_timeouts.total: must be 1s to 2m"},
+		"for a locale that is unknown": {"orgs: [{slug: a, sheet_locale: de}]", "orgs[0].sheet_locale: must be one of cs-CZ, "},
 		"for a statement without time": {"orgs: [{slug: a, warehouse_timeouts: {statement: 1ms}}]",
 			"orgs[0].warehouse_timeouts.statement: must be 1s to 1m"},
 		"for a rate of nothing": {"server: {rate_limit: {burst: 0}}",

@@ -37,6 +37,7 @@ type SourceOffer struct {
 	Files        bool          // whether they may read the data directory's folder sheets
 	GoogleAPIKey secret.String // zero: none
 	Rows         source.RowLimits
+	Locale       string // of workbooks
 	Timeouts     connection.Timeouts
 }
 
@@ -77,7 +78,7 @@ func (c Config) SourceOffers(ids func(slug string) identity.OrgID) map[identity.
 	all := make(map[identity.OrgID]SourceOffer, len(c.Orgs))
 	for _, o := range c.Orgs {
 		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.readsTenantFiles(),
-			GoogleAPIKey: o.GoogleAPIKey, Rows: o.Rows, Timeouts: o.WarehouseTimeouts}
+			GoogleAPIKey: o.GoogleAPIKey, Rows: o.Rows, Locale: o.SheetLocale, Timeouts: o.WarehouseTimeouts}
 	}
 	return all
 }

@@ -52,4 +52,5 @@ type SheetTarget struct {
 type SheetOffer struct {
 	Files        bool          // whether the data directory's folder "sheets" can be read
 	GoogleAPIKey secret.String // for Google Sheets that are shared with everyone who has the link; zero: none
+	Locale       string        // of sheets whose location names none, as there; empty: source.DefaultLocale
 }

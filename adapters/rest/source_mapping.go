@@ -15,7 +15,7 @@ import (
 func fromLocation(in openapi.SourceLocation) source.Location {
 	return source.Location{
 		Sheet: source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: fromHeaderRow(in.HeaderRow),
-			Charset: string(in.Charset), Delimiter: string(in.Delimiter)},
+			Charset: string(in.Charset), Delimiter: string(in.Delimiter), Locale: string(in.Locale)},
 		Connection: connection.ID(in.ConnectionID),
 		Table:      connection.TableRef{Schema: in.Schema, Name: in.Table},
 	}
@@ -66,6 +66,7 @@ func toSource(s *sources.Seen) openapi.Source {
 			HeaderRow:    toHeaderRow(at.Sheet.HeaderRow),
 			Charset:      openapi.Charset(at.Sheet.Charset),
 			Delimiter:    openapi.Delimiter(at.Sheet.Delimiter),
+			Locale:       openapi.SheetLocale(at.Sheet.Locale),
 			ConnectionID: string(at.Connection),
 			Schema:       at.Table.Schema,
 			Table:        at.Table.Name,

@@ -72,7 +72,7 @@ func (a *API) previewSheet(r *request) (reply, error) {
 		of = queryID[source.ID](r, "source_id", source.Prefix)
 	}
 	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab"),
-		Charset: r.query.Get("charset"), Delimiter: r.query.Get("delimiter")}
+		Charset: r.query.Get("charset"), Delimiter: r.query.Get("delimiter"), Locale: r.query.Get("locale")}
 	if r.query.Has("header_row") {
 		at.HeaderRow = fromHeaderRow(new(r.number("header_row", 0)))
 	}

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,7 +65,7 @@ func (c *Confined) Preview(
 	}
 	var a answer
 	err := c.run(ctx, workspace, JobName, c.within,
-		request{Location: of.Location, Egress: of.Egress, Files: of.Offer.Files}, &a)
+		request{Location: located(of), Egress: of.Egress, Files: of.Offer.Files}, &a)
 	switch {
 	case err == nil && a.Failed == nil:
 		return a.Sheet, nil
@@ -72,6 +73,13 @@ func (c *Confined) Preview(
 		return source.Sheet{}, a.Failed
 	}
 	return source.Sheet{}, failed(ctx, err)
+}
+
+// located returns the location of a target with the locale of its org if it has none.
+func located(of ports.SheetTarget) source.SheetLocation {
+	at := of.Location
+	at.Locale = cmp.Or(at.Locale, of.Offer.Locale)
+	return at
 }
 
 // check returns an error for a location that JSON would change: it replaces invalid UTF-8, and the result may be a

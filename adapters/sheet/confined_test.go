@@ -2,7 +2,9 @@ package sheet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,5 +37,23 @@ func TestAReadThatWasRefusedIsNoFailureOfTheSheet(t *testing.T) {
 		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
 	if !errors.Is(err, connection.ErrTooManyReads) {
 		t.Errorf("error = %v", err)
+	}
+}
+
+func TestAFileIsReadInTheLocaleOfItsLocationOrItsOrg(t *testing.T) {
+	for locale, want := range map[string]string{"": `"Locale":"fr-FR"`, "de-DE": `"Locale":"de-DE"`} {
+		sheets := sheet.NewConfined(func(_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, in,
+			_ any) error {
+			text, err := json.Marshal(in)
+			if err == nil && !strings.Contains(string(text), want) {
+				t.Errorf("%q is read as %s", locale, text)
+			}
+			return err
+		}, nil, time.Second)
+		if _, err := sheets.Preview(t.Context(), "wsp_1", ports.SheetTarget{
+			Location: source.SheetLocation{URL: "https://sheets.example/a.xlsx", Locale: locale},
+			Offer:    ports.SheetOffer{Locale: "fr-FR"}}); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (c *Confined) Rows(
 	if err := check(of.Location); err != nil {
 		return err
 	}
-	r := request{Location: of.Location, Egress: of.Egress, Files: of.Offer.Files, Rows: q, Within: of.Within}
+	r := request{Location: located(of), Egress: of.Egress, Files: of.Offer.Files, Rows: q, Within: of.Within}
 	var handled error
 	err := c.stream(ctx, workspace, JobName, of.Within, r, func(text json.RawMessage) error {
 		var p part

@@ -12,7 +12,7 @@ import (
 
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
-	"name", "url", "tab", "header_row", "charset", "delimiter", "connection_id", "table_schema", "table_name",
+	"name", "url", "tab", "header_row", "charset", "delimiter", "locale", "connection_id", "table_schema", "table_name",
 	"place", "columns", "columns_total", "mapping", "transforms",
 	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level",
 	"drift_columns", "drift_seen",
@@ -28,7 +28,7 @@ var (
 )
 
 const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row,
-	t.charset, t.delimiter, t.connection_id, t.table_schema, t.table_name,
+	t.charset, t.delimiter, t.locale, t.connection_id, t.table_schema, t.table_name,
 	t.columns, t.columns_total, t.mapping, t.transforms, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
 	t.failures, t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
@@ -44,6 +44,7 @@ type sourceRow struct {
 	HeaderRow        int                  `db:"header_row"`
 	Charset          string               `db:"charset"`
 	Delimiter        string               `db:"delimiter"`
+	Locale           string               `db:"locale"`
 	Connection       connection.ID        `db:"connection_id"`
 	TableSchema      string               `db:"table_schema"`
 	TableName        string               `db:"table_name"`
@@ -93,7 +94,7 @@ func (r *sourceRow) source() (*source.Source, error) {
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Name: r.Name,
 		Location: source.Location{
 			Sheet: source.SheetLocation{URL: r.URL, Tab: r.Tab, HeaderRow: r.HeaderRow,
-				Charset: r.Charset, Delimiter: r.Delimiter},
+				Charset: r.Charset, Delimiter: r.Delimiter, Locale: r.Locale},
 			Connection: r.Connection, Table: connection.TableRef{Schema: r.TableSchema, Name: r.TableName},
 		},
 		Paused: r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
@@ -149,7 +150,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	at := s.Location
 	return []any{
 		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Sheet.Charset, at.Sheet.Delimiter,
-		at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
+		at.Sheet.Locale, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
 		columns, s.Total, mapping, transforms,
 		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),

@@ -19,7 +19,7 @@ type SheetPreview struct {
 }
 
 // PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
-// tab, header row, charset and delimiter at may replace. Suggestions are for the type with key; if key is empty, for
+// tab, header row, charset, delimiter and locale at may replace. Suggestions are for the type with key; if key is empty, for
 // the source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
 // column.MaxShownRows.
 func (s *Service) PreviewSheet(
@@ -45,6 +45,7 @@ func (s *Service) PreviewSheet(
 		}
 		location.Sheet.Charset = cmp.Or(at.Charset, location.Sheet.Charset)
 		location.Sheet.Delimiter = cmp.Or(at.Delimiter, location.Sheet.Delimiter)
+		location.Sheet.Locale = cmp.Or(at.Locale, location.Sheet.Locale)
 		if key == "" && s.typeOf(by.Org, src.Type) != nil {
 			key = src.Type
 		}

@@ -3984,6 +3984,50 @@ const (
 	ShareRoleManager ShareRole = "manager"
 )
 
+// SheetLocale is a type of the API. A language and a country (BCP 47).
+type SheetLocale string
+
+// The values of SheetLocale that this version of the client knows.
+const (
+	SheetLocaleCsCz SheetLocale = "cs-CZ"
+	SheetLocaleDaDk SheetLocale = "da-DK"
+	SheetLocaleDeAt SheetLocale = "de-AT"
+	SheetLocaleDeCh SheetLocale = "de-CH"
+	SheetLocaleDeDe SheetLocale = "de-DE"
+	SheetLocaleEnAu SheetLocale = "en-AU"
+	SheetLocaleEnCa SheetLocale = "en-CA"
+	SheetLocaleEnGb SheetLocale = "en-GB"
+	SheetLocaleEnIe SheetLocale = "en-IE"
+	SheetLocaleEnIn SheetLocale = "en-IN"
+	SheetLocaleEnNz SheetLocale = "en-NZ"
+	SheetLocaleEnUs SheetLocale = "en-US"
+	SheetLocaleEnZa SheetLocale = "en-ZA"
+	SheetLocaleEsEs SheetLocale = "es-ES"
+	SheetLocaleEsMx SheetLocale = "es-MX"
+	SheetLocaleFiFi SheetLocale = "fi-FI"
+	SheetLocaleFrCa SheetLocale = "fr-CA"
+	SheetLocaleFrCh SheetLocale = "fr-CH"
+	SheetLocaleFrFr SheetLocale = "fr-FR"
+	SheetLocaleItCh SheetLocale = "it-CH"
+	SheetLocaleItIt SheetLocale = "it-IT"
+	SheetLocaleJaJp SheetLocale = "ja-JP"
+	SheetLocaleKoKr SheetLocale = "ko-KR"
+	SheetLocaleNbNo SheetLocale = "nb-NO"
+	SheetLocaleNlBe SheetLocale = "nl-BE"
+	SheetLocaleNlNl SheetLocale = "nl-NL"
+	SheetLocalePlPl SheetLocale = "pl-PL"
+	SheetLocalePtBr SheetLocale = "pt-BR"
+	SheetLocalePtPt SheetLocale = "pt-PT"
+	SheetLocaleRoRo SheetLocale = "ro-RO"
+	SheetLocaleRuRu SheetLocale = "ru-RU"
+	SheetLocaleSkSk SheetLocale = "sk-SK"
+	SheetLocaleSvSe SheetLocale = "sv-SE"
+	SheetLocaleTrTr SheetLocale = "tr-TR"
+	SheetLocaleUkUa SheetLocale = "uk-UA"
+	SheetLocaleZhCn SheetLocale = "zh-CN"
+	SheetLocaleZhTw SheetLocale = "zh-TW"
+)
+
 // SheetPreview is a type of the API.
 type SheetPreview struct {
 	Title string     `json:"title"`
@@ -4254,7 +4298,8 @@ type SourceList struct {
 }
 
 // SourceLocation is a type of the API. The location of the data. For a sheet: `url`, `tab` and `header_row`, for
-// CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
+// CSV also `charset` and `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and
+// `table`.
 type SourceLocation struct {
 	URL *string `json:"url,omitzero"`
 	// Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden.
@@ -4265,10 +4310,13 @@ type SourceLocation struct {
 	// The character encoding of a CSV file. By default, the server detects it at each read.
 	Charset *Charset `json:"charset,omitzero"`
 	// The character between the values of a CSV file. By default, the server detects it at each read.
-	Delimiter    *Delimiter `json:"delimiter,omitzero"`
-	ConnectionID *string    `json:"connection_id,omitzero"`
-	Schema       *string    `json:"schema,omitzero"`
-	Table        *string    `json:"table,omitzero"`
+	Delimiter *Delimiter `json:"delimiter,omitzero"`
+	// The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. Default:
+	// that of the organisation.
+	Locale       *SheetLocale `json:"locale,omitzero"`
+	ConnectionID *string      `json:"connection_id,omitzero"`
+	Schema       *string      `json:"schema,omitzero"`
+	Table        *string      `json:"table,omitzero"`
 }
 
 // SourceMap is a type of the API.
@@ -9207,6 +9255,10 @@ type DataSourcesPreviewSheetQuery struct {
 	Charset Charset
 	// The character between the values of a CSV file. By default, the server detects it. Ignored for other files.
 	Delimiter Delimiter
+	// The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system: built-in
+	// formats 14 and 22. Default: that of the data source, or else that of the organisation. Ignored for other
+	// files.
+	Locale SheetLocale
 	// The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and the
 	// leading rows have more than 131,072 characters.
 	SampleRows int64
@@ -9222,6 +9274,7 @@ func (q DataSourcesPreviewSheetQuery) values() url.Values {
 	addValue(v, "header_row", q.HeaderRow)
 	addValue(v, "charset", q.Charset)
 	addValue(v, "delimiter", q.Delimiter)
+	addValue(v, "locale", q.Locale)
 	addValue(v, "sample_rows", q.SampleRows)
 	addValue(v, "type", q.Type)
 	return v

@@ -29,6 +29,10 @@ type SheetLocation struct {
 	// Of CSV and other text, and ignored for other files. Empty: they are detected.
 	Charset   string // name of the WHATWG Encoding Standard, in lower case
 	Delimiter string // comma, semicolon, tab or pipe
+
+	// Of .xlsx, and ignored for other files: one of Locales, in which dates are shown whose format is that of the
+	// reader's system. Empty: the org's.
+	Locale string
 }
 
 // Sheet is the part of a spreadsheet that was read: its tabs, and the first rows of one of them.

@@ -152,11 +152,14 @@ func codePages(t *testing.T, ann *client, file func(name, begin string, size int
 		"headers.0.name": "Почта", "rows.0.1": "Иван"})
 	ann.get(t, preview+"&charset=windows-1252&delimiter=comma").has(t, map[string]string{"charset": "windows-1252",
 		"headers.0.name": "Ïî÷òà;Èìÿ"})
+	ann.do(t, "GET", preview+"&locale=de", nil).problem(t, 400, "invalid_parameter")
 	ann.do(t, "GET", preview+"&charset=windows-1", nil).problem(t, 400, "invalid_parameter")
 	made := ann.do(t, "POST", sources, object{"type": "contacts",
-		"mapping":  []object{{"field": "email", "column": "Ïî÷òà"}},
-		"location": object{"url": "file:russian.csv", "header_row": 1, "charset": "windows-1252"}}).is(t, 201)
-	made.has(t, map[string]string{"location.charset": "windows-1252", "columns.0.name": "Ïî÷òà"})
+		"mapping": []object{{"field": "email", "column": "Ïî÷òà"}},
+		"location": object{"url": "file:russian.csv", "header_row": 1, "charset": "windows-1252",
+			"locale": "de-DE"}}).is(t, 201)
+	made.has(t, map[string]string{"location.charset": "windows-1252", "location.locale": "de-DE",
+		"columns.0.name": "Ïî÷òà"})
 	ann.get(t, sources+"/sheet-preview?source_id="+made.at("id")).has(t,
 		map[string]string{"charset": "windows-1252", "headers.0.name": "Ïî÷òà"})
 	const unclosed = "Mail,Name\na@example.com,\"A\n"

@@ -510,6 +510,47 @@ const (
 	ShareRoleViewer  ShareRole = "viewer"
 )
 
+// Defines values for SheetLocale.
+const (
+	SheetLocaleCsCZ SheetLocale = "cs-CZ"
+	SheetLocaleDaDK SheetLocale = "da-DK"
+	SheetLocaleDeAT SheetLocale = "de-AT"
+	SheetLocaleDeCH SheetLocale = "de-CH"
+	SheetLocaleDeDE SheetLocale = "de-DE"
+	SheetLocaleEnAU SheetLocale = "en-AU"
+	SheetLocaleEnCA SheetLocale = "en-CA"
+	SheetLocaleEnGB SheetLocale = "en-GB"
+	SheetLocaleEnIE SheetLocale = "en-IE"
+	SheetLocaleEnIN SheetLocale = "en-IN"
+	SheetLocaleEnNZ SheetLocale = "en-NZ"
+	SheetLocaleEnUS SheetLocale = "en-US"
+	SheetLocaleEnZA SheetLocale = "en-ZA"
+	SheetLocaleEsES SheetLocale = "es-ES"
+	SheetLocaleEsMX SheetLocale = "es-MX"
+	SheetLocaleFiFI SheetLocale = "fi-FI"
+	SheetLocaleFrCA SheetLocale = "fr-CA"
+	SheetLocaleFrCH SheetLocale = "fr-CH"
+	SheetLocaleFrFR SheetLocale = "fr-FR"
+	SheetLocaleItCH SheetLocale = "it-CH"
+	SheetLocaleItIT SheetLocale = "it-IT"
+	SheetLocaleJaJP SheetLocale = "ja-JP"
+	SheetLocaleKoKR SheetLocale = "ko-KR"
+	SheetLocaleNbNO SheetLocale = "nb-NO"
+	SheetLocaleNlBE SheetLocale = "nl-BE"
+	SheetLocaleNlNL SheetLocale = "nl-NL"
+	SheetLocalePlPL SheetLocale = "pl-PL"
+	SheetLocalePtBR SheetLocale = "pt-BR"
+	SheetLocalePtPT SheetLocale = "pt-PT"
+	SheetLocaleRoRO SheetLocale = "ro-RO"
+	SheetLocaleRuRU SheetLocale = "ru-RU"
+	SheetLocaleSkSK SheetLocale = "sk-SK"
+	SheetLocaleSvSE SheetLocale = "sv-SE"
+	SheetLocaleTrTR SheetLocale = "tr-TR"
+	SheetLocaleUkUA SheetLocale = "uk-UA"
+	SheetLocaleZhCN SheetLocale = "zh-CN"
+	SheetLocaleZhTW SheetLocale = "zh-TW"
+)
+
 // Defines values for SignInLinkRequestedRequested.
 const (
 	SignInLinkRequestedRequestedTrue SignInLinkRequestedRequested = true
@@ -4145,6 +4186,9 @@ type SharePatch struct {
 // ShareRole The role that a share gives. Each role includes the roles listed before it.
 type ShareRole string
 
+// SheetLocale A language and a country (BCP 47).
+type SheetLocale string
+
 // SheetPreview defines model for SheetPreview.
 type SheetPreview struct {
 	// Charset The character encoding that a CSV file was read with. `null` for other files.
@@ -4255,7 +4299,7 @@ type Source struct {
 	// LastRefreshedAt When a refresh last succeeded.
 	LastRefreshedAt nullable.Nullable[Time] `json:"last_refreshed_at"`
 
-	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
+	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
 	Location SourceLocation `json:"location"`
 	Mapping  []SourcePair   `json:"mapping"`
 
@@ -4291,7 +4335,7 @@ type SourceStatus string
 
 // SourceAttach defines model for SourceAttach.
 type SourceAttach struct {
-	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
+	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
 	Location SourceLocation `json:"location"`
 	Mapping  []SourcePair   `json:"mapping,omitempty,omitzero"`
 
@@ -4430,7 +4474,7 @@ type SourceList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// SourceLocation The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`. For a table: `connection_id`, `schema` and `table`.
+// SourceLocation The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
 type SourceLocation struct {
 	// Charset The character encoding of a CSV file. By default, the server detects it at each read.
 	Charset      Charset `json:"charset,omitempty,omitzero"`
@@ -4440,8 +4484,11 @@ type SourceLocation struct {
 	Delimiter Delimiter `json:"delimiter,omitempty,omitzero"`
 
 	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B, and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
-	HeaderRow *int   `json:"header_row,omitempty"`
-	Schema    string `json:"schema,omitempty,omitzero"`
+	HeaderRow *int `json:"header_row,omitempty"`
+
+	// Locale The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. Default: that of the organisation.
+	Locale SheetLocale `json:"locale,omitempty,omitzero"`
+	Schema string      `json:"schema,omitempty,omitzero"`
 
 	// Tab Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden.
 	Tab   string `json:"tab,omitempty,omitzero"`

@@ -38,7 +38,7 @@ func (b *workbook) format(all []cell, put func(cell, string)) error {
 	if err != nil {
 		return err
 	}
-	codes := codesOf(styles)
+	codes := codesOf(styles, source.DateOf(b.locale))
 	var cells []cell
 	for _, c := range all {
 		shown, ok := b.show(c, codes)
@@ -78,8 +78,8 @@ func (b *workbook) format(all []cell, put func(cell, string)) error {
 }
 
 // codesOf returns the format code of each style of cells; "" for one that is not known. It returns what could be read
-// of broken styles.
-func codesOf(styles []byte) []string {
+// of broken styles. Dates whose format is that of the system are shown as local does.
+func codesOf(styles []byte, local source.LocaleDate) []string {
 	var sheet struct {
 		NumFmts struct {
 			NumFmt []struct {
@@ -101,7 +101,7 @@ func codesOf(styles []byte) []string {
 	codes := make([]string, len(sheet.CellXfs.Xf))
 	for i, xf := range sheet.CellXfs.Xf {
 		if codes[i] = own[xf.NumFmt]; codes[i] == "" {
-			codes[i] = numfmt.Builtin(xf.NumFmt)
+			codes[i] = numfmt.Builtin(xf.NumFmt, local.Date, local.Time)
 		}
 	}
 	return codes

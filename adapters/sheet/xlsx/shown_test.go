@@ -19,18 +19,23 @@ func TestCellsAreReadAsExcelShowsThem(t *testing.T) {
 		number   int
 		value    any
 		want     string
+		locale   string
 	}{
-		{"a zero section", false, `"Yes";"Yes";"No"`, 0, 0, "No"},
-		{"a zero section that shows nothing", false, `0;-0;;@`, 0, 0, "<nil>"},
-		{"the zero of accounting", false, `_("$"* #,##0.00_);_("$"* \(#,##0.00\);_("$"* "-"??_);_(@_)`, 0, 0, "$-"},
-		{"a telephone number", false, `[<=9999999]###\-####;\(###\)\ ###\-####`, 0, 5551234567, "(555) 123-4567"},
-		{"the short date", false, "", 14, 45355.604, "3/4/2024"},
-		{"the short date with the time", false, "", 22, 45355.604, "3/4/2024 14:29"},
-		{"a day of January 1904", true, "yyyy-mm-dd", 0, 5, "1904-01-06"},
-		{"an elapsed time", false, "[h]:mm:ss", 0, 1.5, "36:00:00"},
-		{"tenths of a second", false, "mm:ss.0", 0, 0.0423726852, "01:01.0"},
-		{"a fraction", false, "# ?/?", 0, 1.5, "1 1/2"},
-		{"an escaped character", false, "", 0, "a_x000D_b", "a\nb"},
+		{"a zero section", false, `"Yes";"Yes";"No"`, 0, 0, "No", ""},
+		{"a zero section that shows nothing", false, `0;-0;;@`, 0, 0, "<nil>", ""},
+		{"the zero of accounting", false, `_("$"* #,##0.00_);_("$"* \(#,##0.00\);_("$"* "-"??_);_(@_)`, 0, 0, "$-", ""},
+		{"a telephone number", false, `[<=9999999]###\-####;\(###\)\ ###\-####`, 0, 5551234567, "(555) 123-4567", ""},
+		{"the short date", false, "", 14, 45355.604, "3/4/2024", ""},
+		{"the short date with the time", false, "", 22, 45355.604, "3/4/2024 14:29", ""},
+		{"the short date of Germany", false, "", 14, 45355.604, "04.03.2024", "de-DE"},
+		{"the short date of Canada with the time", false, "", 22, 45355.3, "2024-03-04 07:12", "fr-CA"},
+		{"the short date of Turkey with the time", false, "", 22, 45355.3, "4.03.2024 07:12", "tr-TR"},
+		{"a date with a format of its own in Germany", false, "d/m/yy", 0, 45355, "4/3/24", "de-DE"},
+		{"a day of January 1904", true, "yyyy-mm-dd", 0, 5, "1904-01-06", ""},
+		{"an elapsed time", false, "[h]:mm:ss", 0, 1.5, "36:00:00", ""},
+		{"tenths of a second", false, "mm:ss.0", 0, 0.0423726852, "01:01.0", ""},
+		{"a fraction", false, "# ?/?", 0, 1.5, "1 1/2", ""},
+		{"an escaped character", false, "", 0, "a_x000D_b", "a\nb", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := excelize.NewFile()
@@ -57,7 +62,8 @@ func TestCellsAreReadAsExcelShowsThem(t *testing.T) {
 			if err := f.Write(&out); err != nil {
 				t.Fatal(err)
 			}
-			s, err := xlsx.Read(bytes.NewReader(out.Bytes()), int64(out.Len()), source.SheetLocation{HeaderRow: 1})
+			s, err := xlsx.Read(bytes.NewReader(out.Bytes()), int64(out.Len()), source.SheetLocation{HeaderRow: 1,
+				Locale: tt.locale})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func Rows(
 	if err != nil {
 		return err
 	}
-	b.most = column.MaxValue
+	b.most, b.locale = column.MaxValue, at.Locale
 	tabs := make([]source.Tab, len(b.sheets))
 	for i, s := range b.sheets {
 		tabs[i] = s.Tab

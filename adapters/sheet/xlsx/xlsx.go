@@ -33,6 +33,7 @@ type workbook struct {
 	texts  string            // as styles
 	dates  string            // what the workbook says of its dates: 1904's attribute
 	most   int               // characters of a cell
+	locale string            // as in source.SheetLocation
 	stored map[[2]int]string // what is stored in a row and column, if that is wanted too
 }
 
@@ -52,7 +53,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if err != nil {
 		return source.Sheet{}, err
 	}
-	b.most = column.MaxCell
+	b.most, b.locale = column.MaxCell, at.Locale
 	var tabs []source.Tab
 	for _, s := range b.sheets {
 		tabs = append(tabs, s.Tab)

@@ -5444,6 +5444,9 @@ class SharePatch(TypedDict):
 # The role that a share gives. Each role includes the roles listed before it.
 ShareRole = Union[Literal["viewer", "editor", "manager"], str]
 
+# A language and a country (BCP 47).
+SheetLocale = Union[Literal["cs-CZ", "da-DK", "de-AT", "de-CH", "de-DE", "en-AU", "en-CA", "en-GB", "en-IE", "en-IN", "en-NZ", "en-US", "en-ZA", "es-ES", "es-MX", "fi-FI", "fr-CA", "fr-CH", "fr-FR", "it-CH", "it-IT", "ja-JP", "ko-KR", "nb-NO", "nl-BE", "nl-NL", "pl-PL", "pt-BR", "pt-PT", "ro-RO", "ru-RU", "sk-SK", "sv-SE", "tr-TR", "uk-UA", "zh-CN", "zh-TW"], str]
+
 
 class SheetPreview(TypedDict):
     """A type of the API."""
@@ -5868,7 +5871,7 @@ class SourceList(TypedDict):
 
 class SourceLocation(TypedDict):
     """The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and
-    `delimiter`. For a table: `connection_id`, `schema` and `table`.
+    `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
     """
 
     url: NotRequired[str]
@@ -5889,6 +5892,11 @@ class SourceLocation(TypedDict):
 
     delimiter: NotRequired[Delimiter]
     """The character between the values of a CSV file. By default, the server detects it at each read."""
+
+    locale: NotRequired[SheetLocale]
+    """The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system.
+    Default: that of the organisation.
+    """
 
     connection_id: NotRequired[str]
     """"""
@@ -11378,6 +11386,7 @@ class DataSourcesResource(Resource):
         header_row: Optional[int] = None,
         charset: Optional[Charset] = None,
         delimiter: Optional[Delimiter] = None,
+        locale: Optional[SheetLocale] = None,
         sample_rows: Optional[int] = None,
         type: Optional[str] = None,
         **options: Unpack[Options],
@@ -11400,7 +11409,7 @@ class DataSourcesResource(Resource):
         tab_not_found, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
         url_not_allowed; and those that every call can have.
         """
-        return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "charset": charset, "delimiter": delimiter, "sample_rows": sample_rows, "type": type}, options=options))
+        return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "charset": charset, "delimiter": delimiter, "locale": locale, "sample_rows": sample_rows, "type": type}, options=options))
 
     def preview_transforms(
         self,

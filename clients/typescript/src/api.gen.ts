@@ -4397,6 +4397,9 @@ export type SharePatch = {
 /** The role that a share gives. Each role includes the roles listed before it. */
 export type ShareRole = 'viewer' | 'editor' | 'manager' | (string & {})
 
+/** A language and a country (BCP 47). */
+export type SheetLocale = 'cs-CZ' | 'da-DK' | 'de-AT' | 'de-CH' | 'de-DE' | 'en-AU' | 'en-CA' | 'en-GB' | 'en-IE' | 'en-IN' | 'en-NZ' | 'en-US' | 'en-ZA' | 'es-ES' | 'es-MX' | 'fi-FI' | 'fr-CA' | 'fr-CH' | 'fr-FR' | 'it-CH' | 'it-IT' | 'ja-JP' | 'ko-KR' | 'nb-NO' | 'nl-BE' | 'nl-NL' | 'pl-PL' | 'pt-BR' | 'pt-PT' | 'ro-RO' | 'ru-RU' | 'sk-SK' | 'sv-SE' | 'tr-TR' | 'uk-UA' | 'zh-CN' | 'zh-TW' | (string & {})
+
 /**  */
 export type SheetPreview = {
   /**  */
@@ -4724,8 +4727,8 @@ export type SourceList = {
 }
 
 /**
- * The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`.
- * For a table: `connection_id`, `schema` and `table`.
+ * The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`,
+ * for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
  */
 export type SourceLocation = {
   /**  */
@@ -4741,6 +4744,11 @@ export type SourceLocation = {
   charset?: Charset
   /** The character between the values of a CSV file. By default, the server detects it at each read. */
   delimiter?: Delimiter
+  /**
+   * The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system.
+   * Default: that of the organisation.
+   */
+  locale?: SheetLocale
   /**  */
   connection_id?: string
   /**  */
@@ -8779,6 +8787,12 @@ export class DataSourcesResource extends Resource {
        * files.
        */
       delimiter?: Delimiter
+      /**
+       * The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system:
+       * built-in formats 14 and 22. Default: that of the data source, or else that of the organisation. Ignored
+       * for other files.
+       */
+      locale?: SheetLocale
       /**
        * The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and
        * the leading rows have more than 131,072 characters.

@@ -220,6 +220,7 @@ func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 		Types:  configured.Types,
 		Egress: org.Egress,
 		Rows:   configured.Rows,
-		Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey},
+		Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey,
+			Locale: configured.Locale},
 	}
 }
