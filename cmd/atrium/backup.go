@@ -34,10 +34,9 @@ type backupCommand struct {
 
 // Help implements kong.HelpProvider.
 func (backupCommand) Help() string {
-	return `Writes the SQLite database as it is at one moment, and the files of the data directory, while the
-server runs. The
-key file (keyring.json) is left out on purpose: without it no one can open the credentials in a backup. You need it too:
-keep a copy in another place. For PostgreSQL, use pg_dump, and keep the key file.
+	return `Writes a consistent snapshot of the SQLite database and the files of the data directory, while the
+server runs. The key file (keyring.json) is left out on purpose: without it no one can open the credentials in a backup.
+You need it for a restore: keep a copy in another place. For PostgreSQL, use pg_dump, and keep the key file.
 
 Example:
   atrium backup /var/backups/atrium-$(date +%F).tar.gz --data /var/lib/atrium`
@@ -134,8 +133,8 @@ type restoreCommand struct {
 // Help implements kong.HelpProvider.
 func (restoreCommand) Help() string {
 	return `Fills a data directory that has no database yet. Also put the key file of the data (keyring.json)
-there, before or
-after the restore: serve does not start without it. The next serve migrates a backup of an older Atrium.
+there, before or after the restore: serve does not start without it. The next serve migrates a backup of an older
+Atrium.
 
 Example:
   atrium restore /var/backups/atrium-2026-11-21.tar.gz --data /var/lib/atrium`
@@ -157,7 +156,7 @@ func (r *restoreCommand) Run(p *process) error {
 	}
 	for _, taken := range taken {
 		if _, err := os.Lstat(taken); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%s is there already: restore into a data directory that is empty "+
+			return errors.Join(err, fmt.Errorf("%s already exists: restore into a data directory that is empty "+
 				"except for the key file", taken))
 		}
 	}

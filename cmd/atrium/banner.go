@@ -25,15 +25,15 @@ func (p *process) printBanner(app *node.Core, addr net.Addr, owner *firstOwner) 
 	var next string
 	if owner != nil {
 		shown, key := "below is shown\nonly now", owner.token.Reveal()
-		signIn := "To sign in with a browser, make a link with: " + p.hint("console") + "\n"
+		signIn := "To sign in with a browser, create a link with: " + p.hint("console") + "\n"
 		if owner.link != "" {
 			signIn = "Sign in with a browser within 15 minutes, once:\n" + owner.link + "\n"
 		}
 		if owner.ends {
-			shown += " and ends in 24 hours"
+			shown += " and expires in 24 hours"
 		}
 		if owner.file != "" {
-			shown, key = "is in the file\n"+owner.file+" and ends in 24 hours", "'$(cat '"+owner.file+"')'"
+			shown, key = "is in the file\n"+owner.file+" and expires in 24 hours", "'$(cat '"+owner.file+"')'"
 		}
 		next = fmt.Sprintf(`
 This is the first start: %s owns the workspace "default". The API key %s; %s.

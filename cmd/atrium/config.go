@@ -25,9 +25,8 @@ type configCheckCommand struct {
 
 // Help implements kong.HelpProvider.
 func (configCheckCommand) Help() string {
-	return `Reads the file, the variables and the flags as serve does, and lists all problems with their
-places. It reads
-no data and connects to nothing: atrium doctor does. Exits with 2 if there is a problem.
+	return `Reads the file, the variables and the flags as serve does, and lists all problems and where they
+are. It reads no data and connects to nothing: atrium doctor does. Exits with 2 if there is a problem.
 
 Example:
   atrium config check --config /etc/atrium.yaml`
@@ -56,8 +55,7 @@ type configShowCommand struct {
 // Help implements kong.HelpProvider.
 func (configShowCommand) Help() string {
 	return `Lists all settings with the values that serve would use, and the line, variable or flag that sets
-each. Secrets
-are redacted; of URLs with a password it shows the host and the path.
+each. Secrets are redacted; of URLs with a password it shows only the host and the path.
 
 Example:
   atrium config show --config /etc/atrium.yaml`

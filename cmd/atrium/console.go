@@ -20,8 +20,8 @@ type consoleCommand struct {
 
 // Help implements kong.HelpProvider.
 func (consoleCommand) Help() string {
-	return `Creates a link that signs a person in with a browser, once within 15 minutes. Works beside a running
-server. The link is below the base_url of the org.
+	return `Creates a link that signs a person in with a browser, once within 15 minutes. Works while the
+server runs. The link is below the base_url of the org.
 
 Examples:
   atrium console

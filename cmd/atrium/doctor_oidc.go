@@ -25,8 +25,7 @@ type doctorOIDCCommand struct {
 // Help implements kong.HelpProvider.
 func (doctorOIDCCommand) Help() string {
 	return `Fetches the discovery document and keys of each issuer of the org. With a token, it reports
-whether the token is
-accepted, and which roles the claim rules would give its bearer. Nothing is stored.
+whether the token is accepted, and which roles the claim rules would give its bearer. Nothing is stored.
 
 Example:
   atrium doctor oidc --token-file token.jwt`

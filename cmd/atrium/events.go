@@ -27,8 +27,7 @@ type eventsVerifyCommand struct {
 // Help implements kong.HelpProvider.
 func (eventsVerifyCommand) Help() string {
 	return `Walks the chain of events of each workspace and verifies the signature of every event. Works
-beside a running server
-and changes nothing. Exits with 1 if a chain is broken.
+while the server runs, and changes nothing. Exits with 1 if a chain is broken.
 
 It prints the number and the hash of each chain's last event. Keep them elsewhere: they also reveal whether someone
 restored an older copy of the database.

@@ -15,21 +15,21 @@ import (
 
 type eventsExportCommand struct {
 	remoteFlags
-	To       string `arg:"" help:"File to write, or s3://bucket/prefix, one event as JSON a line. What is there already stays."`
+	To       string `arg:"" help:"File to write, or s3://bucket/prefix: JSON, one event per line. Existing events are kept."`
 	Types    string `help:"Only events of these types, with commas between them." placeholder:"TYPES"`
 	Endpoint string `help:"URL of the S3-compatible server. Default: Amazon S3." placeholder:"URL" env:"AWS_ENDPOINT_URL_S3"`
-	Region   string `help:"Region of the bucket. Default: the server is asked." placeholder:"REGION" env:"AWS_REGION"`
+	Region   string `help:"Region of the bucket. Default: determined by asking the server." placeholder:"REGION" env:"AWS_REGION"`
 }
 
 // Help implements kong.HelpProvider.
 func (eventsExportCommand) Help() string {
 	return `Writes the events of a workspace of a server to a file or to a bucket of an S3-compatible server, oldest first:
-those that your key may read, which are all of them with the admin role. Run atrium login first.
-If it is interrupted, or run again later, it goes on after the last event that is there.
+those that your key can read (with the admin role, all of them). Run atrium login first.
+If it is interrupted, or run again later, it continues after the last event that was written.
 
 In a bucket it writes objects of up to 10,000 events, named by the first and the last seq. The credentials are
-AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of ~/.aws/credentials. It needs to list, and to put, but not to
-get or delete.
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of ~/.aws/credentials. They need permission to list
+and put objects, but not to get or delete them.
 
 Examples:
   atrium events export events.ndjson

@@ -109,8 +109,8 @@ type keysRotateCommand struct {
 // Help implements kong.HelpProvider.
 func (keysRotateCommand) Help() string {
 	return `On SIGHUP, a running server loads the new key and seals stored credentials with it. With several nodes,
-rotate on one, copy the key file to the others, then send each a SIGHUP. A node that finds a key ID that it does not
-know reads its key file again, and needs to find the key there.
+rotate on one, copy the key file to the others, then send each a SIGHUP. A node that finds an unknown key ID reads its
+key file again, and must find the key there.
 
 Example:
   atrium keys rotate && pkill -HUP atrium`

@@ -33,7 +33,7 @@ type listenCommand struct {
 func (listenCommand) Help() string {
 	return `Sends the events of a workspace to a program on this machine, as webhooks that are signed as Standard Webhooks
 describes. The server needs no way to reach this machine. For development: an event whose delivery fails is not sent
-again. It sends the events that your key may read: all of them with the admin role. Run atrium login first.
+again. It sends the events that your key can read: with the admin role, all of them. Run atrium login first.
 
 Example:
   atrium listen --forward http://localhost:3000/hook --types prompt_template.activated`

@@ -17,7 +17,7 @@ type userListCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userListCommand) Help() string {
-	return "Lists people by e-mail address, without the bearers of service keys.\n\nExample:\n  atrium user list"
+	return "Lists people by e-mail address, without the users of service keys.\n\nExample:\n  atrium user list"
 }
 
 // Run implements the command.
@@ -56,7 +56,7 @@ type workspaceListCommand struct {
 
 // Help implements kong.HelpProvider.
 func (workspaceListCommand) Help() string {
-	return "Lists workspaces by slug, with deleted ones that are not purged yet.\n\nExample:\n  atrium workspace list"
+	return "Lists workspaces by slug, including deleted ones that are not purged yet.\n\nExample:\n  atrium workspace list"
 }
 
 // Run implements the command.
@@ -93,8 +93,7 @@ type tokenListCommand struct {
 // Help implements kong.HelpProvider.
 func (tokenListCommand) Help() string {
 	return `Lists the keys that are not revoked and not expired, newest first. The hint is the last four
-characters of the
-token.
+characters of the token.
 
 Examples:
   atrium token list

@@ -123,7 +123,7 @@ type commandLine struct {
 	Login    loginCommand    `cmd:"" group:"server" help:"Store an API key of a server for the commands below."`
 	Logout   logoutCommand   `cmd:"" group:"server" help:"Remove a stored API key."`
 	Profiles profilesCommand `cmd:"" group:"server" help:"List the servers with a stored API key."`
-	Whoami   whoamiCommand   `cmd:"" group:"server" help:"Print who the stored API key acts for."`
+	Whoami   whoamiCommand   `cmd:"" group:"server" help:"Print the user and workspace of the stored API key."`
 	API      apiCommand      `cmd:"" name:"api" group:"server" help:"Send any request of the API."`
 	Prompts  promptsCommand  `cmd:"" group:"server" help:"List, print and render prompts."`
 	Listen   listenCommand   `cmd:"" group:"server" help:"Send events to a program on this machine, as signed webhooks."`

@@ -129,7 +129,7 @@ type paymentResumeCommand struct {
 // Help implements kong.HelpProvider.
 func (paymentResumeCommand) Help() string {
 	return `Payments of a workspace pause when too many cards were declined within 24 hours, because someone
-may be testing stolen cards. atrium doctor payments lists the workspaces. The resumption takes effect on every node at
+may be testing stolen cards. atrium doctor payments lists the workspaces. Resuming takes effect on every node at
 once.
 
 Example:
@@ -178,8 +178,7 @@ type paymentSandboxAdvanceCommand struct {
 // Help implements kong.HelpProvider.
 func (paymentSandboxAdvanceCommand) Help() string {
 	return `Advances the clock. Renewals, ends of trials and retries up to the new time happen, and their
-events are delivered.
-The clock cannot go back.
+events are delivered. The clock cannot go back.
 
 Example:
   atrium payments sandbox advance 30d`

@@ -41,17 +41,17 @@ func sortedChanges(states map[string]string, only ...string) (changes []promptCh
 
 type promptsPullCommand struct {
 	remoteFlags
-	Dir    string `arg:"" help:"Folder of this machine. It is created if it does not exist." type:"path"`
+	Dir    string `arg:"" help:"Local folder. It is created if it does not exist." type:"path"`
 	Folder string `help:"Only templates in this folder. Default: that of the last pull." placeholder:"FOLDER"`
-	Force  bool   `help:"Overwrite files that were changed here."`
+	Force  bool   `help:"Overwrite files that were changed locally."`
 	JSON   bool   `name:"json" help:"Print JSON: name and state of each prompt that was written or removed."`
 }
 
 // Help implements kong.HelpProvider.
 func (promptsPullCommand) Help() string {
-	return `Writes the latest version of each prompt to a Markdown file, and prompts.lock.json, which says what
-the files were made from. Files of prompts that the server no longer has are removed. Nothing is written if files were
-changed here, unless with --force.
+	return `Writes the latest version of each prompt to a Markdown file, and prompts.lock.json, which records the
+versions of the files. Files of prompts that the server no longer has are removed. Nothing is written if files were
+changed locally, unless you use --force.
 
 Example:
   atrium prompts pull prompts --folder support`
@@ -105,13 +105,13 @@ func (c *promptsPullCommand) Run(p *process) error {
 
 type promptsDiffCommand struct {
 	remoteFlags
-	Dir  string `arg:"" help:"Folder of this machine, that of a pull." type:"existingdir"`
+	Dir  string `arg:"" help:"Local folder of an earlier pull." type:"existingdir"`
 	JSON bool   `name:"json" help:"Print JSON: name and state of each prompt that differs."`
 }
 
 // Help implements kong.HelpProvider.
 func (promptsDiffCommand) Help() string {
-	return `Lists the prompts whose file differs from the latest version of the server, and ends with code 1 if
+	return `Lists the prompts whose file differs from the latest version of the server, and exits with 1 if
 there are any.
 
 Example:
@@ -134,7 +134,7 @@ func (c *promptsDiffCommand) Run(p *process) error {
 
 type promptsPushCommand struct {
 	remoteFlags
-	Dir      string `arg:"" help:"Folder of this machine, that of a pull." type:"existingdir"`
+	Dir      string `arg:"" help:"Local folder of an earlier pull." type:"existingdir"`
 	Message  string `short:"m" help:"Commit message of the new versions." placeholder:"TEXT"`
 	Activate bool   `help:"Make the new versions the active ones."`
 	JSON     bool   `name:"json" help:"Print JSON: name and state of each prompt that was sent."`
@@ -142,7 +142,7 @@ type promptsPushCommand struct {
 
 // Help implements kong.HelpProvider.
 func (promptsPushCommand) Help() string {
-	return `Creates a version of each prompt whose file was changed here, and a prompt for each new file. Nothing
+	return `Creates a version of each prompt whose file was changed locally, and a prompt for each new file. Nothing
 is sent if one of these prompts was changed on the server too: pull it first. Deleted files are ignored.
 Without the setting variables, the server infers the variables from the text.
 

@@ -59,8 +59,8 @@ type loginCommand struct {
 
 // Help implements kong.HelpProvider.
 func (loginCommand) Help() string {
-	return `Reads an API key from standard input, which a terminal does not show, checks it, and stores it in profiles.json in the folder atrium of your
-configuration folder. Only you can read the file.
+	return `Reads an API key from standard input (a terminal does not show it), checks it, and stores it in profiles.json in
+the folder atrium of your configuration folder. Only you can read the file.
 
 Examples:
   atrium login https://atrium.example.com < key.txt
@@ -201,7 +201,7 @@ type whoamiCommand struct {
 
 // Help implements kong.HelpProvider.
 func (whoamiCommand) Help() string {
-	return `Prints who the stored key acts for, and where.
+	return `Prints the user, the role and the workspace of the stored key.
 
 Example:
   atrium whoami`
@@ -250,7 +250,7 @@ type apiCommand struct {
 // Help implements kong.HelpProvider.
 func (apiCommand) Help() string {
 	return `Sends any request of the API with the stored key, and prints the body of the response. A POST has an
-Idempotency-Key, so that it takes effect once although it is repeated after a lost response. The reference is at
+Idempotency-Key, so that it takes effect once even if it is repeated after a lost response. The reference is at
 /api/docs of the server.
 
 Examples:

@@ -9,15 +9,15 @@ import (
 
 type eventsTailCommand struct {
 	remoteFlags
-	After *int64 `help:"Begin after the event with this seq; 0 prints every event that is kept. Default: the next event." placeholder:"SEQ"`
+	After *int64 `help:"Begin after the event with this seq; 0 prints all events that are kept. Default: the next event." placeholder:"SEQ"`
 	Types string `help:"Only events of these types, with commas between them." placeholder:"TYPES"`
-	JSON  bool   `name:"json" help:"Print JSON, one event a line."`
+	JSON  bool   `name:"json" help:"Print JSON, one line per event."`
 }
 
 // Help implements kong.HelpProvider.
 func (eventsTailCommand) Help() string {
-	return `Prints the events of a workspace of a server as they happen, until it is stopped: those that your key may read, which
-are all of them with the admin role. Run atrium login first.
+	return `Prints the events of a workspace of a server as they happen, until it is stopped: those that your key can read
+(with the admin role, all of them). Run atrium login first.
 
 Examples:
   atrium events tail

@@ -18,19 +18,19 @@ import (
 type serveCommand struct {
 	Addr   string `help:"Listen here instead of server.addr." placeholder:"HOST:PORT"`
 	Demo   bool   `help:"Fill an empty workspace with sample data."`
-	NoWork bool   `help:"Do not run background jobs; nodes that run atrium work do."`
+	NoWork bool   `help:"Do not run background jobs; other nodes run them with atrium work."`
 }
 
 // Help implements kong.HelpProvider.
 func (serveCommand) Help() string {
 	return `Without configuration Atrium listens on 127.0.0.1:8080, and keeps all data in ./atrium-data. On its first
-start it creates an API key, which ends after 24 hours, and prints it to a terminal with a link that signs in with a
+start it creates an API key, which expires after 24 hours, and prints it to a terminal with a link that signs in with a
 browser. Without a terminal it writes the key to the file first-api-key in the data directory. With --demo it always
-prints both, and the key does not end. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish running requests and
-jobs, then stop; unless it runs in a terminal, it serves for another server.drain (5s) before, while it is not ready.
+prints both, and the key does not expire. SIGHUP reloads orgs and keyring. SIGTERM and Ctrl-C finish running requests
+and jobs, then stop. Unless it runs in a terminal, it first serves for another server.drain (5s) while it is not ready.
 
 With --demo on a loopback address, connections can also reach programs on this machine, such as your own database and
-the program that answers your chats. Otherwise orgs[].egress must allow that.
+the program that replies to your chats. Otherwise orgs[].egress must allow that.
 
 Examples:
   atrium serve --demo

@@ -25,7 +25,7 @@ type sessionListCommand struct {
 
 // Help implements kong.HelpProvider.
 func (sessionListCommand) Help() string {
-	return `Lists the sessions of browsers that have not ended, newest first.
+	return `Lists the browser sessions that have not ended, newest first.
 
 Examples:
   atrium session list --email ada@example.com

@@ -12,7 +12,7 @@ import (
 
 type userCommand struct {
 	Create  userCreateCommand  `cmd:"" help:"Give a new or existing person a role in a workspace and an API key."`
-	Update  userUpdateCommand  `cmd:"" help:"Make a person an operator, or take the right back."`
+	Update  userUpdateCommand  `cmd:"" help:"Make a person an operator, or revoke that right."`
 	Link    userLinkCommand    `cmd:"" help:"Link an issuer's subject to a person's account."`
 	Disable userDisableCommand `cmd:"" help:"Disable a person's account: their API keys and sign-ins stop working."`
 	Enable  userEnableCommand  `cmd:"" help:"Enable a disabled account."`
@@ -31,7 +31,7 @@ type userCreateCommand struct {
 	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
 	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role in the workspace: owner, admin, member or viewer."`
 	Name      string `help:"Full name of a new person." placeholder:"NAME"`
-	Operator  bool   `help:"Make the person an operator, who can see and end all presences of the org."`
+	Operator  bool   `help:"Make the person an operator, who can see and delete all presences of the org."`
 	Workspace string `default:"default" help:"Slug of the workspace; created if it does not exist." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON      bool   `name:"json" help:"Print JSON: user_id, workspace_id, token."`
@@ -39,9 +39,8 @@ type userCreateCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userCreateCommand) Help() string {
-	return `Works beside a running server. If no person has the address, the command creates one; if the
-workspace does not
-exist, it creates that, and the person owns it. The token is shown only once.
+	return `Works while the server runs. If no person has the address, the command creates one; if the
+workspace does not exist, the command creates it, and the person owns it. The token is shown only once.
 
 Examples:
   atrium user create --email ada@example.com --role admin

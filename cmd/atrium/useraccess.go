@@ -18,7 +18,7 @@ type userDisableCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userDisableCommand) Help() string {
-	return `Works beside a running server: within a second every node refuses the person's API keys and sign-ins,
+	return `Works while the server runs: within a second every node refuses the person's API keys and sign-ins,
 and ends their streams. Service keys that the person created are revoked permanently. Everything
 else is unchanged, and works again after atrium user enable.
 

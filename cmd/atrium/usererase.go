@@ -9,7 +9,7 @@ import (
 
 type userEraseCommand struct {
 	Email string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
-	Yes   bool   `help:"Erase. Without it, the command only says what it would do."`
+	Yes   bool   `help:"Confirm the erasure. Without it, nothing is erased."`
 	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON  bool   `name:"json" help:"Print JSON: user_id, erasure_id, done, report."`
 }
@@ -17,8 +17,8 @@ type userEraseCommand struct {
 // Help implements kong.HelpProvider.
 func (userEraseCommand) Help() string {
 	return `Removes a person's name, address, sign-ins, sessions, API keys, memberships, shares and invitations, and
-redacts the audit trail, in which only the user id of the person stays. Cannot be undone. Works beside a running
-server. Refuses while the person is the only owner of a workspace. Backups from before still hold the data.
+redacts the audit trail, in which only the user id of the person stays. Cannot be undone. Works while the
+server runs. Refused while the person is the only owner of a workspace. Earlier backups still contain the data.
 
 Example:
   atrium user erase --email ada@example.com --yes`

@@ -18,9 +18,8 @@ type userLinkCommand struct {
 // Help implements kong.HelpProvider.
 func (userLinkCommand) Help() string {
 	return `Atrium treats two subjects of one issuer as two people, even if they have the same e-mail address:
-each gets an
-account. Use this command if they are one person, such as after a move within the provider. The account that loses
-the sign-in keeps its memberships and API keys.
+each gets an account. Use this command if they are one person, such as after a move within the provider. The
+account that loses the sign-in keeps its memberships and API keys.
 
 Example:
   atrium user link --email ada@example.com --issuer https://login.example.com --subject 248289761001`

@@ -20,8 +20,7 @@ type userShowCommand struct {
 // Help implements kong.HelpProvider.
 func (userShowCommand) Help() string {
 	return `Shows who verified the e-mail address (an issuer, or operator for an account that was created from
-the command
-line), and which issuers' claim rules gave which roles.
+the command line), and which issuers' claim rules gave which roles.
 
 Example:
   atrium user show --email ada@example.com`

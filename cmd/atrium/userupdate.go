@@ -7,16 +7,15 @@ import (
 
 type userUpdateCommand struct {
 	Email    string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
-	Operator *bool  `required:"" help:"Make the person an operator; --operator=false takes the right back."`
+	Operator *bool  `required:"" help:"Make the person an operator; --operator=false revokes that right."`
 	Org      string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON     bool   `name:"json" help:"Print JSON: user_id, operator."`
 }
 
 // Help implements kong.HelpProvider.
 func (userUpdateCommand) Help() string {
-	return `Works beside a running server: every node applies it within a second. Operators see and end all
-presences of the
-organisation, and disable accounts. Rights that claim rules give can only be taken back by changing the rules.
+	return `Works while the server runs: every node applies it within a second. Operators can see and delete all
+presences of the organisation, and disable accounts. To revoke rights that claim rules give, change the rules.
 
 Examples:
   atrium user update --email ada@example.com --operator

@@ -12,8 +12,7 @@ type workCommand struct{}
 // Help implements kong.HelpProvider.
 func (workCommand) Help() string {
 	return `Runs queued background jobs, and removes expired data. serve does both too: use this command for
-nodes that only run
-jobs, beside servers that are started with --no-work. SIGTERM and Ctrl-C finish running jobs.
+nodes that only run jobs, together with servers that are started with --no-work. SIGTERM and Ctrl-C finish running jobs.
 
 Examples:
   atrium work --config /etc/atrium.yaml

@@ -96,7 +96,7 @@ func TestBackup(t *testing.T) {
 		if r := d.run(t, "backup", archive); r.code != 1 || !strings.Contains(r.stderr, "exists") {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
-		if r := d.run(t, "restore", archive); r.code != 1 || !strings.Contains(r.stderr, "is there already") {
+		if r := d.run(t, "restore", archive); r.code != 1 || !strings.Contains(r.stderr, "already exists") {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
 	})

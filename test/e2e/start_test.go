@@ -89,9 +89,9 @@ func TestStart(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite, asText)
 		s := d.start(t)
-		path := s.stdout.await(t, s, regexp.MustCompile(`The API key is in the file\n(.*) and ends in 24 hours`))[1]
+		path := s.stdout.await(t, s, regexp.MustCompile(`The API key is in the file\n(.*) and expires in 24 hours`))[1]
 		command := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
-		s.stdout.await(t, s, regexp.MustCompile(`make a link with: atrium console`))
+		s.stdout.await(t, s, regexp.MustCompile(`create a link with: atrium console`))
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != d.data {
 			t.Fatalf("%s: %v, %v", path, info, err)
 		}
@@ -130,7 +130,7 @@ func TestStart(t *testing.T) {
 	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, postgres, asText)
-		if text := s.stdout.await(t, s, regexp.MustCompile(`ends in 24 hours; (.*)\.\n`))[1]; text != "everything is "+
+		if text := s.stdout.await(t, s, regexp.MustCompile(`expires in 24 hours; (.*)\.\n`))[1]; text != "everything is "+
 			"kept in the postgres database and sealed by "+s.keyFile() {
 			t.Errorf("it says: %s", text)
 		}
