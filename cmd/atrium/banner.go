@@ -103,7 +103,7 @@ func (p *process) nextKey(app *node.Core) (string, error) {
 	if len(app.Orgs.Directory().All()) > 1 {
 		command += " --org SLUG"
 	}
-	return "Make " + what + " with: " + command + "\n", err
+	return "Create " + what + " with: " + command + "\n", err
 }
 
 // describeStorage describes what to back up.

@@ -79,7 +79,7 @@ func TestStart(t *testing.T) {
 			}
 			s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
 			hint := s.stdout.await(t, s, regexp.MustCompile(
-				`Make an API key with: atrium (token create --email \S+)`))[1]
+				`Create an API key with: atrium (token create --email \S+)`))[1]
 			if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
 				t.Errorf("the second start wrote %s", s.stdout)
 			}
@@ -118,14 +118,14 @@ func TestStart(t *testing.T) {
 		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
 		d.must(t, "user", "create", "--email", "b@example.com", "--role", "member")
 		s := d.start(t)
-		s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium token create --email EMAIL\n`))
+		s.stdout.await(t, s, regexp.MustCompile(`Create an API key with: atrium token create --email EMAIL\n`))
 	})
 	t.Run("with several orgs the first user of each is created by a command", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite, asText, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: "+
 			"[blue.example.com]}]"))
 		s.stdout.await(t, s, regexp.MustCompile(
-			`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
+			`Create the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
 	})
 	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
 		t.Parallel()
@@ -146,11 +146,11 @@ func TestStart(t *testing.T) {
 		keys := 0
 		for _, n := range nodes {
 			n.url = n.stdout.await(t, n, greeting)[1]
-			n.stdout.await(t, n, regexp.MustCompile(`curl|Make an API key`))
+			n.stdout.await(t, n, regexp.MustCompile(`curl|Create an API key`))
 			if strings.Contains(n.stdout.String()+n.stderr.String(), "atk_") {
 				t.Error("a key was printed, and nobody is at a terminal")
 			}
-			keys += strings.Count(n.stdout.String(), "first-api-key and ends")
+			keys += strings.Count(n.stdout.String(), "first-api-key and expires")
 		}
 		if keys != 1 {
 			t.Errorf("%d keys were made, want one", keys)
