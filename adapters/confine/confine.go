@@ -1,6 +1,6 @@
-// Package confine runs jobs in child processes of the same binary. All code that parses bytes which a
-// tenant controls runs in one. A child has little memory, no environment and a deadline. The kernel
-// refuses it all files and system calls that its job does not need.
+// Package confine runs jobs in child processes of the same binary. All code that parses bytes which a tenant controls
+// runs in one. A child has little memory, no environment and a deadline. The kernel denies it all files and system
+// calls that its job does not need.
 //
 // A child runs one job and exits. Some children are started ahead, so that jobs need not wait for them.
 package confine
@@ -42,7 +42,7 @@ func DefaultLimits() Limits { return Limits{Memory: 128 << 20, CPU: 10, Files: 6
 type Runner struct {
 	command []string // of a child, the program first
 	limits  Limits
-	folder  *os.File // empty, and removed: where children are
+	folder  *os.File // the working directory of children: empty, and already removed
 	limiter *tenantLimiter
 	tenant  TenantOf
 
@@ -197,7 +197,7 @@ func (r *Runner) take() (c *child, ahead bool, err error) {
 	return c, false, err
 }
 
-// spares is how many children wait for a job.
+// spares returns how many children wait for a job.
 const spares = 1
 
 // refill starts children in the background after a job, since more jobs are likely to follow.
@@ -238,7 +238,7 @@ type child struct {
 var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
 
 func (r *Runner) start() (*child, error) {
-	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:gosec,noctx // it is ourselves, and ends with its job
+	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:gosec,noctx // it is this binary, and ends with its job
 	cmd.Dir, cmd.Env = fmt.Sprintf("/proc/self/fd/%d", r.folder.Fd()), []string{}
 	cmd.SysProcAttr = attributes()
 	in, err := cmd.StdinPipe()
@@ -297,7 +297,7 @@ func (c *child) wait() error {
 	return c.cmd.Wait()
 }
 
-// do sends the child its request and returns what it answers. Then the child is gone.
+// do sends the child its request and returns its answer. Then the child is gone.
 func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, error) {
 	defer context.AfterFunc(ctx, c.stop)()
 	if _, err := c.in.Write(text); err != nil {

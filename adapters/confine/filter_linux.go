@@ -61,13 +61,13 @@ func boundCalls(pid int) []seccomp.NameWithConditions {
 	const (
 		notRead = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
 			unix.O_TMPFILE&^unix.O_DIRECTORY
-		unshared = unix.MAP_SHARED | unix.MAP_GROWSDOWN | unix.MAP_HUGETLB // MAP_SHARED is a bit of all that is shared
+		unshared = unix.MAP_SHARED | unix.MAP_GROWSDOWN | unix.MAP_HUGETLB // all shared mappings have MAP_SHARED
 		spaces   = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 			unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
 	)
 	calls := []seccomp.NameWithConditions{
-		// Private memory that is not executable; the program itself is loaded already. What is shared or grows
-		// by itself would not count towards the limit of memory.
+		// Private memory that is not executable; the program itself is already loaded. Memory that is shared or grows
+		// by itself would not count towards the memory limit.
 		{Name: "mmap", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC), without(3, unshared)}},
 		{Name: "mprotect", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
 		// Threads, but no processes.
@@ -78,10 +78,10 @@ func boundCalls(pid int) []seccomp.NameWithConditions {
 		{Name: "openat", Conditions: seccomp.ArgumentConditions{without(2, notRead)}},
 		// The limits of this process, to see them.
 		{Name: "prlimit64", Conditions: seccomp.ArgumentConditions{is(0, 0), is(2, 0)}},
-		// Names for pieces of memory, which Go gives.
+		// Names for memory mappings, which Go sets.
 		{Name: "prctl", Conditions: seccomp.ArgumentConditions{is(0, unix.PR_SET_VMA)}},
 	}
-	// Flags and locks, but not F_SETOWN and F_SETSIG, by which the kernel sends signals.
+	// Flags and locks, but not F_SETOWN and F_SETSIG, which make the kernel send signals.
 	for _, command := range []int{
 		unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
 		unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW,
@@ -92,11 +92,11 @@ func boundCalls(pid int) []seccomp.NameWithConditions {
 	return calls
 }
 
-// socketCalls are allowed to jobs that need a network. None sends to an address but connect, which Landlock watches,
-// and none listens.
+// socketCalls are allowed to jobs that need a network. Only connect takes an address, and Landlock restricts it; none
+// listens.
 var socketCalls = []string{"connect", "getsockname", "getpeername", "getsockopt", "recvfrom", "shutdown"}
 
-// boundSocketCalls are those that are allowed with some arguments: what Go's net package makes, TCP and UDP only.
+// boundSocketCalls are allowed with some arguments: those that Go's net package uses, TCP and UDP only.
 func boundSocketCalls() (calls []seccomp.NameWithConditions) {
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
 		for _, kind := range []struct{ socket, protocol int }{{unix.SOCK_STREAM, unix.IPPROTO_TCP},

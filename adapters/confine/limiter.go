@@ -14,8 +14,8 @@ import (
 type Tenant struct {
 	Org identity.OrgID
 
-	// Person is who made the workspace of the job, so that no one gets more slots by making more workspaces.
-	// Where that tells no tenants apart, it is the workspace.
+	// Person is the user who created the workspace of the job, so that no one gets more slots by creating more
+	// workspaces. For workspaces that the system or an operator created, it is the workspace.
 	Person string
 }
 
@@ -25,17 +25,17 @@ const (
 	maxWaiting    = 8
 	maxWaitingOrg = 4 * maxWaiting
 
-	// evictAfter is how long a job keeps its slot while one of another tenant, who has fewer, waits for it.
-	// Hosts that answer do so earlier; a silent host could hold the slot much longer.
+	// evictAfter is how long a job keeps its slot while one of another tenant, who has fewer, waits for it. Hosts that
+	// respond do so earlier; an unresponsive host could hold the slot much longer.
 	evictAfter = 5 * time.Second
 
 	// evictInterval is how often a waiting job looks for one that has outlasted evictAfter.
 	evictInterval = 500 * time.Millisecond
 )
 
-// slots are what jobs run in, and the queue for them. A tenant has at most half of the slots and an org at most
-// three quarters, so that there is always one for others at once. Of those who wait, the next is of the org and
-// tenant with the fewest running jobs, then of the tenant who was served least recently.
+// slots are what jobs run in, and the queue for them. A tenant has at most half of the slots and an org at most three
+// quarters, so that there is always one for others at once. The next waiting job is of the org and tenant with the
+// fewest running jobs, then of the tenant who was served least recently.
 type tenantLimiter struct {
 	most, perOrg, perTenant int
 
@@ -64,8 +64,8 @@ func newTenantLimiter(most int) *tenantLimiter {
 }
 
 // acquire waits until a job of t may run. The job ends with the context that acquire returns, which ends with
-// ports.ErrJobTimeout if the slot is taken away, and then calls release. ports.ErrJobRefused if too many of t's or
-// its org's wait already, or if wait is false and there is no slot at once.
+// ports.ErrJobTimeout if the slot is taken away, and then calls release. It returns ports.ErrJobRefused if too many
+// jobs of t or its org are waiting, or if wait is false and no slot is free.
 func (s *tenantLimiter) acquire(
 	ctx context.Context, t Tenant, wait bool,
 ) (held context.Context, release func(), err error) {
@@ -125,7 +125,7 @@ func (s *tenantLimiter) remove(p *slot) {
 	}
 }
 
-// grant gives the free slots to those who wait.
+// grant gives the free slots to waiting jobs.
 func (s *tenantLimiter) grant() {
 	for {
 		var next *slot

@@ -16,19 +16,19 @@ import (
 
 func supported() error { return nil }
 
-// attributes make a child the leader of a process group, which keeps a terminal's signals from it and lets us
-// kill all of the group, and let it die with us, even by SIGKILL.
+// attributes make a child the leader of a process group, so that it gets no signals of the terminal and the whole group
+// can be killed. The child also dies with this process, even if that is killed by SIGKILL.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killGroup kills a child that was not waited for yet, and every process of its group.
+// killGroup kills a child that has not been waited for, and every process of its group.
 func killGroup(p *os.Process) {
 	_ = unix.Kill(-p.Pid, unix.SIGKILL) // an error says that it is gone
 	_ = p.Kill()                        // if it made another group
 }
 
-// awaitEnd returns once a child has ended. Its number is still its own, so that its group can be killed.
+// awaitEnd returns once a child has ended. The process ID is still reserved, so that its group can be killed.
 func awaitEnd(p *os.Process) {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -38,9 +38,9 @@ func awaitEnd(p *os.Process) {
 	}
 }
 
-// niceness is what children add to their priority: requests are more urgent. With 5 a child still gets a quarter of the
-// processor that a request gets beside it (sched(7)); with 10 it got a tenth, and on a machine whose processors were
-// busy with other programs probes failed because they ran out of time.
+// niceness is the nice value of children: requests are more urgent. With 5 a child still gets a quarter of the CPU time
+// of a concurrent request (sched(7)). With 10 it got a tenth, and on a machine that was busy with other programs probes
+// failed because they ran out of time.
 const niceness = 5
 
 // Hide keeps the memory, the environment and the open files of this process from all other processes of its
@@ -57,14 +57,14 @@ func prepare() error {
 	if err := Hide(); err != nil {
 		return err
 	}
-	// All threads are of the group; PRIO_PROCESS would be about this one.
-	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // a lower priority already is as good
+	// The group has all threads; PRIO_PROCESS would affect only this one.
+	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // an error means that the priority is already lower
 	return nil
 }
 
-// bind sets limits that this process cannot lift again, and confines it.
+// bind sets limits that this process cannot lift again, and sandboxes it.
 func bind(l Limits, needs ports.JobNeeds) error {
-	runtime.LockOSThread() // no_new_privs and the seccomp filter begin at one thread
+	runtime.LockOSThread() // no_new_privs and the seccomp filter start from one thread
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
@@ -124,9 +124,9 @@ func limit(l Limits) error {
 	return nil
 }
 
-// maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all threads of a user on
-// the machine, the server's and those of other programs included, and no thread can be made beyond it. So it
-// stands above the number of all threads that there are now: it stops a child that makes them without end.
+// maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all threads of a user on the
+// machine, the server's and those of other programs included, and no thread can be made beyond it. So it is above the
+// current number of all threads: it stops a child that creates threads without end.
 func maxThreads() (uint64, bool) {
 	const room = 512
 	text, err := os.ReadFile("/proc/loadavg") // its fourth field is running/all

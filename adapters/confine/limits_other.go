@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// A child without limits that the kernel enforces is no protection, so none is claimed here.
+// Without limits that the kernel enforces, a child is no protection, so this system is not supported.
 func supported() error {
 	return fmt.Errorf("%w: connections to warehouses and sheets need Linux, whose kernel confines the processes that "+
 		"read them; elsewhere run Atrium in a container", errors.ErrUnsupported)

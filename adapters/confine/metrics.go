@@ -2,7 +2,7 @@ package confine
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics returns what Prometheus may scrape of r's children; pool names r.
+// Metrics returns the Prometheus metrics of r's children; pool is a label that names r.
 func (r *Runner) Metrics(pool string) []prometheus.Collector {
 	labels := prometheus.Labels{"pool": pool}
 	read := func(value func(*tenantLimiter) uint64) func() float64 {

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// The versions of Landlock's interface with which its parts came.
+// The versions of Landlock's ABI that introduced its features.
 const (
 	abiFiles   = 1
 	abiTCP     = 4
@@ -39,8 +39,8 @@ func Missing() (missing []string) {
 	return missing
 }
 
-// The files of the system that connections need: what the resolver reads, and the authorities that TLS trusts, where
-// distributions keep them. Links are followed: what they lead to may be read.
+// The system's files that connections need: those that the resolver reads, and the certificate authorities, where
+// distributions keep them. Links are followed: their targets may be read.
 var (
 	resolverFiles = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols",
 		"/etc/host.conf", "/etc/gai.conf", "/etc/mdns.allow"}
@@ -56,7 +56,7 @@ var (
 	zoneFolders = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
 )
 
-// dnsPort is where name servers are asked by TCP.
+// dnsPort is the port of name servers over TCP.
 const dnsPort = 53
 
 // restrictAccess makes Landlock refuse all files except those that a job needs, which can only be read. It also
@@ -85,7 +85,7 @@ func restrictAccess(needs ports.JobNeeds) error {
 	return ruleset.BestEffort().Restrict(rules...)
 }
 
-// present returns those of the paths that lead to a folder, or to something else.
+// present returns the paths that exist: folders, and other files.
 func present(paths []string, folder bool) (found []string) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.IsDir() == folder {
@@ -109,7 +109,7 @@ func dropCapabilities() error {
 	}
 	kept := has[0].Permitted & keep
 	to := [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
-	// unix.Capset is about one thread.
+	// unix.Capset affects only one thread.
 	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&to[0])), 0) //nolint:gosec // the kernel's interface
 	if errno != 0 && !errors.Is(errno, syscall.ENOSYS) {
 		return errno

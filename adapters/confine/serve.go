@@ -18,21 +18,21 @@ import (
 type Job struct {
 	// Do does the job. The result is the answer, as JSON.
 	Do func(ctx context.Context, input json.RawMessage) (any, error)
-	// Stream is Do for Runner.Stream. It gives each part of its answer to emit, as soon as it is known: bytes as they
-	// are, and everything else as JSON. nil: the job cannot be streamed.
+	// Stream is Do for Runner.Stream. It passes each part of its answer to emit as soon as it is known: bytes as they
+	// are, everything else as JSON. nil: the job cannot be streamed.
 	Stream func(ctx context.Context, input json.RawMessage, emit func(part any) error) error
 	// Needs returns what the job needs for an input. nil: neither files nor a network.
 	Needs func(input json.RawMessage) ports.JobNeeds
 }
 
-// The exit codes of a child. Go's runtime exits with 2 when it gives up, mostly because it has no memory, since a
-// panic of a job is caught.
+// The exit codes of a child. Go's runtime exits with 2 on a fatal error, mostly out of memory, since panics of a job
+// are caught.
 const (
 	exitFailed  = 3
 	exitRuntime = 2
 )
 
-// gcPercent lets the heap of a child, some MiB, grow to five times what is live between collections.
+// gcPercent lets the heap of a child, some MiB, grow to five times the live data between collections.
 const gcPercent = 400
 
 // maxRequest bounds what a child reads.
@@ -111,7 +111,7 @@ func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err
 // exitError returns the error for a child that gave no answer.
 func exitError(state *os.ProcessState, limits Limits) error {
 	if state.UserTime()+state.SystemTime() >= time.Duration(limits.CPU)*time.Second {
-		return ports.ErrJobTimeout // the kernel told it so, at which Go gives up as it does for want of memory
+		return ports.ErrJobTimeout // SIGXCPU: Go exits with the same code as when it runs out of memory
 	}
 	if state.ExitCode() == exitRuntime {
 		return ports.ErrJobTooLarge

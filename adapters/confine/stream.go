@@ -20,8 +20,8 @@ const maxPart = 2 << 20
 // partLength is how many bytes the length of a part takes, which precedes it.
 const partLength = 4
 
-// Stream is ports.ConfinedStream. The child waits while each handles a part, so that no more than a pipe's content is
-// held. It may use the processor for as long as it may run.
+// Stream is ports.ConfinedStream. The child waits while each handles a part, so no more than the content of a pipe is
+// in memory. Its CPU time is limited only by its running time.
 func (r *Runner) Stream(
 	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in any,
 	each func(part json.RawMessage) error,

@@ -22,11 +22,11 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// Prefix is the path that everything of the console is below.
+// Prefix is the path prefix of everything that belongs to the console.
 const Prefix = "/console/"
 
-// Handler serves the files of a built console, and its page at every other path below Prefix: which screen that is, the
-// page finds out itself. Assets have the hash of all files in their path, so that browsers keep them for a year, and a
+// Handler serves the files of a built console, and its page at every other path below Prefix: the page itself decides
+// which screen to show. Assets have the hash of all files in their path, so that browsers keep them for a year, and a
 // page never gets those of another version.
 type Handler struct {
 	files map[string]*file
@@ -40,7 +40,7 @@ type file struct {
 	packed      []packing // the shortest first
 }
 
-// packing is a compressed form of a file, which is made once, when the first browser asks for it.
+// packing is a compressed form of a file, which is created when the first browser requests it.
 type packing struct {
 	encoding string
 	body     func() []byte // nil if it would not be shorter
@@ -74,14 +74,14 @@ func New(dist fs.FS) (*Handler, error) {
 	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(h.files)) {
 		fmt.Fprintf(all, "%s %d\n", name, len(h.files[name].plain))
-		_, _ = all.Write(h.files[name].plain) // a hash takes everything
+		_, _ = all.Write(h.files[name].plain) // writing to a hash never fails
 	}
 	h.build = hex.EncodeToString(all.Sum(nil)[:6])
 	h.page = strings.ReplaceAll(string(index.plain), `"./assets/`, `"./assets/`+h.build+`/`)
 	return h, nil
 }
 
-// brotliLevel makes the largest file in a tenth of a second. The highest level needs more than a second for it.
+// brotliLevel compresses the largest file in a tenth of a second. The highest level needs more than a second.
 const brotliLevel = 9
 
 func brotliWriter(w io.Writer) (io.WriteCloser, error) {
@@ -160,12 +160,12 @@ func (c *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(page)))
-	// Of the path, the page only has the number of slashes. Writing fails if the client is gone.
+	// The page depends on the path only by its number of slashes. Writing fails if the client is gone.
 	_, _ = w.Write([]byte(page)) //nolint:gosec // see above
 }
 
-// policy lets the page run its own scripts only, and no text become one. The nonce is for the styles of its editor, the
-// frame for the preview of an embedded chat.
+// policy lets the page run only its own scripts, and prevents any text from becoming one. The nonce is for the styles
+// of its editor, the frame for the preview of an embedded chat.
 func policy(nonce string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; " +
 		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'self'; " +

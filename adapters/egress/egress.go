@@ -26,13 +26,13 @@ type Rules struct {
 	Deadline time.Time              // ends everything, even if later deadlines are set
 	Bytes    int64                  // read on all connections together; then ResponseTooLarge
 
-	// Resolve looks a name up; nil is the DNS. What it answers is trusted no more than that.
+	// Resolve looks a name up; nil is the DNS. Its answers are checked like those of the DNS.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 }
 
-// Dialer opens guarded connections for one piece of work. Everything that is refused is refused as
-// connection.NetworkNotAllowed, before a socket is opened; nothing tells which rule it was, or what
-// is at the address. It uses no proxy, and reads no environment.
+// Dialer opens guarded connections for one piece of work. Every refusal is connection.NetworkNotAllowed, before a
+// socket is opened; it does not reveal which rule refused, or what is at the address. It uses no proxy, and reads no
+// environment.
 type Dialer struct {
 	rules  Rules
 	left   atomic.Int64                 // bytes that may still be read
@@ -49,7 +49,7 @@ func New(rules Rules) *Dialer {
 	return d
 }
 
-// lookUp asks by the resolver of Go, which takes no other spellings of addresses for one.
+// lookUp uses Go's resolver, which does not accept other spellings of addresses.
 func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
 	r := net.Resolver{PreferGo: true}
 	return r.LookupNetIP(ctx, "ip", name)
@@ -58,8 +58,8 @@ func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
 // Lookup returns the addresses of a host that may be dialled. Errors are NetworkNotAllowed, a
 // *net.DNSError, or the context's.
 //
-// Names that are internal, and literal addresses, are for those whose rules allow networks beyond
-// the public ones. Of such a name nothing is told but that it is not allowed, or that it is.
+// Internal names and literal addresses are allowed only if the rules allow networks beyond the public ones. For an
+// internal name, the error does not reveal whether it exists.
 func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.AddrPort, error) {
 	h, err := parseHost(name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	defer cancel()
 	asked := h.name
 	if len(d.rules.Allow) == 0 {
-		asked += "." // as it is in the DNS: neither the machine's hosts file nor its search list matters
+		asked += "." // fully qualified: the machine's hosts file and search list have no effect
 	}
 	found, err := d.rules.Resolve(ctx, asked)
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	if len(addresses) == 0 {
 		return nil, connection.NetworkNotAllowed
 	}
-	// Fewer machines have a working IPv6 than have an address of it.
+	// Not every machine with an IPv6 address has a working IPv6 network.
 	slices.SortStableFunc(addresses, func(a, b netip.AddrPort) int { return a.Addr().BitLen() - b.Addr().BitLen() })
 	return addresses[:min(len(addresses), maxAddresses)], nil
 }
@@ -196,7 +196,7 @@ func (d *Dialer) allowsNetwork(a netip.Addr) bool {
 	return slices.ContainsFunc(d.rules.Allow, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// conn is a connection that is over at the rules' deadline, and reads no more than their bytes.
+// conn is a connection that ends at the rules' deadline, and reads at most their bytes.
 type conn struct {
 	net.Conn
 	dialer *Dialer
@@ -207,7 +207,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	if left < 0 {
 		return 0, connection.ResponseTooLarge
 	}
-	// One byte more than is left tells an end from too much.
+	// Reading one byte more than is left distinguishes the end from too much data.
 	n, err := c.Conn.Read(b[:min(int64(len(b)), left+1)])
 	if c.dialer.left.Add(-int64(n)) < 0 {
 		return 0, errors.Join(connection.ResponseTooLarge, c.Close())

@@ -15,7 +15,7 @@ var internal = []string{
 	"localdomain", "intranet", "private", "corp", "home", "lan",
 }
 
-// host is a name or a literal address, read and judged before anything is looked up.
+// host is a name or a literal address, parsed and checked before anything is looked up.
 type host struct {
 	name     string     // in lower case, without a dot at its end
 	literal  netip.Addr // valid if it was one
@@ -33,7 +33,7 @@ func parseHost(s string) (host, error) {
 		}
 		return host{name: s, literal: a}, nil
 	}
-	if slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 }) { // before ToLower makes ASCII of some
+	if slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 }) { // ToLower turns some into ASCII
 		return host{}, connection.NetworkNotAllowed
 	}
 	name := strings.ToLower(strings.TrimSuffix(s, "."))
@@ -57,8 +57,8 @@ func allValid(labels []string) bool {
 	return !slices.ContainsFunc(labels, func(label string) bool { return !validLabel(label) })
 }
 
-// validLabel reports whether a label is made of letters, digits, hyphens within (RFC 1123), or
-// underscores, which names of databases do have.
+// validLabel reports whether a label consists of letters, digits, inner hyphens (RFC 1123), and underscores, which
+// occur in names of databases.
 func validLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false

@@ -2,9 +2,9 @@ package egress
 
 import "net/netip"
 
-// special is every range of addresses that is not the public internet, and why. Go's own predicates
-// (IsPrivate and its like) know about half of them. The first rows are those of the IANA registries
-// of special-purpose addresses (RFC 6890), and what clouds keep within reach of a machine.
+// special is every range of addresses that is not the public internet, and why. Go's own predicates (IsPrivate and its
+// like) know about half of them. The first rows are those of the IANA registries of special-purpose addresses (RFC
+// 6890), and the addresses of services inside clouds.
 var special = []struct {
 	prefix netip.Prefix
 	why    string
@@ -54,8 +54,8 @@ var special = []struct {
 	{netip.MustParsePrefix("8000::/1"), "not global unicast"},
 }
 
-// isPublic reports whether a belongs to the public internet. An address with a zone never does, nor an
-// IPv4 address within an IPv6 one (::ffff:a.b.c.d): Lookup takes it out before.
+// isPublic reports whether a belongs to the public internet. An address with a zone never does, nor an IPv4 address
+// within an IPv6 one (::ffff:a.b.c.d): Lookup unwraps those first.
 func isPublic(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

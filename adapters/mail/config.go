@@ -16,12 +16,12 @@ type Config struct {
 	Limits account.MailLimits
 }
 
-// SMTP is the server that takes mail for delivery.
+// SMTP is the server that accepts mail for delivery.
 type SMTP struct {
 	Addr     string        // host:port; empty: none
-	User     string        // empty: the server asks for no sign-in
+	User     string        // empty: the server requires no authentication
 	Password secret.String // of User
-	From     string        // name <address>, or only the address: of every mail
+	From     string        // the sender of every mail: name <address>, or only the address
 
 	// TLS is starttls (the default, also when empty), which sends nothing to a server that does
 	// not offer it; implicit, as on port 465 (RFC 8314); or none, only for a relay on loopback.

@@ -56,7 +56,7 @@ func (s *smtp) Send(ctx context.Context, m ports.Mail) error {
 		return err
 	}
 	ctx, end := context.WithTimeout(ctx, s.longest)
-	defer end() // closes the connection too, which go-mail forgets when a server fails it early
+	defer end() // also closes the connection, which go-mail leaves open after an early failure
 	msg, err := s.message(m)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *smtp) Send(ctx context.Context, m ports.Mail) error {
 	if err != nil {
 		return fmt.Errorf("mail: %s: %w", s.Addr, reason(ctx, err))
 	}
-	_ = client.CloseWithSMTPClient(session) // the server has taken the mail, however it says goodbye
+	_ = client.CloseWithSMTPClient(session) // the server has accepted the mail; how the session ends does not matter
 	return nil
 }
 
@@ -84,15 +84,15 @@ func (s *smtp) message(m ports.Mail) (*gomail.Msg, error) {
 	}
 	msg.Subject(m.Subject)
 	domain := s.from.Address[strings.LastIndex(s.from.Address, "@"):]
-	// go-mail's own would tell the name of this machine
+	// go-mail's default would reveal the name of this machine
 	msg.SetMessageIDWithValue(rand.Text() + domain)
-	// keeps absence notes from being answered to it (RFC 3834)
+	// prevents automatic replies (RFC 3834)
 	msg.SetGenHeader(gomail.Header("Auto-Submitted"), "auto-generated")
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	return msg, nil
 }
 
-// client is for one mail: go-mail changes one in use while it picks how to sign in.
+// client is for one mail: go-mail modifies a client while it chooses the authentication method.
 func (s *smtp) client(ctx context.Context) (*gomail.Client, error) {
 	policy := gomail.TLSMandatory
 	if s.TLS == "implicit" || s.TLS == "none" { // dial handles implicit
@@ -100,7 +100,7 @@ func (s *smtp) client(ctx context.Context) (*gomail.Client, error) {
 	}
 	options := []gomail.Option{
 		gomail.WithDialContextFunc(s.dial(ctx)), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(s.tls()),
-		gomail.WithoutNoop(), gomail.WithoutRset(), // one that fails would make an error of a mail that was taken
+		gomail.WithoutNoop(), gomail.WithoutRset(), // a failure of one would turn an accepted mail into an error
 	}
 	if s.User != "" {
 		options = append(options, gomail.WithUsername(s.User), gomail.WithPassword(s.Password.Reveal()),

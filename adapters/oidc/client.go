@@ -21,7 +21,7 @@ import (
 var _ ports.OpenIDClient = (*Client)(nil)
 
 const (
-	documentKept = 5 * time.Minute // a discovery document, until the provider is asked again
+	documentKept = 5 * time.Minute // maximum age of a cached discovery document
 	failureKept  = 5 * time.Second // a failure to fetch it
 )
 
@@ -46,7 +46,7 @@ type discovered struct {
 	failed   error
 }
 
-// document returns the discovery document of an issuer, at most documentKept old.
+// document returns the discovery document of an issuer, which is at most documentKept old.
 func (c *Client) document(ctx context.Context, issuer string) (*document, error) {
 	c.mu.Lock()
 	d, ok := c.documents[issuer]
@@ -128,7 +128,7 @@ func (c *Client) Finish(
 	return claims, nil
 }
 
-// exchange swaps a code for an ID token and an access token, which is empty if the provider gives none.
+// exchange exchanges a code for an ID token and an access token, which is empty if the provider returns none.
 func (c *Client) exchange(
 	ctx context.Context, config *oauth2.Config, r ports.AuthorizationResponse,
 ) (id, access string, err error) {
@@ -217,7 +217,7 @@ func (d *document) oauth(client *identity.Client, redirect string) (*oauth2.Conf
 	}, err
 }
 
-// authStyle returns how a client proves itself at the token endpoint. The default is client_secret_basic.
+// authStyle returns how a client authenticates at the token endpoint. The default is client_secret_basic.
 func (d *document) authStyle(client *identity.Client) (oauth2.AuthStyle, error) {
 	switch {
 	case client.Secret.IsZero():

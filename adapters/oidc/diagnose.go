@@ -18,8 +18,8 @@ type Finding struct {
 	Note  string // one line for the operator of the deployment; no secret
 }
 
-// Diagnose runs checks in order, until one fails that the next depends on. It always asks the issuer itself,
-// never the cache of Verify, and takes at most 5 s. redirect is the redirect URI of the issuer's client.
+// Diagnose runs checks in order, until one fails that the next depends on. It always queries the issuer itself, never
+// the cache of Verify, and runs for at most 5 s. redirect is the redirect URI of the issuer's client.
 func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer, redirect string) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -43,7 +43,7 @@ func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer, redirec
 	return append(findings, set.finding())
 }
 
-// finding says whether people can sign in with a browser by a client, and what must be registered for it.
+// finding says whether people can sign in with a browser through the client, and what must be registered for it.
 func (d *document) finding(client *identity.Client, redirect string) Finding {
 	err := d.checkFlow()
 	if err == nil {

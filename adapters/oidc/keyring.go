@@ -12,9 +12,9 @@ import (
 
 const (
 	minInterval   = time.Minute     // between refreshes, for any tokens (api.md, credentials)
-	maxAge        = 5 * time.Minute // of keys, until the issuer is asked for them again
-	maxOutage     = 6 * time.Hour   // after the issuer last answered, during which its old keys are used
-	retryInterval = 5 * time.Second // while no keys were ever had: a provider that starts with Atrium is soon found
+	maxAge        = 5 * time.Minute // of keys, until they are fetched again
+	maxOutage     = 6 * time.Hour   // how long after the issuer's last response its old keys are used
+	retryInterval = 5 * time.Second // before the first keys were fetched: a provider that starts together with Atrium is soon found
 )
 
 // keyring caches the keys of one issuer. At most one refresh runs at a time, for any number of callers.
@@ -25,7 +25,7 @@ type keyring struct {
 
 	mu         sync.Mutex
 	keys       *keySet       // nil: never had
-	fetched    time.Time     // when keys were asked for
+	fetched    time.Time     // when the keys were requested
 	attempted  time.Time     // when the last refresh began
 	failed     error         // of the last refresh
 	refreshing chan struct{} // closed when the current refresh has ended; nil: there is none

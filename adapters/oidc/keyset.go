@@ -16,7 +16,7 @@ import (
 const (
 	maxKeys    = 100  // in a set; providers publish fewer than ten
 	minRSABits = 2048 // RFC 7518, section 3.3
-	maxRSABits = 8192 // beyond, one signature costs too much to verify
+	maxRSABits = 8192 // above this, verifying a signature is too expensive
 )
 
 // keySet has the keys of one issuer that tokens can be signed with. It is immutable.
@@ -55,7 +55,7 @@ func (s *keySet) find(h header) *key {
 func parseKeySet(document []byte) (*keySet, error) {
 	parsed, err := jwk.Parse(document, jwk.WithStrictKeySetParsing(false), jwk.WithMaxKeys(maxKeys))
 	if err != nil {
-		return nil, errors.New("is not a JWK Set of at most 100 keys") // jwk's own words quote the document
+		return nil, errors.New("is not a JWK Set of at most 100 keys") // jwk's error quotes the document
 	}
 	set := &keySet{}
 	for i := range parsed.Len() {

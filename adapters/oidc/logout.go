@@ -12,7 +12,7 @@ import (
 
 const (
 	logoutEvent  = "http://schemas.openid.net/event/backchannel-logout"
-	logoutMaxAge = 5 * time.Minute // of a logout token, whatever its end (exp) is
+	logoutMaxAge = 5 * time.Minute // of a logout token, whatever its expiry (exp)
 	maxTokenID   = 255             // bytes of a logout token's jti
 )
 
@@ -59,7 +59,7 @@ func (c *Client) logout(
 }
 
 // readLogout extracts the claims that decide whether a logout token is accepted. Unlike other tokens it may have no
-// subject and no end.
+// subject and no expiry.
 func readLogout(raw map[string]any) (claims, error) {
 	c := claims{Claims: account.Claims{Raw: raw}}
 	var exp, iat bool

@@ -21,7 +21,7 @@ type verified struct {
 	youngest time.Time // when young was begun
 }
 
-// verifiedKey holds no token, only the hash of the whole of it.
+// verifiedKey contains the hash of the whole token, not the token.
 type verifiedKey struct {
 	issuer string
 	sum    [sha256.Size]byte

@@ -1,4 +1,4 @@
-// Package oidc verifies the bearer tokens of OpenID providers against the keys that these publish.
+// Package oidc verifies the bearer tokens of OpenID providers with the keys that the providers publish.
 package oidc
 
 import (
@@ -38,7 +38,7 @@ func New(log *slog.Logger) *Verifier {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableKeepAlives:      true, // two requests every few minutes are not worth a connection
+		DisableKeepAlives:      true, // for two requests every few minutes, an idle connection is not worthwhile
 	}, log)
 }
 

@@ -1,5 +1,5 @@
-// Package redis carries word of changed presences between nodes by way of a Redis, for deployments that
-// have one: then PostgreSQL has no NOTIFY to serialise its commits by. Nothing is kept in it.
+// Package redis signals changed presences to other nodes through Redis, for deployments that have one. PostgreSQL then
+// has no NOTIFY, which would serialise its commits. Nothing is stored in Redis.
 package redis
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Config says which Redis there is. The zero Config is none.
+// Config configures the Redis server. The zero Config means none.
 type Config struct {
 	// URL is redis://user:password@host:port/database, or rediss:// for TLS. It may hold a password.
 	URL secret.String
@@ -34,16 +34,17 @@ func (c Config) Check(wrong func(key, reason string)) {
 const (
 	channel = "atrium_presence"
 
-	// A Redis that does not answer must not delay anyone: the nodes poll their store each second anyway.
+	// A Redis that does not respond must not delay anyone: the nodes poll their store every second anyway.
 	patience = 250 * time.Millisecond
 )
 
-// Signals carries word of changed presences by PUBLISH and SUBSCRIBE.
+// Signals announces changed presences with PUBLISH and SUBSCRIBE.
 type Signals struct{ client *redis.Client }
 
 var _ ports.PresenceSignals = (*Signals)(nil)
 
-// New returns the signals of a Redis, which need not answer yet, and what closes its connections.
+// New returns the signals of a Redis server, which need not be reachable yet, and a function that closes its
+// connections.
 func New(c Config) (*Signals, func(), error) {
 	options, err := redis.ParseURL(c.URL.Reveal())
 	if err != nil {
@@ -51,7 +52,7 @@ func New(c Config) (*Signals, func(), error) {
 	}
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
-	options.PoolSize = 2 // one announces, and one is for the next
+	options.PoolSize = 2 // one for the current announcement and one for the next
 	client := redis.NewClient(options)
 	return &Signals{client: client}, func() { _ = client.Close() }, nil
 }
