@@ -37,6 +37,7 @@ type shared struct {
 	credentials *sqlx.DB         // for looking up credentials; nil: reader
 	connector   driver.Connector // of PostgreSQL
 	patient     *engine.Patient  // connects for writer; nil on SQLite
+	groups      *groupCommit     // of transactions; nil on PostgreSQL
 	migrations  *goose.Provider
 	statements  sync.Map // query → *statement
 	changes     *changes
@@ -55,7 +56,8 @@ type shared struct {
 }
 
 type transaction struct {
-	links bool // it gives events their places, after which there is nothing more to link
+	grouped bool // it is committed with others
+	links   bool // it gives events their places, after which there is nothing more to link
 	*sqlx.Tx
 	afterCommit []func()
 	effects     []func()                     // of use cases; they may take seconds, so they run after afterCommit
@@ -128,19 +130,18 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 }
 
 func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
-	tx, err := db.writer.BeginTxx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // no-op after Commit
-	t := &transaction{Tx: tx}
+	t := &transaction{grouped: db.groups != nil}
 	defer t.endChanges()
-	if err := fn(&DB{shared: db.shared, tx: t}); err != nil {
-		return err
-	}
-	db.beforeCommit(t)
-	changes := len(t.changing) > 0
-	err = tx.Commit()
+	changes := false
+	err := db.transact(ctx, func(tx *sqlx.Tx) error {
+		t.Tx = tx
+		if err := fn(&DB{shared: db.shared, tx: t}); err != nil {
+			return err
+		}
+		db.beforeCommit(t)
+		changes = len(t.changing) > 0
+		return ctx.Err()
+	})
 	t.endChanges() // before anybody learns of the commit
 	if err != nil {
 		return err
@@ -152,6 +153,46 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 		f()
 	}
 	return nil
+}
+
+// transact runs fn in a transaction of the engine, and commits it.
+func (db *DB) transact(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	if db.groups != nil {
+		return db.groups.run(ctx, fn)
+	}
+	tx, err := db.writer.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // no-op after Commit
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// lasting returns the context of a statement. SQLite rolls back the whole transaction if a statement that writes is
+// interrupted, and with it others of the same group: so it runs to its end there, unless ctx is done before.
+func (t *transaction) lasting(ctx context.Context) context.Context {
+	if !t.grouped || ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// QueryxContext implements sqlx.QueryerContext.
+func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	return t.Tx.QueryxContext(t.lasting(ctx), query, args...)
+}
+
+// QueryRowxContext implements sqlx.QueryerContext.
+func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
+	return t.Tx.QueryRowxContext(t.lasting(ctx), query, args...)
+}
+
+// ExecContext implements sqlx.ExecerContext.
+func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.Tx.ExecContext(t.lasting(ctx), query, args...)
 }
 
 // afterCommit runs f when the transaction has been committed, or now if there is none.

@@ -31,3 +31,12 @@ func Exec(ctx context.Context, db *DB, query string, args ...any) error {
 	_, err := db.exec(ctx, query, args...)
 	return err
 }
+
+// InTx runs fn in a transaction.
+func InTx(ctx context.Context, db *DB, fn func(tx *DB) error) error { return db.inTx(ctx, fn) }
+
+// CommitTogetherFor sets how old a group of transactions may be that others join.
+func CommitTogetherFor(db *DB, age time.Duration) { db.groups.age = age }
+
+// Waiting returns how many transactions wait for SQLite's writer.
+func Waiting(db *DB) int { return int(db.groups.waiting.Load()) }

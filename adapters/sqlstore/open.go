@@ -79,6 +79,7 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 	writer := connect("")
 	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
 	s.writer = sqlx.NewDb(writer, "sqlite")
+	s.groups = newGroupCommit(s.writer)
 	s.reader, s.credentials = readers(max(minReaders, runtime.GOMAXPROCS(0))), readers(credentialReaders)
 }
 
