@@ -111,7 +111,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
 			EmbedUsage:   embedUsage,
-			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, pay.Quotas),
+			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.PromptFolders, s.Users, pay.Quotas),
 			PromptReads:  reads,
 			Chats: chats.NewService(
 				s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users, e.Registries, e.Mails.Limits,

@@ -64,6 +64,7 @@ type Stores struct {
 	StreamSeats  StreamSeats
 	Groups       Groups
 
+	PromptFolders    PromptFolders
 	DirectoryUsers   DirectoryUsers
 	DirectoryGroups  DirectoryGroups
 	ProviderSessions ProviderSessions

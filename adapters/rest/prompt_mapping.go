@@ -172,20 +172,6 @@ func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *pro
 	return toModel(m)
 }
 
-func toShare(s *prompt.Share) openapi.Share {
-	return openapi.Share{
-		UserID:    string(s.User),
-		Email:     openapi.OrNull(s.Email),
-		Name:      s.Name,
-		Role:      openapi.ShareRole(s.Role.String()),
-		ExpiresAt: orNullTime(s.ExpiresAt),
-		GrantedBy: string(s.GrantedBy),
-		Revision:  s.Revision,
-		CreatedAt: openapi.Time(s.CreatedAt),
-		UpdatedAt: openapi.Time(s.UpdatedAt),
-	}
-}
-
 // patchContent merges a patch into a version's content (RFC 7396). Absent fields stay.
 func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Content {
 	if in.Text != nil {
@@ -325,6 +311,7 @@ func (r *request) template(t *prompt.Template) openapi.PromptTemplate { return t
 // templateFor is a template as by sees it.
 func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 	obs := t.Versions(by)
+	reason := t.Reason(by)
 	out := openapi.PromptTemplate{
 		ID:             string(t.ID),
 		Name:           t.Name,
@@ -343,7 +330,11 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		ActiveVersion:  nullable.NewNullNullable[openapi.ActiveVersion](),
 		LatestVersion:  nullable.NewNullNullable[openapi.PromptVersionRef](),
 		VersionCount:   obs.Count,
-		MyRole:         openapi.PromptRole(t.Access(by).String()),
+		MyRole:         openapi.PromptRole(reason.Role.String()),
+		MyRoleSource: openapi.PromptRoleSource{
+			Kind:   openapi.RoleSource(reason.By.String()),
+			Folder: openapi.OrNull(reason.Folder),
+		},
 		Revision:       t.Revision,
 		CreatedAt:      openapi.Time(t.CreatedAt),
 		CreatedBy:      string(t.CreatedBy),

@@ -52,15 +52,7 @@ func (a *API) updateShare(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var c prompt.ShareChanges
-	if in.Role != nil {
-		access := access.Parse(string(*in.Role))
-		c.Role = &access
-	}
-	if until := orZero(in.ExpiresAt); until != nil {
-		c.ExpiresAt = (*time.Time)(until)
-	}
-	s, err := r.Prompts.ChangeShare(r.Context(), r.by, promptID(r), sharedWith(r), r.match, c)
+	s, err := r.Prompts.ChangeShare(r.Context(), r.by, promptID(r), sharedWith(r), r.match, shareChanges(in))
 	if err != nil {
 		return reply{}, err
 	}
@@ -69,4 +61,14 @@ func (a *API) updateShare(r *request) (reply, error) {
 
 func (a *API) deleteShare(r *request) (reply, error) {
 	return noContent, r.Prompts.Unshare(r.Context(), r.by, promptID(r), sharedWith(r), r.match)
+}
+
+func shareChanges(in openapi.SharePatch) (c prompt.ShareChanges) {
+	if in.Role != nil {
+		c.Role = new(access.Parse(string(*in.Role)))
+	}
+	if until := orZero(in.ExpiresAt); until != nil {
+		c.ExpiresAt = (*time.Time)(until)
+	}
+	return c
 }

@@ -108,7 +108,7 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 		t.Grants = access.Grants{{User: by.User, Role: r.MemberRole}}
 	}
 	if r.GroupRole != access.None {
-		t.Grants = append(t.Grants, access.Grant{User: by.User, ByGroups: true, Role: r.GroupRole})
+		t.Grants = append(t.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupRole})
 	}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)

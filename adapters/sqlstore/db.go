@@ -76,7 +76,8 @@ type statement struct {
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, PromptReads: &PromptReads{db},
-		Chats: &Chats{db}, ChatLists: &ChatLists{db},
+		PromptFolders: &PromptFolders{db},
+		Chats:         &Chats{db}, ChatLists: &ChatLists{db},
 		ChatVersions: &ChatVersions{db},
 		Embeds:       &Embeds{db}, Replies: &EmbedReplies{db}, EmbedUses: &EmbedUses{db},
 		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},

@@ -41,6 +41,9 @@ var erased = []struct {
 		func(r *account.ErasureReport) *int { return &r.SignIns }},
 	{`DELETE FROM prompt_shares WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?) AND user_id = ?`,
 		(*erasing).byUser, shares},
+	{`DELETE FROM prompt_folder_shares WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?)
+		AND user_id = ?`,
+		(*erasing).byUser, shares},
 	{`DELETE FROM chat_members WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?) AND user_id = ?`,
 		(*erasing).byUser, shares},
 	{`DELETE FROM chat_members WHERE invited AND (workspace_id, user_id) IN (SELECT workspace_id,

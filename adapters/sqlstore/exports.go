@@ -40,6 +40,9 @@ var exported = []struct {
 	{"prompt_shares", `SELECT s.template_id, s.workspace_id, s.access, s.granted_by, s.created_at, s.expires_at
 		FROM prompt_shares s JOIN workspaces w ON w.id = s.workspace_id WHERE w.org_id = ? AND s.user_id = ?
 		ORDER BY s.created_at DESC`, 1},
+	{"prompt_folder_shares", `SELECT s.folder, s.workspace_id, s.access, s.granted_by, s.created_at, s.expires_at
+		FROM prompt_folder_shares s JOIN workspaces w ON w.id = s.workspace_id WHERE w.org_id = ? AND s.user_id = ?
+		ORDER BY s.created_at DESC`, 1},
 	{"chat_memberships", `SELECT m.template_id, m.workspace_id, m.email, m.role, m.invited_by, m.created_at
 		FROM chat_members m JOIN workspaces w ON w.id = m.workspace_id WHERE w.org_id = ? AND m.user_id = ?
 		ORDER BY m.created_at DESC`, 1},

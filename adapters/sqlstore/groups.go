@@ -297,16 +297,14 @@ func (db *DB) leaveGroup(ctx context.Context, g *account.Group, user identity.Us
 	if _, err := db.exec(ctx, `DELETE FROM group_people WHERE group_id = ? AND user_id = ?`, g.ID, user); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
-		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id
-		AND p.user_id = memberships.user_id)`, g.Workspace, user)
-	return err
+	return db.ungroup(ctx, g.Workspace, user)
 }
 
 // deleteGroup removes a group without people, and its shares.
 func (db *DB) deleteGroup(ctx context.Context, g *account.Group) error {
 	for _, query := range []string{
 		`DELETE FROM prompt_shares WHERE user_id = ? AND workspace_id = ?`,
+		`DELETE FROM prompt_folder_shares WHERE user_id = ? AND workspace_id = ?`,
 		`DELETE FROM chat_members WHERE user_id = ? AND workspace_id = ?`,
 		`DELETE FROM user_groups WHERE id = ? AND workspace_id = ?`,
 	} {

@@ -41,7 +41,7 @@ func TestRandomIncludesNeverCycleOrLeak(t *testing.T) {
 		team := fixture.NewTeam(t, s, orgs["one"])
 		g := &graph{t: t, random: rand.New(rand.NewPCG(proof.Seed(t), 1)), pinned: map[prompt.ID]map[string]string{},
 			members: []identity.Actor{team.Member, team.Peer}}
-		g.Service = prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users,
+		g.Service = prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.PromptFolders, s.Users,
 			func(context.Context, identity.Actor) (quota.Limits, error) {
 				return quota.Limits{Amounts: quota.Default()}, nil
 			})

@@ -1,20 +1,25 @@
 package sqlstore
 
-import "github.com/atrium-hq/atrium/domain/identity"
+import (
+	"context"
 
-// groupShareColumn is the highest role that groups of a caller have on t. Its arguments are the caller and the time.
-const groupShareColumn = `, COALESCE((SELECT MAX(g.access) FROM group_people p
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// sharedColumns are the highest roles on t that a caller has by groups, and by folders. The arguments are the caller
+// and the time, and those of folderArgs.
+var sharedColumns = `, COALESCE((SELECT MAX(g.access) FROM group_people p
 	JOIN prompt_shares g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ? AND (g.expires_at = 0 OR g.expires_at > ?)), 0)
-	AS group_access`
+	AS group_access, ` + bestFolder(`t.name_key`) + ` AS best_folder`
 
 // templatesStatement is the beginning of a statement that reads columns of templates with the shares of a caller.
-// Callers who are in no group do not look for groups.
+// Callers who are in no group and have no folder look for neither.
 func templatesStatement(grouped bool, columns string) string {
 	if !grouped {
 		return `SELECT ` + columns + templateTables
 	}
-	return `SELECT ` + columns + groupShareColumn + templateTables
+	return `SELECT ` + columns + sharedColumns + templateTables
 }
 
 // templatesFor returns templatesStatement for by, and its arguments.
@@ -24,10 +29,10 @@ func templatesFor(by identity.Actor, columns string) (statement string, args []a
 
 // templatesArgs are the arguments of templatesStatement.
 func templatesArgs(by identity.Actor) []any {
-	if by.Grouped {
-		return []any{by.User, micros(by.At), by.User}
+	if !by.Grouped {
+		return []any{by.User}
 	}
-	return []any{by.User}
+	return append(append([]any{by.User, micros(by.At)}, folderArgs(by)...), by.User)
 }
 
 // groupShares are the shares of groups, with the people in them.
@@ -36,4 +41,17 @@ const groupShares = `group_people p JOIN prompt_shares s ON s.workspace_id = p.w
 // sharesOfGroups selects those of groupShares that are for by.
 func sharesOfGroups(by identity.Actor) *conditions {
 	return newConditions(`p.workspace_id = ? AND p.user_id = ?`, by.Workspace, by.User)
+}
+
+// isInFolder is the condition that t is in a folder that a caller or a group of the caller has a share of. Its
+// arguments are those of folderArgs.
+var isInFolder = `EXISTS (SELECT 1 FROM ` + folderSharesOfCaller + ` AND ` + reaches(`t.name_key`) + `)`
+
+// hasFolders reports whether by has a share of a folder.
+func (db *DB) hasFolders(ctx context.Context, by identity.Actor) (bool, error) {
+	if !by.Grouped {
+		return false, nil
+	}
+	var one int
+	return db.get(ctx, &one, `SELECT 1 FROM `+folderSharesOfCaller+` LIMIT 1`, folderArgs(by)...)
 }

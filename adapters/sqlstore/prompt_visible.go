@@ -11,8 +11,8 @@ import (
 
 // Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on
 // an index that begins with what the reason is about: a member who may see thirty of a hundred
-// thousand templates reads about thirty rows. No index serves the filters: how many rows they leave out
-// is bounded in each branch.
+// thousand templates reads about thirty rows. No index serves the filters and shares of folders: how many rows they
+// leave out is bounded in each branch.
 func (l *PromptLists) Visible(
 	ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 ) (prompt.Page, error) {
@@ -22,7 +22,14 @@ func (l *PromptLists) Visible(
 	if f.ByName && !f.Deleted {
 		return l.byName(ctx, by, f, q)
 	}
-	floor, err := l.floor(ctx, by, f, q)
+	inFolders := false
+	var err error
+	if by.Role < identity.Admin && !f.Deleted {
+		if inFolders, err = l.db.hasFolders(ctx, by); err != nil {
+			return prompt.Page{}, err
+		}
+	}
+	floor, err := l.floor(ctx, by, f, q, inFolders)
 	if err != nil {
 		return prompt.Page{}, err
 	}
@@ -60,6 +67,13 @@ func (l *PromptLists) Visible(
 				WHERE ` + shares.sql() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) d`
 			args = append(args, shares.args(micros(by.At))...)
 			args = append(args, where.args(q.Limit+1)...)
+		}
+		if inFolders {
+			visible += `
+			UNION
+			SELECT id FROM (SELECT t.id FROM prompt_templates t
+				WHERE ` + where.sql() + ` AND ` + isInFolder + ` ORDER BY t.id DESC LIMIT ?) e`
+			args = append(append(args, where.args(folderArgs(by)...)...), q.Limit+1)
 		}
 		visible += `)`
 		args = append(args, q.Limit+1)
@@ -133,8 +147,9 @@ func seenBy(where *conditions, by identity.Actor) {
 		[]any{by.User, by.User, micros(by.At)}
 	if by.Grouped {
 		seen += ` OR EXISTS (SELECT 1 FROM ` + groupShares + ` WHERE s.template_id = t.id
-			AND p.workspace_id = t.workspace_id AND p.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?))`
-		args = append(args, by.User, micros(by.At))
+			AND p.workspace_id = t.workspace_id AND p.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?)) OR ` +
+			isInFolder
+		args = append(append(args, by.User, micros(by.At)), folderArgs(by)...)
 	}
 	where.when(true, `(`+seen+`)`, args...)
 }
@@ -193,9 +208,10 @@ func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder str
 	return entries, nil
 }
 
-// floor returns where a page of templates has to end that are filtered.
-func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (string, error) {
-	if !f.Narrows() {
+// floor returns where a page of templates has to end that are filtered, by a filter or by the folders that by has.
+func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
+	inFolders bool) (string, error) {
+	if !f.Narrows() && !inFolders {
 		return "", nil
 	}
 	of := func(condition string, values ...any) branch {
@@ -216,6 +232,9 @@ func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Fil
 		shares = sharesOfGroups(by)
 		shares.within(`s.template_id`, q.After, "")
 		branches = append(branches, branch{groupShares, `s.template_id`, shares})
+	}
+	if inFolders {
+		branches = append(branches, of(""))
 	}
 	return l.db.floor(ctx, l.db.scans.templates, branches...)
 }

@@ -49,6 +49,7 @@ type readingRow struct {
 	ShareAccess    access.Role          `db:"share_access"`
 	ShareExpiresAt int64                `db:"share_expires_at"`
 	GroupAccess    access.Role          `db:"group_access"`
+	BestFolder     string               `db:"best_folder"`
 }
 
 func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
@@ -61,7 +62,10 @@ func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
 		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
 	}
 	if r.GroupAccess != access.None {
-		reading.Grants = append(reading.Grants, access.Grant{User: by.User, ByGroups: true, Role: r.GroupAccess})
+		reading.Grants = append(reading.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupAccess})
+	}
+	if g, found := folderGrant(by, r.BestFolder); found {
+		reading.Grants = append(reading.Grants, g)
 	}
 	return reading
 }
@@ -311,10 +315,10 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 	if len(users) == 0 {
 		return members, nil
 	}
-	var one int
-	if _, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.Lock, ws); err != nil {
+	if err := db.lockWorkspace(ctx, ws); err != nil {
 		return nil, err
 	}
+	var one int
 	for _, user := range users {
 		query := `SELECT 1 FROM memberships WHERE workspace_id = ? AND user_id = ?`
 		if user.IsGroup() {
@@ -329,6 +333,12 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 		}
 	}
 	return members, nil
+}
+
+func (db *DB) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
+	var one int
+	_, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.Lock, ws)
+	return err
 }
 
 // template reads one template.

@@ -98,7 +98,8 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 		by := team.Peer
 		without := read(t, by, access.None)
 		for _, query := range without {
-			if strings.Contains(query, "group_people") || strings.Contains(query, "user_groups") {
+			if strings.Contains(query, "group_people") || strings.Contains(query, "user_groups") ||
+				strings.Contains(query, "prompt_folder_shares") {
 				t.Errorf("a caller without groups looks for them: %s", query)
 			}
 		}
@@ -106,9 +107,22 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 		fixture.Share(t, s, team.Member, made.ID, prompt.Grant{User: g, Role: access.Editor})
 		by.Grouped = true
 		with := read(t, by, access.Editor)
-		// The version is read once it can be seen, and each of the two lists has one more branch to bound.
-		if len(with) != len(without)+3 {
+		// The version is read once it can be seen, each of the two lists has one more branch to bound, and that of
+		// prompts looks for folders.
+		if len(with) != len(without)+4 {
 			t.Errorf("%d statements, without groups %d:\n%s", len(with), len(without), strings.Join(with, "\n"))
+		}
+		grant := prompt.Grant{User: g, Role: access.Manager}
+		err = s.PromptFolders.Update(t.Context(), team.Admin, "folder", g, func(f *prompt.SharedFolder,
+			to prompt.Recipient, had *prompt.FolderShare) error {
+			_, err := f.Share(team.Admin, to, had, grant)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if folders := read(t, by, access.Editor); len(folders) != len(with) { // one more branch, and the version is known
+			t.Errorf("%d statements, without folders %d:\n%s", len(folders), len(with), strings.Join(folders, "\n"))
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestAnActivationTakesFewStatements(t *testing.T) {
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		by := team.Member
-		service := prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users,
+		service := prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.PromptFolders, s.Users,
 			func(context.Context, identity.Actor) (quota.Limits, error) {
 				return quota.Limits{Amounts: quota.Default()}, nil
 			})

@@ -314,6 +314,7 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 	for _, query := range []string{
 		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`,
+		`DELETE FROM prompt_folder_shares WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`,
 	} {
 		if _, err := db.exec(ctx, query, w.ID, m.User); err != nil {

@@ -42,7 +42,7 @@ func (s *Service) outline(ctx context.Context, by identity.Actor, folder string)
 }
 
 // MoveFolder renames every template in a folder that by sees, all or none, and returns how many. Requires the editor
-// role on each.
+// role on each, and the manager role if the folders are shared with different people.
 func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to string) (moved int, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		entries, err := tx.PromptLists.Outline(ctx, by, strings.TrimSuffix(from, "/"), MaxMoved+1)
@@ -57,9 +57,15 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 			return nil, err
 		}
 		for _, e := range renamed {
-			if _, err := tx.Prompts.Update(ctx, by, e.ID, func(t *prompt.Template) error {
+			var before string
+			t, err := tx.Prompts.Update(ctx, by, e.ID, func(t *prompt.Template) error {
+				before = t.Name
 				return t.Change(by, nil, prompt.Changes{Name: &e.Name}, prompt.Recipient{})
-			}); err != nil {
+			})
+			if err == nil {
+				err = mayMove(ctx, tx, by, before, t)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

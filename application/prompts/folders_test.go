@@ -48,6 +48,7 @@ func TestMoveFolder(t *testing.T) {
 			s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return(found, nil)
 			if tt.found == 1 {
 				s.expectUpdate(tt.by)
+				s.folders.EXPECT().Reshares(s.ctx, tt.by, "Greeting", "b/Greeting").AnyTimes()
 			}
 			moved, err := s.MoveFolder(s.ctx, tt.by, "a/", "b")
 			wantErr(t, err, tt.want)

@@ -21,13 +21,15 @@ type Service struct {
 	atomic  ports.Atomic
 	prompts ports.Prompts
 	lists   ports.PromptLists
+	folders ports.PromptFolders
 	users   ports.Users
 	quotas  ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, u ports.Users, q ports.Quotas) *Service {
-	return &Service{atomic: a, prompts: p, lists: l, users: u, quotas: q}
+func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, f ports.PromptFolders, u ports.Users,
+	q ports.Quotas) *Service {
+	return &Service{atomic: a, prompts: p, lists: l, folders: f, users: u, quotas: q}
 }
 
 // List returns the templates that by may see.
@@ -77,8 +79,10 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 	c prompt.Changes) (*prompt.Template, error) {
 	var changed *prompt.Template
 	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+		var name string
 		change := func(t *prompt.Template, owner prompt.Recipient) error {
 			before := t.Size()
+			name = t.Name
 			err := t.Change(by, at, c, owner)
 			kinds = grown(before, t.Size())
 			return err
@@ -88,6 +92,9 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 		} else {
 			changed, err = tx.Prompts.Update(ctx, by, id,
 				func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
+		}
+		if err == nil {
+			err = mayMove(ctx, tx, by, name, changed)
 		}
 		if err == nil {
 			err = settle(ctx, tx, by, changed)

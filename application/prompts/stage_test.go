@@ -39,6 +39,7 @@ type stage struct {
 	*prompts.Service
 	prompts *mocks.MockPrompts
 	lists   *mocks.MockPromptLists
+	folders *mocks.MockPromptFolders
 	chats   *mocks.MockChatLists // in a transaction, whose other stores are those above
 	users   *mocks.MockUsers
 	keys    *mocks.MockKeys
@@ -54,19 +55,20 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c),
-		users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c), jobs: mocks.NewMockJobs(c)}
+		folders: mocks.NewMockPromptFolders(c), users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c),
+		jobs: mocks.NewMockJobs(c)}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, ChatLists: s.chats, Usage: usage,
-			Users: s.users, Keys: s.keys, Jobs: s.jobs})
+		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders,
+			ChatLists: s.chats, Usage: usage, Users: s.users, Keys: s.keys, Jobs: s.jobs})
 	})
 	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
 	usage.EXPECT().Of(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.lists.EXPECT().Includers(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes()
-	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users,
+	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.folders, s.users,
 		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 			if by.Workspace != "acme" && by.Workspace != s.elsewhere {
 				t.Errorf("the quotas of %s were asked for", by.Workspace)

@@ -57,6 +57,7 @@ const (
 	CodeEmbedTokenNotFound            Code = "embed_token_not_found"            // Embed token not found
 	CodeErasureNotFound               Code = "erasure_not_found"                // Erasure not found
 	CodeFileTooLarge                  Code = "file_too_large"                   // File too large
+	CodeFolderForbidden               Code = "folder_forbidden"                 // Not allowed on this folder
 	CodeFolderTooLarge                Code = "folder_too_large"                 // Folder too large
 	CodeForbidden                     Code = "forbidden"                        // Not allowed
 	CodeGatewayError                  Code = "gateway_error"                    // Payment gateway failed
@@ -2062,6 +2063,71 @@ type FieldError struct {
 	Detail string `json:"detail"`
 }
 
+// FolderShare is a type of the API.
+type FolderShare struct {
+	ID string `json:"id"`
+	// The path, such as `support/mail`. Case is ignored.
+	Folder string `json:"folder"`
+	// Id of the user or of the group (`grp_…`).
+	UserID string `json:"user_id"`
+	// `null` for a group, for the user of a service key, and for a user without a verified address.
+	Email *string `json:"email"`
+	// Name of the user or the group. Empty if the user has none.
+	Name string    `json:"name"`
+	Role ShareRole `json:"role"`
+	// null if the share never expires.
+	ExpiresAt *time.Time `json:"expires_at"`
+	GrantedBy string     `json:"granted_by"`
+	Revision  int64      `json:"revision"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// FolderShareCreate is a type of the API. A new share of a folder. Exactly one of `user_id` and `email` is
+// required.
+type FolderShareCreate struct {
+	// The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored.
+	Folder string `json:"folder"`
+	// Id of a member of the workspace or of a group (`grp_…`).
+	UserID *string   `json:"user_id,omitzero"`
+	Email  *string   `json:"email,omitzero"`
+	Role   ShareRole `json:"role"`
+	// Must be in the future. If omitted, the share never expires.
+	ExpiresAt *time.Time `json:"expires_at,omitzero"`
+}
+
+// FolderShareCreatedData is a type of the API. The data of folder_share.created: A folder of prompt templates
+// was shared.
+type FolderShareCreatedData struct {
+	Folder string `json:"folder"`
+	// An id.
+	UserID string `json:"user_id"`
+	Role   string `json:"role"`
+}
+
+// FolderShareDeletedData is a type of the API. The data of folder_share.deleted: A share of a folder ended.
+type FolderShareDeletedData struct {
+	Folder string `json:"folder"`
+	// An id.
+	UserID string `json:"user_id"`
+}
+
+// FolderShareList is a type of the API.
+type FolderShareList struct {
+	Data       []FolderShare `json:"data"`
+	NextCursor *string       `json:"next_cursor"`
+}
+
+// FolderShareUpdatedData is a type of the API. The data of folder_share.updated: A share of a folder was
+// changed.
+type FolderShareUpdatedData struct {
+	Folder string `json:"folder"`
+	// An id.
+	UserID    string       `json:"user_id"`
+	Role      *ChangedText `json:"role,omitzero"`
+	ExpiresAt *ChangedTime `json:"expires_at,omitzero"`
+}
+
 // Group is a type of the API. A named set of people of a workspace.
 type Group struct {
 	// Can be used as `user_id` where a user is given access.
@@ -3238,6 +3304,13 @@ const (
 	PromptRoleOwner   PromptRole = "owner"
 )
 
+// PromptRoleSource is a type of the API.
+type PromptRoleSource struct {
+	Kind RoleSource `json:"kind"`
+	// The folder whose share gives the role. null unless `kind` is `folder`.
+	Folder *string `json:"folder"`
+}
+
 // PromptRollout is a type of the API.
 type PromptRollout struct {
 	Label string `json:"label"`
@@ -3347,12 +3420,13 @@ type PromptTemplate struct {
 	// The newest version that the caller can see. null if there is none.
 	LatestVersion *PromptVersionRef `json:"latest_version"`
 	// Number of versions that the caller can see.
-	VersionCount int        `json:"version_count"`
-	MyRole       PromptRole `json:"my_role"`
-	CreatedBy    string     `json:"created_by"`
-	Revision     int64      `json:"revision"`
-	CreatedAt    time.Time  `json:"created_at"`
-	UpdatedAt    time.Time  `json:"updated_at"`
+	VersionCount int              `json:"version_count"`
+	MyRole       PromptRole       `json:"my_role"`
+	MyRoleSource PromptRoleSource `json:"my_role_source"`
+	CreatedBy    string           `json:"created_by"`
+	Revision     int64            `json:"revision"`
+	CreatedAt    time.Time        `json:"created_at"`
+	UpdatedAt    time.Time        `json:"updated_at"`
 	// null unless the template is deleted.
 	DeletedAt *time.Time `json:"deleted_at"`
 }
@@ -3824,6 +3898,21 @@ type ResolvedPrompt struct {
 	NotModified *bool         `json:"not_modified,omitzero"`
 	Error       *ResolveError `json:"error,omitzero"`
 }
+
+// RoleSource is a type of the API. What gives the caller their role: the template was shared with them (`share`)
+// or with a group of theirs (`group`), a folder was (`folder`), they own the template (`ownership`), their role
+// in the workspace (`workspace_role`), or everyone in the workspace sees it (`visibility`).
+type RoleSource string
+
+// The values of RoleSource that this version of the client knows.
+const (
+	RoleSourceShare         RoleSource = "share"
+	RoleSourceGroup         RoleSource = "group"
+	RoleSourceFolder        RoleSource = "folder"
+	RoleSourceOwnership     RoleSource = "ownership"
+	RoleSourceWorkspaceRole RoleSource = "workspace_role"
+	RoleSourceVisibility    RoleSource = "visibility"
+)
 
 // SandboxAuthenticate is a type of the API.
 type SandboxAuthenticate struct {
@@ -5309,6 +5398,9 @@ const (
 	EventTypeEmbedTokenDeleted                 = "embed_token.deleted"
 	EventTypeEmbedTokenRotated                 = "embed_token.rotated"
 	EventTypeEmbedTokenUpdated                 = "embed_token.updated"
+	EventTypeFolderShareCreated                = "folder_share.created"
+	EventTypeFolderShareDeleted                = "folder_share.deleted"
+	EventTypeFolderShareUpdated                = "folder_share.updated"
 	EventTypeGroupCreated                      = "group.created"
 	EventTypeGroupDeleted                      = "group.deleted"
 	EventTypeGroupUpdated                      = "group.updated"
@@ -5478,6 +5570,12 @@ func (e *Event) Typed() (any, error) {
 		data = new(EmbedTokenRotatedData)
 	case EventTypeEmbedTokenUpdated:
 		data = new(EmbedTokenUpdatedData)
+	case EventTypeFolderShareCreated:
+		data = new(FolderShareCreatedData)
+	case EventTypeFolderShareDeleted:
+		data = new(FolderShareDeletedData)
+	case EventTypeFolderShareUpdated:
+		data = new(FolderShareUpdatedData)
 	case EventTypeGroupCreated:
 		data = new(GroupCreatedData)
 	case EventTypeGroupDeleted:
@@ -6153,10 +6251,22 @@ func newPromptTemplatesActivationsService(c *Client) *PromptTemplatesActivations
 // PromptTemplatesFoldersService has the calls of promptTemplates.folders.
 type PromptTemplatesFoldersService struct {
 	client *Client
+	Shares *PromptTemplatesFoldersSharesService
 }
 
 func newPromptTemplatesFoldersService(c *Client) *PromptTemplatesFoldersService {
-	return &PromptTemplatesFoldersService{client: c}
+	return &PromptTemplatesFoldersService{client: c,
+		Shares: newPromptTemplatesFoldersSharesService(c),
+	}
+}
+
+// PromptTemplatesFoldersSharesService has the calls of promptTemplates.folders.shares.
+type PromptTemplatesFoldersSharesService struct {
+	client *Client
+}
+
+func newPromptTemplatesFoldersSharesService(c *Client) *PromptTemplatesFoldersSharesService {
+	return &PromptTemplatesFoldersSharesService{client: c}
 }
 
 // PromptTemplatesLabelsService has the calls of promptTemplates.labels.
@@ -8292,8 +8402,9 @@ func (s *PromptTemplatesService) ImportFiles(ctx context.Context, body PromptImp
 
 // List: List prompt templates.
 //
-// Returns the prompt templates that the caller can see. With a filter or with `sort=name`, one page examines at
-// most 1,000 templates. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+// Returns the prompt templates that the caller can see. With a filter, with `sort=name`, or for a caller who has
+// a share of a folder, one page examines at most 1,000 templates. It can then hold fewer items than `limit`, or
+// none, and still have a `next_cursor`.
 //
 // With `deleted=true`, returns the deleted templates that the caller can restore.
 //
@@ -8462,13 +8573,71 @@ func (s *PromptTemplatesFoldersService) List(ctx context.Context, query PromptTe
 // Move: Move a folder.
 //
 // Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
-// becomes `to`. Requires the editor role on each of them. Templates that the caller cannot see stay where they
-// are. A folder can have at most 200 templates.
+// becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
+// with different people. Shares of folders stay with their path. Templates that the caller cannot see stay where
+// they are. A folder can have at most 200 templates.
 //
 // Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
 // quota_exceeded, scope_required; and those that every call can have.
 func (s *PromptTemplatesFoldersService) Move(ctx context.Context, body PromptFolderMove, opts ...Option) (*PromptFolderMoved, error) {
 	return send[PromptFolderMoved](ctx, s.client, &call{name: "promptTemplates.folders.move", method: "POST", path: []string{"/api/prompt-templates/folders/move"}, body: body, repeatable: true}, opts)
+}
+
+// Create: Share a folder.
+//
+// Gives a user or a group a role on every prompt template in the folder and its subfolders, now and later. The
+// share belongs to the path: it stays if templates are moved. Requires the manager role on the folder, which
+// admins of the workspace have, and users to whom the folder or a folder above it was shared with that role. You
+// cannot grant a role higher than your own. A workspace can have at most 500 shares of folders.
+//
+// Errors: already_shared, folder_forbidden, invalid_fields, role_ceiling, scope_required, share_limit_reached,
+// user_not_in_workspace; and those that every call can have.
+func (s *PromptTemplatesFoldersSharesService) Create(ctx context.Context, body FolderShareCreate, opts ...Option) (*FolderShare, error) {
+	return send[FolderShare](ctx, s.client, &call{name: "promptTemplates.folders.shares.create", method: "POST", path: []string{"/api/prompt-templates/folders/shares"}, body: body, keyed: true}, opts)
+}
+
+// Delete: Delete a share of a folder.
+//
+// Requires the manager role on the folder. Every user can delete their own share.
+//
+// Errors: folder_forbidden, revision_mismatch, scope_required, share_not_found; and those that every call can
+// have.
+func (s *PromptTemplatesFoldersSharesService) Delete(ctx context.Context, folderShareID string, opts ...Option) error {
+	return sendOnly(ctx, s.client, &call{name: "promptTemplates.folders.shares.delete", method: "DELETE", path: []string{"/api/prompt-templates/folders/shares/", folderShareID}}, opts)
+}
+
+// Get: Get a share of a folder.
+//
+// Requires the manager role on the folder. Every user can read their own share.
+//
+// Errors: scope_required, share_not_found; and those that every call can have.
+func (s *PromptTemplatesFoldersSharesService) Get(ctx context.Context, folderShareID string, opts ...Option) (*FolderShare, error) {
+	return send[FolderShare](ctx, s.client, &call{name: "promptTemplates.folders.shares.get", method: "GET", path: []string{"/api/prompt-templates/folders/shares/", folderShareID}}, opts)
+}
+
+// List: List shares of a folder.
+//
+// Requires the manager role on the folder. Returns the shares of the folder and of the folders above it, which
+// give access to it too.
+//
+// Errors: folder_forbidden, scope_required; and those that every call can have.
+func (s *PromptTemplatesFoldersSharesService) List(ctx context.Context, query PromptTemplatesFoldersSharesListQuery, opts ...Option) iter.Seq2[FolderShare, error] {
+	return list[FolderShare](ctx, s.client, &call{name: "promptTemplates.folders.shares.list", method: "GET", path: []string{"/api/prompt-templates/folders/shares"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *PromptTemplatesFoldersSharesService) ListPage(ctx context.Context, query PromptTemplatesFoldersSharesListQuery, opts ...Option) (*FolderShareList, error) {
+	return send[FolderShareList](ctx, s.client, &call{name: "promptTemplates.folders.shares.list", method: "GET", path: []string{"/api/prompt-templates/folders/shares"}, query: query.values()}, opts)
+}
+
+// Update: Update a share of a folder.
+//
+// Requires the manager role on the folder.
+//
+// Errors: folder_forbidden, invalid_fields, revision_mismatch, role_ceiling, scope_required, share_not_found;
+// and those that every call can have.
+func (s *PromptTemplatesFoldersSharesService) Update(ctx context.Context, folderShareID string, body SharePatch, opts ...Option) (*FolderShare, error) {
+	return send[FolderShare](ctx, s.client, &call{name: "promptTemplates.folders.shares.update", method: "PATCH", path: []string{"/api/prompt-templates/folders/shares/", folderShareID}, body: body, merge: true}, opts)
 }
 
 // Move: Move a label.
@@ -8561,6 +8730,22 @@ func (s *PromptTemplatesSharesService) Delete(ctx context.Context, promptTemplat
 // every call can have.
 func (s *PromptTemplatesSharesService) Get(ctx context.Context, promptTemplateID string, userID string, opts ...Option) (*Share, error) {
 	return send[Share](ctx, s.client, &call{name: "promptTemplates.shares.get", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/shares/", userID}}, opts)
+}
+
+// Inherited: List inherited shares.
+//
+// Returns the shares of the folder that the template is in and of the folders above it, which give access to the
+// template. Requires the manager role on the template.
+//
+// Errors: prompt_template_forbidden, prompt_template_not_found, scope_required; and those that every call can
+// have.
+func (s *PromptTemplatesSharesService) Inherited(ctx context.Context, promptTemplateID string, query PromptTemplatesSharesInheritedQuery, opts ...Option) iter.Seq2[FolderShare, error] {
+	return list[FolderShare](ctx, s.client, &call{name: "promptTemplates.shares.inherited", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/folder-shares"}, query: query.values()}, opts)
+}
+
+// InheritedPage returns one page of Inherited: set Cursor for those after the first.
+func (s *PromptTemplatesSharesService) InheritedPage(ctx context.Context, promptTemplateID string, query PromptTemplatesSharesInheritedQuery, opts ...Option) (*FolderShareList, error) {
+	return send[FolderShareList](ctx, s.client, &call{name: "promptTemplates.shares.inherited", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/folder-shares"}, query: query.values()}, opts)
 }
 
 // List: List shares.
@@ -9805,6 +9990,25 @@ func (q PromptTemplatesFoldersListQuery) values() url.Values {
 	return v
 }
 
+// PromptTemplatesFoldersSharesListQuery is the query of PromptTemplatesFoldersSharesService.List. The zero value of a field is not sent.
+type PromptTemplatesFoldersSharesListQuery struct {
+	// The folder, such as `support/mail`. A trailing slash is ignored. If omitted, the shares of all folders, which
+	// requires the admin role in the workspace.
+	Folder string
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q PromptTemplatesFoldersSharesListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "folder", q.Folder)
+	addValue(v, "limit", q.Limit)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
 // PromptTemplatesLabelsRemoveQuery is the query of PromptTemplatesLabelsService.Remove. The zero value of a field is not sent.
 type PromptTemplatesLabelsRemoveQuery struct {
 	// The id or the number (`v12`) of a version. Returns 409 `label_changed` if this version does not have the
@@ -9830,6 +10034,21 @@ type PromptTemplatesReadsListQuery struct {
 func (q PromptTemplatesReadsListQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "days", q.Days)
+	return v
+}
+
+// PromptTemplatesSharesInheritedQuery is the query of PromptTemplatesSharesService.Inherited. The zero value of a field is not sent.
+type PromptTemplatesSharesInheritedQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q PromptTemplatesSharesInheritedQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "cursor", q.Cursor)
 	return v
 }
 

@@ -56,7 +56,8 @@ func (v Visibility) Check(wrong *fault.Fields) {
 // Grant is the role that one user was granted on an object.
 type Grant struct {
 	User      identity.UserID
-	ByGroups  bool      // the highest role that groups of the user have; else that of the user itself
+	By        Source    // ByShare, or the highest role by groups or by folders
+	Folder    string    // that ByFolder is about
 	Role      Role      // None: no role
 	ExpiresAt time.Time // zero: never
 }
@@ -65,20 +66,20 @@ type Grant struct {
 // rules of this package read them.
 type Grants []Grant
 
-// roleOf returns the highest role that by was granted.
-func (g Grants) roleOf(by identity.Actor) Role {
-	highest := None
+// highest returns the grant with the highest role of by. Its role is None if by has none.
+func (g Grants) highest(by identity.Actor) (highest Grant) {
 	for _, one := range g {
-		if one.User == by.User && (one.ExpiresAt.IsZero() || by.At.Before(one.ExpiresAt)) {
-			highest = max(highest, one.Role)
+		isLive := one.ExpiresAt.IsZero() || by.At.Before(one.ExpiresAt)
+		if one.User == by.User && isLive && one.Role > highest.Role {
+			highest = one
 		}
 	}
 	return highest
 }
 
-// Set replaces the grant of one user, and keeps what their groups were granted.
+// Set replaces the grant of one user, and keeps what their groups and folders give.
 func (g *Grants) Set(one Grant) {
-	isReplaced := func(old Grant) bool { return old.User == one.User && old.ByGroups == one.ByGroups }
+	isReplaced := func(old Grant) bool { return old.User == one.User && old.By == one.By }
 	*g = append(slices.DeleteFunc(slices.Clone(*g), isReplaced), one)
 }
 
@@ -91,30 +92,33 @@ type Subject struct {
 }
 
 // CanView reports whether by may view the object.
-func (s Subject) CanView(by identity.Actor) bool { return s.role(by, false) >= Viewer }
+func (s Subject) CanView(by identity.Actor) bool { return s.given(by, false).Role >= Viewer }
 
 // CanEdit reports whether by may edit the object.
-func (s Subject) CanEdit(by identity.Actor) bool { return s.role(by, false) >= Editor }
+func (s Subject) CanEdit(by identity.Actor) bool { return s.given(by, false).Role >= Editor }
 
-// role returns by's role: the highest that any rule gives, reduced to Viewer if the credential is
+// given returns by's role with its source: the highest that any rule gives, reduced to Viewer if the credential is
 // read-only. A user outside the workspace has None, whatever was granted. If the owner left the
 // workspace, its owners act for them. No other code decides this.
-func (s Subject) role(by identity.Actor, ownerLeft bool) Role {
+func (s Subject) given(by identity.Actor, ownerLeft bool) Reason {
 	if by.Workspace != s.Workspace || by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
-		return None
+		return Reason{}
 	}
-	have := s.Grants.roleOf(by)
+	grant := s.Grants.highest(by)
+	have := Reason{grant.Role, grant.By, grant.Folder}
 	if s.Visibility == Workspace {
-		have = max(have, Viewer)
+		have = have.or(Viewer, ByVisibility)
 	}
 	switch {
-	case by.User == s.Owner, by.Role == identity.Owner && ownerLeft:
-		have = Owner
+	case by.User == s.Owner:
+		have = Reason{Role: Owner, By: ByOwnership}
+	case by.Role == identity.Owner && ownerLeft:
+		have = Reason{Role: Owner, By: ByWorkspace}
 	case by.Role >= identity.Admin:
-		have = max(have, Manager)
+		have = have.or(Manager, ByWorkspace)
 	}
 	if by.ReadOnly() {
-		have = min(have, Viewer)
+		have.Role = min(have.Role, Viewer)
 	}
 	return have
 }

@@ -68,3 +68,39 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestReason(t *testing.T) {
+	ann := identity.Actor{User: "ann", Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner}
+	admin, owner := ann, ann
+	admin.Role, owner.User = identity.Admin, "bob"
+	byFolder := access.Grant{User: "ann", By: access.ByFolder, Folder: "support", Role: access.Editor}
+	byGroup := access.Grant{User: "ann", By: access.ByGroup, Role: access.Editor}
+	for name, tt := range map[string]struct {
+		by      identity.Actor
+		granted access.Grants
+		want    access.Reason
+	}{
+		"what one owns": {owner, access.Grants{{User: "bob", By: access.ByFolder, Role: access.Manager}},
+			access.Reason{Role: access.Owner, By: access.ByOwnership}},
+		"what the workspace sees": {ann, nil, access.Reason{Role: access.Viewer, By: access.ByVisibility}},
+		"a share gives as much as the folder, and comes first": {ann,
+			access.Grants{{User: "ann", Role: access.Editor}, byFolder}, access.Reason{Role: access.Editor}},
+		"a folder gives more than a share": {ann, access.Grants{{User: "ann", Role: access.Viewer}, byFolder},
+			access.Reason{Role: access.Editor, By: access.ByFolder, Folder: "support"}},
+		"a group":              {ann, access.Grants{byGroup}, access.Reason{Role: access.Editor, By: access.ByGroup}},
+		"the role of an admin": {admin, access.Grants{byFolder}, access.Reason{Role: access.Manager, By: access.ByWorkspace}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "bob", Visibility: access.Workspace,
+				Grants: tt.granted}}
+			if got := r.Reason(tt.by); got != tt.want {
+				t.Errorf("the reason is %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+	grants := access.Grants{byFolder, byGroup}
+	grants.Set(access.Grant{User: "ann", Role: access.Viewer})
+	if len(grants) != 3 {
+		t.Errorf("a share replaced what groups or folders give: %+v", grants)
+	}
+}

@@ -59,7 +59,7 @@ type Membership struct {
 	Role      identity.Role
 	ByHand    identity.Role // as in Member
 	Granted   Granted
-	Grouped   bool // whether the user is in a group of Workspace
+	Grouped   bool // whether the user is in a group of Workspace, or has a share of a folder of prompts
 }
 
 // MembershipPage is one page of a user's memberships.

@@ -103,7 +103,7 @@ type Actor struct {
 	User       UserID
 	Workspace  WorkspaceID // empty if the request needs none
 	Role       Role        // in Workspace, never above Ceiling
-	Grouped    bool        // whether User is in a group of Workspace
+	Grouped    bool        // whether User is in a group of Workspace, or has a share of a folder
 	Ceiling    Role        // of the credential: Viewer makes it read-only
 	Operator   bool        // may manage the presences and accounts of the org
 	Key        KeyID       // the API key of the request; empty if none

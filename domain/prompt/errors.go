@@ -57,7 +57,10 @@ var (
 		Detail: "That user owns the prompt template and needs no share."}
 	ErrShareLimit = &fault.Error{Kind: fault.Conflict, Code: "share_limit_reached",
 		Detail: "A prompt template can be shared with at most 200 users."}
-	ErrUserNotInWorkspace = &fault.Error{Kind: fault.Invalid, Code: "user_not_in_workspace",
+	ErrFolderForbidden = &fault.Error{Kind: fault.Forbidden, Code: "folder_forbidden",
+		Detail: "Requires the manager role on the folder, or the admin role in the workspace."}
+	ErrFolderShareNotFound = ErrShareNotFound.Because("There is no such share of a folder.")
+	ErrUserNotInWorkspace  = &fault.Error{Kind: fault.Invalid, Code: "user_not_in_workspace",
 		Detail: "No member of this workspace matches."}
 
 	ErrIncludeNotFound = &fault.Error{Kind: fault.Invalid, Code: "include_not_found",

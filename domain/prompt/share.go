@@ -56,16 +56,26 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
+// check returns what is wrong with a new grant.
+func (g Grant) check(by identity.Actor) error {
+	var target error
+	if (g.User == "") == (g.Email == "") {
+		target = fault.InField("/user_id", "required", "Must have either user_id or email.")
+	}
+	return fault.Join(target, checkExpiry(by, g.ExpiresAt))
+}
+
+func (g Grant) share(by identity.Actor, to Recipient) Share {
+	return Share{User: to.User, Name: to.Name, Email: to.Email, Role: g.Role, ExpiresAt: g.ExpiresAt,
+		GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+}
+
 // Share gives a user a role. to is the member that the grant resolves to, empty if there is none.
 func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
-	var target error
-	if (g.User == "") == (g.Email == "") {
-		target = fault.InField("/user_id", "required", "Must have either user_id or email.")
-	}
-	if err := fault.Join(target, checkExpiry(by, g.ExpiresAt)); err != nil {
+	if err := g.check(by); err != nil {
 		return Share{}, err
 	}
 	switch {
@@ -80,8 +90,7 @@ func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error
 	case to.Share == nil && to.Shares >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
-	s := Share{User: to.User, Name: to.Name, Email: to.Email, Role: g.Role, ExpiresAt: g.ExpiresAt,
-		GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+	s := g.share(by, to)
 	t.save(s)
 	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": s.User, "role": g.Role.String()})
 	return s, nil
@@ -105,17 +114,29 @@ func (t *Template) ChangeShare(by identity.Actor, at revision.Match, of Recipien
 	if err := at.Check(s.Revision); err != nil {
 		return Share{}, err
 	}
+	changed, err := s.change(by, t.Access(by), c)
+	if err != nil || len(changed) == 0 {
+		return s, err
+	}
+	t.save(s)
+	changed["user_id"] = s.User
+	t.Record(by, "prompt_share.updated", string(t.ID), changed)
+	return s, nil
+}
+
+// change applies c for by, who has the role have on what is shared, and returns what changed as an event holds it.
+func (s *Share) change(by identity.Actor, have access.Role, c ShareChanges) (map[string]any, error) {
 	changed := map[string]any{}
 	if c.Role != nil && *c.Role != s.Role {
-		if max(*c.Role, s.Role) > t.Access(by) {
-			return Share{}, identity.ErrRoleCeiling
+		if max(*c.Role, s.Role) > have {
+			return nil, identity.ErrRoleCeiling
 		}
 		changed["role"] = event.Change{From: s.Role.String(), To: c.Role.String()}
 		s.Role = *c.Role
 	}
 	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(s.ExpiresAt) {
 		if err := checkExpiry(by, *c.ExpiresAt); err != nil {
-			return Share{}, err
+			return nil, err
 		}
 		changed["expires_at"] = event.Change{From: orNil(s.ExpiresAt), To: orNil(*c.ExpiresAt)}
 		s.ExpiresAt = *c.ExpiresAt
@@ -123,11 +144,8 @@ func (t *Template) ChangeShare(by identity.Actor, at revision.Match, of Recipien
 	if len(changed) > 0 {
 		s.Revision++
 		s.UpdatedAt = by.At
-		t.save(s)
-		changed["user_id"] = s.User
-		t.Record(by, "prompt_share.updated", string(t.ID), changed)
 	}
-	return s, nil
+	return changed, nil
 }
 
 // Unshare removes a user's share. Requires the manager role; every user may remove their own.

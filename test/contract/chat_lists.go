@@ -102,7 +102,7 @@ func visibleChats(t *testing.T, a Adapter) {
 							for _, m := range member {
 								grant := access.Grant{User: m.User, Role: m.Role}
 								if m.User == one || m.User == two {
-									grant.User, grant.ByGroups = caller.User, true
+									grant.User, grant.By = caller.User, access.ByGroup
 								}
 								if !m.Invited {
 									made.Grants = append(made.Grants, grant)

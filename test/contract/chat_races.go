@@ -159,7 +159,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		by, registry := team.Member, fixture.Registry(t)
 		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
 			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
-		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
+		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.PromptFolders, a.Users, noQuotas)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
 			fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -195,7 +195,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		by, registry := team.Member, fixture.Registry(t)
 		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
 			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
-		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
+		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.PromptFolders, a.Users, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
 		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
@@ -224,7 +224,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
-			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users, noQuotas).Delete(ctx,
+			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.PromptFolders, tx.Users, noQuotas).Delete(ctx,
 				by, p.ID, nil, false)
 		}, use), chat.ErrPromptUnavailable)
 	})

@@ -116,7 +116,7 @@ func visible(t *testing.T, a Adapter) {
 							for _, s := range share {
 								grant := access.Grant{User: s.User, Role: s.Role, ExpiresAt: s.ExpiresAt}
 								if isCallers(s.User) {
-									grant.User, grant.ByGroups = caller.User, true
+									grant.User, grant.By = caller.User, access.ByGroup
 								}
 								made.Grants = append(made.Grants, grant)
 							}

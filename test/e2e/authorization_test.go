@@ -112,6 +112,9 @@ func onTemplate(op *openapi.Operation) bool {
 
 var templateLevels = map[string]level{"viewer": viewing, "editor": editing, "manager": managing, "owner": owning}
 
+// belowAdmin reports whether a caller is in the house, with a lower role than that of an admin.
+func belowAdmin(c *standing) bool { return c.role != identity.NoRole && c.role < identity.Admin }
+
 // exceptions are what openapi.yaml does not say. The first match applies.
 var exceptions = []struct {
 	operation string
@@ -134,6 +137,9 @@ var exceptions = []struct {
 	{"sendHeartbeat", func(c *standing) bool { return c.viewing }, 403,
 		"a key for viewing claims nothing for its bearer, not even that they are there"},
 	{"exportMe", func(c *standing) bool { return !c.jwt }, 403, "a key belongs to one workspace, the export is about all"},
+	{"getPromptFolderShare", belowAdmin, 404, "only its user and who manages the folder know of it"},
+	{"updatePromptFolderShare", belowAdmin, 404, "as getPromptFolderShare"},
+	{"deletePromptFolderShare", belowAdmin, 404, "as getPromptFolderShare"},
 	{"endOwnSession", func(c *standing) bool { return !c.session }, 409, "there is no session to end"},
 	{"getStepUpOptions", withoutOwnSession, 403, "a passkey has no limits of a key, so it belongs to a person's session"},
 	{"stepUp", withoutOwnSession, 403, "as getStepUpOptions"},

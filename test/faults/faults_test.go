@@ -91,7 +91,7 @@ func newEnv(t *testing.T, s ports.Stores, id identity.OrgID) *env {
 		stores: s, org: &identity.Org{ID: id, SignUp: identity.SignUpOpen,
 			Issuers: []identity.Issuer{{URL: "https://issuer.example"}}},
 		system:  identity.System(id, "", "faults", fixture.At),
-		prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, noQuotas),
+		prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.PromptFolders, s.Users, noQuotas),
 		chats: chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users,
 			func(identity.OrgID) *chat.Registry { return registry },
 			mails.Limits, func(context.Context, *account.Invitation, *account.Workspace, string) bool { return false },

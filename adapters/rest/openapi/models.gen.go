@@ -478,6 +478,16 @@ const (
 	RenderModeStrict  RenderMode = "strict"
 )
 
+// Defines values for RoleSource.
+const (
+	RoleSourceFolder        RoleSource = "folder"
+	RoleSourceGroup         RoleSource = "group"
+	RoleSourceOwnership     RoleSource = "ownership"
+	RoleSourceShare         RoleSource = "share"
+	RoleSourceVisibility    RoleSource = "visibility"
+	RoleSourceWorkspaceRole RoleSource = "workspace_role"
+)
+
 // Defines values for SessionSource.
 const (
 	SessionSourceAPIKey     SessionSource = "api_key"
@@ -2455,6 +2465,58 @@ type FieldError struct {
 	Pointer string `json:"pointer"`
 }
 
+// FolderShare defines model for FolderShare.
+type FolderShare struct {
+	CreatedAt Time `json:"created_at"`
+
+	// Email `null` for a group, for the user of a service key, and for a user without a verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// ExpiresAt null if the share never expires.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Folder The path, such as `support/mail`. Case is ignored.
+	Folder    string `json:"folder"`
+	GrantedBy string `json:"granted_by"`
+
+	// ID Examples: pfsh_01jb4rqnx1f3v9c3k3m6zt8n5e
+	ID string `json:"id"`
+
+	// Name Name of the user or the group. Empty if the user has none.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role The role that a share gives. Each role includes the roles listed before it.
+	Role      ShareRole `json:"role"`
+	UpdatedAt Time      `json:"updated_at"`
+
+	// UserID Id of the user or of the group (`grp_…`).
+	UserID string `json:"user_id"`
+}
+
+// FolderShareCreate A new share of a folder. Exactly one of `user_id` and `email` is required.
+type FolderShareCreate struct {
+	Email string `json:"email,omitempty,omitzero"`
+
+	// ExpiresAt Must be in the future. If omitted, the share never expires.
+	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
+
+	// Folder The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored.
+	Folder string `json:"folder"`
+
+	// Role The role that a share gives. Each role includes the roles listed before it.
+	Role ShareRole `json:"role"`
+
+	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	UserID string `json:"user_id,omitempty,omitzero"`
+}
+
+// FolderShareList defines model for FolderShareList.
+type FolderShareList struct {
+	Data       []FolderShare             `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
 // Group A named set of people of a workspace.
 type Group struct {
 	CreatedAt Time `json:"created_at"`
@@ -3486,6 +3548,15 @@ type PromptReads struct {
 // PromptRole The caller's role on a prompt template. Each role includes the roles listed before it.
 type PromptRole string
 
+// PromptRoleSource defines model for PromptRoleSource.
+type PromptRoleSource struct {
+	// Folder The folder whose share gives the role. null unless `kind` is `folder`.
+	Folder nullable.Nullable[string] `json:"folder"`
+
+	// Kind What gives the caller their role: the template was shared with them (`share`) or with a group of theirs (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace (`workspace_role`), or everyone in the workspace sees it (`visibility`).
+	Kind RoleSource `json:"kind"`
+}
+
 // PromptRollout defines model for PromptRollout.
 type PromptRollout struct {
 	Label string `json:"label"`
@@ -3587,7 +3658,8 @@ type PromptTemplate struct {
 	Metadata json.RawMessage `json:"metadata"`
 
 	// MyRole The caller's role on a prompt template. Each role includes the roles listed before it.
-	MyRole PromptRole `json:"my_role"`
+	MyRole       PromptRole       `json:"my_role"`
+	MyRoleSource PromptRoleSource `json:"my_role_source"`
 
 	// Name Unique in the workspace. Case is ignored. `/` separates folders.
 	Name string `json:"name"`
@@ -4024,6 +4096,9 @@ type ResolvedPrompt struct {
 	// Version One version of a template. It has `text` or `messages`, depending on the template's type.
 	Version *PromptVersion `json:"version,omitempty"`
 }
+
+// RoleSource What gives the caller their role: the template was shared with them (`share`) or with a group of theirs (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace (`workspace_role`), or everyone in the workspace sees it (`visibility`).
+type RoleSource string
 
 // SandboxAuthenticate defines model for SandboxAuthenticate.
 type SandboxAuthenticate struct {

@@ -53,6 +53,7 @@ Code = Union[
         "embed_token_not_found",
         "erasure_not_found",
         "file_too_large",
+        "folder_forbidden",
         "folder_too_large",
         "forbidden",
         "gateway_error",
@@ -2690,6 +2691,111 @@ class FieldError(TypedDict):
     """"""
 
 
+class FolderShare(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    folder: str
+    """The path, such as `support/mail`. Case is ignored."""
+
+    user_id: str
+    """Id of the user or of the group (`grp_…`)."""
+
+    email: Optional[str]
+    """`null` for a group, for the user of a service key, and for a user without a verified address."""
+
+    name: str
+    """Name of the user or the group. Empty if the user has none."""
+
+    role: ShareRole
+    """"""
+
+    expires_at: Optional[str]
+    """null if the share never expires."""
+
+    granted_by: str
+    """"""
+
+    revision: int
+    """"""
+
+    created_at: str
+    """"""
+
+    updated_at: str
+    """"""
+
+
+class FolderShareCreate(TypedDict):
+    """A new share of a folder. Exactly one of `user_id` and `email` is required."""
+
+    folder: str
+    """The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored."""
+
+    user_id: NotRequired[str]
+    """Id of a member of the workspace or of a group (`grp_…`)."""
+
+    email: NotRequired[str]
+    """"""
+
+    role: ShareRole
+    """"""
+
+    expires_at: NotRequired[str]
+    """Must be in the future. If omitted, the share never expires."""
+
+
+class FolderShareCreatedData(TypedDict):
+    """The data of folder_share.created: A folder of prompt templates was shared."""
+
+    folder: str
+    """"""
+
+    user_id: str
+    """An id."""
+
+    role: str
+    """"""
+
+
+class FolderShareDeletedData(TypedDict):
+    """The data of folder_share.deleted: A share of a folder ended."""
+
+    folder: str
+    """"""
+
+    user_id: str
+    """An id."""
+
+
+class FolderShareList(TypedDict):
+    """A type of the API."""
+
+    data: List[FolderShare]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+
+class FolderShareUpdatedData(TypedDict):
+    """The data of folder_share.updated: A share of a folder was changed."""
+
+    folder: str
+    """"""
+
+    user_id: str
+    """An id."""
+
+    role: NotRequired[ChangedText]
+    """"""
+
+    expires_at: NotRequired[ChangedTime]
+    """"""
+
+
 class Group(TypedDict):
     """A named set of people of a workspace."""
 
@@ -4303,6 +4409,16 @@ class PromptReads(TypedDict):
 PromptRole = Union[Literal["viewer", "editor", "manager", "owner"], str]
 
 
+class PromptRoleSource(TypedDict):
+    """A type of the API."""
+
+    kind: RoleSource
+    """"""
+
+    folder: Optional[str]
+    """The folder whose share gives the role. null unless `kind` is `folder`."""
+
+
 class PromptRollout(TypedDict):
     """A type of the API."""
 
@@ -4468,6 +4584,9 @@ class PromptTemplate(TypedDict):
     """Number of versions that the caller can see."""
 
     my_role: PromptRole
+    """"""
+
+    my_role_source: PromptRoleSource
     """"""
 
     created_by: str
@@ -5218,6 +5337,11 @@ class ResolvedPrompt(TypedDict):
 
     error: NotRequired[ResolveError]
     """"""
+
+# What gives the caller their role: the template was shared with them (`share`) or with a group of theirs
+# (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace
+# (`workspace_role`), or everyone in the workspace sees it (`visibility`).
+RoleSource = Union[Literal["share", "group", "folder", "ownership", "workspace_role", "visibility"], str]
 
 
 class SandboxAuthenticate(TypedDict):
@@ -7699,6 +7823,27 @@ class EmbedTokenUpdatedEvent(_EventBase):
     data: EmbedTokenUpdatedData
 
 
+class FolderShareCreatedEvent(_EventBase):
+    """An event of the type folder_share.created."""
+
+    type: Literal["folder_share.created"]
+    data: FolderShareCreatedData
+
+
+class FolderShareDeletedEvent(_EventBase):
+    """An event of the type folder_share.deleted."""
+
+    type: Literal["folder_share.deleted"]
+    data: FolderShareDeletedData
+
+
+class FolderShareUpdatedEvent(_EventBase):
+    """An event of the type folder_share.updated."""
+
+    type: Literal["folder_share.updated"]
+    data: FolderShareUpdatedData
+
+
 class GroupCreatedEvent(_EventBase):
     """An event of the type group.created."""
 
@@ -8394,6 +8539,9 @@ KnownEvent = Union[
     EmbedTokenDeletedEvent,
     EmbedTokenRotatedEvent,
     EmbedTokenUpdatedEvent,
+    FolderShareCreatedEvent,
+    FolderShareDeletedEvent,
+    FolderShareUpdatedEvent,
     GroupCreatedEvent,
     GroupDeletedEvent,
     GroupUpdatedEvent,
@@ -9211,6 +9359,24 @@ class PromptTemplatesSharesResource(Resource):
         """
         return cast("Share", self._caller.send("promptTemplates.shares.get", "GET", path("/api/prompt-templates/{}/shares/{}", prompt_template_id, user_id), options=options))
 
+    def inherited(
+        self,
+        prompt_template_id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[FolderShare, FolderShareList]:
+        """List inherited shares.
+
+        Returns the shares of the folder that the template is in and of the folders above it, which give
+        access to the template. Requires the manager role on the template.
+
+        Errors: prompt_template_forbidden, prompt_template_not_found, scope_required; and those that
+        every call can have.
+        """
+        return cast("Pages[FolderShare, FolderShareList]", self._caller.pages("promptTemplates.shares.inherited", "GET", path("/api/prompt-templates/{}/folder-shares", prompt_template_id), query={"limit": limit, "cursor": cursor}, options=options))
+
     def list(
         self,
         prompt_template_id: str,
@@ -9349,8 +9515,93 @@ class PromptTemplatesLabelsResource(Resource):
         return cast("PromptRolloutList", self._caller.send("promptTemplates.labels.rollouts", "GET", path("/api/prompt-templates/{}/rollouts", prompt_template_id), options=options))
 
 
+class PromptTemplatesFoldersSharesResource(Resource):
+    """The calls of prompt_templates.folders.shares."""
+
+    def create(
+        self,
+        body: FolderShareCreate,
+        **options: Unpack[Options],
+    ) -> FolderShare:
+        """Share a folder.
+
+        Gives a user or a group a role on every prompt template in the folder and its subfolders, now and
+        later. The share belongs to the path: it stays if templates are moved. Requires the manager role
+        on the folder, which admins of the workspace have, and users to whom the folder or a folder above
+        it was shared with that role. You cannot grant a role higher than your own. A workspace can have
+        at most 500 shares of folders.
+
+        Errors: already_shared, folder_forbidden, invalid_fields, role_ceiling, scope_required,
+        share_limit_reached, user_not_in_workspace; and those that every call can have.
+        """
+        return cast("FolderShare", self._caller.send("promptTemplates.folders.shares.create", "POST", path("/api/prompt-templates/folders/shares"), body=body, keyed=True, options=options))
+
+    def delete(
+        self,
+        folder_share_id: str,
+        **options: Unpack[Options],
+    ) -> None:
+        """Delete a share of a folder.
+
+        Requires the manager role on the folder. Every user can delete their own share.
+
+        Errors: folder_forbidden, revision_mismatch, scope_required, share_not_found; and those that
+        every call can have.
+        """
+        self._caller.send("promptTemplates.folders.shares.delete", "DELETE", path("/api/prompt-templates/folders/shares/{}", folder_share_id), options=options)
+
+    def get(
+        self,
+        folder_share_id: str,
+        **options: Unpack[Options],
+    ) -> FolderShare:
+        """Get a share of a folder.
+
+        Requires the manager role on the folder. Every user can read their own share.
+
+        Errors: scope_required, share_not_found; and those that every call can have.
+        """
+        return cast("FolderShare", self._caller.send("promptTemplates.folders.shares.get", "GET", path("/api/prompt-templates/folders/shares/{}", folder_share_id), options=options))
+
+    def list(
+        self,
+        *,
+        folder: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[FolderShare, FolderShareList]:
+        """List shares of a folder.
+
+        Requires the manager role on the folder. Returns the shares of the folder and of the folders
+        above it, which give access to it too.
+
+        Errors: folder_forbidden, scope_required; and those that every call can have.
+        """
+        return cast("Pages[FolderShare, FolderShareList]", self._caller.pages("promptTemplates.folders.shares.list", "GET", path("/api/prompt-templates/folders/shares"), query={"folder": folder, "limit": limit, "cursor": cursor}, options=options))
+
+    def update(
+        self,
+        folder_share_id: str,
+        body: SharePatch,
+        **options: Unpack[Options],
+    ) -> FolderShare:
+        """Update a share of a folder.
+
+        Requires the manager role on the folder.
+
+        Errors: folder_forbidden, invalid_fields, revision_mismatch, role_ceiling, scope_required,
+        share_not_found; and those that every call can have.
+        """
+        return cast("FolderShare", self._caller.send("promptTemplates.folders.shares.update", "PATCH", path("/api/prompt-templates/folders/shares/{}", folder_share_id), body=body, merge=True, options=options))
+
+
 class PromptTemplatesFoldersResource(Resource):
     """The calls of prompt_templates.folders."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self.shares = PromptTemplatesFoldersSharesResource(caller)
 
     def list(
         self,
@@ -9375,8 +9626,10 @@ class PromptTemplatesFoldersResource(Resource):
         """Move a folder.
 
         Renames every template in a folder that the caller can see, all or none: `from` at the beginning
-        of its name becomes `to`. Requires the editor role on each of them. Templates that the caller
-        cannot see stay where they are. A folder can have at most 200 templates.
+        of its name becomes `to`. Requires the editor role on each of them, and the manager role if
+        `from` and `to` are shared with different people. Shares of folders stay with their path.
+        Templates that the caller cannot see stay where they are. A folder can have at most 200
+        templates.
 
         Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached,
         prompt_template_forbidden, quota_exceeded, scope_required; and those that every call can have.
@@ -9656,9 +9909,9 @@ class PromptTemplatesResource(Resource):
     ) -> Pages[PromptTemplate, PromptTemplateList]:
         """List prompt templates.
 
-        Returns the prompt templates that the caller can see. With a filter or with `sort=name`, one page
-        examines at most 1,000 templates. It can then hold fewer items than `limit`, or none, and still
-        have a `next_cursor`.
+        Returns the prompt templates that the caller can see. With a filter, with `sort=name`, or for a
+        caller who has a share of a folder, one page examines at most 1,000 templates. It can then hold
+        fewer items than `limit`, or none, and still have a `next_cursor`.
 
         With `deleted=true`, returns the deleted templates that the caller can restore.
 

@@ -46,6 +46,7 @@ export type Code =
   | 'embed_token_not_found'
   | 'erasure_not_found'
   | 'file_too_large'
+  | 'folder_forbidden'
   | 'folder_too_large'
   | 'forbidden'
   | 'gateway_error'
@@ -2203,6 +2204,84 @@ export type FieldError = {
   detail: string
 }
 
+/**  */
+export type FolderShare = {
+  /**  */
+  id: string
+  /** The path, such as `support/mail`. Case is ignored. */
+  folder: string
+  /** Id of the user or of the group (`grp_…`). */
+  user_id: string
+  /** `null` for a group, for the user of a service key, and for a user without a verified address. */
+  email: string | null
+  /** Name of the user or the group. Empty if the user has none. */
+  name: string
+  /**  */
+  role: ShareRole
+  /** null if the share never expires. */
+  expires_at: string | null
+  /**  */
+  granted_by: string
+  /**  */
+  revision: number
+  /**  */
+  created_at: string
+  /**  */
+  updated_at: string
+}
+
+/** A new share of a folder. Exactly one of `user_id` and `email` is required. */
+export type FolderShareCreate = {
+  /** The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored. */
+  folder: string
+  /** Id of a member of the workspace or of a group (`grp_…`). */
+  user_id?: string
+  /**  */
+  email?: string
+  /**  */
+  role: ShareRole
+  /** Must be in the future. If omitted, the share never expires. */
+  expires_at?: string
+}
+
+/** The data of folder_share.created: A folder of prompt templates was shared. */
+export type FolderShareCreatedData = {
+  /**  */
+  folder: string
+  /** An id. */
+  user_id: string
+  /**  */
+  role: string
+}
+
+/** The data of folder_share.deleted: A share of a folder ended. */
+export type FolderShareDeletedData = {
+  /**  */
+  folder: string
+  /** An id. */
+  user_id: string
+}
+
+/**  */
+export type FolderShareList = {
+  /**  */
+  data: FolderShare[]
+  /**  */
+  next_cursor: string | null
+}
+
+/** The data of folder_share.updated: A share of a folder was changed. */
+export type FolderShareUpdatedData = {
+  /**  */
+  folder: string
+  /** An id. */
+  user_id: string
+  /**  */
+  role?: ChangedText
+  /**  */
+  expires_at?: ChangedTime
+}
+
 /** A named set of people of a workspace. */
 export type Group = {
   /** Can be used as `user_id` where a user is given access. */
@@ -3505,6 +3584,14 @@ export type PromptReads = {
 export type PromptRole = 'viewer' | 'editor' | 'manager' | 'owner' | (string & {})
 
 /**  */
+export type PromptRoleSource = {
+  /**  */
+  kind: RoleSource
+  /** The folder whose share gives the role. null unless `kind` is `folder`. */
+  folder: string | null
+}
+
+/**  */
 export type PromptRollout = {
   /**  */
   label: string
@@ -3632,6 +3719,8 @@ export type PromptTemplate = {
   version_count: number
   /**  */
   my_role: PromptRole
+  /**  */
+  my_role_source: PromptRoleSource
   /**  */
   created_by: string
   /**  */
@@ -4224,6 +4313,13 @@ export type ResolvedPrompt = {
   /**  */
   error?: ResolveError
 }
+
+/**
+ * What gives the caller their role: the template was shared with them (`share`) or with a group of theirs
+ * (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace
+ * (`workspace_role`), or everyone in the workspace sees it (`visibility`).
+ */
+export type RoleSource = 'share' | 'group' | 'folder' | 'ownership' | 'workspace_role' | 'visibility' | (string & {})
 
 /**  */
 export type SandboxAuthenticate = {
@@ -5938,6 +6034,9 @@ export type EventData = {
   'embed_token.deleted': EmbedTokenDeletedData
   'embed_token.rotated': EmbedTokenRotatedData
   'embed_token.updated': EmbedTokenUpdatedData
+  'folder_share.created': FolderShareCreatedData
+  'folder_share.deleted': FolderShareDeletedData
+  'folder_share.updated': FolderShareUpdatedData
   'group.created': GroupCreatedData
   'group.deleted': GroupDeletedData
   'group.updated': GroupUpdatedData
@@ -6687,6 +6786,24 @@ export class PromptTemplatesSharesResource extends Resource {
   }
 
   /**
+   * List inherited shares.
+   *
+   * Returns the shares of the folder that the template is in and of the folders above it, which give access to
+   * the template. Requires the manager role on the template.
+   *
+   * Errors: prompt_template_forbidden, prompt_template_not_found, scope_required; and those that every call can
+   * have.
+   */
+  inherited(promptTemplateId: string, query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<FolderShare, FolderShareList> {
+    return this.caller.list({ name: 'promptTemplates.shares.inherited', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/folder-shares`, query }, options)
+  }
+
+  /**
    * List shares.
    *
    * Requires the manager role on the template.
@@ -6808,8 +6925,90 @@ export class PromptTemplatesLabelsResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.folders.shares. */
+export class PromptTemplatesFoldersSharesResource extends Resource {
+
+  /**
+   * Share a folder.
+   *
+   * Gives a user or a group a role on every prompt template in the folder and its subfolders, now and later. The
+   * share belongs to the path: it stays if templates are moved. Requires the manager role on the folder, which
+   * admins of the workspace have, and users to whom the folder or a folder above it was shared with that role.
+   * You cannot grant a role higher than your own. A workspace can have at most 500 shares of folders.
+   *
+   * Errors: already_shared, folder_forbidden, invalid_fields, role_ceiling, scope_required, share_limit_reached,
+   * user_not_in_workspace; and those that every call can have.
+   */
+  create(body: FolderShareCreate, options?: Options): Promise<FolderShare> {
+    return this.caller.send({ name: 'promptTemplates.folders.shares.create', method: 'POST', path: path`/api/prompt-templates/folders/shares`, body, keyed: true }, options)
+  }
+
+  /**
+   * Delete a share of a folder.
+   *
+   * Requires the manager role on the folder. Every user can delete their own share.
+   *
+   * Errors: folder_forbidden, revision_mismatch, scope_required, share_not_found; and those that every call can
+   * have.
+   */
+  delete(folderShareId: string, options?: Options): Promise<void> {
+    return this.caller.send({ name: 'promptTemplates.folders.shares.delete', method: 'DELETE', path: path`/api/prompt-templates/folders/shares/${folderShareId}` }, options)
+  }
+
+  /**
+   * Get a share of a folder.
+   *
+   * Requires the manager role on the folder. Every user can read their own share.
+   *
+   * Errors: scope_required, share_not_found; and those that every call can have.
+   */
+  get(folderShareId: string, options?: Options): Promise<FolderShare> {
+    return this.caller.send({ name: 'promptTemplates.folders.shares.get', method: 'GET', path: path`/api/prompt-templates/folders/shares/${folderShareId}` }, options)
+  }
+
+  /**
+   * List shares of a folder.
+   *
+   * Requires the manager role on the folder. Returns the shares of the folder and of the folders above it, which
+   * give access to it too.
+   *
+   * Errors: folder_forbidden, scope_required; and those that every call can have.
+   */
+  list(query?: {
+      /**
+       * The folder, such as `support/mail`. A trailing slash is ignored. If omitted, the shares of all folders,
+       * which requires the admin role in the workspace.
+       */
+      folder?: string
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<FolderShare, FolderShareList> {
+    return this.caller.list({ name: 'promptTemplates.folders.shares.list', method: 'GET', path: path`/api/prompt-templates/folders/shares`, query }, options)
+  }
+
+  /**
+   * Update a share of a folder.
+   *
+   * Requires the manager role on the folder.
+   *
+   * Errors: folder_forbidden, invalid_fields, revision_mismatch, role_ceiling, scope_required, share_not_found;
+   * and those that every call can have.
+   */
+  update(folderShareId: string, body: SharePatch, options?: Options): Promise<FolderShare> {
+    return this.caller.send({ name: 'promptTemplates.folders.shares.update', method: 'PATCH', path: path`/api/prompt-templates/folders/shares/${folderShareId}`, body, merge: true }, options)
+  }
+}
+
 /** The calls of promptTemplates.folders. */
 export class PromptTemplatesFoldersResource extends Resource {
+  readonly shares: PromptTemplatesFoldersSharesResource
+
+  constructor(caller: Caller) {
+    super(caller)
+    this.shares = new PromptTemplatesFoldersSharesResource(caller)
+  }
 
   /**
    * List folders.
@@ -6833,8 +7032,9 @@ export class PromptTemplatesFoldersResource extends Resource {
    * Move a folder.
    *
    * Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
-   * becomes `to`. Requires the editor role on each of them. Templates that the caller cannot see stay where they
-   * are. A folder can have at most 200 templates.
+   * becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
+   * with different people. Shares of folders stay with their path. Templates that the caller cannot see stay
+   * where they are. A folder can have at most 200 templates.
    *
    * Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
    * quota_exceeded, scope_required; and those that every call can have.
@@ -7089,8 +7289,9 @@ export class PromptTemplatesResource extends Resource {
   /**
    * List prompt templates.
    *
-   * Returns the prompt templates that the caller can see. With a filter or with `sort=name`, one page examines
-   * at most 1,000 templates. It can then hold fewer items than `limit`, or none, and still have a `next_cursor`.
+   * Returns the prompt templates that the caller can see. With a filter, with `sort=name`, or for a caller who
+   * has a share of a folder, one page examines at most 1,000 templates. It can then hold fewer items than
+   * `limit`, or none, and still have a `next_cursor`.
    *
    * With `deleted=true`, returns the deleted templates that the caller can restore.
    *

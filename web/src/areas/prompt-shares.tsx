@@ -7,6 +7,7 @@ import { Card, Loading, Problem } from '../ui/basics'
 import { Form, Select } from '../ui/form'
 import { Confirm } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { InheritedShares } from './prompt-folder-shares'
 
 /** The people that a prompt is shared with. Its owner can change them. */
 export function PromptShares({ id, owner }: { id: string; owner: boolean }) {
@@ -51,6 +52,7 @@ export function PromptShares({ id, owner }: { id: string; owner: boolean }) {
           />
         )}
       <More list={list} />
+      <InheritedShares id={id} />
       {owner && others.length > 0 && (
         <Card title={words.shareWith}>
           <Form send={words.share} busy={add.isPending} onSend={(v) => add.mutate(v)}>

@@ -12,6 +12,7 @@ import { AddIcon } from '../ui/icons'
 import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 import { Export, Import } from './prompt-files'
+import { FolderShares } from './prompt-folder-shares'
 import { Start } from './start'
 
 export function Prompts() {
@@ -21,6 +22,7 @@ export function Prompts() {
   const [creating, setCreating] = useCreating()
   const [deleted, setDeleted] = useState(false)
   const [importing, setImporting] = useState(false)
+  const [sharing, setSharing] = useState(false)
   const q = useDeferredValue(typed.trim())
   const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
     { limit: 50, ...(q && { q }), ...(deleted && { deleted }), ...(cursor && { cursor }) }, { workspace },
@@ -33,6 +35,7 @@ export function Prompts() {
           label={t.show} value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
           choices={[{ value: '', label: words.prompts }, { value: 'deleted', label: words.deletedPrompts }]}
         />
+        <Button onClick={() => setSharing(true)}>{words.shareAFolder}</Button>
         <Export />
         {may('prompt_templates.create') && <Button onClick={() => setImporting(true)}>{t.import}</Button>}
         {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newPrompt}</Button>}
@@ -47,6 +50,7 @@ export function Prompts() {
       )}
       {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={deleted ? trash : columns(workspace)} csv="prompts" />}
       <More list={list} />
+      {sharing && <FolderShares onClose={() => setSharing(false)} />}
       {importing && <Import onClose={() => setImporting(false)} />}
       {creating && <Create onClose={() => setCreating(false)} />}
     </>

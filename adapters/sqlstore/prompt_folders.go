@@ -1,0 +1,215 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// PromptFolders stores the shares of folders.
+type PromptFolders struct{ db *DB }
+
+var _ ports.PromptFolders = (*PromptFolders)(nil)
+
+// folderSharesOfCaller are the shares of folders that a caller or a group of the caller has. Its arguments are those of
+// folderArgs.
+const folderSharesOfCaller = `prompt_folder_shares f WHERE f.workspace_id = ? AND f.user_id IN (
+	SELECT CAST(? AS TEXT) UNION ALL SELECT p.group_id FROM group_people p WHERE p.workspace_id = ? AND p.user_id = ?)
+	AND (f.expires_at = 0 OR f.expires_at > ?)`
+
+func folderArgs(by identity.Actor) []any {
+	return []any{by.Workspace, by.User, by.Workspace, by.User, micros(by.At)}
+}
+
+// reaches is the condition that the share f of a folder reaches a template whose name key is name.
+func reaches(name string) string {
+	return `substr(` + name + `, 1, length(f.folder_key) + 1) = f.folder_key || '/'`
+}
+
+// bestFolder is the highest role by shares of folders, as a digit, followed by the lowest of the folders that give it:
+// a folder sorts after those above it. Its arguments are those of folderArgs.
+func bestFolder(name string) string {
+	return `COALESCE((SELECT MAX(f.access || f.folder) FROM ` + folderSharesOfCaller + ` AND ` + reaches(name) + `), '')`
+}
+
+// folderGrant reads what bestFolder returned.
+func folderGrant(by identity.Actor, best string) (g access.Grant, found bool) {
+	if best == "" {
+		return access.Grant{}, false
+	}
+	return access.Grant{User: by.User, By: access.ByFolder, Role: access.Role(best[0] - '0'), Folder: best[1:]}, true
+}
+
+// Folder implements ports.PromptFolders.
+func (s *PromptFolders) Folder(ctx context.Context, by identity.Actor, path string) (*prompt.SharedFolder, error) {
+	var row struct {
+		Shares int    `db:"shares"`
+		Best   string `db:"best"`
+	}
+	_, err := s.db.get(ctx, &row, `SELECT (SELECT COUNT(*) FROM prompt_folder_shares WHERE workspace_id = ?) AS shares, `+
+		bestFolder(`CAST(? AS TEXT)`)+` AS best`,
+		append(append([]any{by.Workspace}, folderArgs(by)...), prompt.NameKey(path)+"/")...)
+	if err != nil {
+		return nil, err
+	}
+	f := &prompt.SharedFolder{Path: path, Shares: row.Shares,
+		Resource: access.Resource{Subject: access.Subject{Workspace: by.Workspace, Visibility: access.Private}}}
+	if g, found := folderGrant(by, row.Best); found {
+		f.Grants = access.Grants{g}
+	}
+	return f, nil
+}
+
+// Update implements ports.PromptFolders.
+func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path string, user identity.UserID,
+	change func(*prompt.SharedFolder, prompt.Recipient, *prompt.FolderShare) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		members, err := tx.membersOf(ctx, by.Workspace, []identity.UserID{user})
+		if err != nil {
+			return err
+		}
+		to, err := tx.recipient(ctx, "", user)
+		if err != nil {
+			return err
+		}
+		to.InWorkspace = members[user]
+		had, err := tx.folderShares(ctx, `s.workspace_id = ? AND s.user_id = ? AND s.folder_key = ?`, by.Workspace, user,
+			prompt.NameKey(path))
+		if err != nil {
+			return err
+		}
+		f, err := (&PromptFolders{tx}).Folder(ctx, by, path)
+		if err != nil {
+			return err
+		}
+		var share *prompt.FolderShare
+		if len(had) > 0 {
+			share = &had[0]
+		}
+		if err := change(f, to, share); err != nil {
+			return err
+		}
+		return tx.saveFolder(ctx, f)
+	})
+}
+
+// UpdateShare implements ports.PromptFolders.
+func (s *PromptFolders) UpdateShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
+	change func(*prompt.SharedFolder, prompt.FolderShare) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if err := tx.lockWorkspace(ctx, by.Workspace); err != nil {
+			return err
+		}
+		f, share, err := (&PromptFolders{tx}).Share(ctx, by, id)
+		if err != nil {
+			return err
+		}
+		if err := change(f, share); err != nil {
+			return err
+		}
+		return tx.saveFolder(ctx, f)
+	})
+}
+
+// Share implements ports.PromptFolders.
+func (s *PromptFolders) Share(ctx context.Context, by identity.Actor, id prompt.FolderShareID) (*prompt.SharedFolder,
+	prompt.FolderShare, error) {
+	found, err := s.db.folderShares(ctx, `s.id = ? AND s.workspace_id = ?`, id, by.Workspace)
+	if err == nil && len(found) == 0 {
+		err = prompt.ErrFolderShareNotFound
+	}
+	if err != nil {
+		return nil, prompt.FolderShare{}, err
+	}
+	f, err := s.Folder(ctx, by, found[0].Folder)
+	return f, found[0], err
+}
+
+// Shares implements ports.PromptFolders.
+func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, path string,
+	q page.Query) (prompt.FolderSharePage, error) {
+	where := newConditions(`s.workspace_id = ? AND s.id > ?`, ws, q.After)
+	where.when(path != "", `substr(CAST(? AS TEXT), 1, length(s.folder_key) + 1) = s.folder_key || '/'`,
+		prompt.NameKey(path)+"/")
+	found, err := s.db.folderShares(ctx, where.sql()+` ORDER BY s.id LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return prompt.FolderSharePage{}, err
+	}
+	return page.Cut(found, q.Limit, func(s prompt.FolderShare) string { return string(s.ID) }), nil
+}
+
+// Reshares implements ports.PromptFolders.
+func (s *PromptFolders) Reshares(ctx context.Context, by identity.Actor, before, after string) (bool, error) {
+	var one int
+	return s.db.get(ctx, &one, `SELECT 1 FROM prompt_folder_shares f WHERE f.workspace_id = ?
+		AND (f.expires_at = 0 OR f.expires_at > ?) AND (`+reaches(`CAST(? AS TEXT)`)+`) <> (`+
+		reaches(`CAST(? AS TEXT)`)+`) LIMIT 1`,
+		by.Workspace, micros(by.At), prompt.NameKey(before), prompt.NameKey(after))
+}
+
+type folderShareRow struct {
+	ID     prompt.FolderShareID `db:"id"`
+	Folder string               `db:"folder"`
+	shareRow
+}
+
+func (db *DB) folderShares(ctx context.Context, where string, args ...any) ([]prompt.FolderShare, error) {
+	var rows []folderShareRow
+	err := db.list(ctx, &rows, `SELECT s.id, s.folder, `+shareColumns+` FROM prompt_folder_shares s
+		LEFT JOIN users u ON u.id = s.user_id LEFT JOIN user_groups g ON g.id = s.user_id WHERE `+where, args...)
+	found := make([]prompt.FolderShare, len(rows))
+	for i := range rows {
+		found[i] = prompt.FolderShare{ID: rows[i].ID, Folder: rows[i].Folder, Share: rows[i].share()}
+	}
+	return found, err
+}
+
+// saveFolder writes the shares of a folder that changed. What callers remember of memberships.grouped is forgotten.
+func (db *DB) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
+	for _, s := range f.Changed {
+		if err := db.saveFolderShare(ctx, f.Workspace, s); err != nil {
+			return err
+		}
+		if err := db.record(ctx, f.RecordedAt(s.Revision, string(s.ID))); err != nil {
+			return err
+		}
+	}
+	if len(f.Changed) > 0 {
+		db.forget()
+	}
+	return nil
+}
+
+func (db *DB) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s prompt.FolderShare) error {
+	if s.Role == access.None {
+		if _, err := db.exec(ctx, `DELETE FROM prompt_folder_shares WHERE id = ?`, s.ID); err != nil {
+			return err
+		}
+		return db.ungroup(ctx, ws, s.User)
+	}
+	if _, err := db.exec(ctx, `
+		INSERT INTO prompt_folder_shares (id, workspace_id, folder, folder_key, user_id, access, expires_at, granted_by,
+		revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (workspace_id, user_id, folder_key) DO UPDATE SET id = excluded.id, access = excluded.access,
+			expires_at = excluded.expires_at, granted_by = excluded.granted_by, revision = excluded.revision,
+			created_at = excluded.created_at, updated_at = excluded.updated_at`,
+		s.ID, ws, s.Folder, prompt.NameKey(s.Folder), s.User, s.Role, micros(s.ExpiresAt), s.GrantedBy, s.Revision,
+		micros(s.CreatedAt), micros(s.UpdatedAt)); err != nil {
+		return err
+	}
+	_, err := db.exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, ws, s.User)
+	return err
+}
+
+// ungroup ends the look-up of groups and folders for a user who has none any more.
+func (db *DB) ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
+	_, err := db.exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
+		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id
+		AND p.user_id = memberships.user_id) AND NOT EXISTS (SELECT 1 FROM prompt_folder_shares f
+		WHERE f.workspace_id = memberships.workspace_id AND f.user_id = memberships.user_id)`, ws, user)
+	return err
+}

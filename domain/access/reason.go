@@ -1,0 +1,33 @@
+package access
+
+// Source is the rule that gives a user a role on an object.
+type Source int
+
+// The sources.
+const (
+	ByShare      Source = iota // the zero value: shared with the user
+	ByGroup                    // shared with a group of the user
+	ByFolder                   // the object's folder, or one above it, is shared with the user or a group of theirs
+	ByOwnership                // the user owns the object
+	ByWorkspace                // the user's role in the workspace
+	ByVisibility               // everyone in the workspace sees the object
+)
+
+var sources = [...]string{"share", "group", "folder", "ownership", "workspace_role", "visibility"}
+
+func (s Source) String() string { return sources[s] }
+
+// Reason is a role and where it comes from.
+type Reason struct {
+	Role   Role
+	By     Source // of no meaning if Role is None
+	Folder string // that ByFolder is about
+}
+
+// or returns r, or role by a source that gives more.
+func (r Reason) or(role Role, by Source) Reason {
+	if role > r.Role {
+		return Reason{Role: role, By: by}
+	}
+	return r
+}
