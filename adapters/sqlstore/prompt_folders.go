@@ -213,3 +213,9 @@ func (db *DB) ungroup(ctx context.Context, ws identity.WorkspaceID, user identit
 		WHERE f.workspace_id = memberships.workspace_id AND f.user_id = memberships.user_id)`, ws, user)
 	return err
 }
+
+func (db *DB) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
+	var one int
+	_, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.Lock, ws)
+	return err
+}

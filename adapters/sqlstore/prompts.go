@@ -335,12 +335,6 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 	return members, nil
 }
 
-func (db *DB) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
-	var one int
-	_, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.Lock, ws)
-	return err
-}
-
 // template reads one template.
 func (db *DB) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template, error) {
 	var row templateRow

@@ -8587,8 +8587,8 @@ func (s *PromptTemplatesFoldersService) Move(ctx context.Context, body PromptFol
 //
 // Gives a user or a group a role on every prompt template in the folder and its subfolders, now and later. The
 // share belongs to the path: it stays if templates are moved. Requires the manager role on the folder, which
-// admins of the workspace have, and users to whom the folder or a folder above it was shared with that role. You
-// cannot grant a role higher than your own. A workspace can have at most 500 shares of folders.
+// admins of the workspace have, and users who have a share of the folder, or of a folder above it, with that
+// role. You cannot grant a role higher than your own. A workspace can have at most 500 shares of folders.
 //
 // Errors: already_shared, folder_forbidden, invalid_fields, role_ceiling, scope_required, share_limit_reached,
 // user_not_in_workspace; and those that every call can have.
