@@ -232,7 +232,7 @@ func (c *Confined) Rows(
 const httpsPort = 443
 
 // Needs returns what Job needs: SQLite reads the files of folder and connects to nothing, all other kinds connect to
-// the port of their server and read no files.
+// the port of their server, or of the SSH server in between, and read no files.
 func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
 	return func(input json.RawMessage) ports.JobNeeds {
 		var r request
@@ -246,7 +246,7 @@ func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
 		if err != nil {
 			return ports.JobNeeds{}
 		}
-		return ports.JobNeeds{Network: true, Ports: []uint16{cmp.Or(c.Port(), httpsPort)}}
+		return ports.JobNeeds{Network: true, Ports: []uint16{cmp.Or(c.SSHPort(), c.Port(), httpsPort)}}
 	}
 }
 

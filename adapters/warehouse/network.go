@@ -27,7 +27,12 @@ type Guard func(to ports.Target, end time.Time) Network
 func (g Guard) Begin(ctx context.Context, to ports.Target) (context.Context, context.CancelFunc, Network) {
 	end := time.Now().Add(to.Limits.Total)
 	ctx, cancel := context.WithDeadline(ctx, end)
-	return ctx, cancel, g(to, end)
+	n := g(to, end)
+	if !to.Credential.HasTunnel() {
+		return ctx, cancel, n
+	}
+	t := newTunnel(n, to)
+	return ctx, func() { cancel(); t.close() }, t
 }
 
 // Open passes the first steps of a call: resolve, policy and connect. The caller must close the connection.
@@ -38,6 +43,21 @@ func Open(ctx context.Context, n Network, to ports.Target, t *Trace) (*Recorder,
 // OpenAt is Open for kinds whose credential names no host. t may be nil, for a second connection that is not
 // part of the steps.
 func OpenAt(ctx context.Context, n Network, host string, port uint16, t *Trace) (*Recorder, error) {
+	if through, ok := n.(*tunnel); ok {
+		return through.open(ctx, host, port, t)
+	}
+	conn, err := dial(ctx, n, host, port, t)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		t.Passed(connection.Connect)
+	}
+	return Record(conn), nil
+}
+
+// dial connects to a host through the rules of n. It passes the steps resolve and policy.
+func dial(ctx context.Context, n Network, host string, port uint16, t *Trace) (net.Conn, error) {
 	addresses, err := n.Lookup(ctx, host, port)
 	if err != nil {
 		return nil, Classify(ctx, err)
@@ -47,11 +67,5 @@ func OpenAt(ctx context.Context, n Network, host string, port uint16, t *Trace) 
 		t.Passed(connection.Policy)
 	}
 	conn, err := n.Dial(ctx, addresses)
-	if err != nil {
-		return nil, Classify(ctx, err)
-	}
-	if t != nil {
-		t.Passed(connection.Connect)
-	}
-	return Record(conn), nil
+	return conn, Classify(ctx, err)
 }

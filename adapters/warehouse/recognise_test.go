@@ -45,7 +45,7 @@ func probe(t *testing.T, kind connection.Kind, port uint16, mode string) connect
 		"username": "u", "password": "p", "tls": mode}, nil)
 	to.Limits.Connect, to.Limits.Total = 4*time.Second, 20*time.Second
 	trial := connection.Trial{Report: wires[kind].Probe(t.Context(), to), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(kind))
+	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
 	if !ok {
 		t.Error("the probe passed")
 		return connection.Failure{}

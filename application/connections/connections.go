@@ -176,7 +176,7 @@ func (s *Service) reach(
 func (s *Service) sealed(
 	by identity.Actor, t connection.Trial, credential connection.Credential,
 ) (connection.Trial, error) {
-	if err := t.Failure(credential.Kind()); err != nil {
+	if err := t.Failure(credential); err != nil {
 		return connection.Trial{}, err
 	}
 	plain, err := credential.Reveal()

@@ -118,13 +118,13 @@ type NewCredential struct {
 	Fingerprint string
 }
 
-// Failure returns why a trial failed; nil if it passed.
-func (t Trial) Failure(k Kind) error {
+// Failure returns why a trial of a credential failed; nil if it passed.
+func (t Trial) Failure(of Credential) error {
 	code := t.Report.Failure()
 	if code == "" {
 		return nil
 	}
-	return &ProbeError{Failure: k.failureOf(t.Report.Checks, code, t.At), Checks: t.Report.Checks}
+	return &ProbeError{Failure: of.kind.failureIn(of.config, t.Report.Checks, code, t.At), Checks: t.Report.Checks}
 }
 
 // New creates a connection from a trial that passed. others counts the workspace's live connections.
@@ -134,7 +134,7 @@ func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 		return nil, err
 	}
 	kind := t.New.Credential.Kind()
-	if err := t.Failure(kind); err != nil {
+	if err := t.Failure(t.New.Credential); err != nil {
 		return nil, err
 	}
 	if others >= MaxLive {
@@ -179,7 +179,7 @@ func (c *Connection) Failure() *Failure {
 	if c.Failed == "" || c.Status == Revoked {
 		return nil
 	}
-	f := c.Kind.failureOf(c.Checks, c.Failed, c.FailedAt)
+	f := c.Kind.failureIn(c.Config, c.Checks, c.Failed, c.FailedAt)
 	return &f
 }
 

@@ -96,7 +96,7 @@ func (c Credential) check() []fault.Field {
 		return []fault.Field{{Pointer: "/credential/" + FieldTLSCA, Code: "invalid_format",
 			Detail: "Must be one or more certificates in PEM."}}
 	}
-	return nil
+	return c.checkTunnel()
 }
 
 // Kind returns the kind of warehouse that c is for.
@@ -115,8 +115,10 @@ func (c Credential) Flag(field string) bool {
 }
 
 // Port returns the field "port"; 0 if it is not set.
-func (c Credential) Port() uint16 {
-	n, _ := c.config[FieldPort].(json.Number)
+func (c Credential) Port() uint16 { return c.port(FieldPort) }
+
+func (c Credential) port(field string) uint16 {
+	n, _ := c.config[field].(json.Number)
 	port, err := n.Int64()
 	if err != nil || port < 0 || port > 65535 {
 		return 0
@@ -150,9 +152,9 @@ func (c Credential) Reveal() ([]byte, error) {
 }
 
 // SameTarget reports whether o has the same target as c: the same host, port and database, or the
-// equivalent fields of this kind.
+// equivalent fields of this kind, through the same SSH server.
 func (c Credential) SameTarget(o Credential) bool {
-	if c.kind != o.kind {
+	if c.kind != o.kind || !sameTunnel(c.config, o.config) {
 		return false
 	}
 	for _, a := range []about{network, database} {

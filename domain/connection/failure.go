@@ -155,6 +155,21 @@ var causes = map[Code]cause{
 		"A quota of the warehouse is used up. Try again later, or raise the quota."},
 	UnsupportedVersion: {Config, false, network,
 		"The server uses a version of its protocol that Atrium does not support. Upgrade the server."},
+	SSHHostKeyMismatch: {Config, false, sshKey,
+		"The SSH server has another host key than the connection. If the server was set up again, replace the host key. " +
+			"If it was not, another server may be intercepting the connection."},
+	SSHUnsupported: {Config, false, sshServer,
+		"No SSH server responds at this address, or it has no key of the type of the connection's host key. Check the " +
+			"host, the port and the host key."},
+	SSHAuthFailed: {Config, false, sshLogin,
+		"The SSH server refuses the user, the private key or the password. Check them, and that the passphrase is that " +
+			"of the key."},
+	SSHForwardingRefused: {Config, false, sshServer,
+		"The SSH server forbids this user to forward connections. Allow it, for example by AllowTcpForwarding and " +
+			"PermitOpen."},
+	SSHTargetUnreachable: {Config, true, network,
+		"The SSH server cannot connect to the host and port of the database. Use the name and the port that the " +
+			"database has there."},
 	Internal: {System, true, nothing, "Atrium could not determine the cause. Try again. If it fails again, tell the " +
 		"operator."},
 }

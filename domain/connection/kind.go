@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -121,12 +122,20 @@ func load(text []byte) (*Descriptor, error) {
 		Capabilities []string           `json:"capabilities"`
 		Grants       []string           `json:"grants"` // its lines
 		Fields       map[about][]string `json:"fields"`
+		SSH          bool               `json:"ssh"` // whether a server may be reached through an SSH server
 		Schema       json.RawMessage    `json:"credential_schema"`
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&f); err != nil {
 		return nil, err
+	}
+	if f.SSH {
+		var err error
+		if f.Schema, err = withSSH(f.Schema); err != nil {
+			return nil, err
+		}
+		maps.Copy(f.Fields, sshFields)
 	}
 	d := &Descriptor{
 		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts,

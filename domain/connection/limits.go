@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,7 +88,8 @@ func (a *Attempts) wait(limit int, window time.Duration, now time.Time) time.Dur
 // Target identifies what a credential reaches, for the limits of probes.
 type Target [sha256.Size]byte
 
-// Target returns what c reaches for org: its host and port, whatever the database, user and workspace;
+// Target returns what c reaches for org: its host and port and those of an SSH
+// server, whatever the database, user and workspace;
 // for kinds without a host, the equivalent fields.
 func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kind, c.config) }
 
@@ -106,6 +108,9 @@ func target(org identity.OrgID, k Kind, config map[string]any) Target {
 		fields = k.fields(database)
 	}
 	var values []string
+	if server := (Credential{config: config}); server.HasTunnel() {
+		fields = slices.Concat(sshFields[sshServer], fields)
+	}
 	for _, field := range fields {
 		if value, ok := config[field]; ok {
 			values = append(values, strings.TrimSuffix(strings.ToLower(fmt.Sprint(value)), "."))

@@ -74,7 +74,7 @@ func (c *Connection) Verify(by identity.Actor, t Trial, others int) error {
 
 // replace replaces the stored credential with the trial's.
 func (c *Connection) replace(by identity.Actor, t Trial, others int) error {
-	if err := t.Failure(c.Kind); err != nil {
+	if err := t.Failure(t.New.Credential); err != nil {
 		return err
 	}
 	if c.Status == Revoked && others >= MaxLive {

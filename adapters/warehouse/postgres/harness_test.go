@@ -17,8 +17,7 @@ import (
 )
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
-	d, _ := connection.Describe(to.Credential.Kind())
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect,
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
 		Deadline: end, Bytes: to.Limits.Bytes})
 }
 

@@ -73,6 +73,10 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   const checks = probed(trial.data, error) ?? (steps.length > 0 ? steps : undefined)
   const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
   const wrong = { ...fieldErrors(error), ...Object.fromEntries((failure?.fields ?? []).map((f) => [f, failure!.hint])) }
+  const isSSH = (name: string) => name.startsWith('ssh_')
+  const field = ([name, p]: [string, Property]) => (
+    <Field key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]} />
+  )
   const busy = trial.isPending || store.isPending
   const values = () => {
     const all: Record<string, string> = {}
@@ -90,7 +94,13 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
               more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? words.tryingDialog : words.tryWithoutStoring}</Button>}
             >
               <Input name="connection_name" label={t.name} maxLength={120} placeholder={kind.title} />
-              {fields.map(([name, p]) => <Field key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]} />)}
+              {fields.filter(([name]) => !isSSH(name)).map(field)}
+              {fields.some(([name]) => isSSH(name)) && (
+                <details open={fields.some(([name]) => isSSH(name) && wrong[name]) || undefined}>
+                  <summary className="mb-3 cursor-pointer">{'Through an SSH server'}</summary>
+                  {fields.filter(([name]) => isSSH(name)).map(field)}
+                </details>
+              )}
               <Problem error={error} />
             </Form>
           </div>

@@ -30,14 +30,11 @@ func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	}
 }
 
-// guard limits a call to a warehouse to the egress of its org and the ports of its kind.
+// guard limits a call to a warehouse to the egress of its org and the ports of its kind, or
+// of SSH servers.
 func guard(to ports.Target, end time.Time) warehouse.Network {
-	port := func(uint16) bool { return false }
-	if d, ok := connection.Describe(to.Credential.Kind()); ok {
-		port = d.AllowsPort
-	}
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end,
-		Bytes: to.Limits.Bytes})
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
+		Deadline: end, Bytes: to.Limits.Bytes})
 }
 
 // SheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers

@@ -1,0 +1,115 @@
+package connection_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+const sshHostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1K7Bf0r5mLQ0eVJqzj2rD7x0p1s9f8yQw3v5u7t9Zk"
+
+// tunnelled returns a credential through an SSH server, with some fields changed; nil removes a field.
+func tunnelled(changes map[string]any) (connection.Credential, error) {
+	fields := map[string]any{
+		"host": "db.internal", "database": "shop", "username": "reader", "password": "p",
+		"ssh_host": "bastion.example.com", "ssh_username": "tunnel", "ssh_host_key": sshHostKey,
+		"ssh_password": "q",
+	}
+	for name, v := range changes {
+		if fields[name] = v; v == nil {
+			delete(fields, name)
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return connection.Credential{}, err
+	}
+	return connection.ParseCredential(connection.Postgres, text)
+}
+
+func TestFieldsOfATunnel(t *testing.T) {
+	for name, tt := range map[string]struct {
+		changes map[string]any
+		wrong   []string
+	}{
+		"complete":                       {nil, nil},
+		"a line of ssh-keyscan":          {map[string]any{"ssh_host_key": "bastion.example.com " + sshHostKey}, nil},
+		"without a user and a key":       {map[string]any{"ssh_username": nil, "ssh_host_key": nil},
+			[]string{"ssh_username", "ssh_host_key"}},
+		"without a secret":               {map[string]any{"ssh_password": nil}, []string{"ssh_private_key"}},
+		"a passphrase of no key":         {map[string]any{"ssh_passphrase": "x"}, []string{"ssh_passphrase"}},
+		"a key that is none":             {map[string]any{"ssh_host_key": "ssh-ed25519 AAAA"}, []string{"ssh_host_key"}},
+		"a key of another type":          {map[string]any{"ssh_host_key": "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIJ1K"},
+			[]string{"ssh_host_key"}},
+		"fields of a server without one": {map[string]any{"ssh_host": nil, "ssh_port": 22, "ssh_host_key": nil, "ssh_username": nil},
+			[]string{"ssh_port", "ssh_password"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tunnelled(tt.changes)
+			var got []string
+			if f, ok := errors.AsType[*fault.Error](err); ok {
+				for _, field := range f.Fields {
+					got = append(got, field.Pointer[len("/credential/"):])
+				}
+			}
+			if !slices.Equal(got, tt.wrong) || err != nil && got == nil {
+				t.Errorf("wrong fields %q, want %q: %v", got, tt.wrong, err)
+			}
+		})
+	}
+	t.Run("kinds without servers of their own have none", func(t *testing.T) {
+		_, err := connection.ParseCredential(connection.SQLite, []byte(`{"file": "a.db", "ssh_host": "b"}`))
+		if !errors.Is(err, fault.ErrInvalid) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestATunnelIsPartOfTheTarget(t *testing.T) {
+	here, err := tunnelled(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, changes := range map[string]map[string]any{"another server": {"ssh_host": "other.example.com"},
+		"another port": {"ssh_port": 2222}} {
+		there, err := tunnelled(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if here.SameTarget(there) || here.Target("org") == there.Target("org") {
+			t.Errorf("%s is the same target", name)
+		}
+	}
+	same, err := tunnelled(map[string]any{"ssh_port": 22, "ssh_password": "r", "ssh_host": "BASTION.example.com"})
+	if err != nil || !here.SameTarget(same) {
+		t.Errorf("the default port is another target: %v", err)
+	}
+	if here.AllowsPort(5432) == false || here.AllowsPort(25) || !here.AllowsPort(22) || here.SSHPort() != 22 {
+		t.Error("the port of an SSH server is 22, or one from 1024 on")
+	}
+}
+
+func TestAFailureToReachATunnelIsAboutItsServer(t *testing.T) {
+	c, err := tunnelled(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[connection.Code][]string{
+		connection.DNSFailed:            {"ssh_host", "ssh_port"},
+		connection.ConnectTimeout:       {"ssh_host", "ssh_port", "host", "port"},
+		connection.SSHTargetUnreachable: {"host", "port"},
+		connection.SSHHostKeyMismatch:   {"ssh_host_key"},
+		connection.AuthFailed:           {"username", "password"},
+	} {
+		trial := connection.Trial{Report: connection.FailedAt(connection.Connect, code), At: time.Unix(1, 0)}
+		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(c))
+		if !ok || !slices.Equal(failed.Failure.Fields, want) {
+			t.Errorf("%s: fields %q, want %q", code, failed.Failure.Fields, want)
+		}
+	}
+}
