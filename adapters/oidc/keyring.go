@@ -14,7 +14,7 @@ const (
 	minInterval   = time.Minute     // between refreshes, for any tokens (api.md, credentials)
 	maxAge        = 5 * time.Minute // of keys, until they are fetched again
 	maxOutage     = 6 * time.Hour   // how long after the issuer's last response its old keys are used
-	retryInterval = 5 * time.Second // before the first keys were fetched: a provider that starts together with Atrium is soon found
+	retryInterval = 5 * time.Second // before the first keys were fetched
 )
 
 // keyring caches the keys of one issuer. At most one refresh runs at a time, for any number of callers.

@@ -22,17 +22,17 @@ const maxLine = 1 << 20
 // errSilent ends a request whose endpoint sends nothing.
 var errSilent = errors.New("the endpoint sent nothing for too long")
 
-// piece is what an event of a stream, or an answer in one piece, has for the visitor.
+// piece is the part of an event of a stream, or of an answer in one piece, that is for the visitor.
 type piece struct {
 	text   string
 	isLast bool
 }
 
-// reader reads the data of an event, or an answer in one piece. It returns an error if the data is not in the shape
-// that it expects, or reports a failure.
+// reader reads the data of an event, or an answer in one piece. It returns an error if the data has another shape, or
+// if it reports a failure.
 type reader func(data []byte) (piece, error)
 
-// relay sends a request, and gives the texts of its answer to each.
+// relay sends a request, and passes the texts of its answer to each.
 func (p *pool) relay(
 	ctx context.Context, to ports.Target, l Limits, request func(context.Context) (*http.Request, error),
 	event, whole reader, each func(string) error,
@@ -44,7 +44,7 @@ func (p *pool) relay(
 	patience := time.AfterFunc(l.Silence, func() { silence(errSilent) })
 	defer patience.Stop()
 	a := &answer{each: func(text string) error {
-		patience.Stop() // a visitor who reads slowly does not count
+		patience.Stop() // a slow visitor does not count as a silent endpoint
 		defer patience.Reset(l.Silence)
 		return each(text)
 	}}
@@ -78,7 +78,8 @@ func (p *pool) receive(
 	if err != nil {
 		return err
 	}
-	// Sends the request again if a kept connection turns out to be closed. A member without values is not sent.
+	// These headers make net/http send the request again if a reused connection turns out to be closed. A header field
+	// without values is not sent.
 	r.Header["X-Idempotency-Key"] = nil
 	client, err := p.client(to, r, time.Now())
 	if err != nil {
@@ -115,14 +116,14 @@ func (p *pool) receive(
 	return failed(chat.ReplyFailed, connection.NotThisDatabase)
 }
 
-// answer is what a visitor has got so far.
+// answer is the part of an answer that the visitor has received so far.
 type answer struct {
 	each    func(string) error
 	size    int
 	refused error // of each
 }
 
-// events reads server-sent events, each of which has its data in one line.
+// events reads server-sent events, each with its data in one line.
 func (a *answer) events(body io.Reader, event reader) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
@@ -166,7 +167,7 @@ func (a *answer) take(data []byte, read reader) (last bool, err error) {
 	return p.isLast, a.refused
 }
 
-// wholeLines is bufio.ScanLines, which leaves out a last line that was cut off.
+// wholeLines is bufio.ScanLines without a last line that was cut off.
 func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, false)
 	if advance == 0 && atEOF && string(bytes.TrimSpace(data)) == "data: [DONE]" {

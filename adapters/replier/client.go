@@ -1,5 +1,5 @@
-// Package replier sends signed requests to the endpoints of organisations: the messages of visitors, which they answer,
-// and webhooks.
+// Package replier sends signed requests to the endpoints of organisations: the messages of visitors, to which they
+// reply, and webhooks.
 package replier
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Network opens guarded connections for one request. What its rules refuse is connection.NetworkNotAllowed.
+// Network opens guarded connections for one request. Refusals by its rules are connection.NetworkNotAllowed.
 type Network interface {
 	// Lookup returns the addresses of a host that may be dialled.
 	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
@@ -30,14 +30,14 @@ type Network interface {
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
 }
 
-// Guard makes the network of one request to a target. It stops working at end, and reads at most bytes.
+// Guard creates the network of one request to a target. It stops working at end, and reads at most bytes.
 type Guard func(to ports.Target, end time.Time, bytes int64) Network
 
 // Limits bound one answer.
 type Limits struct {
 	Silence time.Duration // between two pieces of an answer, and before the first
 	Total   time.Duration // for the whole answer
-	Bytes   int64         // read on the wire: each word of an answer has some 300 bytes around it
+	Bytes   int64         // received: each word of an answer has an overhead of some 300 bytes
 }
 
 // DefaultLimits returns the limits of answers.
@@ -54,8 +54,8 @@ func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client
 	return c, err
 }
 
-// newClient returns an HTTP client and its transport. It follows no redirect and knows no proxy. Without TLS it reaches
-// only networks that the operator allows by name.
+// newClient returns an HTTP client and its transport. It follows no redirect and uses no proxy. Without TLS it reaches
+// only networks that the operator lists.
 func (g Guard) newClient(to ports.Target, end time.Time, bytes int64) (*http.Client, *http.Transport, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca := to.Credential.Text(connection.FieldTLSCA); ca != "" {
@@ -113,7 +113,7 @@ func (g Guard) newClient(to ports.Target, end time.Time, bytes int64) (*http.Cli
 	}, transport, nil
 }
 
-// codeOf returns what a failed request means. The error's own text can hold what a server sent.
+// codeOf returns the code of a failed request. The error's own text can contain what a server sent.
 func codeOf(err error) connection.Code {
 	if code, ok := errors.AsType[connection.Code](err); ok {
 		return code
@@ -143,7 +143,7 @@ func codeOf(err error) connection.Code {
 	return connection.HostUnreachable
 }
 
-// codeOfStatus returns what a refusal means; "" for success.
+// codeOfStatus returns the code of a refusal; "" for success.
 func codeOfStatus(status int) connection.Code {
 	switch {
 	case status >= 200 && status < 300:

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Compatible asks a server that has the API of OpenAI's chat completions
+// Compatible sends messages to a server with the API of OpenAI's chat completions
 // (https://platform.openai.com/docs/api-reference/chat/create).
 type Compatible struct {
 	noTables
@@ -135,7 +135,7 @@ func (c *Compatible) Probe(ctx context.Context, to ports.Target) connection.Repo
 	})
 }
 
-// printable returns the first 64 printable characters of a server's words.
+// printable returns the first 64 printable characters of a server's text.
 func printable(s string) string {
 	out := make([]rune, 0, 64)
 	for _, r := range s {

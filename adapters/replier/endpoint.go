@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Endpoint asks an organisation's own program, by requests that are signed as Standard Webhooks are
+// Endpoint sends messages to an organisation's own program, in requests that are signed like Standard Webhooks
 // (https://github.com/standard-webhooks/standard-webhooks).
 type Endpoint struct {
 	noTables
@@ -51,7 +51,7 @@ type turn struct {
 	Content string `json:"content"`
 }
 
-// conversation returns the messages of a question in order. The roles depend only on their places.
+// conversation returns the messages of a question in order. Roles depend only on their positions.
 func conversation(q chat.Question) []turn {
 	turns := make([]turn, 0, 2*len(q.History)+2)
 	for _, t := range q.History {
@@ -96,7 +96,7 @@ func readText(whole bool) reader {
 	}
 }
 
-// request returns what makes the signed request of a message.
+// request returns a function that creates the signed request of a message.
 func (e *Endpoint) request(to ports.Target, m message) func(context.Context) (*http.Request, error) {
 	return func(ctx context.Context) (*http.Request, error) {
 		body, err := json.Marshal(m)

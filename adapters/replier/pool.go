@@ -20,7 +20,7 @@ const (
 	maxEndpoints = 256 // whose connections are kept
 )
 
-// pool keeps connections to endpoints between two answers, so that the next one needs no look-up and no handshake. A
+// pool keeps connections to endpoints open after an answer, so that the next one needs no look-up and no handshake. A
 // workspace uses only its own. The limits of one answer do not apply to a connection: receive applies them.
 type pool struct {
 	guard Guard
@@ -29,7 +29,7 @@ type pool struct {
 	known map[endpointKey]*pooled
 }
 
-// endpointKey has everything that decides how an endpoint is reached. The credential proves itself in each request.
+// endpointKey has everything that decides how an endpoint is reached. Each request contains the credential.
 type endpointKey struct {
 	workspace        identity.WorkspaceID
 	kind             connection.Kind
@@ -71,7 +71,7 @@ func (p *pool) client(to ports.Target, r *http.Request, now time.Time) (*http.Cl
 	return made, nil
 }
 
-// forget closes what is too old, or else the oldest, to make room for another endpoint.
+// forget closes connections that are too old, or else the oldest ones, to make room for another endpoint.
 func (p *pool) forget(now time.Time) {
 	var oldest endpointKey
 	for key, c := range p.known {
@@ -103,7 +103,7 @@ func (b *limited) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// drain reads what follows an answer, which is usually nothing, so that its connection can be used again.
+// drain reads the rest after an answer, usually nothing, so that its connection can be reused.
 func drain(body io.Reader, abandon func()) {
 	const atMost = 50 * time.Millisecond
 	timer := time.AfterFunc(atMost, abandon)

@@ -30,7 +30,7 @@ func (noTables) Rows(context.Context, ports.Target, connection.RowsQuery, func(c
 	return connection.RowsUnsupported
 }
 
-// probe sends a request, and describes the server by what it answers.
+// probe sends a request, and describes the server by its response.
 func (g Guard) probe(
 	ctx context.Context, to ports.Target, request func(context.Context) (*http.Request, error),
 	describe func(body []byte) (connection.Server, error),
@@ -80,7 +80,7 @@ func (g Guard) ask(
 	if code := codeOfStatus(response.StatusCode); code != "" {
 		return connection.Server{}, nil, code
 	}
-	body, err := io.ReadAll(response.Body) // as much as the network lets through
+	body, err := io.ReadAll(response.Body) // limited by the network
 	if err != nil {
 		return connection.Server{}, nil, err
 	}

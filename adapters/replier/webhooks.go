@@ -29,7 +29,7 @@ func NewWebhooks(g Guard) *Webhooks { return &Webhooks{guard: g} }
 const (
 	webhookTotal   = 15 * time.Second
 	webhookConnect = 5 * time.Second
-	webhookBytes   = 256 << 10 // read on the wire, TLS included
+	webhookBytes   = 256 << 10 // received bytes, TLS included
 	maxHeader      = 2000      // bytes of the value of an additional header
 )
 
@@ -124,7 +124,7 @@ func (w *Webhooks) send(ctx context.Context, to ports.WebhookTarget, d *webhook.
 		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now)}
 }
 
-// redacted returns the beginning of an answer without the values of headers, which a receiver may echo.
+// redacted returns the beginning of a response without the values of headers, which a receiver may echo.
 func redacted(answer string, headers map[string]string) string {
 	for _, value := range headers {
 		_, credential, _ := strings.Cut(value, " ") // without the scheme
@@ -137,7 +137,7 @@ func redacted(answer string, headers map[string]string) string {
 	return answer[:min(len(answer), webhook.MaxAnswer)]
 }
 
-// storable returns an answer as UTF-8 that PostgreSQL can store.
+// storable returns a response as UTF-8 that PostgreSQL can store.
 func storable(answer string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(answer, "\uFFFD"), "\x00", "\uFFFD")
 }

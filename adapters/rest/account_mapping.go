@@ -109,7 +109,7 @@ func keyLimits(in *openapi.APIKeyCreate) (identity.Scopes, identity.Networks, er
 	for i, name := range in.Scopes {
 		names[i] = string(name)
 	}
-	scopes, _ := identity.NewScopes(names) // the contract has let only names of scopes through
+	scopes, _ := identity.NewScopes(names) // the contract accepts only names of scopes
 	networks, ok := identity.NewNetworks(in.AllowedAddresses)
 	if !ok {
 		return "", "", fault.InField("/allowed_addresses", "invalid_format",
@@ -145,7 +145,7 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 
 func toEvent(e *event.Event) openapi.Event {
 	data := e.Data
-	if data == nil { // the contract promises an object, also of an event that has nothing to add
+	if data == nil { // the contract promises an object, also for an event without data
 		data = map[string]any{}
 	}
 	return openapi.Event{
@@ -173,7 +173,7 @@ func eventFilter(q url.Values) event.Filter {
 		Request: q.Get("request_id"),
 	}
 	if after := q.Get("created_after"); after != "" {
-		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through
+		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract accepts only times
 	}
 	if before := q.Get("created_before"); before != "" {
 		f.CreatedBefore, _ = time.Parse(time.RFC3339, before)

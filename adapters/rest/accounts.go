@@ -62,8 +62,8 @@ func (r *request) profile(u *account.User, memberships []account.Membership) (re
 	return ok(me).withRevision(u.Revision), nil
 }
 
-// failingWebhooks counts the endpoints of the workspace that need attention. What people do in the workspace changes
-// the number at once, and what an endpoint does within a second.
+// failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
+// the number at once, and those of endpoints within a second.
 func (r *request) failingWebhooks() (int, error) {
 	generation, settled := r.api.Changes.Generation(r.by.Workspace)
 	read := time.Now()

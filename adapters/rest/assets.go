@@ -18,10 +18,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// asset is a file that anyone may load, with its compressed form made once. Compressed files are a fifth as
-// long; a client that does not accept gzip needs more of its downloads.
+// asset is a file that anyone may load, with its compressed form created once. Compressed files are a fifth as long;
+// for a client that does not accept gzip, a file counts as more downloads.
 type asset struct {
-	plain, zipped []byte // zipped is empty where it would not be shorter
+	plain, zipped []byte // zipped is empty if it would not be shorter
 	tag           string // entity tag of plain, without its quotes
 	contentType   string
 	cacheControl  string
@@ -82,7 +82,7 @@ func openAsset(files fs.FS, name, cacheControl string) (*asset, error) {
 // downloadUnit is how many bytes count as one of the downloads that an address may make in a minute.
 const downloadUnit = 64 << 10
 
-// serveAsset sends f, compressed if the client accepts that, and counts what it sends against the address.
+// serveAsset sends f, compressed if the client accepts that, and counts its bytes against the limit of the address.
 func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
@@ -110,8 +110,8 @@ func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 	})
 }
 
-// mayDownload counts an answer of so many bytes against the downloads of its address; a problem is sent if
-// there have been too many.
+// mayDownload counts a response of so many bytes as downloads of its address; it sends a problem if there have been too
+// many.
 func (a *API) mayDownload(w http.ResponseWriter, r *http.Request, size int) bool {
 	units := min(1+size/downloadUnit, a.downloads.burst)
 	if takeAll(w.Header(), a.now(), units, allowance{a.downloads, addressGroup(observation(r).address)}) == nil {
@@ -121,7 +121,7 @@ func (a *API) mayDownload(w http.ResponseWriter, r *http.Request, size int) bool
 	return false
 }
 
-// asset serves a route by an asset that is made when it is first asked for.
+// asset serves a route with an asset that is created at the first request.
 func (a *API) asset(route string, load func() (*asset, error)) http.Handler {
 	load = sync.OnceValues(load)
 	return withRoute(route, func(w http.ResponseWriter, r *http.Request) {

@@ -64,8 +64,8 @@ type prover func(
 	a *API, r *http.Request, obs *observed, token string, at time.Time,
 ) (identity.Actor, *account.Person, selectMembership, error)
 
-// credential returns the credential of a request and what proves its caller. A cookie counts only if there is no
-// Authorization. stored reports whether proving it takes a look-up.
+// credential returns the credential of a request and the function that proves its caller. A cookie counts only if there
+// is no Authorization. stored reports whether proving it takes a look-up.
 func (a *API) credential(r *http.Request, org *identity.Org) (token string, prove prover, stored bool) {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
@@ -128,7 +128,8 @@ func (a *API) byKey(
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }
 
-// bySession proves a caller by the cookie and the proof of a session. A request of another origin's page proves none.
+// bySession proves a caller by the cookie and the proof of a session. A request from a page of another origin proves
+// none.
 func (a *API) bySession(
 	r *http.Request, obs *observed, cookie string, at time.Time,
 ) (identity.Actor, *account.Person, selectMembership, error) {
@@ -192,7 +193,7 @@ func (a *API) signIn(
 	return p, err
 }
 
-// userActor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
+// userActor returns the caller for a user whose credential sets no ceiling, in no workspace yet.
 func userActor(u *account.User, obs *observed, at time.Time) identity.Actor {
 	return identity.Actor{
 		Org:      u.Org,
@@ -205,7 +206,7 @@ func userActor(u *account.User, obs *observed, at time.Time) identity.Actor {
 	}
 }
 
-// keyActor is the caller that a key makes.
+// keyActor returns the caller for a key.
 func keyActor(p *account.Principal, obs *observed, at time.Time) identity.Actor {
 	by := userActor(&p.User, obs, at)
 	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
@@ -213,7 +214,7 @@ func keyActor(p *account.Principal, obs *observed, at time.Time) identity.Actor 
 	return by
 }
 
-// sessionActor is the caller that a session makes, with the limits of the key that opened it, if one did.
+// sessionActor returns the caller for a session, with the limits of the key that opened it, if one did.
 func sessionActor(p *account.Principal, obs *observed, at time.Time) identity.Actor {
 	by := userActor(&p.User, obs, at)
 	if p.Key.ID != "" {
@@ -223,7 +224,7 @@ func sessionActor(p *account.Principal, obs *observed, at time.Time) identity.Ac
 	return by
 }
 
-// proof is what the credential of a request has shown, which was found to be good.
+// proof returns what the valid credential of a request has proved.
 func (r *request) proof() (account.Proof, error) {
 	org := observation(r.Request).org
 	token, _, _ := r.api.credential(r.Request, org)

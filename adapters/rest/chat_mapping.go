@@ -168,7 +168,7 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 	return out
 }
 
-// chat is a template as this caller sees it.
+// chat returns a template as this caller sees it.
 func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	out := r.chatSummary(new(t.Summary()))
 	if broken := r.Chats.Registry(r.by).BrokenConfigs(t); len(broken) > 0 {
@@ -234,7 +234,7 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 	return out
 }
 
-// chatSummary is what a list shows of a template.
+// chatSummary returns the part of a template that lists show.
 func (r *request) chatSummary(t *chat.Summary) openapi.ChatTemplate {
 	issues := r.Chats.Registry(r.by).Issues(t)
 	health := openapi.ChatHealthOk

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// The pages where people sign in and join. They hold nothing of an org: their script asks the API.
+// The pages where people sign in and join. They contain no data of an org: their script calls the API.
 var (
 	//go:embed console/sign-in.js console/sign-in.css console/card.html console/card.js
 	consoleFiles embed.FS

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
-// docsPolicy lets the reference load from this server only, and run no script of its own markup. Swagger UI
-// sets styles on elements.
+// docsPolicy lets the reference load resources from this server only, and run no inline scripts. Swagger UI sets styles
+// on elements.
 const docsPolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

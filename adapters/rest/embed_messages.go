@@ -11,12 +11,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 )
 
-// How many answers are under way at the same time.
+// How many replies may be running at the same time.
 const (
 	answersPerVisitor = 3    // of one token
 	answersPerAddress = 18   // of one token, for its visitors that are not signed
 	answersPerToken   = 100  // on one node
-	answersPerNode    = 1000 // an answer holds some 100 KiB
+	answersPerNode    = 1000 // a reply needs some 100 KiB
 )
 
 // embedDelta and embedFailure are the data of events.
@@ -30,7 +30,7 @@ type (
 	}
 )
 
-// answerGates limit the answers that are under way. No one waits for a place: an answer takes too long.
+// answerGates limit the concurrent replies. No one waits for a slot: a reply takes too long.
 type answerGates struct{ visitors, addresses, tokens, node *gate }
 
 func newAnswerGates() answerGates {
@@ -39,7 +39,7 @@ func newAnswerGates() answerGates {
 	}
 }
 
-// enter reserves a place for an answer, until leave is called. ok is false if there is none. The visitor or the address
+// enter reserves a slot for a reply, until leave is called. ok is false if there is none. The visitor or the address
 // can be empty.
 func (g answerGates) enter(
 	ctx context.Context, token chat.EmbedTokenID, visitor, address string,
@@ -110,7 +110,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 	defer cancel()
 	defer context.AfterFunc(a.streams, cancel)()
 	s := &openStream{request: r, to: http.NewResponseController(w)}
-	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	_ = s.to.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
 	setStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
 	s.out.WriteString(":\n\n") // tells the page that its message was accepted
@@ -140,7 +140,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		return // the visitor is gone, and needs no reason
+		return // the visitor is gone
 	}
 }
 

@@ -61,7 +61,7 @@ func compact(source, lineEnd string) string {
 	return out.String()
 }
 
-// embedScript is the snippet that sites paste.
+// embedScript is the script that sites embed.
 func embedScript() (*asset, error) {
 	return newAsset(embedScriptText, "text/javascript; charset=utf-8", "public, max-age=3600")
 }
@@ -74,21 +74,21 @@ type embedView struct {
 	*chat.Embedded        // nil if there is nothing to show
 	Initial        string // shown if there is no avatar
 	Token, Ticket  string
-	Site           chat.Origin // the only one that may have the page in a frame, and hears from it
+	Site           chat.Origin // the only site that may frame the page and receives its messages
 	Refusal, Code  string      // why there is none
 	Preview        bool        // of a draft: the page has its session
 }
 
-// Traceable reports whether a request may be traced: the path of a page for frames contains an
-// embed token, that of a page of the sandbox its secret, and spans hold the path. Nor does one of a stream, which may
-// last for days.
+// Traceable reports whether a request may be traced. Spans contain the path, and the path of a page for frames contains
+// an embed token, that of a page of the sandbox its secret. Streams are not traced either, since they may last for
+// days.
 func Traceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
 		r.URL.Path != streamPath && r.URL.Path != eventsPath
 }
 
 // previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
-// The console puts the session behind the hash of the address, which browsers do not send.
+// The console puts the session into the fragment of the URL, which browsers do not send.
 func (a *API) previewPage(w http.ResponseWriter, r *http.Request) {
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
 	var page bytes.Buffer
@@ -106,9 +106,9 @@ func framePolicy(nonce, ancestors string) string {
 		"'; img-src https:; connect-src 'self'; form-action 'none'; frame-ancestors " + ancestors
 }
 
-// embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
-// frame, and only if a token lists it; that also applies to the page that says why there is no chat. The page's own
-// requests bear our origin, so that it is given a ticket instead.
+// embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a frame, and only if a
+// token lists it; that also applies to the page that says why there is no chat. The page's own requests have our
+// origin, so it gets a ticket instead.
 func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()

@@ -14,10 +14,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// visitPaths is the prefix that pages of other sites call.
+// visitPaths is the prefix of paths that pages of other sites call.
 const visitPaths = "/api/embed/"
 
-// messagesPath is the one whose response is a stream.
+// messagesPath is the path whose response is a stream.
 const messagesPath = visitPaths + "messages"
 
 func (a *API) visitOperations() []publicOperation {
@@ -266,7 +266,7 @@ func (a *API) visitLimit(
 		if visitor != "" {
 			own = append(own, allowance{a.visitors.allowing(t.PerMinute), caller + " " + visitor})
 		}
-		// These come first, so that a caller beyond its limit does not use up the token's.
+		// These limits come first, so that a caller beyond its own limit does not use up the token's.
 		if takeAll(h, at, 1, own...) != nil {
 			return a.refuse("embed_address_rate", errRateLimited)
 		}

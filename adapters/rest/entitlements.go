@@ -46,7 +46,7 @@ func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
 	return out
 }
 
-// limitOf returns a limit and what can be added; null if there is no limit.
+// limitOf returns a limit and the remaining amount; null if there is no limit.
 func limitOf(a *billing.Allowance) (limit, remaining nullable.Nullable[int64]) {
 	if a.Origin == billing.NoLimit {
 		return nullable.NewNullNullable[int64](), nullable.NewNullNullable[int64]()
@@ -75,7 +75,7 @@ func (a *API) reportUsage(r *request) (reply, error) {
 	}), nil
 }
 
-// toPlanLimit returns what a problem says of a limit that is reached.
+// toPlanLimit returns the part of a problem about a limit that is reached.
 func toPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
 	out := openapi.ProblemPlanLimit{
 		Name:          string(e.Kind),

@@ -29,8 +29,8 @@ func (a *API) streamEvents(op *openapi.Operation) http.Handler {
 // followedEvents is one open stream of events. The id of each is its Seq.
 type followedEvents struct {
 	*openStream
-	caller identity.Actor  // with its role as it is now
-	query  event.FeedQuery // After is what the reader knows
+	caller identity.Actor  // with its current role
+	query  event.FeedQuery // After is the last position that the reader knows
 	reset  bool            // the reader does not know what it could have missed
 	news   <-chan struct{}
 	stop   func()
@@ -81,7 +81,7 @@ func (s *followedEvents) run(w http.ResponseWriter) {
 	for s.send(w) {
 		select {
 		case <-s.Context().Done():
-			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end, which the last event's would cut off
+			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // for the end event
 			return
 		case <-s.news:
 		case <-poll.C:
@@ -95,17 +95,17 @@ func (s *followedEvents) run(w http.ResponseWriter) {
 	}
 }
 
-// writeReset tells the reader that it cannot know everything.
+// writeReset tells the reader that it may have missed events.
 func (s *followedEvents) writeReset() {
 	s.out.WriteString("event: reset\nid: " + strconv.FormatInt(s.query.After, 10) + "\ndata: {}\n\n")
 }
 
-// writePlace tells the reader up to where it knows everything, also where a filter left everything out.
+// writePlace tells the reader the last examined position, also if the filter matched no event.
 func (s *followedEvents) writePlace() {
 	s.out.WriteString("id: " + strconv.FormatInt(s.query.After, 10) + "\n\n")
 }
 
-// send sends what the reader does not know yet, and reports whether the stream goes on.
+// send sends the events that the reader does not know yet, and reports whether the stream continues.
 func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 	for more := true; more; {
 		part, err := s.Accounts.EventFeed(s.Context(), s.caller, s.query)
@@ -135,7 +135,7 @@ func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 	return true
 }
 
-// stays reports whether the caller is in the workspace still, and notes their role.
+// stays reports whether the caller is still in the workspace, and updates their role.
 func (s *followedEvents) stays() bool {
 	now, err := s.Accounts.Now(s.Context(), s.caller)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *followedEvents) stays() bool {
 	return true
 }
 
-// survives reports whether the stream goes on after an error: an outage ends no stream, a refusal does.
+// survives reports whether the stream continues after an error: an outage does not end it, a refusal does.
 func (s *followedEvents) survives(err error) bool {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
 		return false

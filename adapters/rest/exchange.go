@@ -9,12 +9,12 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// exchange is one request and its response while they last: what is observed of them, the route, and the context of
-// all work for them. These are needed together and end together, so they are one allocation.
+// exchange is one request and its response: their log fields, the route, and the context of all work for them. These
+// are needed together and end together, so they are one allocation.
 //
-// As a context it has a deadline from limit on. Most reads are answered from memory and wait for nothing: the timer of
-// the deadline starts only when something asks for Done. That and the single allocation save 16 of 70 allocations
-// of such a read.
+// As a context it has a deadline from limit on. Most reads come from the cache and wait for nothing, so the timer of
+// the deadline starts only when Done is called. That and the single allocation save 16 of 70 allocations of such a
+// read.
 type exchange struct {
 	parent   context.Context // of net/http, which ends it with the connection or the response
 	observed observed
@@ -51,7 +51,7 @@ func pathVar(r *http.Request, name string) string { return exchangeOf(r).match.V
 // limit sets the deadline. It has to be called before the context is used.
 func (x *exchange) limit(timeout time.Duration) { x.deadline = time.Now().Add(timeout) }
 
-// end releases the timer of the deadline, and ends what still waits for the context.
+// end releases the timer of the deadline, and cancels the context.
 func (x *exchange) end() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,8 +95,8 @@ func (x *exchange) Err() error {
 	return x.parent.Err()
 }
 
-// Value implements context.Context. After Done it knows the values of the context with the deadline too: package
-// context finds by one of them that it can cancel derived contexts without a goroutine for each.
+// Value implements context.Context. After Done it also has the values of the context with the deadline: one of them
+// lets package context cancel derived contexts without a goroutine for each.
 func (x *exchange) Value(key any) any {
 	if key == (exchangeKey{}) {
 		return x

@@ -60,8 +60,8 @@ func (r *request) exports(id identity.UserID, load func(func(account.ExportSecti
 	return reply{status: http.StatusOK}
 }
 
-// download writes the body that an operation streams. The response has begun: after an error the connection is closed,
-// so that the client notices.
+// download writes the body that an operation streams. Since the response has begun, an error closes the connection, so
+// that the client notices.
 func (a *API) download(w http.ResponseWriter, r *request) {
 	if err := r.stream(w); err != nil {
 		a.Log.ErrorContext(r.Context(), "a download was not completed", "request_id", observation(r.Request).id,

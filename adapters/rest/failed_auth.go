@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// refuse counts a refusal by the limit that refused, and returns err.
+// refuse counts a refusal under the limit that caused it, and returns err.
 func (a *API) refuse(reason string, err error) error {
 	a.measures.refusals.WithLabelValues(reason).Inc()
 	return err
@@ -33,7 +33,8 @@ func (a *API) enter(ctx context.Context, g *gates, by identity.Actor) error {
 }
 
 // limitFailedAuth refuses a token before it is looked up if its address has sent too many invalid ones. A token that
-// was valid within knownFor is still looked up, so that a guessing program does not lock out others at its address.
+// was valid within knownFor is still looked up, so that a program that guesses tokens does not lock out others at its
+// address.
 func (a *API) limitFailedAuth(h http.Header, obs *observed, token string, at time.Time) error {
 	if !a.knownTokens.has(token, at) && a.unauthenticated.exhausted(h, obs.address, at) {
 		return a.refuse("address_rate", errRateLimited)

@@ -26,7 +26,7 @@ var (
 )
 
 const (
-	// waitingFor is how many requests may wait for each place.
+	// waitingFor is how many requests may wait for each slot.
 	waitingFor = 32
 
 	// outboundFactor is how many times higher the limits are for operations that reach another system: most of
@@ -82,7 +82,7 @@ func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
 	return false
 }
 
-// leave gives the place to the next waiting request.
+// leave gives the slot to the next waiting request.
 func (g *gate) leave(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -72,7 +72,7 @@ func (a *API) updateGroup(r *request) (reply, error) {
 	}
 	changes := account.GroupChanges{Name: in.Name}
 	if name := orZero(in.Role); name != nil {
-		changes.Role = new(identity.ParseRole(string(*name))) // the name of no role takes it away
+		changes.Role = new(identity.ParseRole(string(*name))) // a name that is no role removes it
 	}
 	if external := orZero(in.ExternalID); external != nil {
 		changes.External = external

@@ -22,7 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// What can be wrong with a request before any use case sees it.
+// Errors of a request before a use case runs.
 var (
 	errNoSuchPath = &fault.Error{
 		Kind:   fault.NotFound,
@@ -56,14 +56,14 @@ var (
 	}
 )
 
-// request is one call of an operation, by a caller who is known.
+// request is one call of an operation by an authenticated caller.
 type request struct {
 	*http.Request
 	application.Services
 	api    *API
 	op     *openapi.Operation
 	by     identity.Actor
-	person *account.Person // as the credential proved it, a second old at most
+	person *account.Person // as the credential proved, at most a second old
 	match  revision.Match  // from If-Match
 	weak   bool            // it names weak tags
 	query  url.Values
@@ -146,8 +146,8 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 	})
 }
 
-// recordRefusal notes in the audit trail that the caller was refused this operation. Where the path names a
-// workspace, that is the one; its refusals are noted only of its members.
+// recordRefusal notes in the audit trail that the caller was refused this operation. If the path names a workspace, the
+// note is in its trail, and only if the caller is a member.
 func (r *request) recordRefusal(err error) {
 	if r.person == nil {
 		return
@@ -163,8 +163,8 @@ func (r *request) recordRefusal(err error) {
 	r.api.Services.Accounts.NoteRefusal(r.Context(), by, r.op.ID, r.Method == http.MethodDelete, err)
 }
 
-// runWithinLimits runs the request when the gates let it. Reading a request and writing the response take as long as
-// the client likes, so they occupy no place.
+// runWithinLimits runs the request when the gates allow it. Reading a request and writing the response take as long as
+// the client likes, so they occupy no slot.
 func (r *request) runWithinLimits(gates *gates, run perform) (answer ports.Answer, replayed bool, err error) {
 	if err := r.api.enter(r.Context(), gates, r.by); err != nil {
 		return ports.Answer{}, false, err
@@ -276,8 +276,8 @@ func preferred(accept string, isOffered func(media string) bool) string {
 	return ""
 }
 
-// accepts reports whether an Accept header lets JSON through, or what else is produced (RFC 9110,
-// section 12.5.1); ranges with q=0 are read as if they stood for what they name.
+// accepts reports whether an Accept header accepts JSON, or the other media type that is produced (RFC 9110, section
+// 12.5.1). Ranges with q=0 count as accepted.
 func accepts(header, produces string) bool {
 	if header == "" || header == "*/*" || header == "application/json" {
 		return true

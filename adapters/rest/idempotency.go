@@ -16,7 +16,7 @@ import (
 )
 
 // once runs a request under its Idempotency-Key: reach, unless it is nil, outside of any transaction, and then store in
-// one transaction with the record of the response. If the key has a response already, it returns that (replayed).
+// one transaction with the record of the response. If the key already has a response, once returns that (replayed).
 func (r *request) once(
 	key ports.IdempotencyKey, reach func(context.Context) error, store func(*request) (ports.Answer, error),
 ) (answer ports.Answer, replayed bool, err error) {
@@ -32,11 +32,10 @@ func (r *request) once(
 	return answer, replayed, err
 }
 
-// scope is what an Idempotency-Key is unique in: caller, credential, workspace, method and path. The
-// answer to one credential may be more than another of the same user may see or do. Where a request
-// needs no workspace, the one that it happens to be in does not count, since the call itself may
-// change which that is: accepting an invitation does. An API key's own never changes, and what its
-// bearer was answered elsewhere is not for it.
+// scope returns the scope within which an Idempotency-Key is unique: caller, credential, workspace, method and path.
+// The response to one credential may contain more than another credential of the same user may see. If an operation
+// needs no workspace, the caller's current one is not part of the scope, since the call itself may change it: accepting
+// an invitation does. The workspace of an API key never changes, so it is always part of the scope.
 func (r *request) scope(key string) []byte {
 	ws := string(r.by.Workspace)
 	if r.workspaceOptional && r.by.Key == "" {
@@ -64,7 +63,7 @@ func (r *request) idempotencyKey() (_ ports.IdempotencyKey, ok bool) {
 	}, true
 }
 
-// outcome is the answer to an error that ends a request for good: repeating it changes nothing.
+// outcome is the response for an error that is final: repeating the request changes nothing.
 func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -78,7 +77,7 @@ func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	}
 }
 
-// readOperation is the GET operation of a resource, which reads the body of a stored answer again.
+// readOperation is the GET operation of a resource, which reads the body of a stored response again.
 type readOperation struct {
 	op    *openapi.Operation
 	query query
@@ -90,9 +89,8 @@ var errNoLongerReadable = ports.ErrAnswerErased.Because(
 	"This request was carried out. The resource was deleted since, or you can no longer read it.",
 )
 
-// readAgain returns kept with the body and the ETag that a GET of kept.Shows has for the caller now: the
-// status and the other headers stay those of the first answer. It returns ports.ErrAnswerErased if the
-// caller can no longer read it.
+// readAgain returns kept with the body and the ETag that a GET of kept.Shows now has for the caller; the status and the
+// other headers are those of the first response. It returns ports.ErrAnswerErased if the caller can no longer read it.
 func (r *request) readAgain(kept ports.Answer) (ports.Answer, error) {
 	hr := r.Clone(r.Context())
 	hr.Method, hr.URL, hr.Body = http.MethodGet, &url.URL{Path: kept.Shows}, http.NoBody

@@ -29,7 +29,7 @@ func (r *request) previewInvitation() (reply, error) {
 	}), nil
 }
 
-// joinByInvitation makes the account of a person who was invited, and opens a session.
+// joinByInvitation creates the account of an invited person, and opens a session.
 func (r *request) joinByInvitation() (reply, error) {
 	at, org := r.api.now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {

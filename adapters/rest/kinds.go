@@ -70,7 +70,7 @@ func (c command) perform(r *request) (answer ports.Answer, replayed bool, err er
 		answer, err = store(r)
 	}
 	if _, isDeferred := out.body.(deferred); isDeferred && !replayed && err == nil {
-		answer, err = out.encode() // what it waited for is known now
+		answer, err = out.encode() // its deferred values are known now
 	}
 	return answer, replayed, err
 }

@@ -118,7 +118,7 @@ func (s *openStream) count() (done func(), err error) {
 	}, nil
 }
 
-// openWithinLimits waits for the gates and opens the stream. An open stream occupies no place in them.
+// openWithinLimits waits for the gates and opens the stream. An open stream occupies no slot in them.
 func (s *openStream) openWithinLimits(w http.ResponseWriter, stream lastingStream) error {
 	if err := s.api.enter(s.Context(), s.api.gates, s.by); err != nil {
 		return err
@@ -133,7 +133,7 @@ func setStreamHeaders(h http.Header) {
 	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 }
 
-// flush sends the collected events. It fails if the reader does not take them in time.
+// flush sends the collected events. It fails if the reader does not receive them in time.
 func (s *openStream) flush(w http.ResponseWriter) error {
 	if s.out.Len() == 0 {
 		return nil

@@ -18,10 +18,10 @@ import (
 
 const leakedPath = "/api/keys/leaked"
 
-// LeakedKeys says who can report leaked API keys.
+// LeakedKeys configures who can report leaked API keys.
 type LeakedKeys struct {
-	// PublicKeys verify reports. Without any, reports need no signature: everyone who has a complete token can
-	// end it anyway.
+	// PublicKeys verify reports. Without any, reports need no signature: everyone who has a complete token can revoke
+	// it anyway.
 	PublicKeys []ReportKey
 }
 
@@ -75,7 +75,7 @@ func (l LeakedKeys) verify(h http.Header, body []byte) error {
 	return errReportSignature
 }
 
-// reportLeakedKeys ends API keys that were found in public. The mails to their people are sent after the response.
+// reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
 func (r *request) reportLeakedKeys() (reply, error) {
 	at := now()
 	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
@@ -98,7 +98,7 @@ func toLeak(k *openapi.LeakedKey) account.Leak {
 	return account.Leak{Token: k.Token, URL: k.URL, Source: k.Source}
 }
 
-// alert sends mails in the background, so that the time of the response does not tell how many there are.
+// alert sends mails in the background, so that the response time does not reveal how many there are.
 func (r *request) alert(mails []ports.Mail) {
 	if len(mails) == 0 {
 		return

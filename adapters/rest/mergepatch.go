@@ -8,7 +8,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 )
 
-// patchJSON is mergePatch with what a PATCH brings, for the domain to call; nil if it brings nothing.
+// patchJSON returns mergePatch with the value of a PATCH, for the domain to call; nil if the value is absent.
 func patchJSON(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
 	patch := orZero(in)
 	if patch == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// observed is what the log and the metrics say about one request; it is filled in on the way.
+// observed has what the log and the metrics say about one request; it is filled in while the request runs.
 type observed struct {
 	id      string // the Request-Id
 	route   string // the template, never the path itself: paths hold identifiers
@@ -48,12 +48,12 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	x.fields[0] = o.id
 	w.Header()["Request-Id"] = x.fields[:1:1]
 	w.Header()["X-Content-Type-Options"] = noSniff
-	if a.draining.Load() { // a proxy must not use the connection at the moment at which the server closes it
+	if a.draining.Load() { // a proxy must not reuse a connection that the server is about to close
 		w.Header().Set("Connection", "close")
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http also compares it directly
 				panic(p)
 			}
 			a.Log.ErrorContext(
@@ -95,8 +95,8 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	a.routePath(w, r)
 }
 
-// routePath refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2):
-// the router reads it as the end of a segment, and would find another resource than the requested one.
+// routePath refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2): the router would
+// treat it as the end of the segment, and find another resource than the requested one.
 func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") {
 		a.problem(w, r, errNoSuchPath)
@@ -122,7 +122,7 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 14), // as many as there can be
+	attrs := append(make([]slog.Attr, 0, 14), // the maximum number
 		slog.String("request_id", o.id),
 		slog.String("method", r.Method),
 		slog.String("route", o.route),

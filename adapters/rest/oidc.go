@@ -34,8 +34,8 @@ func (a *API) providerOperations() []publicOperation {
 	}
 }
 
-// handleBrowser is handleSignIn for addresses that people open in a browser. run returns where the browser goes next.
-// A browser gets a problem on the page for signing in, which knows its code only.
+// handleBrowser is handleSignIn for addresses that people open in a browser. run returns the URL to which the browser
+// is sent. Problems are shown by the sign-in page, which gets only their code.
 func (a *API) handleBrowser(path string, run func(*request) (location string, err error)) http.Handler {
 	op, _ := a.Contract.Operation(http.MethodGet, path) // route finds out if there is none
 	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
@@ -89,8 +89,8 @@ func (r *request) beginSignIn() (string, error) {
 	return address, r.setFlow(org, f, account.SignInWithin)
 }
 
-// finishSignIn signs a person in who comes back from a provider, and sends the browser to the page that opens the
-// session. Providers may send other parameters, too.
+// finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
+// Providers may send additional parameters.
 func (r *request) finishSignIn() (string, error) {
 	at, org := now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
@@ -127,7 +127,7 @@ func (r *request) finishSignIn() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// What is left of the sign-in is the browser that may use the code.
+	// The remaining cookie only binds the code to this browser.
 	left := flow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: at.Add(account.CodeLife)}
 	return signInAddress(org) + "#code=" + code.Reveal(), r.setFlow(org, left, account.CodeLife)
 }
@@ -226,7 +226,7 @@ func (r *request) flow(org *identity.Org, at time.Time) (f flow) {
 	return f
 }
 
-// openByCode swaps the code of a sign-in at a provider for a session.
+// openByCode exchanges the code of a sign-in at a provider for a session.
 func (r *request) openByCode(org *identity.Org, code string, at time.Time) (reply, error) {
 	f, by := r.flow(org, at), r.signingIn(at)
 	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())

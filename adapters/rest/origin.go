@@ -18,14 +18,14 @@ func servesAnyHost(path string) bool {
 	return strings.HasPrefix(path, "/api/health/") || strings.HasPrefix(path, webhookPaths)
 }
 
-// errAmbiguousHost is about a trusted proxy that added its X-Forwarded-Host to the one of the client.
+// errAmbiguousHost means that a trusted proxy added its X-Forwarded-Host to that of the client.
 var errAmbiguousHost = &fault.Error{
 	Kind:   fault.Misdirected,
 	Code:   "ambiguous_host",
 	Detail: "The request has more than one X-Forwarded-Host header. The proxy must replace the header of the client.",
 }
 
-// host is the name that the client asked for: from X-Forwarded-Host if a trusted proxy says so.
+// host returns the name that the client requested: from X-Forwarded-Host if a trusted proxy sent it.
 func (a *API) host(r *http.Request) string {
 	if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" && a.trusted(r.RemoteAddr) {
 		return forwarded
@@ -33,8 +33,8 @@ func (a *API) host(r *http.Request) string {
 	return r.Host
 }
 
-// address is the client's, without a port: the last one in X-Forwarded-For that no trusted proxy
-// has, as long as each one on the way is trusted. Some proxies write it with the client's port.
+// address returns the client's address without a port: the last one in X-Forwarded-For that is not a trusted proxy's,
+// as long as all later ones are trusted. Some proxies include the client's port.
 func (a *API) address(r *http.Request) string {
 	addr := withoutPort(r.RemoteAddr)
 	if !a.trusted(r.RemoteAddr) {
@@ -72,7 +72,7 @@ func withoutPort(addr string) string {
 	return addr
 }
 
-// printableHost is a Host as an error may show it.
+// printableHost returns a Host as an error may show it.
 func printableHost(host string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || !unicode.IsPrint(r) {

@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 )
 
-// pathID is the identifier in a path; a malformed one, or of another kind, is the empty one, which
-// no thing has.
+// pathID returns the identifier in a path. A malformed one, or one of another kind, becomes the empty id, which nothing
+// has.
 func pathID[T ~string](r *request, variable, prefix string) T {
 	s := pathVar(r.Request, variable)
 	if !id.Valid(prefix, s) {

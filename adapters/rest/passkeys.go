@@ -79,7 +79,7 @@ func (r *request) optionsToSignIn() (reply, error) {
 	return ok(toRequestOptions(rp, options)), nil
 }
 
-// signInWithPasskey opens a session. What refuses every response comes first, so that no challenge is used up.
+// signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
 func (r *request) signInWithPasskey() (reply, error) {
 	at, org := now(), observation(r.Request).org
 	rp, err := r.api.relyingParty(r.Request, org)

@@ -26,7 +26,7 @@ type stream struct {
 	*openStream
 	watch     *presences.Watch
 	reset     bool
-	resumedAt int64  // the Seq up to which the reader knew everything at the beginning
+	resumedAt int64  // the last Seq that the reader knew at the beginning
 	key       string // binds its event ids to the caller and the query
 
 	receipt string // binds them to the ticket that opened the stream; empty without a ticket

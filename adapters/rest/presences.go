@@ -20,7 +20,7 @@ const (
 func (a *API) presenceOperations() []operation {
 	const one = "/api/presence/{presence_id}"
 	return []operation{
-		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, where the router finds it soonest
+		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, so that the router finds it soonest
 		{http.MethodGet, "/api/presence", query(a.listPresences)},
 		{http.MethodGet, streamPath, streaming(a.streamPresences)},
 		{http.MethodPost, "/api/presence/stream-tickets", command(a.issueStreamTicket)},

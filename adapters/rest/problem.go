@@ -96,7 +96,7 @@ func publicError(err error) *fault.Error {
 	return errInternal
 }
 
-// problemAnswer returns the response for f, the public part of err, with the details that err has.
+// problemAnswer returns the response for f, the public part of err, with the details of err.
 func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.Answer {
 	observation(r).code = f.Code
 	status := statuses[f.Kind]
@@ -152,8 +152,8 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	}
 }
 
-// withRequestID returns a stored problem with the id of the current request. Any other answer stays the same to
-// the byte.
+// withRequestID returns a stored problem with the id of the current request. Other responses are returned byte for
+// byte.
 func withRequestID(a ports.Answer, id string) ports.Answer {
 	var p openapi.Problem
 	if a.Header["Content-Type"] != problemType || json.Unmarshal(a.Body, &p) != nil {

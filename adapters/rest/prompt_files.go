@@ -187,7 +187,7 @@ func unpacked(body []byte) ([]openapi.PromptFile, error) {
 	return files, nil
 }
 
-// unpackedFile reads a file of an archive, of at most room bytes, whatever size the archive says that it has.
+// unpackedFile reads at most room bytes of a file in an archive, whatever size the archive declares.
 func unpackedFile(f *zip.File, room int64) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// toIncludes is nil if v includes nothing. The versions are known of a released version, and of one with their texts.
+// toIncludes returns nil if v includes nothing. The included versions are known for a released version, and for one
+// that has their texts.
 func toIncludes(v *prompt.Version) []openapi.PromptInclude {
 	if v.Pinned == nil {
 		return mapSlice(v.Includes, func(i *prompt.Include) openapi.PromptInclude {

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// langfuseReference is an include in a text of Langfuse, of a version or of a label.
+// langfuseReference matches an include in a text of Langfuse, of a version or of a label.
 var langfuseReference = regexp.MustCompile(`@@@langfusePrompt:name=([^|@]+)\|(version|label)=([^|@]+)@@@`)
 
 // langfusePrompt is a version of a prompt, as Langfuse's API returns it.
@@ -138,7 +138,7 @@ func withIncludes(text string) string {
 	})
 }
 
-// langfuseModel returns a configuration with the members that have a place here, and the others in extra_params.
+// langfuseModel returns a configuration with the members that Atrium has, and the others in extra_params.
 func langfuseModel(config json.RawMessage) map[string]json.RawMessage {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(config, &all) != nil || len(all) == 0 {

@@ -119,7 +119,7 @@ func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
 	})
 }
 
-// toModel is nil for a configuration that says nothing.
+// toModel returns nil for an empty configuration.
 func toModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
 	m := prompt.ModelConfig{
 		Provider:      in.Provider,
@@ -305,10 +305,10 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 	}
 }
 
-// template is a template as this caller sees it.
+// template returns a template as this caller sees it.
 func (r *request) template(t *prompt.Template) openapi.PromptTemplate { return templateFor(r.by, t) }
 
-// templateFor is a template as by sees it.
+// templateFor returns a template as by sees it.
 func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 	obs := t.Versions(by)
 	reason := t.Reason(by)

@@ -64,7 +64,7 @@ func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
 	return &openapi.PromptRolloutChoice{Label: c.Rollout.Label, Weight: c.Weight}
 }
 
-// shown notes which version the response shows, and by which rollout it was chosen.
+// shown records which version the response contains, and which rollout chose it.
 func (r *request) shown(v *prompt.Version) {
 	r.versions = append(r.versions, v.ID)
 	if v.Choice != nil {
@@ -72,9 +72,9 @@ func (r *request) shown(v *prompt.Version) {
 	}
 }
 
-// readerKey takes the key of a reader out of what is asked, so that answers are remembered for each version that
-// rollouts choose, and not for each reader. It returns the empty key, and changes nothing, if there is none, or if the
-// request could be refused for it.
+// readerKey removes the key of a reader from what is asked, so that responses are cached for each version that rollouts
+// choose, and not for each reader. It returns the empty key, and changes nothing, if there is none, or if the request
+// could be refused because of it.
 func (r *request) readerKey(of *asked) string {
 	var key string
 	switch {

@@ -13,7 +13,7 @@ import (
 func (a *API) promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
-		// First, where the router finds it soonest: applications repeat it all day.
+		// First, so that the router finds it soonest: it is the most frequent request.
 		{http.MethodGet, template + "/versions/{version_id}", remembered(a.getVersion)},
 		{http.MethodGet, "/api/prompt-templates", remembered(a.listPrompts)},
 		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},

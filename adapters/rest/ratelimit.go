@@ -12,8 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiter gives every caller a bucket of tokens: one is taken by each request, and they come back
-// at a steady rate. Each node counts separately.
+// limiter gives every caller a token bucket: each request takes a token, and the bucket refills at a steady rate. Each
+// node counts separately.
 type limiter struct {
 	name             string
 	perMinute, burst int
@@ -77,7 +77,7 @@ type allowance struct {
 	caller string
 }
 
-// atLeast is n tokens, with what a time in nanoseconds can miss by.
+// atLeast is n tokens, less the rounding error of a time in nanoseconds.
 func atLeast(n int) float64 { return float64(n) - 1e-6 }
 
 // takeAll takes n tokens from each of up to three allowances, or from none: then it returns the limiter that
@@ -129,7 +129,7 @@ func (l *limiter) bucket(caller string, now time.Time) *bucket {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.swept).Abs() > time.Minute { // the clock may have been put back
-		for k, b := range l.buckets { // a full bucket is as good as none
+		for k, b := range l.buckets { // a full bucket need not be stored
 			if b.TokensAt(now) >= float64(l.burst) {
 				delete(l.buckets, k)
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	readyFor     = time.Second     // that good news is shared without asking again
+	readyFor     = time.Second     // how long a good result is reused
 	readyTimeout = 2 * time.Second // of a check
 )
 
@@ -25,7 +25,7 @@ type readiness struct {
 	check  func(context.Context) error
 	log    *slog.Logger
 	checks singleflight.Group
-	until  atomic.Pointer[time.Time] // the last good news are fresh; nil after bad news, and at first
+	until  atomic.Pointer[time.Time] // until then the last good result is used; nil after a bad one, and at first
 	bad    atomic.Bool               // as the last check found
 }
 
@@ -34,7 +34,7 @@ func (r *readiness) isReady(ctx context.Context) error {
 		return nil
 	}
 	_, err, _ := r.checks.Do("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // who asked first may go away
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // the first caller may go away
 		defer cancel()
 		err := r.check(ctx)
 		r.record(ctx, err)
@@ -43,7 +43,7 @@ func (r *readiness) isReady(ctx context.Context) error {
 	return err
 }
 
-// record keeps what a check found, and logs it where it is news.
+// record stores the result of a check, and logs it if it has changed.
 func (r *readiness) record(ctx context.Context, err error) {
 	was := r.bad.Swap(err != nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		w.Header().Set("Retry-After", "1")
-		write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log each
+		write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log every one
 		return
 	}
 	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))

@@ -12,10 +12,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// remembered is a query that applications repeat all the time. Its answers are kept in memory, and are returned without
-// a statement while nothing in the workspace has changed, for a second at most. So a change through this process shows
-// at once, and one through another process, or by time, within a second. Cache-Control: no-cache in a request reads
-// the database. The result may depend on nothing but the request, its caller and the workspace.
+// remembered is a query that applications repeat all the time. Its responses are cached, and are returned without a
+// statement while nothing in the workspace has changed, for a second at most. So a change through this process takes
+// effect at once, and one through another process, or by time, within a second. Cache-Control: no-cache in a request
+// reads the database. The result may depend on nothing but the request, its caller and the workspace.
 type remembered func(*request) (reply, error)
 
 func (q remembered) handler(a *API, op *openapi.Operation) http.Handler {
@@ -64,7 +64,7 @@ func (s *answers) rememberFor(reader string, key asked, k kept) {
 	s.remember(key, k)
 }
 
-// ask asks the database.
+// ask reads from the database.
 func (q remembered) ask(r *request) (answer ports.Answer, replayed bool, err error) {
 	if answer, replayed, err = query(q).perform(r); err == nil {
 		r.PromptReads.Record(r.by, r.versions...)
@@ -72,7 +72,7 @@ func (q remembered) ask(r *request) (answer ports.Answer, replayed bool, err err
 	return answer, replayed, err
 }
 
-// mustRead reports whether the caller wants what the database has.
+// mustRead reports whether the caller requires a read from the database.
 func (r *request) mustRead() bool { return strings.Contains(r.Header.Get("Cache-Control"), "no-cache") }
 
 const (
@@ -125,7 +125,7 @@ type kept struct {
 	read       time.Time
 }
 
-// answers keeps the answers of remembered queries. Nobody may change them. Those of the older half are forgotten when
+// answers keeps the answers of remembered queries. They must not be changed. Those of the older half are dropped when
 // the younger half is full, or so old that the older half cannot be used any more: otherwise answers that are read once
 // would fill the memory.
 type answers struct {

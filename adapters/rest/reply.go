@@ -21,8 +21,8 @@ type reply struct {
 	revision int64  // of the resource; 0 if it has none
 	location string // of the created resource
 	vary     string // the request headers that the response depends on, if caches may keep it
-	reveals  string // the id of the thing whose secret the body shows
-	brought  string // the id of the thing whose secret came with the request
+	reveals  string // the id of the object whose secret the body shows
+	brought  string // the id of the object whose secret was in the request
 	shows    string // the path whose GET returns this body; "": none
 }
 
@@ -54,9 +54,8 @@ func (r reply) readableAt(path string) reply {
 	return r
 }
 
-// encode returns the answer that is sent, and stored under an Idempotency-Key. A resource's ETag has its
-// revision and a hash of the body, since the body may change without the revision, for example with the
-// caller's own role.
+// encode returns the response that is sent, and stored under an Idempotency-Key. A resource's ETag has its revision and
+// a hash of the body, since the body may change without the revision, for example with the caller's own role.
 func (r reply) encode() (ports.Answer, error) {
 	a := ports.Answer{
 		Status:  r.status,
@@ -113,8 +112,8 @@ var (
 	noSniff        = []string{"nosniff"}
 )
 
-// maxCounted is the number of bytes of a body up to which net/http sets Content-Length itself. It does so on the wire,
-// without another entry in the map of header fields, which up to eight entries is much smaller.
+// maxCounted is the number of bytes of a body up to which net/http sets Content-Length itself. It does so without
+// another entry in the map of header fields, which is much smaller with up to eight entries.
 const maxCounted = 2048
 
 // write sends an answer, or 304 if the client has it already.
@@ -164,9 +163,9 @@ var (
 	)
 )
 
-// ifMatch reads If-Match. Only the revision part of our tags is compared: if a thing is only shown
-// differently to one caller, no update is lost. Weak tags, and tags that no response ever had, match nothing; * and no
-// header set no condition. What is not an entity tag is errIfMatch.
+// ifMatch reads If-Match. Only the revision part of our tags is compared: if an object is only shown differently to one
+// caller, no update is lost. Weak tags, and tags that no response ever had, match nothing; with * or without the header
+// there is no condition. errIfMatch if the value is not an entity tag.
 func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	if len(headers) == 0 {
 		return nil, false, nil

@@ -53,7 +53,7 @@ type API struct {
 	users           *limiter
 	workspaces      *limiter
 	unauthenticated *limiter      // by address, for requests without a valid credential
-	signIns         *limiter      // by address, for tokens that shall open a session
+	signIns         *limiter      // by address, for tokens that are to open a session
 	downloads       *limiter      // by address, of files that need no credential
 	mailings        chan struct{} // sign-in links that are being mailed
 	knownTokens     *knownTokens
@@ -70,7 +70,7 @@ type API struct {
 	openStreams  openStreams
 	streamCounts *streamCounts
 	draining     atomic.Bool
-	streams      context.Context // ends when streams have to
+	streams      context.Context // ends when streams have to end
 	endStreams   context.CancelFunc
 }
 
@@ -225,5 +225,5 @@ func Server(c Config, h http.Handler, log *slog.Logger) *http.Server {
 
 const maxHeader = 32 << 10
 
-// now is the time of a request, with the precision of the stores.
+// now returns the time of a request, with the precision of the stores.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -118,7 +118,7 @@ func writeObject(to *bytes.Buffer, fields []column.Field, values []any) error {
 	return nil
 }
 
-// writeValue writes a value as JSON. What needs no escapes is copied, since most of a long stream is.
+// writeValue writes a value as JSON. Texts without escapes, which are most of a long stream, are copied.
 func writeValue(to *bytes.Buffer, value any) error {
 	switch v := value.(type) {
 	case nil:
@@ -232,7 +232,7 @@ func (s *rowStream) isRevoked() bool {
 	return cause != nil && !errors.Is(cause, context.Canceled)
 }
 
-// flush sends what is collected.
+// flush sends the collected rows.
 func (s *rowStream) flush() error {
 	if !s.begun {
 		s.begun = true

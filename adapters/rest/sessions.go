@@ -72,7 +72,8 @@ func (a *API) handleSignIn(path string, run query) http.Handler {
 	})
 }
 
-// openSession swaps a token for a session. What refuses every token comes first, so that a link is not used up.
+// openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
+// used up.
 func (r *request) openSession() (reply, error) {
 	obs, at := observation(r.Request), r.api.now()
 	if _, _, err := r.api.sessionCookie(r.Request, obs.org); err != nil {
@@ -96,7 +97,7 @@ func (r *request) openSession() (reply, error) {
 	return r.opened(opened, by, "")
 }
 
-// opened responds with a new session, whose browser by was. returnTo is where the person began to sign in.
+// opened responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
 func (r *request) opened(opened accounts.OpenedSession, by identity.Actor, returnTo string) (reply, error) {
 	s, cookie, org := opened.Session, opened.Secrets.Cookie.Reveal(), observation(r.Request).org
 	if err := r.api.setCookie(r.answer, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
@@ -123,7 +124,7 @@ func (r *request) limitSignIn(at time.Time) error {
 	return r.countSignIn(at)
 }
 
-// signingIn is the system in the request of somebody who has no credential yet.
+// signingIn returns the system as the actor of a request without a credential.
 func (r *request) signingIn(at time.Time) identity.Actor {
 	obs := observation(r.Request)
 	by := identity.System(obs.org.ID, "", "sign-in", at)
@@ -139,7 +140,8 @@ const (
 // errMailing is returned if too many links are being mailed.
 var errMailing = errRateLimited.Because("Too many links are being mailed. Try again soon.")
 
-// mailSignInLink mails a link after it has responded, so that the time does not tell whether somebody has the address.
+// mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
+// address.
 func (r *request) mailSignInLink() (reply, error) {
 	at, org := r.api.now(), observation(r.Request).org
 	if err := r.limitSignIn(at); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// fromLocation reads where a source is to be; an id that is none of ours is one that nothing has.
+// fromLocation reads the location of a source. A malformed id becomes one that nothing has.
 func fromLocation(in openapi.SourceLocation) source.Location {
 	return source.Location{
 		Sheet: source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: fromHeaderRow(in.HeaderRow),

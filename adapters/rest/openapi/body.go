@@ -21,16 +21,15 @@ var ErrMalformedJSON = &fault.Error{Kind: fault.Malformed, Code: "malformed_json
 
 const (
 	maxDepth  = 32     // of nested objects and arrays (api.md, section 1)
-	maxValues = 20_000 // in one body: it bounds what the check may cost, a few µs and about 1 KiB for each
+	maxValues = 20_000 // in one body: it limits the cost of the check, a few µs and about 1 KiB for each
 	maxNumber = 64     // characters of a number; the exact ones of int64 and float64 have 25 at most
 	maxFields = 100    // entries in a problem's errors (FieldError)
 )
 
-// CheckBody checks a body against the operation's schema. It fails with ErrMalformedJSON, or with
-// fault.ErrInvalid that names what is wrong, all of it at once (up to 100 fields); no submitted
-// value is repeated, and of names no more than 64 characters in a pointer. Every integer that
-// passes fits an int64, every other number a float64, and every date-time a Time; json.Unmarshal
-// into the generated type of the body cannot fail then.
+// CheckBody checks a body against the operation's schema. It fails with ErrMalformedJSON, or with fault.ErrInvalid that
+// lists all errors at once (up to 100 fields). It repeats no submitted value, and at most 64 characters of a name in a
+// pointer. Every integer that passes fits an int64, every other number a float64, and every date-time a Time;
+// json.Unmarshal into the generated type of the body cannot fail then.
 //
 // Operations without a body ignore any that is sent.
 func (o *Operation) CheckBody(body []byte) error {
@@ -63,7 +62,7 @@ func (o *Operation) CheckBody(body []byte) error {
 		}
 		found = append(found, schema.Wrong("", invalid)...)
 	}
-	found = schema.Sorted(found) // a number too large for the reader is too large for the schema too
+	found = schema.Sorted(found) // the reader and the schema may report the same number
 	return fault.InvalidFields(found[:min(len(found), maxFields)])
 }
 
@@ -73,7 +72,7 @@ var (
 	errTail    = errors.New("more than one value")
 )
 
-// malformed words an error of the reader without what jsontext quotes from the body.
+// malformed returns an error of the reader without the parts of the body that jsontext quotes.
 func malformed(err error, offset int64) error {
 	if at := new(jsontext.SyntacticError); errors.As(err, &at) {
 		offset = at.ByteOffset

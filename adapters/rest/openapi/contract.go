@@ -1,6 +1,6 @@
-// Package openapi is the contract of the HTTP API: openapi.yaml, the types of bodies that are
-// generated from it, and the checks of requests against it. It knows only shapes (types, lengths,
-// patterns, enumerations); the domain checks what a value means.
+// Package openapi is the contract of the HTTP API: openapi.yaml, the types of bodies that are generated from it, and
+// the checks of requests against it. It checks only shapes (types, lengths, patterns, enumerations); the domain checks
+// the meaning of values.
 package openapi
 
 import (
@@ -56,8 +56,8 @@ type Operation struct {
 	MaxBody      int64    // bytes; zero without a body
 	MediaTypes   []string // that the body may have, sorted
 
-	// Codes are those of the problems that the operation answers, sorted. Those of an unknown path
-	// or method are not among them.
+	// Codes are the codes of the problems that the operation can return, sorted, without those for an unknown path or
+	// method.
 	Codes []string
 
 	Access Access
@@ -76,19 +76,18 @@ type Operation struct {
 	headers []parameter
 }
 
-// Access is who may call an operation, as openapi.yaml declares it for the tests of authorization;
-// the rules themselves are in the domain. What users may do with their own things besides, such as
-// leaving a workspace, is not in it.
+// Access is who may call an operation, as openapi.yaml declares it for the tests of authorization; the rules themselves
+// are in the domain. It does not cover what users may do with their own objects, such as leaving a workspace.
 type Access struct {
-	// Area is what decides: prompt_template, the role on the template of the path (api.md, section
-	// 5); workspace, the role in the caller's workspace; self, any credential; public, nothing.
+	// Area is what access depends on: prompt_template, the role on the template of the path (api.md, section 5);
+	// workspace, the role in the caller's workspace; self, any credential; public, nothing.
 	Area string `json:"area"`
-	// Needs is the least role, of an unprotected template: viewer, editor, manager or owner; of a
+	// Needs is the lowest sufficient role, for an unprotected template: viewer, editor, manager or owner; of a
 	// workspace: viewer, member, admin or owner. Empty in the other areas.
 	Needs string `json:"needs"`
 }
 
-// ProblemType is what the contract says of a problem's code (RFC 9457, section 3.1.1).
+// ProblemType is the contract's description of a problem code (RFC 9457, section 3.1.1).
 type ProblemType struct {
 	Code        string
 	Status      int
@@ -96,8 +95,8 @@ type ProblemType struct {
 	Description string // one or two sentences in Markdown: what happened, what to do
 }
 
-// Load reads the contract that is compiled into the binary. An error is a mistake in openapi.yaml. A schema is
-// compiled when a request needs it for the first time: of all together a start would take three times as long.
+// Load reads the contract that is compiled into the binary. An error is a mistake in openapi.yaml. A schema is compiled
+// when a request first needs it: compiling all of them would make a start take three times as long.
 func Load() (*Contract, error) {
 	doc, err := readDocument(checks)
 	if err != nil {
@@ -128,8 +127,8 @@ func Load() (*Contract, error) {
 	return c, nil
 }
 
-// JSON returns the document as it is served, without what only the generator reads. Callers must
-// not change it.
+// JSON returns the document as it is served, without the parts that only the generator reads. Callers must not change
+// it.
 func (c *Contract) JSON() []byte { return c.json }
 
 // Operation returns the operation of a method on a path template, as openapi.yaml writes it.
@@ -141,7 +140,7 @@ func (c *Contract) Operation(method, pathTemplate string) (*Operation, bool) {
 // Operations returns all operations, by path and then method. Callers must not change the slice.
 func (c *Contract) Operations() []*Operation { return c.operations }
 
-// Problem returns what the contract says of a code.
+// Problem returns the contract's description of a code.
 func (c *Contract) Problem(code string) (ProblemType, bool) {
 	p, ok := c.byCode[code]
 	return p, ok

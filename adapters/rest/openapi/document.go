@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// document is the part of openapi.yaml that requests are checked by.
+// document is the part of openapi.yaml that is used to check requests.
 type document struct {
 	Paths      map[string]pathItem `json:"paths"`
 	Components struct {
@@ -87,7 +87,7 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 	}
 }
 
-// compile makes what requests are checked by.
+// compile creates the checks of requests.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
 	o := &Operation{ID: declared.ID, Method: method, Path: path, Codes: declared.Codes, Access: declared.Access,
 		Scope: declared.Scope, Outbound: declared.Outbound, query: map[string]parameter{}}
@@ -113,7 +113,7 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 		if len(o.MediaTypes) == 0 {
 			return nil, errors.New("the request body has no content")
 		}
-		// all media types of a body share one schema: a test holds them to it
+		// all media types of a body share one schema: a test checks that
 		o.body = d.schemas.at(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema")
 	}
 	return o, nil
@@ -128,7 +128,7 @@ func (d *document) addParameter(o *Operation, p parameter, at string) error {
 		at, p = strings.TrimPrefix(p.Ref, "#"), shared
 	}
 	if p.In == "path" {
-		return nil // a malformed one is a 404, which the domain answers
+		return nil // a malformed one is a 404 of the domain
 	}
 	pointer := at + "/schema"
 	if p.Style == deepObject {

@@ -41,8 +41,8 @@ type webhook struct {
 	} `json:"post"`
 }
 
-// catalogue reads the types of events. Their schemas stand for themselves: references are replaced by what they name.
-// It panics if the document has another form than tools/openapi writes.
+// catalogue reads the types of events. Their schemas are self-contained: references are replaced by the referenced
+// schemas. It panics if the document does not have the form that tools/openapi writes.
 func catalogue(text []byte) []EventType {
 	var doc struct {
 		Webhooks   map[string]webhook `json:"webhooks"`

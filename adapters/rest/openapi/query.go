@@ -16,8 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// What can be wrong with a request before its body counts. Compare with errors.Is: the details
-// differ.
+// Errors of a request other than of its body. Compare with errors.Is: the details differ.
 var (
 	ErrMalformedRequest = &fault.Error{Kind: fault.Malformed, Code: "malformed_request",
 		Detail: "The request cannot be read."}
@@ -126,7 +125,7 @@ func (p *parameter) check(s string) error {
 		rule+".")
 }
 
-// broken words which rules of a schema one value breaks.
+// broken describes the rules of a schema that a value breaks.
 func broken(err error) string {
 	invalid := new(jsonschema.ValidationError)
 	if !errors.As(err, &invalid) {
@@ -140,10 +139,10 @@ func broken(err error) string {
 	return rule
 }
 
-// quoteName makes a name that a client made up safe to show.
+// quoteName makes a name that a client chose safe to show.
 func quoteName(name string) string { return strconv.QuoteToASCII(schema.Capped(name)) }
 
-// because returns e with particulars.
+// because returns e with details.
 func because(e *fault.Error, detail string) *fault.Error {
 	c := *e
 	c.Detail = detail
@@ -156,7 +155,7 @@ var errFormat = errors.New("not of this format")
 func checkTime(v any) error {
 	s, ok := v.(string)
 	if !ok {
-		return nil // the type is for the schema to judge
+		return nil // the schema checks the type
 	}
 	_, err := parseTime(s)
 	return err

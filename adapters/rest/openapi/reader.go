@@ -23,7 +23,7 @@ type reader struct {
 	fields  []fault.Field
 }
 
-// whole reads the one value that there must be.
+// whole reads a body, which must be one value.
 func (r *reader) whole() (any, error) {
 	v, err := r.value()
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *reader) number(literal string) any {
 	f, err := strconv.ParseFloat(literal, 64)
 	if err != nil {
 		r.note(r.decoder.StackPointer(), "out_of_range", "Must fit a 64-bit floating point number.")
-		return int64(0) // not an infinity, which the schema's arithmetic does not know
+		return int64(0) // not an infinity, which the schema's arithmetic does not support
 	}
 	return f
 }

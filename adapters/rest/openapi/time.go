@@ -9,12 +9,12 @@ import (
 	"github.com/oapi-codegen/nullable"
 )
 
-// Time is a moment as bodies hold it: RFC 3339 in UTC with milliseconds.
+// Time is a time as it is in bodies: RFC 3339 in UTC with milliseconds.
 type Time time.Time
 
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// rfc3339 refuses what time.Parse lets through: hours of one digit, a comma, offsets of 99 hours.
+// rfc3339 refuses values that time.Parse accepts: hours of one digit, a comma, offsets of 99 hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 var errTime = errors.New("not a time of RFC 3339")
@@ -28,7 +28,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(time.Time(t).UTC().AppendFormat(b, timeLayout), '"'), nil
 }
 
-// UnmarshalJSON takes any offset and any precision. Its error does not quote the input.
+// UnmarshalJSON accepts any offset and any precision. Its error does not quote the input.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var s string
 	if json.Unmarshal(b, &s) != nil {
@@ -39,8 +39,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// parseTime is what the format date-time means: one reading for the check at the door and for the
-// handlers behind it, so that what passed the one cannot fail at the other.
+// parseTime parses the format date-time. The check of requests and the handlers both use it, so that a value that
+// passed the check cannot fail in a handler.
 func parseTime(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || !rfc3339.MatchString(s) {
