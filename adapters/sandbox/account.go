@@ -37,9 +37,9 @@ const (
 	works       behaviour = ""
 	declined    behaviour = "generic_decline"    // when it is added
 	noFunds     behaviour = "insufficient_funds" // when it is added
-	failsLater  behaviour = "fails_to_charge"    // is added, and charged in vain
-	wantsBank   behaviour = "authentication"     // its bank asks the payer
-	bankIsAsked behaviour = "authenticated"      // and has heard that it may be charged by itself
+	failsLater  behaviour = "fails_to_charge"    // can be added, but charges fail
+	wantsBank   behaviour = "authentication"     // its bank requires authentication
+	bankIsAsked behaviour = "authenticated"      // authenticated: it can be charged without the payer
 )
 
 type method struct {
@@ -103,7 +103,7 @@ type subscription struct {
 	CreatedAt         time.Time              `json:"created_at"`
 	AutomaticTax      bool                   `json:"automatic_tax,omitempty"`
 
-	unbilled *billing.InvoiceLine // what was used, while the invoice of the next period is written
+	unbilled *billing.InvoiceLine // the usage, while the invoice of the next period is written
 }
 
 // change is a change that waits for the payer to authenticate its payment: a pending update
@@ -119,7 +119,7 @@ type change struct {
 	Until       time.Time         `json:"until"`
 }
 
-// sale is a plan and how many of it.
+// sale is a plan with its quantity.
 type sale struct {
 	Plan     billing.Plan `json:"plan"`
 	Quantity int          `json:"quantity"`

@@ -7,17 +7,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// outcome is what becomes of a charge.
+// outcome is the outcome of a charge.
 type outcome struct {
 	paid    bool
 	asks    bool   // the bank asks the payer
 	decline string // why not
 }
 
-// wantsPayer is why a card whose bank asks the payer is declined while the payer is absent.
+// wantsPayer is the decline code of a card that needs authentication while the payer is absent.
 const wantsPayer = "authentication_required"
 
-// due returns what the customer's credit does not cover of an amount.
+// due returns the part of an amount that the customer's credit does not cover.
 func (b *account) due(amount int64) int64 { return max(amount-b.Credit, 0) }
 
 // charge tries the customer's default method. present says whether the payer is there to be asked.
@@ -162,7 +162,7 @@ func (b *account) voidAll(id billing.SubscriptionID) {
 
 func (s *subscription) price() int64 { return s.Plan.Price.Amount * int64(s.Quantity) }
 
-// next is when a period ends that begins at t.
+// next returns when a period that begins at t ends.
 func (s *subscription) next(t time.Time) time.Time {
 	return s.Plan.Interval.After(t, s.Plan.IntervalCount, s.Anchor)
 }
@@ -177,7 +177,7 @@ func (b *account) end(s *subscription, status billing.Status, now time.Time) {
 	b.emit("customer.subscription.deleted", "subscription", string(s.ID), now)
 }
 
-// What time does to a subscription.
+// The periods after which the state of a subscription changes.
 const (
 	incompleteFor = 23 * time.Hour // the payer's time to confirm the first payment
 	retryEvery    = 3 * 24 * time.Hour
@@ -195,13 +195,13 @@ func (b *account) roll(now time.Time) (changed bool) {
 	}
 	for key, a := range b.Answers {
 		if now.Sub(a.At) > 24*time.Hour {
-			delete(b.Answers, key) // as gateways forget; it is written with the next change
+			delete(b.Answers, key) // gateways forget keys; this is written with the next change
 		}
 	}
 	return changed
 }
 
-// step carries out the next thing that time has in store for s, if it is due.
+// step carries out the next scheduled change of s, if it is due.
 func (b *account) step(s *subscription, now time.Time) bool {
 	if s.Change != nil && !now.Before(s.Change.Until) {
 		b.drop(s)

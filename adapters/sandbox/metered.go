@@ -37,8 +37,8 @@ func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
 	return err
 }
 
-// used returns the line for what was used in a period of s; nil if the plan has no metered price, or nothing was used.
-// What is used during a trial is free.
+// used returns the line for the usage in a period of s; nil if the plan has no metered price, or nothing was used.
+// Usage during a trial is free.
 func (b *account) used(s *subscription, start, end time.Time) *billing.InvoiceLine {
 	m := s.Plan.Metered
 	if m == nil || s.Status == billing.Trialing {
@@ -75,7 +75,7 @@ func (s *subscription) usageCost(at time.Time) int64 {
 	return s.unbilled.Amount - s.usageOff(at)
 }
 
-// billUsage charges what was used in the current period of a subscription that ends.
+// billUsage charges the usage in the current period of a subscription that ends.
 func (b *account) billUsage(s *subscription, now time.Time) {
 	line := b.used(s, s.PeriodStart, now)
 	if line == nil || s.Status != billing.Active && s.Status != billing.PastDue {

@@ -147,7 +147,7 @@ func (g *Gateway) write(ctx context.Context, c billing.CustomerID, act func(b *a
 }
 
 // sessionID returns the session that a link is for, if the link was made by this deployment, for this org and customer.
-// It reads nothing before that is certain. billing.ErrPageNotFound.
+// It reads nothing before it has verified this. Otherwise it returns billing.ErrPageNotFound.
 func (g *Gateway) sessionID(l billing.SandboxLink) (string, error) {
 	id, _, _ := strings.Cut(l.Secret.Reveal(), ".")
 	want := g.pageSecret(l.Customer, id).Reveal()
@@ -256,7 +256,7 @@ func (g *Gateway) Complete(
 		if n.Status == sessionOpen {
 			err = g.checkOut(b, n, card, now)
 		}
-		if errors.Is(err, billing.ErrCardDeclined) { // an event tells of it
+		if errors.Is(err, billing.ErrCardDeclined) { // an event reports it
 			declined, err = err, nil
 		}
 		page = g.page(b, n)
@@ -290,7 +290,7 @@ func (g *Gateway) checkOut(b *account, n *session, card billing.Card, now time.T
 		}
 		return &billing.DeclinedError{DeclineCode: code}
 	}
-	if m.Behaviour == wantsBank { // the page is where the bank asks
+	if m.Behaviour == wantsBank { // the payer authenticates on the page
 		m.Behaviour = bankIsAsked
 	}
 	m.ID = billing.MethodID("pm_" + name(n.ID, "card"))

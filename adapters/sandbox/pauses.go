@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// pause pauses a subscription, or resumes it. In a period that was not paid, to resume starts another period, which is
+// pause pauses a subscription, or resumes it. Resuming in a period that was not paid starts a new period, which is
 // charged.
 func (b *account) pause(s *subscription, a billing.Amendment, now time.Time) error {
 	if *a.Pause {

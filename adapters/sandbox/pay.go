@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// paying is what came of a Pay.
+// paying is the outcome of a Pay.
 type paying struct {
 	Invoice billing.InvoiceID `json:"invoice"`
 	Intent  billing.IntentID  `json:"intent,omitempty"` // that the payer must authenticate

@@ -80,7 +80,7 @@ func (b *account) attach(n *intent, m *method, now time.Time) {
 	m.ID = billing.MethodID("pm_" + name(string(n.ID), "card"))
 	b.Methods = append(b.Methods, m)
 	n.Status, n.Card = succeeded, nil
-	for _, s := range b.Subscriptions { // a trial that asked for it
+	for _, s := range b.Subscriptions { // a trial that waits for a card
 		if s.Intent == n.ID {
 			s.Intent = ""
 		}
@@ -129,7 +129,8 @@ func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id bil
 	})
 }
 
-// authenticatePayment begins the subscription that waits for it. Who fails may try again, until it expires.
+// authenticatePayment starts the subscription that waits for it. If the authentication fails, the payer may try again
+// until the subscription expires.
 func (b *account) authenticatePayment(n *intent, success bool, now time.Time) {
 	if !success {
 		b.emit("payment_intent.payment_failed", "payment_intent", string(n.ID), now)

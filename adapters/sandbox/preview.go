@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// Preview implements ports.GatewayPreviews. It makes the change, and the renewal after it, on a copy of the account
-// that is thrown away.
+// Preview implements ports.GatewayPreviews. It makes the change, and the renewal after it, on a copy of the account,
+// and discards the copy.
 func (g *Gateway) Preview(
 	ctx context.Context, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment,
 ) (billing.Preview, error) {
@@ -27,7 +27,7 @@ func (g *Gateway) Preview(
 	return b.preview(s, a, now)
 }
 
-// preview computes a preview. It leaves b changed.
+// preview computes a preview. It changes b.
 func (b *account) preview(s *subscription, a billing.Amendment, now time.Time) (billing.Preview, error) {
 	works := &method{ID: "pm_preview", ExpMonth: 12, ExpYear: 9999}
 	b.Methods, b.Default = append(b.Methods, works), works.ID

@@ -73,7 +73,7 @@ func (s *subscription) off(at time.Time) int64 {
 	return s.Discount.Off(s.price())
 }
 
-// bought returns what the current period cost: the base of what is credited when it is changed.
+// bought returns the price of the current period: the base of the credit when the plan is changed.
 func (s *subscription) bought() int64 { return s.price() - s.Off }
 
 // spend notes what the discount deducts from the current period, and ends a discount for one invoice.
@@ -123,7 +123,7 @@ func (b *account) promote(s *subscription, p *billing.Promotion, now time.Time) 
 	return nil
 }
 
-// subscribing names an order, so that a key cannot be used for another one.
+// subscribing identifies an order, so that a key cannot be used for another one.
 func subscribing(o billing.Order) string {
 	name := "subscribe " + string(o.Plan.ID) + " " + itoa(o.Quantity)
 	if o.Promotion != nil {

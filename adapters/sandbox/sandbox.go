@@ -31,7 +31,7 @@ type Gateway struct {
 	org      identity.OrgID
 	accounts ports.SandboxAccounts
 	clock    func() time.Time
-	mac      func(text string) string // by a key that only the deployment has
+	mac      func(text string) string // with a key that only the deployment has
 	deliver  Deliver
 	trouble  Trouble
 	post     *post
@@ -42,7 +42,7 @@ var (
 	_ ports.SandboxPayer = (*Gateway)(nil)
 )
 
-// New returns the sandbox of an org. Secrets are made by mac, and are kept nowhere.
+// New returns the sandbox of an org. Secrets are derived with mac, and are not stored.
 func New(org identity.OrgID, accounts ports.SandboxAccounts, clock func() time.Time, mac func(text string) string,
 	deliver Deliver) *Gateway {
 	return &Gateway{org: org, accounts: accounts, clock: clock, mac: mac, deliver: deliver,
@@ -58,7 +58,7 @@ func (g *Gateway) clientSecret(id billing.IntentID) secret.String {
 	return secret.New(string(id) + "_secret_" + g.mac("sandbox intent\x00"+string(g.org)+"\x00"+string(id)))
 }
 
-// name derives an identifier from the parts that identify a thing.
+// name derives an identifier from the parts that identify an object.
 func name(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return "sandbox" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15]))
@@ -98,7 +98,7 @@ func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, ca
 		}
 		out, err = act(b, now)
 		a := answer{Call: call, At: now}
-		if decline, is := err.(*billing.DeclinedError); is { //nolint:errorlint // act makes it, and wraps it in nothing
+		if decline, is := err.(*billing.DeclinedError); is { //nolint:errorlint // act returns it unwrapped
 			a.Declined, refused = decline.DeclineCode, decline
 		} else if err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func decode(text []byte) (*account, error) {
 	return b, nil
 }
 
-// read shows an account as it stands now; what time has brought is written down first.
+// read calls see with the current state of an account; changes that have become due are stored first.
 func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (*account, error) {
 	ctx, fail, err := g.begin(ctx, call, "")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// settings are what an operator asks of the sandbox, in an account of their own.
+// settings are what an operator has set for the sandbox; they are stored in an account of their own.
 type settings struct {
 	Script
 	Ahead time.Duration `json:"ahead"` // how far its clock is ahead
 	Kept  []string      `json:"kept,omitempty"`
 }
 
-// Script is what goes wrong from now on.
+// Script says which failures the sandbox simulates from now on.
 type Script struct {
 	Troubles  []Kind `json:"troubles"`       // of the next calls, one each
 	Call      string `json:"call,omitempty"` // one of Calls if only these calls have troubles
@@ -32,7 +32,7 @@ func Calls() []string {
 		"preview", "promotion", "set default", "subscribe", "subscriptions", "update customer", "wallet"}
 }
 
-// concerns tells whether a call, whose name may end in an id, has the next trouble.
+// concerns reports whether the next trouble is for a call, whose name may end in an id.
 func (s Script) concerns(call string) bool {
 	return len(s.Troubles) > 0 && (s.Call == "" || s.Call == call || strings.HasPrefix(call, s.Call+" "))
 }
@@ -49,10 +49,10 @@ const (
 	Timeout      Kind = "timeout"       // no effect, and no answer
 	TimeoutAfter Kind = "timeout_after" // the effect, but no answer
 	Failure      Kind = "error"         // 500; nothing happened
-	FailureAfter Kind = "error_after"   // 500, though it happened
+	FailureAfter Kind = "error_after"   // 500 after the effect
 	Limited      Kind = "rate_limited"  // 429
-	Reset        Kind = "reset"         // the connection broke, after it happened
-	Garbage      Kind = "garbage"       // it happened, and the answer cannot be read
+	Reset        Kind = "reset"         // the connection broke after the effect
+	Garbage      Kind = "garbage"       // the effect, and an unreadable response
 	FailureKept  Kind = "error_kept"    // 500; nothing happened, and the key of the call fails from now on
 )
 

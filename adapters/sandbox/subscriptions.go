@@ -13,7 +13,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 	o billing.Order) (billing.GatewaySubscription, error) {
 	s, err := keyed(ctx, g, c, key, subscribing(o),
 		func(b *account, now time.Time) (subscription, error) {
-			for _, s := range b.Subscriptions { // of a key whose answer is forgotten
+			for _, s := range b.Subscriptions { // of a key whose result has expired
 				if s.Key == key {
 					return *s, nil
 				}
@@ -64,7 +64,7 @@ func (b *account) newSubscription(key string, o billing.Order, now time.Time) *s
 	return s
 }
 
-// tryOut begins a trial. Who has nothing to be charged to is asked for it.
+// tryOut begins a trial. A payer without a payment method is asked for one.
 func (b *account) tryOut(s *subscription, days int) {
 	s.Status, s.TrialEnd = billing.Trialing, s.PeriodStart.AddDate(0, 0, days)
 	s.PeriodEnd = s.TrialEnd
@@ -81,7 +81,7 @@ func (b *account) add(s *subscription, now time.Time) {
 	b.emit("customer.subscription.created", "subscription", string(s.ID), now)
 }
 
-// held is s with what the payer has to do.
+// held returns s with the action that the payer must take.
 func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.GatewaySubscription {
 	h := s.held(c)
 	if s.Change != nil {
@@ -182,7 +182,7 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 	}
 	if !got.paid {
 		*s = was
-		s.Next = nil // what was to come was let go before
+		s.Next = nil // the scheduled change was dropped before
 		if a.Keep != nil {
 			s.Next = &sale{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}
 			if was.Next != nil {

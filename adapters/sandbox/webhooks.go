@@ -50,9 +50,9 @@ func (p *post) end(c billing.CustomerID) bool {
 	return true
 }
 
-// flush delivers the pending events of a customer, or waits until another call has. Without that, calls in parallel
-// would be faster than their events: cards could be tried long after enough of them were declined. Events that cannot
-// be delivered stay pending until the next attempt; the call that caused them does not fail.
+// flush delivers the pending events of a customer, or waits until another call has. Otherwise parallel calls would
+// overtake their events: cards could be tried after the limit of declined cards was reached. Events that cannot be
+// delivered stay pending until the next attempt; the call that caused them does not fail.
 func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
 	d, deliver := g.post.begin(c)
 	if !deliver {
@@ -97,7 +97,7 @@ func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
 		}
 		done[n.ID] = true
 	}
-	_ = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) { // else they come again
+	_ = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) { // else they are sent again
 		b, err := decode(text)
 		if err != nil {
 			return nil, err
@@ -107,8 +107,8 @@ func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
 	})
 }
 
-// send delivers an event in the shape of Stripe's (https://docs.stripe.com/api/events/object): its
-// envelope, and of the object what tells whose it is.
+// send delivers an event in Stripe's format (https://docs.stripe.com/api/events/object): the envelope, and the members
+// of the object that identify its customer.
 func (g *Gateway) send(ctx context.Context, c billing.CustomerID, n notice) error {
 	object := map[string]any{"id": n.About, "object": n.Object}
 	if n.Object != "customer" {

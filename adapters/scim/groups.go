@@ -119,7 +119,7 @@ func groupAttributes(g *account.DirectoryGroup) scim.ResourceAttributes {
 	return attributes
 }
 
-// groupOf returns what attributes that the library has validated say about a group.
+// groupOf returns the group that attributes, which the library has validated, describe.
 func groupOf(attributes map[string]any) (name, externalID string, people []identity.UserID) {
 	members, _ := attributes["members"].([]any)
 	for _, one := range members {

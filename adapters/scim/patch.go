@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// query returns what a list asks for. Filters are comparisons for equality, joined by and: name is the attribute that
-// names a resource, in lower case.
+// query returns the query of a list request. Filters are equality comparisons joined by "and"; name is the attribute
+// that names a resource, in lower case.
 func query(params scim.ListRequestParams, name string) (account.DirectoryQuery, error) {
 	q := account.DirectoryQuery{Skip: params.StartIndex - 1, Limit: params.Count}
 	if params.FilterValidator == nil {
@@ -36,8 +36,8 @@ func query(params scim.ListRequestParams, name string) (account.DirectoryQuery, 
 	return q, nil
 }
 
-// equalities returns the attributes, in lower case, that an expression compares with texts; false if it does anything
-// else.
+// equalities returns the attributes, in lower case, that an expression compares with texts; false for any other
+// expression.
 func equalities(e filter.Expression) (map[string]string, bool) {
 	switch e := e.(type) {
 	case *filter.AttributeExpression:
@@ -140,7 +140,7 @@ func applyAt(attributes map[string]any, op string, path filter.Path, value any) 
 // core begins the names of the schemas of users and groups.
 const core = "urn:ietf:params:scim:schemas:core:2.0:"
 
-// canonical returns a stored attribute's name as the schemas spell it: paths do not depend on case.
+// canonical returns the name of a stored attribute as the schemas spell it: paths are case-insensitive.
 func canonical(name string) string {
 	for _, known := range []string{"userName", "externalId", "displayName", "name", "givenName", "familyName",
 		"formatted", "emails", "active", "members", "value", "primary", "type"} {
@@ -156,7 +156,7 @@ func valueOf(item any) string {
 	return text(m, "value")
 }
 
-// applyToItems changes the items of a list that an expression selects. Without one, add and replace make it.
+// applyToItems changes the items of a list that an expression selects. If there is none, add and replace create it.
 func applyToItems(at map[string]any, op, name string, path filter.Path, value any) error {
 	equal, ok := equalities(path.ValueExpression)
 	if !ok {

@@ -34,7 +34,7 @@ type directoryCall struct {
 
 type callKey struct{}
 
-// call returns what Serve has put into the context.
+// call returns the call that Serve has put into the context.
 func call(r *http.Request) *directoryCall {
 	c, _ := r.Context().Value(callKey{}).(*directoryCall)
 	return c
@@ -50,7 +50,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, by identity.Acto
 		&located{w, c}, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 }
 
-// New returns a handler that makes what directories say true.
+// New returns a handler that applies the requests of directories.
 func New(directory *accounts.Directory, log *slog.Logger) (*Handler, error) {
 	schema.SetAllowStringValues(true) // Entra ID sends "False" for false
 	config := scim.ServiceProviderConfig{
@@ -80,7 +80,7 @@ func New(directory *accounts.Directory, log *slog.Logger) (*Handler, error) {
 	return &Handler{server}, err
 }
 
-// filtered returns a schema with externalId, which the library leaves out where it checks filters.
+// filtered returns a schema with externalId, which the library omits when it checks filters.
 func filtered(s schema.Schema) schema.Schema {
 	external := schema.SimpleCoreAttribute(schema.SimpleStringParams(schema.StringParams{
 		Name: schema.CommonAttributeExternalID, CaseExact: true,
@@ -89,7 +89,7 @@ func filtered(s schema.Schema) schema.Schema {
 	return s
 }
 
-// located adds the Location of what was created (RFC 7644, section 3.3), which the library leaves out.
+// located adds the Location of a created resource (RFC 7644, section 3.3), which the library omits.
 type located struct {
 	http.ResponseWriter
 	*directoryCall
@@ -103,7 +103,7 @@ func (w *located) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// refusal returns the error that a directory gets for err.
+// refusal returns the SCIM error for err.
 func refusal(r *http.Request, log *slog.Logger, err error) error {
 	if known, ok := errors.AsType[scimerrors.ScimError](err); ok {
 		return known

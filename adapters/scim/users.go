@@ -115,8 +115,8 @@ func external(id string) optional.String {
 	return optional.NewString(id)
 }
 
-// attributesOf returns what is stored of a person, as the library knows attributes. Others that a directory sends are
-// not stored.
+// attributesOf returns the stored attributes of a person in the library's form. Other attributes that a directory sends
+// are not stored.
 func attributesOf(p *account.DirectoryPerson) scim.ResourceAttributes {
 	attributes := scim.ResourceAttributes{"userName": p.UserName, "active": p.Active}
 	put(attributes, "externalId", p.ExternalID)
@@ -140,7 +140,7 @@ func put(attributes map[string]any, name, value string) {
 	}
 }
 
-// personOf returns what attributes that the library has validated say about a person.
+// personOf returns the person that attributes, which the library has validated, describe.
 func personOf(attributes map[string]any) account.DirectoryPerson {
 	active, given := attributes["active"].(bool)
 	name, _ := attributes["name"].(map[string]any)

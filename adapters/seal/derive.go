@@ -74,8 +74,8 @@ func (s purposeSealer) Seal(plain, associated []byte) ([]byte, error) {
 	return aead.Seal(header, nil, plain, associated), nil //nolint:gosec // the AEAD prepends a random nonce
 }
 
-// Open implements ports.Sealer. What was sealed with an unknown key has the key file read again, at most
-// once a second: another process may have rotated it, and sealed with the new key.
+// Open implements ports.Sealer. For data that an unknown key sealed, it reads the key file again, at most once a
+// second: another process may have rotated it and sealed with the new key.
 func (s purposeSealer) Open(sealed, associated []byte) ([]byte, error) {
 	plain, err := s.open(sealed, associated)
 	if err != nil && s.ring.reload(sealed) {
@@ -99,7 +99,7 @@ func (s purposeSealer) open(sealed, associated []byte) ([]byte, error) {
 	return aead.Open(nil, nil, sealed[headerSize:], associated)
 }
 
-// prefix begins all that the sealer seals now.
+// prefix is the beginning of everything that the sealer seals now.
 func (s purposeSealer) prefix() []byte {
 	if s.ring.DerivesIn() > 0 {
 		return envelopeHeader(versionTink, s.ring.state.Load().primary)

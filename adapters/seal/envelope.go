@@ -17,8 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Envelope seals each content under a data key of its own (AES-256-GCM), which the keyring wraps. It
-// follows the keyring: after Rotate or Reload it wraps under the new primary key.
+// Envelope seals each content under its own data key (AES-256-GCM), which the keyring wraps. It follows the keyring:
+// after Rotate or Reload it wraps under the new primary key.
 //
 // The format is Tink's envelope: the length of the wrapped data key in four bytes (big-endian),
 // the wrapped key, the encrypted content.
@@ -106,7 +106,7 @@ func (e *Envelope) Digest(purpose string, parts ...[]byte) [32]byte {
 // Compatible implements ports.CredentialSealer.
 func (e *Envelope) Compatible() bool { return e.keys.ring.DerivesIn() > 0 }
 
-// Rebind returns what was sealed for one associated data sealed for another, under a new data key.
+// Rebind opens data that was sealed for one associated data, and seals it for another under a new data key.
 func (e *Envelope) Rebind(sealed, from, to []byte) ([]byte, error) {
 	plain, err := e.Open(sealed, from)
 	if err != nil {
@@ -116,8 +116,8 @@ func (e *Envelope) Rebind(sealed, from, to []byte) ([]byte, error) {
 	return e.Seal(plain, to)
 }
 
-// Rewrap returns sealed with its data key under the primary key: the same bytes if it is already. The
-// content is not decrypted. An error if no key of the keyring opens the data key.
+// Rewrap returns sealed with its data key under the primary key: the same bytes if it is already. The content is not
+// decrypted. It fails if no key of the keyring opens the data key.
 func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
 	const header = 4
 	if len(sealed) < header {
@@ -140,11 +140,11 @@ func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := binary.BigEndian.AppendUint32(nil, uint32(len(fresh))) //nolint:gosec // some dozens of bytes
+	out := binary.BigEndian.AppendUint32(nil, uint32(len(fresh))) //nolint:gosec // a few dozen bytes
 	return append(append(out, fresh...), content...), nil
 }
 
-// wrapper is the wrapping of data keys as Tink calls it.
+// wrapper implements Tink's interface for wrapping data keys.
 type wrapper struct{ keys purposeSealer }
 
 func (w wrapper) Encrypt(key, associated []byte) ([]byte, error) { return w.keys.Seal(key, associated) }

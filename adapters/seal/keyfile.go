@@ -101,9 +101,8 @@ func (k *Keyring) rotate() (id uint32, err error) {
 	return id, nil
 }
 
-// Reload reads the key file again, after another process rotated it. A file that cannot be read,
-// or does not open what this keyring seals, is refused, and the present keys stay. An inline
-// keyset stays as it is.
+// Reload reads the key file again, after another process rotated it. A file that cannot be read, or does not open what
+// this keyring seals, is refused, and the current keys stay. An inline keyset stays as it is.
 func (k *Keyring) Reload() error {
 	if k.file == "" {
 		return nil
@@ -158,7 +157,7 @@ func readFile(path string) (*state, error) {
 	return s, nil
 }
 
-// parse reads a keyset. Its errors carry nothing of Tink's, which may quote what was read.
+// parse reads a keyset. Its errors contain no text of Tink, which may quote the input.
 func parse(r io.Reader) (*state, error) {
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(r))
 	if err != nil {
@@ -180,7 +179,7 @@ func writeNew(path string, handle *keyset.Handle) error {
 	return nil
 }
 
-// write writes the keys in the clear and waits until the disk has them.
+// write writes the keys unencrypted and waits until they are on the disk.
 func write(f *os.File, handle *keyset.Handle) error {
 	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(f)); err != nil {
 		return err
@@ -188,7 +187,7 @@ func write(f *os.File, handle *keyset.Handle) error {
 	return f.Sync()
 }
 
-// syncFolder makes the name of path as durable as its content.
+// syncFolder makes the directory entry of path as durable as its content.
 func syncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package seal encrypts with the deployment's keyring: a Tink keyset of AES-256-GCM keys, kept
-// in a file that only its owner can read, or handed over inline.
+// Package seal encrypts with the deployment's keyring: a Tink keyset of AES-256-GCM keys, stored in a file that only
+// its owner can read, or passed inline.
 package seal
 
 import (
@@ -35,7 +35,7 @@ var (
 	errOpen = errors.New("keyring: the sealed bytes do not open with this keyring and associated data")
 )
 
-// Config says where the keys are.
+// Config configures where the keys are.
 type Config struct {
 	// KeyFile is the path of the key file that Create wrote.
 	KeyFile string
@@ -185,7 +185,7 @@ func neededKey(sealed []byte) string {
 	return fmt.Sprintf("key %d", id)
 }
 
-// sealingKey returns the id of the key that sealed something, which stands in front.
+// sealingKey returns the id of the key that sealed data, which is at its beginning.
 func sealingKey(sealed []byte) (id uint32, ok bool) {
 	if len(sealed) < headerSize || sealed[0] != versionTink && sealed[0] != versionDerived {
 		return 0, false

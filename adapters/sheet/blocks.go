@@ -7,7 +7,7 @@ import (
 
 const blockSize = 1 << 20
 
-// blocks hold what was read in pieces of one size, so that it need not be copied as it grows.
+// blocks store data in pieces of equal size, so that it is not copied as it grows.
 type blocks struct {
 	all  [][]byte
 	size int64

@@ -21,8 +21,8 @@ import (
 // JobName is the name by which a child process knows Job.
 const JobName = "sheet"
 
-// ChildMemory is what a child needs for Job, in bytes: a file that was fetched, whole, and again as
-// much for what parses it and for Go, which takes memory in pieces of 64 MiB.
+// ChildMemory is the memory that a child needs for Job, in bytes: the whole fetched file, and as much again for its
+// parser and for Go, which allocates memory in pieces of 64 MiB.
 const ChildMemory = 192 << 20
 
 // ChildCPU is the processor time of a child for Job, in seconds.
@@ -35,8 +35,8 @@ type Confined struct {
 	within time.Duration
 }
 
-// NewConfined returns a Sheets whose files are read by Job wherever run runs it, within a time that
-// is to be that of Job's own limits. Their rows are read by RowsJob wherever stream runs it.
+// NewConfined returns a Sheets that reads files with Job through run, within the time of Job's own limits, and their
+// rows with RowsJob through stream.
 func NewConfined(run ports.Confined, stream ports.ConfinedStream, within time.Duration) *Confined {
 	return &Confined{run: run, stream: stream, within: within}
 }
@@ -82,8 +82,8 @@ func located(of ports.SheetTarget) source.SheetLocation {
 	return at
 }
 
-// check returns an error for a location that JSON would change: it replaces invalid UTF-8, and the result may be a
-// name that exists.
+// check returns an error for a location that JSON would change: it replaces invalid UTF-8, and the result could be an
+// existing name.
 func check(at source.SheetLocation) error {
 	if !utf8.ValidString(at.URL) {
 		return source.ErrURLNotAllowed
@@ -94,7 +94,7 @@ func check(at source.SheetLocation) error {
 	return nil
 }
 
-// failed returns the error of a call that its child did not do.
+// failed returns the error of a call that the child did not complete.
 func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -106,7 +106,7 @@ func failed(ctx context.Context, err error) error {
 	case errors.Is(err, ports.ErrJobTimeout):
 		return source.ErrSheetTimeout
 	case errors.Is(err, ports.ErrJobCrashed):
-		return source.ErrUnsupportedFormat // a parser gave up on it
+		return source.ErrUnsupportedFormat // a parser failed
 	}
 	return err
 }

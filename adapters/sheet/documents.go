@@ -28,9 +28,9 @@ import (
 
 // Limits are the resource limits of one call.
 type Limits struct {
-	Connect time.Duration // until a connection stands
+	Connect time.Duration // until a connection is established
 	Total   time.Duration // for all of the call
-	Bytes   int64         // of a file, and read on the wire
+	Bytes   int64         // of a file, and of received bytes
 }
 
 // DefaultLimits returns the limits that apply to sheets.
@@ -44,7 +44,7 @@ type Network interface {
 	Client(roots *tls.Config) *http.Client
 }
 
-// Guard makes the network of one call. The network stops working at end. allows reports whether a port may be
+// Guard creates the network of one call. The network stops working at end. allows reports whether a port may be
 // dialled.
 type Guard func(egress identity.Egress, allows func(port uint16) bool, limits Limits, end time.Time) Network
 
@@ -69,7 +69,7 @@ func portOf(u *url.URL) uint16 {
 	return uint16(port)
 }
 
-// Documents is ports.Sheets for files. It parses what strangers wrote: see Confined.
+// Documents is ports.Sheets for files. It parses untrusted data: see Confined.
 type Documents struct {
 	guard  Guard
 	roots  *tls.Config
@@ -97,7 +97,7 @@ func (d *Documents) Preview(ctx context.Context, _ identity.WorkspaceID, of port
 	return s, nil
 }
 
-// known returns an error of reading as one for the caller.
+// known returns the fault for an error of reading.
 func known(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -108,7 +108,7 @@ func known(ctx context.Context, err error) error {
 	return source.ErrSheetFailed
 }
 
-// read opens the file of a target, and gives it to do.
+// read opens the file of a target, and passes it to do.
 func (d *Documents) read(ctx context.Context, of ports.SheetTarget, do func(document) error) error {
 	if name, ok := strings.CutPrefix(of.Location.URL, source.FileScheme); ok && of.Offer.Files {
 		return d.file(name, do)
@@ -164,7 +164,7 @@ func (d *Documents) file(name string, do func(document) error) error {
 	}
 }
 
-// fetch gets a file into memory.
+// fetch reads a file into memory.
 func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egress) (document, error) {
 	end, _ := ctx.Deadline()
 	client := d.guard(egress, allowsPort(u), d.limits, end).Client(d.roots)

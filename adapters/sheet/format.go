@@ -18,7 +18,7 @@ type document struct {
 	io.ReaderAt
 	size int64
 	name string // of the file
-	web  bool   // it was fetched: HTML in its place is a sign-in page
+	web  bool   // it was fetched: HTML instead of it is a sign-in page
 }
 
 // read reads a document in the format that its first bytes show. Its name and its media type are often wrong.
@@ -73,8 +73,7 @@ func (d document) format() (format, error) {
 	return plainText, nil
 }
 
-// isODS reports whether an archive's first part is what OpenDocument has there (part 2, 3.3): its
-// media type, stored as it is.
+// isODS reports whether an archive's first part is OpenDocument's media type, uncompressed (part 2, 3.3).
 func isODS(head []byte) bool {
 	const name, nameAt = "mimetype", 30
 	return len(head) > nameAt && bytes.HasPrefix(head[nameAt:], []byte(name+ods.MediaType))

@@ -19,7 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// part is the end of the answer to Rows if it failed. All other parts are packed batches.
+// part is the last part of the answer to Rows if it failed. All other parts are packed batches.
 type part struct {
 	Failed *fault.Error
 }

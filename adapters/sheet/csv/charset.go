@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// charset returns the encoding of a text and its name in the WHATWG Encoding Standard: the one asked for, or else the
-// likeliest for the first bytes of the text. ErrUnsupportedFormat if they are not text.
+// charset returns the encoding of a text and its name in the WHATWG Encoding Standard: the requested one, or else the
+// most likely one for the first bytes of the text. ErrUnsupportedFormat if they are not text.
 func charset(sample []byte, whole bool, asked string) (encoding.Encoding, string, error) {
 	if asked != "" {
 		return named(asked)
@@ -104,8 +104,8 @@ var codePages = map[string]string{
 	"Johab": "euc-kr",
 }
 
-// codePage returns the likeliest encoding of a text that is not UTF-8. The detector does not tell apart the code pages
-// of languages in Latin letters, so these are told apart by the letters of the languages.
+// codePage returns the most likely encoding of a text that is not UTF-8. The detector cannot distinguish the code pages
+// of languages with Latin letters, so these are chosen by the letters of the languages.
 func codePage(sample []byte) string {
 	if name, ok := codePages[chardet.Detect(sample).Encoding]; ok {
 		return name
@@ -142,8 +142,8 @@ func codePage(sample []byte) string {
 // signs are those of every language.
 const signs = "€£§°–—‘’‚“”„«»…•™©®´\u00a0"
 
-// latin are the code pages of languages in Latin letters, with the letters of each language beyond ASCII. Of pages
-// that fit as well, the first counts.
+// latin are the code pages of languages with Latin letters, with the non-ASCII letters of each language. If several fit
+// equally well, the first one is chosen.
 var latin = []struct {
 	name      string
 	set       *charmap.Charmap

@@ -174,8 +174,8 @@ func lines(r io.Reader) (n int, err error) {
 	}
 }
 
-// delimiter guesses the separator of values: the one that gives most records the same number of values, more
-// than one; in a tie the one with the most values. It returns a comma if there is none.
+// delimiter guesses the separator of values: the one that gives the most records the same number of values, more than
+// one; in a tie, the one with the most values. It returns a comma if there is none.
 func delimiter(sample string, whole bool) rune {
 	const enough = 20 // records
 	best, bestShare, bestWidth := ',', 0.0, 1

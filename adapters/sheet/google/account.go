@@ -24,18 +24,18 @@ import (
 // scope is all that Atrium asks for.
 const scope = "https://www.googleapis.com/auth/spreadsheets.readonly"
 
-// Google lets a user read 60 times a minute (https://developers.google.com/sheets/api/limits). What
-// is saved up and what comes in within a minute stay below.
+// Google allows a user 60 reads a minute (https://developers.google.com/sheets/api/limits). The burst and the refill
+// within a minute together stay below that.
 const (
 	perMinute   = 50
 	burst       = 10
 	maxAccounts = 1000 // that are remembered; a forgotten one signs in again
 )
 
-// key tells credentials apart without holding them.
+// key identifies a credential without containing it.
 type key [sha256.Size]byte
 
-// account is an identity in whose name Google is called.
+// account is an identity with which Google is called.
 type account struct {
 	key    key
 	email  string             // of a service account, which sheets are shared with
@@ -101,7 +101,7 @@ func (a *accounts) evict() {
 	}
 }
 
-// tokens signs in as a service account (RFC 7523). Where is not the credential's to say.
+// tokens signs in as a service account (RFC 7523), at a URL that the credential cannot choose.
 func (c Config) tokens(credential connection.Credential) oauth2.TokenSource {
 	if !isPrivateKey(credential.Secret("private_key").Reveal()) {
 		return keyless{}
@@ -111,11 +111,11 @@ func (c Config) tokens(credential connection.Credential) oauth2.TokenSource {
 		PrivateKeyID: credential.Text("private_key_id"),
 		Scopes:       []string{scope}, TokenURL: c.TokenURL,
 	}
-	// Tokens outlive the call that asks for them, so it is the client that ends what takes too long.
+	// A token source has no context of a call, so the client's timeout ends requests that take too long.
 	return config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, c.Client))
 }
 
-// keyless is an account whose key is none.
+// keyless is an account without a key.
 type keyless struct{}
 
 var errKeyless = errors.New("what should be a private key is none")
@@ -135,10 +135,10 @@ func isPrivateKey(text string) bool {
 	return err == nil
 }
 
-// sign adds the account to a request. Of what Google says when it refuses, nothing is kept.
+// sign authenticates a request. Google's text of a refusal is discarded.
 func (a *account) sign(r *http.Request) error {
 	if a.tokens == nil {
-		r.Header.Set("X-Goog-Api-Key", a.apiKey.Reveal()) // not in the address, which is logged on its way
+		r.Header.Set("X-Goog-Api-Key", a.apiKey.Reveal()) // not in the URL, which proxies log
 		return nil
 	}
 	token, err := a.tokens.Token()

@@ -62,7 +62,7 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 	return b, nil
 }
 
-// values asks for the head of a tab, of the first one if title is empty.
+// values requests the first rows of a tab, of the first tab if title is empty.
 func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, headerRow int) (column.Preview, error) {
 	var answer struct{ Values [][]string }
 	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}
@@ -82,7 +82,7 @@ func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, h
 	return column.Examine(rows, headerRow), nil
 }
 
-// errBadRequest says that Google found no sense in a request, such as a tab that is not there.
+// errBadRequest means that Google refused a request as invalid, for example because the tab does not exist.
 var errBadRequest = errors.New("a request that Google refused")
 
 func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Values, into any) error {
@@ -133,8 +133,8 @@ func (s *Sheets) wait(as *account) time.Duration {
 	return wait
 }
 
-// refusal says what an answer other than 200 means, by its status and by what machines are told of
-// the reason (https://cloud.google.com/apis/design/errors).
+// refusal returns the fault for a response other than 200, by its status and its machine-readable reason
+// (https://cloud.google.com/apis/design/errors).
 func (a *account) refusal(r *http.Response, body io.Reader) error {
 	var answer struct {
 		Error struct {
@@ -158,7 +158,7 @@ func (a *account) refusal(r *http.Response, body io.Reader) error {
 	case r.StatusCode == http.StatusForbidden && a.email != "":
 		return source.ErrSheetNotShared.Because("Atrium may not read this sheet. Share it, for viewing, with " +
 			a.email + ".")
-	case answer.Error.Status == "FAILED_PRECONDITION": // a file of another program that only lies with Google
+	case answer.Error.Status == "FAILED_PRECONDITION": // a file of another program that is only stored at Google
 		return source.ErrUnsupportedFormat
 	case r.StatusCode == http.StatusBadRequest:
 		return errBadRequest

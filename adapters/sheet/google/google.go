@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// patience is how long all requests of one question may take.
+// patience is how long all requests of one call may take.
 const patience = 15 * time.Second
 
 // Config has the addresses of Google. It is not a setting: only tests use other addresses.
@@ -22,7 +22,7 @@ type Config struct {
 	Client   *http.Client
 }
 
-// Default is where Google is.
+// Default has Google's addresses.
 func Default() Config {
 	return Config{ //nolint:gosec // of addresses
 		API:      "https://sheets.googleapis.com",
@@ -132,10 +132,10 @@ type call struct {
 	headKey
 }
 
-// head is what will be known of a tab.
+// head is the future result of reading a tab.
 type head func() (column.Preview, error)
 
-// begin asks for the head of a tab while other things are asked.
+// begin requests the first rows of a tab concurrently with other requests.
 func (c call) begin(ctx context.Context, title string) head {
 	type result struct {
 		preview column.Preview
@@ -160,7 +160,7 @@ func (c call) head(ctx context.Context, title string) (column.Preview, error) {
 	})
 }
 
-// keep remembers a head under its tab's title, by which it is asked for once the tabs are known.
+// keep caches a head under the title of its tab, which is the key once the tabs are known.
 func (c call) keep(title string, p column.Preview) {
 	k := c.headKey
 	k.tab = title

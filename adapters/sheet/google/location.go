@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// pathForm is the path at which browsers show a sheet; /u/1 names which of several accounts looks at
-// it. A published sheet (/d/e/…) does not match: it is a file.
+// pathForm matches the path at which browsers show a sheet; /u/1 names which of several accounts is used. A published
+// sheet (/d/e/…) does not match: it is a file.
 var pathForm = regexp.MustCompile(`^/spreadsheets/(?:u/\d{1,3}/)?d/([A-Za-z0-9_-]+)(?:/.*)?$`)
 
 // How many characters the id of a sheet has; Google documents no limits, and gives 44.
@@ -54,7 +54,7 @@ func parse(location string) (place, bool) {
 	return p, true
 }
 
-// Owns reports whether a location is that of a Google Sheet.
+// Owns reports whether a location is a Google Sheet.
 func Owns(location string) bool {
 	_, ok := parse(location)
 	return ok

@@ -27,7 +27,7 @@ func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report
 	defer cancel()
 	begun := time.Now()
 	signedIn := make(chan error, 1)
-	go func() { // a source of tokens knows no context; its client ends it
+	go func() { // a token source takes no context; its client has a timeout
 		_, err := a.config.tokens(to.Credential).Token()
 		signedIn <- err
 	}()
@@ -84,7 +84,7 @@ func (a *Accounts) Tables(context.Context, ports.Target, connection.TableQuery) 
 	return nil, nil
 }
 
-// Preview is ports.Warehouse's. There are no tables to look at.
+// Preview is ports.Warehouse's. There are no tables.
 func (a *Accounts) Preview(context.Context, ports.Target, connection.PreviewQuery) (connection.Preview, error) {
 	return connection.Preview{RowEstimate: -1}, connection.TableNotFound
 }

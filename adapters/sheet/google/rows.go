@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// maxRows is the most that is read of a response with all rows of a tab, in bytes. Google has no version of a sheet
-// that a service account may always see, so that all rows are read for each page, and their hash is the version.
+// maxRows is the maximum size of a response with all rows of a tab, in bytes. Google provides no version of a sheet
+// that a service account can always read. So all rows are read for each page, and their hash is the version.
 const maxRows = 16 << 20
 
 // Rows implements ports.Sheets. Cells are as the sheet shows them.
@@ -111,7 +111,7 @@ func (s *Sheets) all(ctx context.Context, as *account, sheet, title string) (jso
 	return answer.Values, err
 }
 
-// values gives each row to add, with its number.
+// values passes each row to add, with its number.
 func values(text json.RawMessage, add func(number int, shown, stored []*string) error) error {
 	in := json.NewDecoder(bytes.NewReader(text))
 	if _, err := in.Token(); err != nil {

@@ -1,8 +1,7 @@
-// Package ods reads the heads of OpenDocument spreadsheets (ISO/IEC 26300).
+// Package ods reads the first rows of OpenDocument spreadsheets (ISO/IEC 26300).
 //
-// All tabs are in one part, one after the other, so that a large one keeps those behind it from
-// being seen: what lies beyond 64 MiB of XML, or beyond what takes about half a second to read, is not
-// looked for.
+// All tabs are in one part, one after the other, so a large tab can hide later ones: anything beyond 64 MiB of XML, or
+// beyond about half a second of reading, is ignored.
 package ods
 
 import (
@@ -29,11 +28,11 @@ const (
 	nsStyle  = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
 )
 
-// MediaType is what an archive's first part says that holds such a document.
+// MediaType is the content of the first part of such an archive.
 const MediaType = "application/vnd.oasis.opendocument.spreadsheet"
 
-// Read reads a document's tabs and the head of one. Tabs have no ids in this format: their titles
-// stand for them. source.ErrFileTooLarge if the tab that is asked for lies too far behind.
+// Read reads a document's tabs and the head of one. Tabs have no ids in this format: their titles serve as ids.
+// source.ErrFileTooLarge if the requested tab is beyond the limits.
 func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, error) {
 	pack, err := zipfile.Open(r, size)
 	if err != nil {
@@ -54,7 +53,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if missing != nil {
 		return source.Sheet{}, errors.Join(err, missing)
 	}
-	if t.rows == nil && err != nil { // it is the one in which the limit was met
+	if t.rows == nil && err != nil { // the limit was reached in it
 		return source.Sheet{}, err
 	}
 	rows := make([][]*string, len(t.rows))
@@ -188,7 +187,7 @@ func (d *document) table(e xml.StartElement) error {
 
 // add keeps a row as often as it is within the window.
 func (t *table) add(row cells, times int) {
-	if len(row.shown) == 0 { // at the end there can be a million of them
+	if len(row.shown) == 0 { // there can be a million empty rows at the end
 		t.next += times
 		return
 	}
@@ -256,7 +255,7 @@ func value(e xml.StartElement) *string {
 	return column.Cell(column.Stored(zipfile.Attribute(e, name)))
 }
 
-// cell reads what a cell shows: its paragraphs. Comments and drawings are passed over.
+// cell reads the shown text of a cell: its paragraphs. Comments and drawings are skipped.
 func (d *document) cell(e xml.StartElement) (*string, error) {
 	var paragraphs []string
 	for {
@@ -265,7 +264,7 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 			return nil, err
 		}
 		switch token := token.(type) {
-		case xml.EndElement: // all others were passed over
+		case xml.EndElement: // all others were skipped
 			if len(paragraphs) == 0 {
 				return column.CellOf(zipfile.Attribute(e, "value"), d.most), nil
 			}
@@ -281,7 +280,7 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(paragraphs) < d.most { // more cannot be shown
+			if len(paragraphs) < d.most { // more is not shown
 				paragraphs = append(paragraphs, text)
 			}
 		}
@@ -324,7 +323,7 @@ func (d *document) paragraph() (string, error) {
 	return text.String(), nil
 }
 
-// repeated reads how often something is there: 1 to most, 1 if nothing is said.
+// repeated reads a repeat count: 1 to most, 1 if there is none.
 func repeated(e xml.StartElement, attribute string, most int) int {
 	n, err := strconv.Atoi(zipfile.Attribute(e, attribute))
 	if err != nil {

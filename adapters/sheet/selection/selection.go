@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// ErrEnough ends the reading of a sheet of which enough is known.
+// ErrEnough ends the reading of a sheet when enough rows were read.
 var ErrEnough = errors.New("enough rows")
 
 // The size at which a batch is sent.
@@ -158,7 +158,7 @@ func (s *Selection) flush() error {
 	return s.each(batch)
 }
 
-// End handles what is left. There is at least one batch.
+// End sends the remaining rows. There is at least one batch.
 func (s *Selection) End() error {
 	if !s.begun {
 		if err := s.begin(); err != nil && !errors.Is(err, ErrEnough) {

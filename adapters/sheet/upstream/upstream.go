@@ -1,4 +1,4 @@
-// Package upstream says what it means for a sheet that its host fails.
+// Package upstream maps failures of a sheet's host to faults.
 package upstream
 
 import (
@@ -38,7 +38,7 @@ func Unreachable(err error) error {
 	return source.ErrSheetFailed
 }
 
-// certificate says what is wrong with the certificate of a host, "" if nothing is.
+// certificate returns what is wrong with the certificate of a host, "" if nothing.
 func certificate(err error) string {
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	_, otherName := errors.AsType[x509.HostnameError](err)
@@ -54,7 +54,7 @@ func certificate(err error) string {
 	return ""
 }
 
-// Refusal says what a status means that is not 200; nil for that.
+// Refusal returns the fault for a status other than 200; nil for 200.
 func Refusal(status int, header http.Header) error {
 	switch status {
 	case http.StatusOK:

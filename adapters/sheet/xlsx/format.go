@@ -18,7 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// The parts of a workbook that holds nothing but some cells and the styles of another.
+// The parts of a workbook that contains only some cells and the styles of another one.
 const (
 	contentTypes = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>`
 	rootParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
@@ -28,8 +28,8 @@ const (
 	sheetEnd     = `</sheetData></worksheet>`
 )
 
-// format shows numbers, dates and booleans as Excel does in English: by the number formats of the
-// workbook's styles. excelize formats what numfmt does not know. What it cannot format is shown as it is stored.
+// format shows numbers, dates and booleans as Excel does in English, with the number formats of the workbook's styles.
+// excelize formats what numfmt does not support. Values that it cannot format are shown as stored.
 func (b *workbook) format(all []cell, put func(cell, string)) error {
 	if len(all) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func reference(c cell) string { return column.Letters(c.col) + strconv.Itoa(c.ro
 // noStyles is a part that has no styles.
 const noStyles = `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`
 
-// stylesXML returns the part, or noStyles where there is none or it would take too long to read.
+// stylesXML returns the part, or noStyles if there is none or it would take too long to read.
 func (b *workbook) stylesXML() ([]byte, error) {
 	if !b.pack.Has(b.styles) {
 		return []byte(noStyles), nil
@@ -199,7 +199,7 @@ func sheetXML(cells []cell) []byte {
 		for _, a := range []struct{ name, value string }{{"s", c.style}, {"t", c.kind}} {
 			if a.value != "" {
 				fmt.Fprintf(out, ` %s="`, a.name)
-				_ = xml.EscapeText(out, []byte(a.value)) // a buffer takes everything
+				_ = xml.EscapeText(out, []byte(a.value)) // writing to a buffer never fails
 				out.WriteByte('"')
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 )
 
-// cell is what a sheet holds in one place.
+// cell is a cell of a sheet.
 type cell struct {
 	row, col int    // from 0, within what is read
 	kind     string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
@@ -68,7 +68,7 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 	return rows, seen, nil
 }
 
-// cells reads what is in n rows after the first skip, as far left as is shown.
+// cells reads n rows after the first skip, up to the last column that is shown.
 func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 	r, err := b.pack.Part(part, maxHead)
 	if err != nil {
@@ -126,8 +126,8 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 // notCalculated is shown for a formula that was written without its result, as libraries do that do not calculate.
 const notCalculated = "#not calculated"
 
-// value reads the rest of a cell: what was computed last, or the text within, and whether the cell has a formula
-// without a result. The result of a text formula can be empty.
+// value reads the rest of a cell: its last computed value, or its text, and whether it has a formula without a result.
+// The result of a text formula can be empty.
 func value(in *xml.Decoder, isText bool) (shown string, pending bool, err error) {
 	var text strings.Builder
 	formula, result := false, false
@@ -196,7 +196,7 @@ func unescape(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// sharedTexts puts the texts of the cells that wanted names by their number.
+// sharedTexts sets the texts of the cells in wanted, which refer to shared strings by number.
 func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) error {
 	if len(wanted) == 0 || !b.pack.Has(b.texts) {
 		return nil

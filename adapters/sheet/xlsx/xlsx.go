@@ -1,4 +1,4 @@
-// Package xlsx reads the heads of Office Open XML workbooks (ECMA-376).
+// Package xlsx reads the first rows of Office Open XML workbooks (ECMA-376).
 //
 // It reads only the first rows of a sheet, of any size. excelize formats the values of these cells, since it knows
 // Excel's number formats; it never gets more than those cells.
@@ -18,11 +18,11 @@ import (
 
 // The most bytes that are unpacked of a part.
 const (
-	maxDirectory = 4 << 20  // of what lists the sheets
+	maxDirectory = 4 << 20  // of the part that lists the sheets
 	maxStyles    = 8 << 20  // of the styles
 	maxHead      = 64 << 20 // of a sheet, to the end of its first rows
 	maxTexts     = 96 << 20 // of the texts that all sheets share, to the last one that is shown
-	maxDimension = 1 << 20  // of a sheet, to what says how large it is
+	maxDimension = 1 << 20  // of a sheet, up to its dimension
 )
 
 // workbook is a document whose directory was read.
@@ -97,7 +97,7 @@ type relationships struct {
 	}
 }
 
-// open reads where a package's parts are.
+// open locates the parts of a package.
 func open(pack *zipfile.Package) (*workbook, error) {
 	var root relationships
 	if err := pack.Decode("_rels/.rels", maxDirectory, &root); err != nil {
@@ -143,7 +143,7 @@ func open(pack *zipfile.Package) (*workbook, error) {
 				Name    string `xml:"name,attr"`
 				SheetID string `xml:"sheetId,attr"`
 				State   string `xml:"state,attr"`
-				// The relationship, in whichever of the two namespaces.
+				// The relationship, in either of the two namespaces.
 				Attrs []xml.Attr `xml:",any,attr"`
 			} `xml:"sheet"`
 		} `xml:"sheets"`
@@ -174,7 +174,7 @@ func open(pack *zipfile.Package) (*workbook, error) {
 	return b, nil
 }
 
-// resolve names the part that a relationship of a part in folder leads to.
+// resolve returns the name of the part to which a relationship of a part in folder refers.
 func resolve(folder, target string) string {
 	if strings.HasPrefix(target, "/") {
 		return strings.TrimPrefix(path.Clean(target), "/")
@@ -182,7 +182,7 @@ func resolve(folder, target string) string {
 	return path.Join(folder, target)
 }
 
-// dimension reads what a sheet says of its size before its rows; -1 if it says nothing.
+// dimension reads the size that a sheet declares before its rows; -1 if it declares none.
 func (b *workbook) dimension(part string) (rows, columns int, err error) {
 	r, err := b.pack.Part(part, maxDimension)
 	if err != nil {
@@ -215,7 +215,7 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 	}
 }
 
-// notEnd passes over the end of a part, which has said all it has to say.
+// notEnd ignores io.EOF, the end of a part.
 func notEnd(err error) error {
 	if err == io.EOF { //nolint:errorlint // a decoder returns it bare
 		return nil

@@ -21,18 +21,19 @@ const (
 	perValue     = 3 // how much longer everything takes that is read into values, by reflection
 )
 
-// Decoder returns a decoder of a part's XML. It fails with source.ErrFileTooLarge once all decoders of the package have
-// done too much, and with source.ErrUnsupportedFormat where elements are too deep.
+// Decoder returns a decoder of a part's XML. It fails with source.ErrFileTooLarge once all decoders of the package
+// together exceed the limit on work, and with source.ErrUnsupportedFormat if elements are nested too deeply.
 func (p *Package) Decoder(r io.Reader) *xml.Decoder { return p.decoder(r, 1) }
 
-// Affords returns the error of such a decoder for XML that something else is to read into values. nil: it may.
+// Affords returns the error that such a decoder would return for XML that another decoder is to read into values; nil
+// if it is within the limits.
 func (p *Package) Affords(text []byte) error {
 	for d := p.decoder(bytes.NewReader(text), perValue); ; {
 		_, err := d.Token()
 		switch {
 		case errors.Is(err, source.ErrFileTooLarge), errors.Is(err, source.ErrUnsupportedFormat):
 			return err
-		case err != nil: // the end, or a mistake that is for the other to find
+		case err != nil: // the end, or an error that the other decoder will find
 			return nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // MaxBytes is how much is unpacked of a document, all parts together.
 const MaxBytes = 192 << 20
 
-// Package is a zip archive that was opened. It is for one goroutine.
+// Package is an open zip archive. It must not be used concurrently.
 type Package struct {
 	archive *zip.Reader
 	left    int64
@@ -71,7 +71,7 @@ type part struct {
 
 func (p *part) Read(b []byte) (int, error) {
 	left := min(p.left, p.of.left)
-	// One byte more than is left tells an end from too much.
+	// Reading one byte more than is left distinguishes the end from too much data.
 	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), left+1)])
 	p.left, p.of.left = p.left-int64(n), p.of.left-int64(n)
 	if p.left < 0 || p.of.left < 0 {
@@ -87,8 +87,8 @@ func (p *part) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Broken says what an error of reading a part, or XML from it, means: source.ErrFileTooLarge stays,
-// all others are source.ErrUnsupportedFormat.
+// Broken returns the fault for an error of reading a part, or XML from it: source.ErrFileTooLarge is returned
+// unchanged, all others are source.ErrUnsupportedFormat.
 func Broken(err error) error {
 	if err == nil || errors.Is(err, source.ErrFileTooLarge) || errors.Is(err, source.ErrTabNotFound) {
 		return err

@@ -105,7 +105,7 @@ func minutes(all []field) {
 	}
 }
 
-// date shows a number of days; ok is false for one that is no date.
+// date formats a number of days; ok is false if it is not a date.
 func (s *section) date(v float64, date1904 bool) (string, bool) {
 	if date1904 {
 		v += 1462

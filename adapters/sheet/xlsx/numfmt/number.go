@@ -7,7 +7,8 @@ import (
 )
 
 // Show returns a number as a format code shows it, in English. date1904 says that days are counted from 1904. It
-// returns false for what it does not know: General, names and digits of other languages, and days that are none.
+// returns false for what it does not support: General, names and digits of other languages, and numbers that are not
+// valid dates.
 func Show(code string, v float64, date1904 bool) (string, bool) {
 	s, v, ok := choose(split(code), v)
 	locale := strings.ToLower(s.locale)
@@ -94,7 +95,7 @@ func (s *section) layout() layout {
 	return l
 }
 
-// number shows a number by a section that is none of a date.
+// number formats a number with a section that is not for dates.
 func (s *section) number(v float64) (string, bool) {
 	l := s.layout()
 	v *= math.Pow(100, float64(l.percents))
