@@ -34,7 +34,7 @@ func (c *changes) of(ws identity.WorkspaceID) *changeCount {
 // Generation implements ports.Changes.
 func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, settled bool) {
 	count, all := db.changes.of(ws), &db.changes.all
-	// What is pending is read first: a change that is not pending any more has been counted.
+	// The pending count is read first: a change that is no longer pending has been counted.
 	settled = count.pending.Load() == 0 && all.pending.Load() == 0
 	return count.ended.Load() + all.ended.Load(), settled
 }
@@ -60,8 +60,8 @@ func (t *transaction) endChanges() {
 	t.changing = nil
 }
 
-// changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it; what
-// the gateway of payments says and reports of usage need not.
+// changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it.
+// Updates from the payment gateway and usage reports may not record one.
 func (db *DB) changing(ws identity.WorkspaceID) {
 	if db.tx != nil && ws != "" {
 		db.tx.begin(db.changes.of(ws))
@@ -77,11 +77,11 @@ func (db *DB) changingAll() {
 	db.tx.begin(&db.changes.all)
 }
 
-// readWidely matches statements that change tables which answers in memory depend on.
+// readWidely matches statements that change tables on which cached responses depend.
 var readWidely = regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+` +
 	`(prompt_\w+|chat_templates|chat_members|connections|sources|memberships|user_groups|group_people|users|workspaces)\b`)
 
-// beforeCommit notes what a transaction has changed that said nothing about it.
+// beforeCommit notes the changes of a transaction that has not declared any.
 func (db *DB) beforeCommit(t *transaction) {
 	if t.readWidely && len(t.changing) == 0 {
 		t.begin(&db.changes.all)

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Embeds keeps the embed tokens of chat templates.
+// Embeds stores the embed tokens of chat templates.
 type Embeds struct{ db *DB }
 
 var _ ports.Embeds = (*Embeds)(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// servedColumns are those of the published version, or of a template that has none.
+// servedColumns are the columns of the published version, or of the template if it has none.
 var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tools", "reply", "theme"}
 
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
@@ -101,7 +101,7 @@ func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedToke
 	return err
 }
 
-// EmbedReplies counts the messages that embed tokens answered.
+// EmbedReplies counts the replies of embed tokens.
 type EmbedReplies struct{ db *DB }
 
 var _ ports.EmbedReplies = (*EmbedReplies)(nil)

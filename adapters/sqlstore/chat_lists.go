@@ -18,8 +18,8 @@ type ChatLists struct{ db *DB }
 
 var _ ports.ChatLists = (*ChatLists)(nil)
 
-// Visible implements ports.ChatLists, with a branch for each reason to see a template, as
-// PromptLists.Visible. Of the templates that name one prompt there are few: one branch finds them all.
+// Visible implements ports.ChatLists, with a branch for each reason to see a template, as PromptLists.Visible. Few
+// templates refer to one prompt: one branch finds them all.
 func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return chat.Page{}, nil
@@ -84,7 +84,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	return endingAt(page.Cut(found, q.Limit, func(t chat.Summary) string { return string(t.ID) }), floor), nil
 }
 
-// floor returns where a page of templates has to end whose filter no index serves.
+// floor returns where a page of templates has to end if no index serves its filter.
 func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
 	of := func(condition string, values ...any) branch {
 		where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
@@ -196,13 +196,13 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 	return uses, err
 }
 
-// refsMatch has a place for each way to name a version: its id, its number, ten labels, previous and latest.
+// refsMatch has a placeholder for each way to refer to a version: its id, its number, ten labels, previous and latest.
 const (
 	maxRefs   = 14
 	refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// refArgs fills the places of refsMatch.
+// refArgs returns the arguments of refsMatch.
 func refArgs(refs []string) []any {
 	if len(refs) == 0 {
 		return nil

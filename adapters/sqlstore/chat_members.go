@@ -30,8 +30,8 @@ func (r *chatMemberRow) member() chat.Member {
 	}
 }
 
-// saveChatMember writes one member; one without a role is removed. An account's address stays
-// with the account: only the one that was invited is kept here.
+// saveChatMember writes one member; one without a role is removed. The address of an account is stored with the
+// account: only that of an invited person is stored here.
 func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
 	if m.Role == access.None {
 		_, err := db.exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)

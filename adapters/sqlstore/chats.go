@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Chats keeps chat templates.
+// Chats stores chat templates.
 type Chats struct{ db *DB }
 
 var _ ports.Chats = (*Chats)(nil)
@@ -39,7 +39,7 @@ const (
 	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
-// groupMemberColumn is the highest role that groups of a caller have on t. Its argument is the caller.
+// groupMemberColumn selects the highest role that groups of a caller have on t. Its argument is the caller.
 const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
 	JOIN chat_members g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ?), 0) AS group_role`
@@ -319,7 +319,7 @@ func (db *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*c
 	return db.chatTemplate(ctx, by, id)
 }
 
-// chatParty reads what a template has of a user.
+// chatParty reads the data of a user that a template needs.
 func (db *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
 	p := chat.Party{User: user}
 	if _, err := db.get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {

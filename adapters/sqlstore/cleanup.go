@@ -29,7 +29,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	for _, e := range []struct {
 		table, key, condition string
 		before                time.Time
-		rows                  int // in a transaction: a template takes its versions with it
+		rows                  int // in a transaction: a template is removed with its versions
 	}{
 		{"idempotency_keys", "scope", "expires_at < ?", now, 1000},
 		{"jobs", "id", "ended_at > 0 AND ended_at < ?", now.Add(-jobsKept), 1000},
@@ -84,8 +84,8 @@ func (db *DB) sweep(ctx context.Context, table, key, condition string, before ti
 // endedKeysKept is how long an API key is kept after it has ended, so that its owner can see when it was used.
 const endedKeysKept = 90 * 24 * time.Hour
 
-// madeNone leaves out keys that made others: a key ends with the one that made it, at any remove, so no link of the
-// chain may be missing.
+// madeNone excludes keys that created others: a key ends with the key that created it, directly or indirectly, so no
+// link of the chain may be missing.
 const madeNone = "NOT EXISTS (SELECT 1 FROM api_keys made WHERE made.made_by_key = api_keys.id)"
 
 // invitationsKept is how long an invitation is kept after its link has expired.
@@ -113,7 +113,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	}
 	for _, id := range ids {
 		err := db.inTx(ctx, func(tx *DB) error {
-			var programs []identity.UserID // those that have left the workspace have keys there still
+			var programs []identity.UserID // programs that have left the workspace still have keys there
 			if err := tx.list(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
 				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys
 				WHERE workspace_id = ? UNION SELECT id FROM user_groups WHERE workspace_id = ?)`, id, id, id); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// conditions gathers the parts of a WHERE clause with their arguments. The texts are constants of
-// this package, so that the statements stay few enough to be kept prepared.
+// conditions collects the parts of a WHERE clause with their arguments. The texts are constants of this package, so
+// that all statements can stay prepared.
 type conditions struct {
 	texts  []string
 	values []any
@@ -31,8 +31,8 @@ func (c *conditions) within(column, after, floor string) {
 	c.when(floor != "", column+` >= ?`, floor)
 }
 
-// in adds that a column is one of some values, if there are any. The last of them is repeated until
-// their number is a power of two, so that the statements stay few.
+// in adds that a column is one of some values, if there are any. The last value is repeated until their number is a
+// power of two, so that there are few different statements.
 func in[T any](c *conditions, column string, ids []T) {
 	if len(ids) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 
 // Config configures the database and the limits of its use.
 type Config struct {
-	// URL picks the engine by its scheme: sqlite:path or postgres://…. It may hold a password.
+	// URL selects the engine by its scheme: sqlite:path or postgres://…. It may contain a password.
 	URL secret.String
 
 	// MaxConns is the most connections that one process opens to PostgreSQL. Some of them only look up

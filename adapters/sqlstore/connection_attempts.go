@@ -48,8 +48,8 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 	})
 }
 
-// lockedAttempts reads the attempts of a scope that are about to change. The row is made first if
-// there is none, so that there is something to lock.
+// lockedAttempts reads the attempts of a scope that are about to change. If there is no row, it is created first, so
+// that it can be locked.
 func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
 	if _, err := db.exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0)
 		ON CONFLICT (scope) DO NOTHING`, scope); err != nil {

@@ -28,7 +28,7 @@ func (db *DB) Credentials(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Resealed is how far Reseal has come.
+// Resealed is the progress of Reseal.
 type Resealed struct {
 	Credentials int // looked at
 	Changed     int // sealed again

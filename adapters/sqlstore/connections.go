@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Connections keeps connections to warehouses.
+// Connections stores connections to warehouses.
 type Connections struct{ db *DB }
 
 var _ ports.Connections = (*Connections)(nil)
@@ -52,7 +52,7 @@ type connectionRow struct {
 	NextCheckAt        int64                `db:"next_check_at"`
 }
 
-// checkRow is a connection.Check as it is kept.
+// checkRow is a connection.Check as it is stored.
 type checkRow struct {
 	Step   connection.Step   `json:"step"`
 	Result connection.Result `json:"result"`
@@ -92,7 +92,7 @@ func (r *connectionRow) connection() (*connection.Connection, error) {
 	return c, nil
 }
 
-// encoded are the parts of c that are kept as JSON.
+// encoded are the parts of c that are stored as JSON.
 func encoded(c *connection.Connection) (config, secrets, checks string, err error) {
 	rows := []checkRow{}
 	for _, k := range c.Checks {
@@ -146,7 +146,7 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 	})
 }
 
-// lockLiveWorkspace locks the workspace, so that no other transaction changes how many live things it has.
+// lockLiveWorkspace locks the workspace, so that no other transaction changes its number of live objects.
 func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
 	var id identity.WorkspaceID
 	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+
@@ -268,7 +268,7 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 		if c, err = tx.connection(ctx, ws, id, tx.dialect.Lock); err != nil {
 			return err
 		}
-		if c.Status == connection.Revoked { // the change may bring it back, which counts
+		if c.Status == connection.Revoked { // the change may restore it, which counts
 			if err := tx.lockLiveWorkspace(ctx, c.Org, ws); err != nil {
 				return err
 			}

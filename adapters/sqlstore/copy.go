@@ -11,8 +11,8 @@ import (
 // ErrNoCopy is returned by CopyTo if the engine has tools of its own for that.
 var ErrNoCopy = errors.New("database: this is PostgreSQL: back it up with pg_dump, or with the tools of its host")
 
-// CopyTo writes a snapshot of the database to a new file, while others go on reading and writing. It returns
-// ErrNoCopy if the engine is not SQLite.
+// CopyTo writes a snapshot of the database to a new file, while others continue to read and write. It returns ErrNoCopy
+// if the engine is not SQLite.
 func (db *DB) CopyTo(ctx context.Context, path string) error {
 	if db.Engine() != engine.SQLite.Name {
 		return ErrNoCopy

@@ -1,5 +1,5 @@
 // Package sqlstore stores all data in SQLite or PostgreSQL. Statements are written once, in the SQL that both
-// understand, with ? for arguments; dialect holds the differences.
+// understand, with ? for arguments; the dialect has the differences.
 package sqlstore
 
 import (
@@ -57,7 +57,7 @@ type shared struct {
 
 type transaction struct {
 	grouped bool // it is committed with others
-	links   bool // it gives events their places, after which there is nothing more to link
+	links   bool // it links events, after which there is nothing more to link
 	*sqlx.Tx
 	afterCommit []func()
 	effects     []func()                     // of use cases; they may take seconds, so they run after afterCommit
@@ -69,7 +69,7 @@ type transaction struct {
 // statement is what is known of a query.
 type statement struct {
 	bound      string // with the engine's placeholders
-	readWidely bool   // it changes what answers in memory depend on
+	readWidely bool   // it changes tables on which cached responses depend
 }
 
 // Stores returns every store on db.
@@ -143,7 +143,7 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 		changes = len(t.changing) > 0
 		return ctx.Err()
 	})
-	t.endChanges() // before anybody learns of the commit
+	t.endChanges() // before anyone learns of the commit
 	if err != nil {
 		return err
 	}
@@ -216,9 +216,9 @@ func (db *DB) forget() {
 	})
 }
 
-// wrapErr wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network
-// error for a cancelled query, and in ports.ErrUnavailable if err means an outage. It is one too if the time of ctx was
-// over before one of this node's own connections was free, because the server accepts no more.
+// wrapErr wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network error for
+// a cancelled query, and in ports.ErrUnavailable if err means an outage. It is also ErrUnavailable if ctx ended before
+// one of this node's connections was free, because the server accepts no more.
 func (db *DB) wrapErr(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -246,9 +246,9 @@ func (db *DB) q() sqlx.ExtContext {
 	}
 }
 
-// forCredentials returns db on the connections that are kept for looking up credentials. Long lists of
-// one caller can occupy every other connection, and must not keep others from signing in. If those that are kept are
-// busy, and more than half of the others are free, it returns db on the others.
+// forCredentials returns db on the connections that are reserved for looking up credentials. Long lists of one caller
+// can occupy every other connection, and must not prevent others from signing in. If the reserved connections are busy,
+// and more than half of the others are free, it returns db on the others.
 func (db *DB) forCredentials() *DB {
 	if db.tx != nil || db.credentials == nil {
 		return db
@@ -264,14 +264,14 @@ func (db *DB) forCredentials() *DB {
 // bound returns query with the placeholders of the engine.
 func (db *DB) bound(query string) string { return db.statement(query).bound }
 
-// statement returns what is known of a query. It remembers it: to parse a query takes 45 times as long, 3 µs for each
-// statement (BenchmarkBound).
+// statement returns what is known of a query. The result is cached: parsing a query takes 45 times as long, 3 µs for
+// each statement (BenchmarkBound).
 func (db *DB) statement(query string) *statement {
 	if s, ok := db.statements.Load(query); ok {
 		return s.(*statement) //nolint:errcheck // the map holds nothing else
 	}
 	s := &statement{bound: db.reader.Rebind(query), readWidely: readWidely.MatchString(query)}
-	db.statements.Store(query, s) // the queries are constants of this package: they are few
+	db.statements.Store(query, s) // the queries are constants of this package, so there are few
 	return s
 }
 
@@ -302,8 +302,8 @@ func (db *DB) canUseOthers(err error) bool {
 	return err != nil && db.tx == nil && db.from != nil && db.from == db.credentials && engine.IsFull(err)
 }
 
-// exec runs a statement and returns how many rows it changed. Outside a transaction it is one of
-// its own.
+// exec runs a statement and returns how many rows it changed. Outside of a transaction, the statement is its own
+// transaction.
 func (db *DB) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
 	if db.tx == nil {
 		err = db.inTx(ctx, func(tx *DB) error {

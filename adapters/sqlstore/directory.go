@@ -208,7 +208,7 @@ func (s *DirectoryUsers) Settle(
 	return err
 }
 
-// unsettleAll records that what everyone in org's directory has by their groups may differ.
+// unsettleAll records that the roles of everyone in org's directory must be computed again.
 func (db *DB) unsettleAll(ctx context.Context, org identity.OrgID) error {
 	_, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
 	return err

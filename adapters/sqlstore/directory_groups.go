@@ -60,7 +60,7 @@ func (db *DB) joinDirectoryGroup(
 	for some := range slices.Chunk(people, 500) {
 		where := newConditions(`org_id = ? AND removed_at = 0`, g.Org)
 		in(where, `user_id`, some)
-		// locked, so that nobody erases one of them meanwhile
+		// locked, so that no one erases one of them meanwhile
 		added, err := db.exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
 			FROM scim_users t WHERE `+where.sql()+` ORDER BY user_id`+db.dialect.Lock,
 			append([]any{g.ID}, where.args()...)...)
@@ -175,7 +175,7 @@ func (db *DB) leaveDirectoryGroup(
 	return nil
 }
 
-// without returns those of some that are not in others. Both are sorted.
+// without returns the elements of some that are not in others. Both are sorted.
 func without(some, others []identity.UserID) (out []identity.UserID) {
 	for _, one := range some {
 		if _, found := slices.BinarySearch(others, one); !found {

@@ -198,7 +198,7 @@ func (s *Erasures) Erasure(
 	return e, json.Unmarshal(row.Report, &e.Report)
 }
 
-// endErasure forgets what to look for, and stores the report.
+// endErasure deletes the search terms, and stores the report.
 func (db *DB) endErasure(ctx context.Context, e *account.Erasure, now time.Time) error {
 	report, err := json.Marshal(e.Report)
 	if err != nil {

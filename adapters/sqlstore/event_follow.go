@@ -9,13 +9,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// followers are those of this process who wait for events that have their place.
+// followers are the readers in this process that wait for linked events.
 type followers struct {
 	recorded chan struct{} // receives after a change was stored while someone waits
 
 	mu   sync.Mutex
 	all  map[identity.WorkspaceID]map[chan struct{}]struct{}
-	told map[identity.WorkspaceID]int64 // the place of the last event of which they were told
+	told map[identity.WorkspaceID]int64 // the place of the last event of which followers were notified
 }
 
 func newFollowers() *followers {
@@ -44,11 +44,11 @@ func (s *Events) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop fun
 	}
 }
 
-// Recorded returns a channel that receives after this process has stored a change while someone follows events. Then
-// LinkEvents need not wait for its next time.
+// Recorded returns a channel that receives after this process has stored a change while someone follows events, so that
+// LinkEvents can run at once.
 func (db *DB) Recorded() <-chan struct{} { return db.followers.recorded }
 
-// stored tells that a change was stored.
+// stored notifies Recorded's channel that a change was stored.
 func (f *followers) stored() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,11 +57,11 @@ func (f *followers) stored() {
 	}
 }
 
-// Followed reports whether someone follows events. Then LinkEvents should run more often, since other nodes do not tell
-// of their changes.
+// Followed reports whether someone follows events. Then LinkEvents should run more often, since other nodes do not
+// announce their changes.
 func (db *DB) Followed() bool { return len(db.followers.workspaces()) > 0 }
 
-// workspaces returns those that someone follows, sorted.
+// workspaces returns the workspaces that someone follows, sorted.
 func (f *followers) workspaces() []identity.WorkspaceID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (db *DB) tellFollowers(ctx context.Context) error {
 	return nil
 }
 
-// tell wakes those who follow a workspace, unless they were told of the event at a place before.
+// tell wakes the followers of a workspace, unless they have already been notified of the event at a place.
 func (f *followers) tell(ws identity.WorkspaceID, place int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *followers) tell(ws identity.WorkspaceID, place int64) {
 	}
 }
 
-// wakeUp sends without waiting: what the receiver has not received yet is enough.
+// wakeUp sends without waiting: a signal that was not received yet is enough.
 func wakeUp(wake chan struct{}) {
 	select {
 	case wake <- struct{}{}:

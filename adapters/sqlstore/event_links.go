@@ -15,10 +15,9 @@ const (
 	linksJoined  = 20  // in one statement, where the engine can join them
 )
 
-// LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in
-// the order of their ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer
-// of events waits for the lock of a chain. Those of this process who follow events are told of what any node has
-// linked.
+// LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in the order of
+// their ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer of events
+// waits for the lock of a chain. Followers in this process are notified of the events that any node has linked.
 func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
 	if db.digester() == nil {
 		return nil

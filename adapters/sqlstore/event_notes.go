@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	noteTimeout  = 2 * time.Second // a request waits no longer for its note
+	noteTimeout  = 2 * time.Second // how long a request waits for its note
 	noteAgain    = time.Minute     // after a failure
 	maxNotesKept = 20_000          // in memory, about 100 bytes each
 )
@@ -33,7 +33,7 @@ func NewNotes(db *DB) *Notes {
 	return &Notes{db: db, report: func(error) {}, known: map[[sha256.Size]byte]time.Time{}}
 }
 
-// Report makes n tell failures to report. It must be called before Note.
+// Report sets the function that gets failures. It must be called before Note.
 func (s *Notes) Report(report func(error)) { s.report = report }
 
 // Note implements ports.Notes.
@@ -53,7 +53,7 @@ func (s *Notes) Note(ctx context.Context, n event.Note) {
 	}
 }
 
-// claim reports whether a note is to be written, and remembers until when no other is.
+// claim reports whether a note is to be written, and remembers until when no equal one is.
 func (s *Notes) claim(key [sha256.Size]byte, at, until time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Notes) claim(key [sha256.Size]byte, at, until time.Time) bool {
 		return false
 	}
 	if len(s.known) >= maxNotesKept {
-		clear(s.known) // the database still knows
+		clear(s.known) // the database still has them
 	}
 	s.known[key] = until
 	return true

@@ -109,7 +109,7 @@ func (db *DB) verifyPart(
 	return event.Part{Report: v.Report()}, nil
 }
 
-// snapshot calls f with a database that shows one moment.
+// snapshot calls f with a consistent snapshot of the database.
 func (db *DB) snapshot(ctx context.Context, f func(*DB) error) error {
 	options := &sql.TxOptions{ReadOnly: true}
 	if db.dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway

@@ -101,8 +101,8 @@ func (r *eventRow) event() event.Event {
 	}
 }
 
-// List implements ports.Events. An index serves one filter, the most selective of several; how many rows
-// the others leave out is bounded.
+// List implements ports.Events. An index serves one filter, the most selective of several; the number of rows that the
+// others filter out is bounded.
 func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
 	eventID, where := s.db.dialect.EventID, newConditions(`workspace_id = ?`, ws)
 	where.within(eventID, q.After, "")
@@ -127,7 +127,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 		where.when(true, by.condition, by.value)
 	}
 	readableBy(where, f.Reader)
-	// +: not by the index of all workspaces
+	// the + prevents the use of the index of all workspaces
 	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter))
 	where.when(!f.CreatedBefore.IsZero(), `+created_at < ?`, micros(f.CreatedBefore))
 	var rows []eventRow

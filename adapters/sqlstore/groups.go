@@ -163,7 +163,7 @@ func (s *Groups) Add(
 // groupNameKey is what must be unique in a workspace.
 func groupNameKey(g *account.Group) string { return strings.ToLower(g.Name) }
 
-// groupNameIsFree needs no look at a concurrent transaction: the workspace is locked.
+// groupNameIsFree need not consider concurrent transactions: the workspace is locked.
 func (db *DB) groupNameIsFree(ctx context.Context, g *account.Group) error {
 	var other string
 	found, err := db.get(ctx, &other, `SELECT id FROM user_groups WHERE workspace_id = ? AND name_key = ? AND id <> ?`,
@@ -282,7 +282,7 @@ func (db *DB) saveGroup(ctx context.Context, g *account.Group, before map[identi
 	return err
 }
 
-// joinGroup adds a person to a group. memberships.grouped lets reads of others skip the look-up of groups.
+// joinGroup adds a person to a group. memberships.grouped lets reads of all others skip the look-up of groups.
 func (db *DB) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
 	if _, err := db.exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at) VALUES (?, ?, ?, ?)`,
 		g.ID, g.Workspace, user, micros(g.UpdatedAt)); err != nil {

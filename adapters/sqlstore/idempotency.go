@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Idempotency keeps answers by Idempotency-Key.
+// Idempotency stores responses by Idempotency-Key.
 type Idempotency struct {
 	db         *DB
 	renewEvery time.Duration
@@ -27,8 +27,8 @@ const (
 	answersKept = 24 * time.Hour
 	secretsKept = time.Hour
 
-	// inFlight is how long a key stays reserved after its node has died: then the request may be repeated. A node that
-	// lives renews the reservations of its requests.
+	// inFlight is how long a key stays reserved after its node has died: then the request may be repeated. A running
+	// node renews the reservations of its requests.
 	inFlight   = 8 * time.Second
 	renewEvery = 2 * time.Second
 )
@@ -45,11 +45,10 @@ type answerRow struct {
 	EraseAt int64  `db:"erase_at"` // when the secret in body must be gone; 0 for none, or gone
 }
 
-// Once implements ports.Idempotency. It reserves the key in a transaction of its own, so that other
-// requests see that it runs. Then it runs before outside of a transaction, and fn in one that also
-// records the answer. The answer is only recorded for this attempt: if another request has taken over
-// the reservation, the transaction is rolled back. So the effect happens once, even if the process is
-// suspended for a minute.
+// Once implements ports.Idempotency. It reserves the key in a separate transaction, so that other requests see that it
+// runs. Then it runs before outside of a transaction, and fn in one that also records the answer. The answer is only
+// recorded for this attempt: if another request has taken over the reservation, the transaction is rolled back. So the
+// effect happens once, even if the process is suspended for a minute.
 func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error,
 	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 	attempt := id.New("try")
@@ -92,8 +91,8 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 	return ports.Answer{}, false, err
 }
 
-// keepReserved renews the reservation of attempt from time to time, until stop is called. Most requests end before the
-// first time.
+// keepReserved renews the reservation of attempt periodically, until stop is called. Most requests end before the first
+// renewal.
 func (s *Idempotency) keepReserved(ctx context.Context, key ports.IdempotencyKey, attempt string) (stop func()) {
 	begun := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -122,8 +121,8 @@ func (s *Idempotency) keepReserved(ctx context.Context, key ports.IdempotencyKey
 	}
 }
 
-// settledBy returns the deadline for settling a request: two seconds from now, but not much beyond the deadline of
-// a waiting caller. If the database has gone silent, engine.Grace is added before and after it.
+// settledBy returns the deadline for settling a request: two seconds from now, but not much beyond the deadline of a
+// waiting caller. If the database does not respond, engine.Grace is added before and after it.
 func settledBy(ctx context.Context, now time.Time) time.Time {
 	by := now.Add(2 * time.Second)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Add(engine.Grace).Before(by) {
@@ -283,15 +282,15 @@ func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.An
 	return a, nil
 }
 
-// eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The record that
-// they were answered stays.
+// eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The records
+// themselves stay.
 func (db *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
 	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ?
 		AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
 	return err
 }
 
-// eraseRequests removes the digests of the requests that brought a secret of a thing.
+// eraseRequests removes the digests of the requests that contained a secret of an object.
 func (db *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
 	_, err := db.exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`,
 		[]byte{}, org, brought)

@@ -40,8 +40,8 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 	return db, db.close, nil
 }
 
-// inspectSQLite opens a file that is there. One without a log beside it is whole, and so can be read
-// without the files that SQLite would else put there.
+// inspectSQLite opens an existing file. A database without a log beside it is complete, so it can be read without the
+// files that SQLite would otherwise create.
 func (s *shared) inspectSQLite(path string, open OpenPool) {
 	mode := "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
 	if _, err := os.Stat(path + "-wal"); os.IsNotExist(err) {
@@ -53,15 +53,14 @@ func (s *shared) inspectSQLite(path string, open OpenPool) {
 	s.writer = s.reader
 }
 
-// HasSchema reports whether Atrium has ever made its tables in the database.
+// HasSchema reports whether Atrium has ever created its tables in the database.
 func (db *DB) HasSchema(ctx context.Context) (bool, error) {
 	var tables int
 	_, err := db.get(ctx, &tables, db.dialect.Migrated)
 	return tables > 0, err
 }
 
-// Pending returns how many migrations a start would apply; ErrNewerSchema if a newer Atrium has been
-// at work.
+// Pending returns how many migrations a start would apply; ErrNewerSchema if a newer Atrium has changed the database.
 func (db *DB) Pending(ctx context.Context) (n int, err error) {
 	there, err := db.HasSchema(ctx)
 	if err != nil {
@@ -92,7 +91,7 @@ func (db *DB) SealedBy(ctx context.Context) (check []byte, err error) {
 	return check, err
 }
 
-// Orgs returns the lasting identifiers of all orgs that were ever configured, by slug.
+// Orgs returns the permanent identifiers of all orgs that were ever configured, by slug.
 func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 	var rows []struct {
 		ID   identity.OrgID `db:"id"`
@@ -106,12 +105,12 @@ func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 	return ids, err
 }
 
-// ServerLimits is what PostgreSQL allows and what nodes use of it.
+// ServerLimits are the connection limits of PostgreSQL and their use by nodes.
 type ServerLimits struct {
 	Server   int `db:"server"`   // connections of users without privileges: max_connections less the reserved ones
 	Role     int `db:"role"`     // of this user; -1: no limit
 	Database int `db:"database"` // to this database; -1: no limit
-	Nodes    int `db:"nodes"`    // servers that run, if they tell each other about presences through PostgreSQL
+	Nodes    int `db:"nodes"`    // running servers, if they signal presences through PostgreSQL
 }
 
 // Allowed returns the lowest limit, and its name.
@@ -143,8 +142,8 @@ func (db *DB) ServerLimits(ctx context.Context) (c ServerLimits, err error) {
 // which a start checks and migrates the database.
 func (c Config) PerNode() int { return c.MaxConns + 3 }
 
-// makeFile makes the file of a new database, for its owner's eyes: SQLite would leave the mode to the
-// umask, and gives the files beside it the same.
+// makeFile creates the file of a new database, readable only by its owner: SQLite would leave the mode to the umask,
+// and gives the files beside it the same mode.
 func makeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

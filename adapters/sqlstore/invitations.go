@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Invitations keeps invitations into workspaces.
+// Invitations stores invitations into workspaces.
 type Invitations struct{ db *DB }
 
 var _ ports.Invitations = (*Invitations)(nil)
@@ -145,7 +145,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 	})
 }
 
-// endLinks keeps the link of an invitation that is about to get another one, or ends it with all earlier ones.
+// endLinks keeps the link of an invitation that is about to get another one, or invalidates it with all earlier ones.
 func (db *DB) endLinks(ctx context.Context, i *account.Invitation) error {
 	if !i.KeepLinks {
 		if err := db.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
@@ -255,7 +255,7 @@ func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]
 	return found, nil
 }
 
-// invitation reads one, nil if there is none.
+// invitation reads an invitation, nil if there is none.
 func (db *DB) invitation(ctx context.Context, where string, args ...any) (*account.Invitation, error) {
 	var row invitationRow
 	found, err := db.get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where, args...)

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// JobQueue gives queued jobs to workers.
+// JobQueue hands queued jobs to workers.
 type JobQueue struct{ db *DB }
 
 var _ ports.JobQueue = (*JobQueue)(nil)
@@ -65,7 +65,7 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 				return err
 			case !merged:
 				endedAt = time.Time{}
-			case o.Failure == job.Busy: // nothing was done that its history could tell of
+			case o.Failure == job.Busy: // nothing was done, so the history does not change
 				return tx.settled(tx.exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID,
 					job.Running, j.Attempt))
 			default:
@@ -82,7 +82,7 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 // own count of attempts.
 func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
 	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{micros(o.Due), micros(o.Due)}
-	if o.Failure == job.Busy { // its workspace rests, and has had its turn
+	if o.Failure == job.Busy { // its workspace has had its turn
 		set = `due_at = ?, failure = ?, started_at = (SELECT r.started_at FROM jobs r WHERE r.id = ?)`
 		args = []any{micros(o.Due), o.Failure, j.ID}
 	}
@@ -108,7 +108,7 @@ func (db *DB) settled(n int64, err error) error {
 // Backlog is the state of a queue, for operators.
 type Backlog struct {
 	Queued, Running int
-	Due             time.Time // since when the first one waits for a worker; zero if none does
+	Due             time.Time // since when the first one has been due; zero if none is
 	Failed          int       // for good, within the last week
 	LastFailed      job.Job
 	LastFailure     string // why it failed: a code

@@ -13,8 +13,8 @@ import (
 // turn has the waiting jobs of a tenant: a workspace, or an org with jobs that have no workspace.
 type turn struct {
 	Tenant string `db:"tenant"`
-	Urgent bool   `db:"urgent"` // urgent jobs are among what waits
-	Busy   bool   `db:"busy"`   // a job was postponed and is not due again: until then only urgent ones begin
+	Urgent bool   `db:"urgent"` // some of the waiting jobs are urgent
+	Busy   bool   `db:"busy"`   // a job was postponed and is not due yet: until then only urgent ones start
 }
 
 // demand is a worker's request for jobs.
@@ -22,7 +22,7 @@ type demand struct {
 	now    time.Time
 	leases map[job.Kind]time.Duration
 	kinds  []job.Kind // of leases, sorted, so that a statement's text is always the same
-	urgent []job.Kind // those of kinds that are
+	urgent []job.Kind // those of kinds that are urgent
 	n      int        // how many jobs at most
 }
 
@@ -47,8 +47,8 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 	return taken, err
 }
 
-// turns lists the tenants whose jobs come next: those with the fewest running jobs first, then those that began
-// none for the longest. Some may have nothing that can be taken, so there are more than are asked for.
+// turns lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have not
+// started one for the longest time. Some may have no job that can be taken, so it returns more than requested.
 func (db *DB) turns(ctx context.Context, d demand) (turns []turn, err error) {
 	// Without || '' SQLite would use an index by tenant and scan all jobs instead of the few that are due.
 	urgent := `0`

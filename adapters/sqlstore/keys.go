@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Keys keeps API keys.
+// Keys stores API keys.
 type Keys struct{ db *DB }
 
 var _ ports.Keys = (*Keys)(nil)
@@ -126,7 +126,7 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 		return account.KeyPage{}, err
 	}
 	where.within(`t.id`, "", floor)
-	// of those that have ended there may be many
+	// there may be many that have ended
 	where.when(true, `(t.expires_at = 0 OR t.expires_at > ?)`, micros(now))
 	var rows []keyRow
 	if err := s.db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.sql()+
@@ -190,7 +190,7 @@ func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 func (db *DB) lockedKey(
 	ctx context.Context, by identity.Actor, id identity.KeyID,
 ) (*account.Workspace, *account.Key, error) {
-	k, err := db.key(ctx, by.Workspace, id, "") // whose it is never changes
+	k, err := db.key(ctx, by.Workspace, id, "") // its user never changes
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,8 +202,8 @@ func (db *DB) lockedKey(
 	return w, k, err
 }
 
-// keysMadeBy reads the keys of a workspace that fit, r, and those that were made by them, at any
-// remove, as far as they are not revoked.
+// keysMadeBy reads the keys r of a workspace that meet a condition, and the keys that were created with them, directly
+// or indirectly, unless they are revoked.
 func (db *DB) keysMadeBy(
 	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
 ) ([]*account.Key, error) {
@@ -286,7 +286,7 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 func recordUses[ID ~string, Use any](
 	ctx context.Context, db *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
 ) error {
-	ids := slices.Sorted(maps.Keys(uses)) // in one order on all nodes, so that none waits for another in a circle
+	ids := slices.Sorted(maps.Keys(uses)) // in the same order on all nodes, to prevent deadlocks
 	for some := range slices.Chunk(ids, usesAtOnce) {
 		err := db.inTx(ctx, func(tx *DB) error {
 			for _, id := range some {

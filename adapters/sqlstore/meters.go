@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Meters keeps the usage that applications report.
+// Meters stores the usage that applications report.
 type Meters struct{ db *DB }
 
 var _ ports.Meters = (*Meters)(nil)
@@ -67,7 +67,7 @@ func (db *DB) reported(ctx context.Context, by identity.Actor, r billing.UsageRe
 	case err != nil:
 		return false, err
 	case !found:
-		return false, errRaced // it was swept in between
+		return false, errRaced // the cleanup removed it in between
 	case first.Feature != r.Feature || first.Quantity != r.Quantity:
 		return false, billing.ErrUsageKeyReused
 	}

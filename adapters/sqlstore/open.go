@@ -26,11 +26,11 @@ import (
 var ErrNewerSchema = errors.New("the database belongs to a newer version of Atrium: run that version, or restore a " +
 	"backup made before the upgrade")
 
-// OpenPool makes a pool of what connects: sql.OpenDB, or one that traces every statement.
+// OpenPool creates a pool from a connector: sql.OpenDB, or a function that also traces every statement.
 type OpenPool func(driver.Connector) *sql.DB
 
-// Open connects and brings the schema up to date. The returned function closes every connection.
-// sealer is for answers under an Idempotency-Key that show a secret.
+// Open connects and brings the schema up to date. The returned function closes every connection. sealer is for
+// responses under an Idempotency-Key that contain a secret.
 func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
 	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), followers: newFollowers()}
 	var err error
@@ -83,7 +83,7 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 	s.reader, s.credentials = readers(max(minReaders, runtime.GOMAXPROCS(0))), readers(credentialReaders)
 }
 
-// SQLite's readers: of everything, and those that only look up credentials.
+// SQLite's readers: for everything, and only for looking up credentials.
 const (
 	minReaders        = 8
 	credentialReaders = 2
@@ -123,8 +123,8 @@ func (db *DB) checkSessions(ctx context.Context) error {
 	return engine.CheckSessions(ctx, db.connector)
 }
 
-// keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most
-// four. Of fewer than five none is kept.
+// keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most four. Of fewer
+// than five, none is reserved.
 func keptForCredentials(maxConns int) int { return min(maxConns/5, 4) }
 
 func (db *DB) close() {
@@ -139,10 +139,9 @@ func (db *DB) close() {
 // index of a large table.
 const migrationTimeout = time.Hour
 
-// migrate applies the missing migrations. On PostgreSQL it does so under an advisory lock, so that nodes can
-// start at the same time; what another node does may deadlock with a migration, which PostgreSQL then cancels, and
-// which is applied again. On SQLite a process that lost the race finds that a table already exists; it then checks
-// again.
+// migrate applies the missing migrations. On PostgreSQL it does so under an advisory lock, so that nodes can start at
+// the same time. Another node's statements may deadlock with a migration, which PostgreSQL then cancels, and which is
+// applied again. On SQLite a process that lost the race finds that a table already exists; it then checks again.
 func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) {
 	if db.migrations, err = db.migrator(db.writer.DB); err != nil {
 		return err
@@ -205,11 +204,10 @@ func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	return sources[len(sources)-1].Version, theirs, err
 }
 
-// Ready reports whether the database answers and has the schema of this binary, or a later one: while
-// nodes are replaced one by one the first new one migrates, and those that are left must go on, for which
-// every migration is safe with the binary before it. It takes no lock: goose's own question would wait for
-// every node's migrations, and for all others who ask. On PostgreSQL it also checks that the connection has kept its
-// backend.
+// Ready reports whether the database responds and has the schema of this binary, or a later one: while nodes are
+// replaced one by one, the first new one migrates, and the others must continue to work. So every migration is
+// compatible with the previous binary. It takes no lock: goose's own check would wait for every node's migrations, and
+// for all other checks. On PostgreSQL it also checks that the connection has kept its backend.
 func (db *DB) Ready(ctx context.Context) error {
 	if err := db.reader.PingContext(ctx); err != nil {
 		return db.wrapErr(ctx, err)

@@ -16,7 +16,7 @@ import (
 // presenceChannel is what LISTEN and NOTIFY name.
 const presenceChannel = "atrium_presence"
 
-// PresenceSignals carries word of changed presences by NOTIFY.
+// PresenceSignals announces changed presences with NOTIFY.
 type PresenceSignals struct {
 	db  *DB
 	url string
@@ -37,8 +37,8 @@ func (s *PresenceSignals) Announce(ctx context.Context, org identity.OrgID) erro
 	return err
 }
 
-// Listen implements ports.PresenceSignals. It has a connection of its own, on which hours may pass
-// without a word: once it is there no deadline ends it, but what TCP finds out of a peer that is gone.
+// Listen implements ports.PresenceSignals. It has its own connection, on which hours may pass without a message. Once
+// it is established, no deadline ends it, only TCP keep-alives.
 func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
 	dialer := &listenDialer{
 		plain: net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
@@ -57,7 +57,7 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 	defer func() {
 		dialer.end()
 		_ = l.Close()
-		go func() { // lib/pq has to get rid of what it holds before it ends
+		go func() { // lib/pq must deliver its pending notifications before it ends
 			for range l.NotificationChannel() {
 			}
 		}()
@@ -87,8 +87,8 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 	}
 }
 
-// listenDialer keeps the connection that lib/pq opens, so that it can be closed. lib/pq reads forever from a
-// connection that has gone silent, and holds the lock that its Close waits for.
+// listenDialer keeps the connection that lib/pq opens, so that it can be closed. lib/pq reads forever from a connection
+// whose peer does not respond, and holds the lock that its Close waits for.
 type listenDialer struct {
 	plain net.Dialer // not embedded: lib/pq would find its DialContext
 	mu    sync.Mutex
@@ -101,8 +101,7 @@ func (d *listenDialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialTimeout(network, address, engine.ConnectTimeout)
 }
 
-// DialTimeout implements pq.Dialer. The connection has the same time for all that comes before it can be
-// used.
+// DialTimeout implements pq.Dialer. The same timeout covers everything until the connection can be used.
 func (d *listenDialer) DialTimeout(network, address string, _ time.Duration) (net.Conn, error) {
 	ends := time.Now().Add(engine.ConnectTimeout)
 	ctx, cancel := context.WithDeadline(context.Background(), ends)

@@ -22,7 +22,7 @@ const maxRemembered = 20_000
 type ttlCache[K comparable, V any] struct {
 	mu    sync.RWMutex
 	known map[K]known[V]
-	era   uint64 // counts forgets: what was read before one is not remembered after it
+	era   uint64 // counts invalidations: a value read before one is not cached after it
 }
 
 type known[V any] struct {

@@ -13,8 +13,8 @@ var sharedColumns = `, COALESCE((SELECT MAX(g.access) FROM group_people p
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ? AND (g.expires_at = 0 OR g.expires_at > ?)), 0)
 	AS group_access, ` + bestFolder(`t.name_key`) + ` AS best_folder`
 
-// templatesStatement is the beginning of a statement that reads columns of templates with the shares of a caller.
-// Callers who are in no group and have no folder look for neither.
+// templatesStatement is the beginning of a statement that reads columns of templates with the shares of a caller. For
+// callers without groups and shared folders, neither is looked up.
 func templatesStatement(grouped bool, columns string) string {
 	if !grouped {
 		return `SELECT ` + columns + templateTables

@@ -33,7 +33,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	return p.db.run(ctx, writes...)
 }
 
-// pinned is what a prompt.Expansion has besides the content of its version.
+// pinned has the parts of a prompt.Expansion other than the content of its version.
 type pinned struct {
 	Text      string            `json:"text,omitempty"`
 	Messages  []prompt.Message  `json:"messages,omitempty"`
@@ -54,7 +54,7 @@ func pinnedText(e *prompt.Expansion) (string, error) {
 		e.Closure, e.Depth}, false)
 }
 
-// readPinned reads what pinnedText wrote of a version with that content.
+// readPinned is the inverse of pinnedText, for a version with that content.
 func readPinned(text string, of prompt.Content) (*prompt.Expansion, error) {
 	var p pinned
 	if err := fromJSON(text, &p); err != nil {

@@ -40,8 +40,8 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 	return page.Cut(found, limit, func(v prompt.VersionSummary) string { return strconv.Itoa(v.Number) }), nil
 }
 
-// maxListed is how much the versions of one page may take, in bytes as stored: decoded, a variable
-// that allows many numbers takes some twenty times that.
+// maxListed is the maximum size of the versions of one page, in bytes as stored: decoded, a variable that allows many
+// numbers takes some twenty times that.
 const maxListed = 1 << 20
 
 // listed is how many of the rows a page holds, one at least.
@@ -134,7 +134,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	return cut, nil
 }
 
-// numberAt reads a position that numbers a row; positions come sealed, so only ours arrive.
+// numberAt reads a position that is a row number. Positions are sealed, so they are always our own.
 func numberAt(position string) int {
 	n, _ := strconv.Atoi(position)
 	return n

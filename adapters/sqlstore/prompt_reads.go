@@ -18,7 +18,7 @@ var _ ports.PromptReads = (*PromptReads)(nil)
 
 // AddReads implements ports.PromptReads.
 func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, reads map[prompt.Read]int64) error {
-	// In one order on all nodes, so that none waits for another in a circle.
+	// In the same order on all nodes, to prevent deadlocks.
 	ordered := slices.SortedFunc(maps.Keys(reads), func(a, b prompt.Read) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Day, b.Day))
 	})

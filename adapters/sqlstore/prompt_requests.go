@@ -168,7 +168,7 @@ func (db *DB) saveCheck(ctx context.Context, c prompt.Check) error {
 	return err
 }
 
-// saveBelongings writes the rollouts, requests, checks and shares that t was changed with.
+// saveBelongings writes the changed rollouts, requests, checks and shares of t.
 func (db *DB) saveBelongings(ctx context.Context, t *prompt.Template) error {
 	for _, r := range t.ChangedRollouts {
 		if err := db.saveRollout(ctx, t.ID, r); err != nil {

@@ -45,8 +45,8 @@ func (db *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.I
 	return rollouts, nil
 }
 
-// saveRollout replaces what is stored of a rollout of a template. What is deleted is not joined with what takes its
-// place: no joined write sees the effects of the others.
+// saveRollout replaces the stored rollout of a template. Deletions are not joined with the inserts that replace them:
+// joined writes do not see each other's effects.
 func (db *DB) saveRollout(ctx context.Context, id prompt.ID, r prompt.Rollout) error {
 	if _, err := db.exec(ctx, `DELETE FROM prompt_rollouts WHERE template_id = ? AND label = ?`, id,
 		r.Label); err != nil {

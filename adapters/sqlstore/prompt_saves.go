@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// saveTemplate writes what differs between a locked template as it was read and as it is now, if it recorded
-// anything. also are writes of what belongs to it.
+// saveTemplate writes the differences between a locked template as it was read and as it is now, if it recorded
+// anything. also are writes of objects that belong to it.
 func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...write) error {
 	if len(t.Recorded()) == 0 {
 		return db.saveBelongings(ctx, t)
@@ -84,8 +84,7 @@ func templateState(t *prompt.Template) []any {
 	}
 }
 
-// activationWrite adds a line to the ledger. The template's row is locked, so that numbers follow one another
-// without a gap.
+// activationWrite adds an entry to the ledger. The template's row is locked, so that numbers have no gaps.
 func activationWrite(id prompt.ID, a prompt.Activation) write {
 	return write{`
 		INSERT INTO prompt_activations (template_id, number, from_version_id, from_number, to_version_id, to_number,
@@ -132,7 +131,7 @@ func (db *DB) nameTaken(err error) error {
 	return err
 }
 
-// recipient reads what a template has of a user.
+// recipient reads the data of a user that a template needs.
 func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
 	r := prompt.Recipient{User: user}
 	var now struct {

@@ -9,10 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on
-// an index that begins with what the reason is about: a member who may see thirty of a hundred
-// thousand templates reads about thirty rows. No index serves the filters and shares of folders: how many rows they
-// leave out is bounded in each branch.
+// Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on an index that begins
+// with what the reason is about: a member who may see thirty of a hundred thousand templates reads about thirty rows.
+// No index serves the filters and shares of folders: the number of rows that they filter out is bounded in each branch.
 func (l *PromptLists) Visible(
 	ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 ) (prompt.Page, error) {
@@ -208,7 +207,8 @@ func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder str
 	return entries, nil
 }
 
-// floor returns where a page of templates has to end that are filtered, by a filter or by the folders that by has.
+// floor returns where a page of templates has to end that are filtered, by a filter or by the folders that are shared
+// with by.
 func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 	inFolders bool) (string, error) {
 	if !f.Narrows() && !inFolders {

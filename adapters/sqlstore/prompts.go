@@ -11,13 +11,14 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Prompts keeps prompt templates.
+// Prompts stores prompt templates.
 type Prompts struct{ db *DB }
 
 var _ ports.Prompts = (*Prompts)(nil)
 
-// ownerLeftColumn tells whether the owner of t is no member any more. It counts because PostgreSQL may turn NOT EXISTS
-// into a hash of all memberships, which costs 1.5 ms with 4,000 of them; a count is a look at the index for each row.
+// ownerLeftColumn selects whether the owner of t is no longer a member. It counts because PostgreSQL may turn NOT
+// EXISTS into a hash of all memberships, which costs 1.5 ms with 4,000 of them; a count is an index look-up for each
+// row.
 const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace_id = t.workspace_id
 	AND m.user_id = t.owner_id) = 0 AS owner_left`
 
@@ -234,9 +235,9 @@ var versionQueries = func() map[versionQuery]string {
 	return queries
 }()
 
-// version returns a version whose head is known, from the cache or the database; nil if it has just been deleted. A
-// transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision
-// may then be used for other content.
+// version returns a version with a known head, from the cache or the database; nil if it has just been deleted. A
+// transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may
+// then be used for other content.
 func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
 	head versionHead) (*prompt.Version, error) {
 	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}); known != nil {
@@ -349,8 +350,8 @@ func (db *DB) template(ctx context.Context, by identity.Actor, where string, arg
 	return row.template(by)
 }
 
-// lockTemplate locks a template until the transaction ends. A later statement reads what other transactions
-// changed before: PostgreSQL would read other tables than the locked one as they were before it waited.
+// lockTemplate locks a template until the transaction ends. A later statement then reads what other transactions have
+// committed: the locking statement itself would read the other tables as they were before it waited.
 func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
 	if db.dialect.Lock == "" {
 		return nil // the transaction already has SQLite's only lock

@@ -11,8 +11,8 @@ import (
 // provenAtOnce is how many proofs one statement looks up; SQLite takes 32,766 values.
 const provenAtOnce = 4096
 
-// Proven implements ports.Tickets. It recalls nothing: who asks for many each second would be answered
-// from before, and push out of memory what others ask for.
+// Proven implements ports.Tickets. It does not use the cache: a caller that checks many proofs each second would get
+// old results, and evict the entries of others.
 func (s *Tickets) Proven(
 	ctx context.Context, org identity.OrgID, proofs []account.Proof,
 ) ([]*account.Principal, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ProviderSessions stores what sign-ins at OpenID providers opened.
+// ProviderSessions stores the sessions that sign-ins at OpenID providers opened.
 type ProviderSessions struct{ db *DB }
 
 var _ ports.ProviderSessions = (*ProviderSessions)(nil)
@@ -94,8 +94,7 @@ func (s *Captures) Capture(
 	return captured && err == nil, err
 }
 
-// sweepSessions ends the sessions that have reached their end, so that the trail has it. What a node has not yet
-// written of their use is at most a minute old.
+// sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.
 func (db *DB) sweepSessions(ctx context.Context, now time.Time) error {
 	idle := now.Add(-account.SessionIdle - 5*time.Minute)
 	const over = `t.ended_at = 0 AND (t.expires_at <= ? OR t.last_seen_at <= ?)`

@@ -85,7 +85,7 @@ func (db *DB) redactSome(
 	return last, changed, len(rows) == redactedAtOnce, nil
 }
 
-// redact redacts one event. An event that someone else has changed gets no new signature: it stays a break.
+// redact redacts one event. An event that was tampered with gets no new signature: it still fails the verification.
 func (db *DB) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (changed bool, err error) {
 	e := row.event()
 	data, changed, err := r.Redact(&e, row.Data)
@@ -108,8 +108,8 @@ func (db *DB) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (
 	return true, err
 }
 
-// eraseResponses removes the stored responses that name the person. A repeated request with the same Idempotency-Key
-// is told that its response was erased.
+// eraseResponses removes the stored responses that name the person. A repeated request with the same Idempotency-Key is
+// told that its response was erased.
 func (db *DB) eraseResponses(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
 	for after := []byte{}; ; {
 		var rows []struct {

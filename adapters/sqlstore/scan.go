@@ -18,8 +18,8 @@ type scanBounds struct {
 // defaultScans keep a page of any list within some ten milliseconds.
 var defaultScans = scanBounds{templates: 1000, keys: 2000, presences: 10_000, events: 2000}
 
-// branch is one way through a list that is ordered by id, latest first: its conditions are the first
-// columns of an index that ends with the id.
+// branch is one part of a list that is ordered by id, latest first: its conditions are the first columns of an index
+// that ends with the id.
 type branch struct {
 	from  string
 	id    string
@@ -41,8 +41,7 @@ func (db *DB) floor(ctx context.Context, n int, branches ...branch) (string, err
 	return floor, nil
 }
 
-// endingAt returns p, which was read down to floor, with a position to go on from: there may be more
-// below.
+// endingAt returns p, which was read down to floor, with a position to continue from: there may be more below.
 func endingAt[T any](p page.Of[T], floor string) page.Of[T] {
 	if p.Next == "" {
 		p.Next = floor

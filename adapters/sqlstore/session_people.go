@@ -81,7 +81,7 @@ func sessionPerson(rows []sessionPersonRow) *account.SessionPerson {
 			})
 		}
 	}
-	// Sorting here is cheaper than in the database, which would sort what is mostly one wide row.
+	// Sorting here is cheaper than in the database: there is usually one wide row.
 	slices.SortFunc(p.Memberships, func(a, b account.Membership) int {
 		return cmp.Compare(a.Workspace.ID, b.Workspace.ID)
 	})

@@ -57,7 +57,7 @@ func (db *DB) followingGroups(
 		}
 		for _, r := range rows {
 			_, isListed := slices.BinarySearch(listed, r.External)
-			// Only of a linked account it is certain that it is the one that signs in.
+			// Only a linked account is certain to be the one that signs in.
 			if s.Linked != nil && isListed != r.IsIn || s.Linked == nil && (isListed || r.IsIn) {
 				following[r.Workspace] = append(following[r.Workspace], r.ID)
 				named[r.Slug] = true
@@ -78,7 +78,7 @@ func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 			if w.ID != g.Workspace {
 				continue
 			}
-			if m := w.Members[s.User.ID]; !db.tx.memberIsStored(w, m) { // what the group gives without a new role
+			if m := w.Members[s.User.ID]; !db.tx.memberIsStored(w, m) { // a group can change access without a new role
 				if err := db.saveMember(ctx, w, m); err != nil {
 					return err
 				}

@@ -89,7 +89,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	if err == nil && s.db.tx == nil {
 		met := *p
 		met.LastSettled = &in.Claims
-		s.db.signIns.remember(cacheKey, &met, era) // ignored if the sign-in changed anything: that starts another era
+		s.db.signIns.remember(cacheKey, &met, era) // ignored if the sign-in changed anything: that starts a new era
 	}
 	return p, err
 }

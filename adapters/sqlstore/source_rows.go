@@ -70,7 +70,7 @@ type sourceRow struct {
 	UpdatedAt        int64                `db:"updated_at"`
 }
 
-// The parts of a source as they are kept in JSON: tags beside the domain's types, which have none.
+// The parts of a source as they are stored in JSON: types with tags, since the domain's types have none.
 type (
 	headerRow struct {
 		Name   string      `json:"name"`
@@ -157,7 +157,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	}, nil
 }
 
-// jsonOf writes a list, each item as it is kept.
+// jsonOf writes a list, each item as it is stored.
 func jsonOf[T, Row any](items []T, row func(T) Row) (string, error) {
 	rows := make([]Row, len(items))
 	for i, item := range items {
@@ -167,7 +167,7 @@ func jsonOf[T, Row any](items []T, row func(T) Row) (string, error) {
 	return string(text), err
 }
 
-// decoded reads what jsonOf wrote; nil for an empty list.
+// decoded is the inverse of jsonOf; nil for an empty list.
 func decoded[Row, T any](text []byte, item func(Row) T) ([]T, error) {
 	var rows []Row
 	if err := json.Unmarshal(text, &rows); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Sources keeps data sources.
+// Sources stores data sources.
 type Sources struct{ db *DB }
 
 var _ ports.Sources = (*Sources)(nil)
@@ -21,7 +21,7 @@ var _ ports.Sources = (*Sources)(nil)
 // sourcesPlace allows one source of each type at each location.
 const sourcesPlace = "sources_place"
 
-// maxMemory is how many names of columns are remembered of a workspace's type.
+// maxMemory is how many column names are stored for each type of a workspace.
 const maxMemory = 2000
 
 // Add implements ports.Sources.
@@ -55,9 +55,9 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 	})
 }
 
-// keepLearnt adds what s teaches to the memory of its workspace, and writes down what it recorded.
+// keepLearnt adds the names that s has learnt to the memory of its workspace, and stores its events.
 func (db *DB) keepLearnt(ctx context.Context, s *source.Source) error {
-	// In one order, so that two transactions never wait for each other.
+	// In the same order everywhere, to prevent deadlocks.
 	for _, name := range slices.Sorted(maps.Keys(s.Learnt)) {
 		if _, err := db.exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at)
 			VALUES (?, ?, ?, ?, ?)
@@ -108,7 +108,7 @@ func (s *Sources) Through(
 	return s.db.sources(ctx, `WHERE `+where.sql()+` ORDER BY t.id DESC`, where.args()...)
 }
 
-// sources lists what a condition finds.
+// sources lists the sources that meet a condition.
 func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
 	var rows []sourceRow
 	if err := db.list(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
@@ -167,7 +167,7 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 
 // changeSource changes a source that is locked, and saves what changed.
 func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
-	db.changing(s.Workspace) // a refresh that finds nothing new records no event
+	db.changing(s.Workspace) // a refresh without a difference records no event
 	before, err := sourceValues(s)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ const (
 
 const (
 	// maxRewrite is up to which size, in bytes, a start rewrites a database whose pages cannot be released. SQLite
-	// holds the copy in memory, and other processes wait meanwhile.
+	// keeps the copy in memory, and other processes wait meanwhile.
 	maxRewrite = 64 << 20
 
 	pagesAtOnce = 500 // released in one transaction: a few milliseconds
@@ -91,8 +91,8 @@ func (db *DB) releasePages(ctx context.Context) error {
 // diskSample is how many bytes CheckDisk writes: a full disk often still has room for a few.
 const diskSample = 64 << 10
 
-// CheckDisk returns ports.ErrUnavailable with the reason if the folder of a SQLite database takes no data: its disk
-// is full or read-only. It writes a file there, and removes it. It returns nil if there is no such folder.
+// CheckDisk returns ports.ErrUnavailable with the reason if nothing can be written to the folder of a SQLite database:
+// its disk is full or read-only. It writes a file there, and removes it. It returns nil if there is no such folder.
 func (c Config) CheckDisk() error {
 	file := c.File()
 	if file == "" {

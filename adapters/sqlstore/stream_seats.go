@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// StreamSeats keeps how many streams each node has open for each workspace.
+// StreamSeats stores how many streams each node has open for each workspace.
 type StreamSeats struct{ db *DB }
 
 var _ ports.StreamSeats = (*StreamSeats)(nil)

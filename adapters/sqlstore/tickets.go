@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Tickets keeps tickets until they are used.
+// Tickets stores tickets until they are used.
 type Tickets struct{ db *DB }
 
 var _ ports.Tickets = (*Tickets)(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Trials stores with what trials were begun.
+// Trials stores the marks of trials.
 type Trials struct{ db *DB }
 
 var _ ports.Trials = (*Trials)(nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// People keeps the accounts of people as operators change them.
+// People stores the accounts of people for operators.
 type People struct{ db *DB }
 
 var _ ports.People = (*People)(nil)

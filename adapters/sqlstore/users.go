@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Users keeps users and their memberships.
+// Users stores users and their memberships.
 type Users struct{ db *DB }
 
 var _ ports.Users = (*Users)(nil)

@@ -106,7 +106,7 @@ func (s *WebhookQueue) Pending(ctx context.Context, of webhook.ID) (n int, err e
 	return n, err
 }
 
-// isFirst is the condition that a pending delivery has none before it about the same subject.
+// isFirst is the condition that there is no earlier pending delivery about the same subject.
 const isFirst = `NOT EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = t.webhook_id
 	AND o.subject = t.subject AND o.state = 'pending' AND o.seq < t.seq)`
 
@@ -154,8 +154,8 @@ func wakeNext(of webhook.ID, subject string, now time.Time) write {
 		ORDER BY o.seq LIMIT 1)`, []any{micros(now), int64(never), of, subject}}
 }
 
-// wakeWaiting makes deliveries due that wait for one which has gone. The release before does not wake them, and those
-// of a subject go when they are older than webhook.KeptFor.
+// wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
+// and deliveries are removed when they are older than webhook.KeptFor.
 func (db *DB) wakeWaiting(ctx context.Context, now time.Time) error {
 	if _, err := db.exec(ctx, `UPDATE webhook_deliveries AS t SET due_at = ? WHERE t.state = 'pending' AND t.due_at = ?
 		AND `+isFirst, micros(now), int64(never)); err != nil {
@@ -227,8 +227,8 @@ func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due tim
 	})
 }
 
-// wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Those that
-// fail are tried when it is their time, if they have one.
+// wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Failing
+// endpoints are tried at their scheduled time, if they have one.
 func wakeWebhooks(ws identity.WorkspaceID, now time.Time) write {
 	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled
 		AND (due_at > ? OR due_at = leased_until) AND (failures < ? OR due_at = ?)`,

@@ -117,7 +117,7 @@ func (db *DB) webhook(ctx context.Context, condition string, args ...any) (*webh
 	return row.endpoint()
 }
 
-// lastPlace returns the last place that an event of a workspace has.
+// lastPlace returns the place of the last event of a workspace.
 func (db *DB) lastPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (int64, error) {
 	_, last, err := (&Events{db}).ends(ctx, org, ws)
 	return last, err
@@ -180,7 +180,7 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 			}
 			return tx.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 		}
-		if e.Enabled && !wasEnabled { // what was pending when it was disabled goes on
+		if e.Enabled && !wasEnabled { // pending deliveries continue
 			if err := tx.makeDue(ctx, e.ID, e.UpdatedAt); err != nil {
 				return err
 			}
@@ -203,7 +203,7 @@ func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 	return db.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 }
 
-// makeDue lets a node look at an endpoint at a time, if not earlier.
+// makeDue makes an endpoint due at a time, unless it is already due earlier.
 func (db *DB) makeDue(ctx context.Context, id webhook.ID, at time.Time) error {
 	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
 		micros(at), id, micros(at))

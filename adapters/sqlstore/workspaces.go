@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Workspaces keeps workspaces and their members.
+// Workspaces stores workspaces and their members.
 type Workspaces struct{ db *DB }
 
 var _ ports.Workspaces = (*Workspaces)(nil)
@@ -324,8 +324,8 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 	return nil
 }
 
-// slugIsFree detects a duplicate slug before the write. It cannot see a concurrent transaction: for that
-// slugTaken makes the transaction run again, since PostgreSQL has aborted it.
+// slugIsFree detects a duplicate slug before the write. It cannot see a concurrent transaction: in that case slugTaken
+// makes the transaction run again, since PostgreSQL has aborted it.
 func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	var other string
 	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org,

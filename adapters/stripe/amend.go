@@ -52,7 +52,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 const kept = "_keep"
 
 // keep restores the scheduled change that a declined change was to replace. It returns the reason of the decline, or
-// its own error: then the whole change is repeated.
+// its own error; then the whole change is repeated.
 func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
 	a billing.Amendment, declined error) error {
 	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) &&
@@ -85,7 +85,7 @@ func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription
 	p := &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key), Expand: subscriptionExpansions(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd,
 		Metadata:        map[string]string{changedBy: key},
-		PaymentBehavior: stripe.String("error_if_incomplete"), // a change that cannot be charged is none
+		PaymentBehavior: stripe.String("error_if_incomplete"), // without a charge there is no change
 	}
 	if a.Resell && !a.AtRenewal {
 		p.Items = changedItems(s, item, a)
@@ -121,8 +121,8 @@ func (g *Gateway) readNow(ctx context.Context, id billing.SubscriptionID) (billi
 	return mirrorSubscription(s), nil
 }
 
-// schedule changes a subscription at the end of its period. The schedule has a phase with the current terms until
-// then, and one with the new terms. After that the subscription goes on without a schedule.
+// schedule changes a subscription at the end of its period. The schedule has a phase with the current terms until then,
+// and one with the new terms. After that the subscription continues without a schedule.
 func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
 	a billing.Amendment) error {
 	schedule := s.Schedule

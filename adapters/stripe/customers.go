@@ -29,7 +29,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 		switch {
 		case made != "":
 			return made, nil
-		case looked != nil: // then even a failure that Stripe keeps leaves the outcome open
+		case looked != nil: // then even a stored failure leaves the outcome open
 			return "", translate(looked)
 		}
 	}
@@ -39,7 +39,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 	return billing.CustomerID(c.ID), nil
 }
 
-// customerOf looks for the customer that a call has made within the last day. It returns "" if there is none.
+// customerOf looks for the customer that a call has created within the last day. It returns "" if there is none.
 func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
 	p := &stripe.CustomerListParams{ListParams: g.listParams(),
 		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
@@ -154,8 +154,8 @@ func toMethod(m *stripe.PaymentMethod) billing.Method {
 	return out
 }
 
-// SetDefault implements ports.GatewayCustomers. Subscriptions that Atrium creates have no default of their own, so that
-// the customer's counts. Those of a checkout page have one, which is charged instead: it follows.
+// SetDefault implements ports.GatewayCustomers. Subscriptions that Atrium creates have no default of their own, so the
+// customer's is used. Those of a checkout page have one, which is charged instead, so it is changed, too.
 func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
 	owned, err := g.owns(ctx, c, m)
 	switch {
@@ -223,7 +223,7 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 		switch {
 		case looked == nil && !owned:
 			return nil
-		case isMissing(err) && looked != nil: // it may be gone by an earlier call: that is no refusal
+		case isMissing(err) && looked != nil: // an earlier call may have removed it: not a refusal
 			return looked
 		}
 	}

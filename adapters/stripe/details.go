@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// UpdateCustomer implements ports.GatewayDetails. New tax ids come first, since Stripe may refuse them, and the
-// old ones go last.
+// UpdateCustomer implements ports.GatewayDetails. New tax ids are added first, since Stripe may refuse them, and the
+// old ones are removed last.
 func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
 	held, err := g.taxIDs(ctx, c)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 
 var _ ports.GatewayMeters = (*Gateway)(nil)
 
-// ReportUsage implements ports.GatewayMeters. Stripe refuses an identifier that it knows
-// (https://docs.stripe.com/api/billing/meter-event/create): then the event has been counted. An idempotency key in
-// addition could keep a failure.
+// ReportUsage implements ports.GatewayMeters. Stripe refuses a known identifier
+// (https://docs.stripe.com/api/billing/meter-event/create); in that case the event has been counted. An additional
+// idempotency key could store a failure.
 func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
 	name, err := g.meterEvent(ctx, e.PriceRef)
 	if err != nil {

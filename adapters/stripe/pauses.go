@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// paidUntil is the metadata key of a paused subscription for the end of what was paid before, in seconds since 1970.
+// paidUntil is the metadata key of a paused subscription for the end of its paid period, in seconds since 1970.
 const paidUntil = "atrium_paid_until"
 
 // mirrorPause adds to a mirrored subscription whether it is paused, and why it is cancelled.
@@ -22,9 +22,9 @@ func mirrorPause(s *stripe.Subscription, h *billing.GatewaySubscription) {
 	}
 }
 
-// pause adds to an update that the subscription is paused or resumed. While it is paused, Stripe voids its
-// invoices (https://docs.stripe.com/billing/subscriptions/pause-payment). In a period that was not paid, to resume
-// starts another period, without a proration: nothing that was paid is left.
+// pause adds to an update that the subscription is paused or resumed. While it is paused, Stripe voids its invoices
+// (https://docs.stripe.com/billing/subscriptions/pause-payment). Resuming in a period that was not paid starts a new
+// period, without proration: there is no paid rest.
 func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a billing.Amendment) {
 	switch {
 	case a.Pause == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// Pay implements ports.GatewaySubscriptions. Whatever Stripe answers, the invoice itself tells whether it is paid.
+// Pay implements ports.GatewaySubscriptions. Whatever Stripe's response, the invoice itself shows whether it is paid.
 func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 	id billing.InvoiceID) (billing.InvoicePayment, error) {
 	i, err := g.invoice(ctx, id)
@@ -85,7 +85,7 @@ func wantsPayer(err error) bool {
 // (https://docs.stripe.com/error-codes).
 const changeWantsPayer stripe.ErrorCode = "subscription_payment_intent_requires_action"
 
-// toPayment returns what came of paying an invoice.
+// toPayment returns the outcome of paying an invoice.
 func toPayment(i *stripe.Invoice) billing.InvoicePayment {
 	p := billing.InvoicePayment{Invoice: mirrorInvoice(i)}
 	if s := i.ConfirmationSecret; i.Status == stripe.InvoiceStatusOpen && s != nil {

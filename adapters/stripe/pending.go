@@ -10,8 +10,8 @@ import (
 )
 
 // updateWithPayer makes a change whose payment the payer must authenticate: a pending update, which Stripe applies when
-// its invoice is paid (https://docs.stripe.com/billing/subscriptions/pending-updates). A pending update takes no
-// metadata, so a call before it notes the key.
+// its invoice is paid (https://docs.stripe.com/billing/subscriptions/pending-updates). A pending update accepts no
+// metadata, so a call before it stores the key.
 func (g *Gateway) updateWithPayer(
 	ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment,
 ) (billing.GatewaySubscription, error) {
@@ -41,7 +41,7 @@ func (g *Gateway) updateWithPayer(
 	case err != nil:
 		return billing.GatewaySubscription{}, translate(err)
 	}
-	// it has lapsed
+	// it has expired
 	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "authentication_required"}
 }
 

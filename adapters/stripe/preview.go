@@ -52,9 +52,9 @@ func (g *Gateway) Preview(
 	return p, nil
 }
 
-// previewInvoice returns an invoice with what is left of the current period ("always_invoice"), or that of a whole
-// period ("none"). Stripe has no invoice of a next period for a subscription that ends (invoice_upcoming_none), so
-// that one is computed as if it went on.
+// previewInvoice returns an invoice with the rest of the current period ("always_invoice"), or that of a whole period
+// ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that one is
+// computed as if the subscription continued.
 func (g *Gateway) previewInvoice(
 	ctx context.Context, c billing.CustomerID, s *stripe.Subscription, item *stripe.SubscriptionItem,
 	a billing.Amendment, proration string,
@@ -84,7 +84,7 @@ func (g *Gateway) previewInvoice(
 	return i, saleFailure(a.Promotion, err)
 }
 
-// billedNow reports whether a change has an invoice of its own.
+// billedNow reports whether a change has its own invoice.
 func billedNow(s *stripe.Subscription, a billing.Amendment) bool {
 	return a.Resell && !a.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing
 }

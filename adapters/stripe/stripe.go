@@ -1,7 +1,7 @@
-// Package stripe reaches an org's account at Stripe. Each call carries the idempotency key that it is given,
-// and notes it in metadata too. Stripe repeats the first response to a key, its own failures included
-// (https://docs.stripe.com/api/idempotent_requests). After such a failure the metadata tell whether the call
-// took effect.
+// Package stripe calls an org's account at Stripe. Each call sends the idempotency key that it is given, and also
+// stores it in metadata. Stripe repeats the first response to a key, its own failures included
+// (https://docs.stripe.com/api/idempotent_requests). After such a failure the metadata show whether the call took
+// effect.
 package stripe
 
 import (
@@ -74,9 +74,9 @@ func New(c Config) *Gateway {
 			Transport:     bounded{transport},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		MaxNetworkRetries: stripe.Int64(0), // it waits without a look at the context; use cases repeat
+		MaxNetworkRetries: stripe.Int64(0), // its waits ignore the context; use cases retry
 		EnableTelemetry:   stripe.Bool(false),
-		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull}, // it would log what Stripe says of a payer
+		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull}, // it would log Stripe's texts about payers
 	}
 	if c.BaseURL != "" {
 		config.URL = stripe.String(c.BaseURL)
@@ -86,7 +86,7 @@ func New(c Config) *Gateway {
 		live: Mode(c.SecretKey) == "live"}
 }
 
-// Mode is whether a secret key moves money: live, or test. Customers of the one are unknown to the other.
+// Mode returns the mode of a secret key: live, in which money moves, or test. The two modes have separate customers.
 func Mode(key secret.String) string {
 	for _, prefix := range []string{"sk_live_", "rk_live_"} {
 		if text := key.Reveal(); len(text) > len(prefix) && text[:len(prefix)] == prefix {
@@ -99,9 +99,9 @@ func Mode(key secret.String) string {
 // bounded limits the size of responses, and does not repeat calls that change something.
 type bounded struct{ http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper. http.Transport repeats a request with an Idempotency-Key when its
-// connection breaks, and returns the second answer only: a refusal would hide that the first try may have
-// had its effect. It finds the header by its canonical name, so that another spelling prevents that.
+// RoundTrip implements http.RoundTripper. http.Transport repeats a request with an Idempotency-Key when its connection
+// breaks, and returns only the second response: a refusal would hide that the first attempt may have taken effect. It
+// looks for the header by its canonical name, so another spelling prevents this.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	const header = "Idempotency-Key"
 	if key := r.Header.Get(header); key != "" {
@@ -207,8 +207,8 @@ func faultOf(said *stripe.Error) error {
 	return &billing.Rejection{Reason: detail}
 }
 
-// afterEffect returns the error of a call that follows another one, which has taken effect: even if it had no effect
-// itself, the outcome of both is open.
+// afterEffect returns the error of a call that follows another one, which has taken effect: even if the second one had
+// no effect, the outcome of both together is unknown.
 func afterEffect(err error) error {
 	if billing.NoEffect(err) {
 		return &billing.UnsettledError{Refusal: err.Error()}

@@ -60,7 +60,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 	return mirrorSubscription(s), nil
 }
 
-// subscriptionOf looks for the subscription that a call has made; nil if there is none.
+// subscriptionOf looks for the subscription that a call has created; nil if there is none.
 func (g *Gateway) subscriptionOf(ctx context.Context, c billing.CustomerID, key string) *stripe.Subscription {
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
@@ -256,7 +256,7 @@ func (g *Gateway) Cancel(
 	return g.end(ctx, key, id, why, meteredItem(s) != nil)
 }
 
-// end ends a subscription. used says that an invoice is created for what was used.
+// end ends a subscription. used says whether an invoice is created for the usage.
 func (g *Gateway) end(
 	ctx context.Context, key string, id billing.SubscriptionID, why billing.Cancellation, used bool,
 ) error {
@@ -276,7 +276,7 @@ func (g *Gateway) end(
 		switch {
 		case looked == nil && !billing.Status(s.Status).Live(), isMissing(err) && isMissing(looked):
 			return nil
-		case isMissing(err) && looked != nil: // it may have ended by an earlier call: that is no refusal
+		case isMissing(err) && looked != nil: // an earlier call may have ended it: not a refusal
 			return translate(looked)
 		}
 	}

@@ -77,7 +77,7 @@ func classifyTLS(err error) connection.Code {
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
 		const badCertificate, certificateRequired = 42, 116 // RFC 8446, section 6.2
 		if alert == badCertificate || alert == certificateRequired {
-			return connection.AuthRejected // it wants a certificate of ours
+			return connection.AuthRejected // it requires a client certificate
 		}
 		return connection.TLSUnsupported
 	}

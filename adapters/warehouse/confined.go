@@ -21,13 +21,13 @@ type Confined struct {
 	stream ports.ConfinedStream
 }
 
-// NewConfined returns a Warehouse whose calls are done by Job wherever run runs it, and Rows and Probe by StreamJob wherever stream
-// runs it.
+// NewConfined returns a Warehouse that makes its calls with Job through run, and Rows and Probe with StreamJob through
+// stream.
 func NewConfined(run ports.Confined, stream ports.ConfinedStream) *Confined {
 	return &Confined{run: run, stream: stream}
 }
 
-// The calls of ports.Warehouse, as a child is told of them.
+// The calls of ports.Warehouse, by their names in requests to a child.
 const (
 	callProbe   = "probe" // streamed
 	callTables  = "tables"
@@ -35,7 +35,7 @@ const (
 	callRows    = "rows" // streamed
 )
 
-// request is a call on its way to the child. The credential's secrets are in the clear.
+// request is a call on its way to the child. It contains the credential's secrets in plain text.
 type request struct {
 	Call       string
 	Kind       connection.Kind
@@ -60,7 +60,7 @@ type failure struct {
 	State string          // of a connection.UnreadableError
 }
 
-// failureOf returns an error of a kind as a failure.
+// failureOf returns an error of a warehouse kind as a failure.
 func failureOf(err error) failure {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return failure{Code: connection.QueryTimeout}
@@ -74,7 +74,7 @@ func failureOf(err error) failure {
 	return failure{Code: connection.Internal}
 }
 
-// err returns the error again, nil if there is none.
+// err is the inverse of failureOf; nil if there is no error.
 func (f failure) err() error {
 	switch f.Code {
 	case "":
@@ -135,7 +135,7 @@ func (c *Confined) probe(ctx context.Context, to ports.Target, trace *Trace) (co
 	return *report, nil
 }
 
-// requestTo adds to r what it is for.
+// requestTo adds the target to r.
 func requestTo(to ports.Target, r request) (request, error) {
 	credential, err := to.Credential.Reveal()
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *Confined) Preview(
 }
 
 func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer, error) {
-	// JSON would replace invalid UTF-8, and the result may be a name that exists.
+	// JSON would replace invalid UTF-8, and the result could be an existing name.
 	if !valid(r.Preview.Table) {
 		return answer{}, connection.TableNotFound
 	}
@@ -182,14 +182,14 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 	return a, nil
 }
 
-// failed returns the error of a call that its child did not do.
+// failed returns the error of a call that the child did not complete.
 func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, ports.ErrJobRefused):
 		return connection.ErrTooManyReads
-	case errors.Is(err, ports.ErrUnavailable): // whose share of the children it is could not be looked up
+	case errors.Is(err, ports.ErrUnavailable): // the tenant could not be looked up
 		return ports.ErrUnavailable
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return connection.ResponseTooLarge
@@ -228,7 +228,7 @@ func (c *Confined) Rows(
 	return failed(ctx, err)
 }
 
-// httpsPort is where kinds are whose credential names no port.
+// httpsPort is the port of kinds whose credential names no port.
 const httpsPort = 443
 
 // Needs returns what Job needs: SQLite reads the files of folder and connects to nothing, all other kinds connect to
@@ -250,7 +250,7 @@ func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
 	}
 }
 
-// Job is the child's side of Confined: it hands a call to the kind that it is for.
+// Job is the child's side of Confined: it passes a call to its kind of warehouse.
 func Job(kinds map[connection.Kind]ports.Warehouse) func(ctx context.Context, input json.RawMessage) (any, error) {
 	return func(ctx context.Context, input json.RawMessage) (any, error) {
 		var r request

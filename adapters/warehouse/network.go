@@ -10,8 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Network opens guarded connections for one call. What its rules refuse is
-// connection.NetworkNotAllowed.
+// Network opens guarded connections for one call. Refusals by its rules are connection.NetworkNotAllowed.
 type Network interface {
 	// Lookup returns the addresses of a host that may be dialled.
 	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
@@ -19,11 +18,11 @@ type Network interface {
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
 }
 
-// Guard makes the network of one call to a target. The network stops working at end. A kind gets it as a
-// parameter, since adapters do not import each other.
+// Guard creates the network of one call to a target. The network stops working at end. A kind gets it as a parameter,
+// since adapters do not import each other.
 type Guard func(to ports.Target, end time.Time) Network
 
-// Begin bounds ctx by a target's total time, and makes the network of the call.
+// Begin limits ctx to a target's total time, and creates the network of the call.
 func (g Guard) Begin(ctx context.Context, to ports.Target) (context.Context, context.CancelFunc, Network) {
 	end := time.Now().Add(to.Limits.Total)
 	ctx, cancel := context.WithDeadline(ctx, end)

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ambiguous lists the failures before sign-in that a wrong port can be the cause of.
+// ambiguous lists the failures before sign-in that a wrong port can cause.
 var ambiguous = []connection.Code{
 	connection.ConnectTimeout, connection.PortClosed, connection.HostUnreachable, connection.TLSUnsupported,
 	connection.NotThisDatabase, connection.TooManyConnections, connection.UnsupportedVersion,
@@ -36,14 +36,14 @@ func recognise(ctx context.Context, n Network, to ports.Target, step connection.
 	return to.Credential.Kind().Recognised(code, service(ctx, n, to))
 }
 
-// service returns what listens at a target's address, "" if it is not recognised.
+// service returns the service that listens at a target's address, "" if it is not recognised.
 func service(ctx context.Context, n Network, to ports.Target) connection.Service {
-	// All that are known answer this at once, PostgreSQL and TLS by closing the connection.
+	// All known services answer this at once; PostgreSQL and TLS close the connection.
 	first, closed := knock(ctx, n, to, "PING\r\n\r\n")
 	if s := serviceOf(first); s != "" || !closed {
 		return s
 	}
-	// PostgreSQL answers a request for TLS by one letter, and no more until it gets more.
+	// PostgreSQL answers a request for TLS with one letter, and then waits.
 	const sslRequest = 80877103
 	request := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, sslRequest)
 	if a, _ := knock(ctx, n, to, string(request)); len(a) == 1 && (a[0] == 'S' || a[0] == 'N') {
@@ -108,7 +108,7 @@ var greetings = []struct {
 
 // serviceOf returns the service that begins like this, "" if it is not known.
 func serviceOf(first []byte) connection.Service {
-	if bytes.Contains(first, []byte("is for clickhouse-client program")) { // its words, within an answer of HTTP
+	if bytes.Contains(first, []byte("is for clickhouse-client program")) { // its text, in an HTTP response
 		return connection.ServiceClickHouseNative
 	}
 	for _, g := range greetings {

@@ -46,7 +46,7 @@ func (r *Recorder) note(b []byte, err error) {
 		copy(r.first[r.read:], b)
 	}
 	r.read += int64(len(b))
-	if err != nil && r.err == nil { // what follows the first error tells less
+	if err != nil && r.err == nil { // later errors say less
 		r.err = err
 	}
 }
@@ -65,7 +65,7 @@ func (r *Recorder) Count() int64 {
 	return r.read
 }
 
-// Err returns the first error of a read or write, nil if all went well so far.
+// Err returns the first error of a read or write, nil if there was none.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *Recorder) Ended() bool {
 	return errors.Is(err, io.EOF) || isReset(err)
 }
 
-// Foreign reports whether the first bytes are known to be of a protocol that no database uses: SSH, HTTP, SMTP
-// and FTP banners, unrequested TLS records.
+// Foreign reports whether the first bytes belong to a protocol that no database uses: SSH, HTTP, SMTP and FTP banners,
+// unrequested TLS records.
 func Foreign(first []byte) bool {
 	for _, prefix := range []string{"SSH-", "HTTP/", "220 ", "220-", "+OK", "* OK", "RFB ", "<!DO", "<htm",
 		"\x15\x03"} {

@@ -13,7 +13,7 @@ import (
 
 // RowSession is a Session that can stream the rows of a table.
 type RowSession interface {
-	// Rows gives the rows of a table to out. It holds few of them at a time.
+	// Rows passes the rows of a table to out. It keeps only a few of them in memory.
 	Rows(q connection.RowsQuery, out *Batches) error
 }
 
@@ -51,11 +51,11 @@ type Batches struct {
 	sent  bool
 }
 
-// NewBatches returns a Batches that gives batches to each.
+// NewBatches returns a Batches that passes batches to each.
 func NewBatches(each func(column.Batch) error) *Batches { return &Batches{each: each} }
 
-// Begin checks which of a query's columns the table has, and returns those of the table in the query's order; none if
-// one is missing, which the first batch then tells.
+// Begin checks which of a query's columns the table has, and returns them in the query's order. If one is missing, it
+// returns none, and the first batch reports the missing ones.
 func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []connection.Column {
 	found := make([]connection.Column, 0, len(q.Columns))
 	for _, name := range q.Columns {
@@ -98,7 +98,7 @@ func value(v string) string {
 	return v
 }
 
-// Flush sends what is collected. There is at least one batch, also if it has no rows.
+// Flush sends the collected rows. There is at least one batch, even if it has no rows.
 func (b *Batches) Flush() error {
 	if b.sent && len(b.next.Rows) == 0 {
 		return nil

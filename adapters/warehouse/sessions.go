@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// CancelTimeout is how long a call that was called off takes at most to end its statement at the server.
+// CancelTimeout is the maximum time for ending the statement of a cancelled call at the server.
 const CancelTimeout = 450 * time.Millisecond
 
 // Session is one call's own connection to a tenant's server, which has passed the step database.
@@ -33,8 +33,8 @@ type Sessions struct {
 	open  func(context.Context, Network, ports.Target, *Trace) (Session, error)
 }
 
-// NewSessions returns Sessions whose networks guard makes. open opens a session: it passes the steps up to
-// and including database.
+// NewSessions returns Sessions whose networks guard creates. open opens a session: it passes the steps up to and
+// including database.
 func NewSessions[S Session](
 	guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error),
 ) *Sessions {
@@ -76,7 +76,7 @@ func (w *Sessions) Tables(
 	return tables, err
 }
 
-// Matching returns the tables that q asks for. list returns a page of all tables, and does not know q.Match.
+// Matching returns the tables that q requests. list returns a page of all tables and ignores q.Match.
 func Matching(
 	q connection.TableQuery, list func(connection.TableQuery) ([]connection.Table, error),
 ) ([]connection.Table, error) {

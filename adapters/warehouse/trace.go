@@ -17,7 +17,7 @@ type Trace struct {
 	Server connection.Server
 	Watch  func(connection.Check) // is called with each check as soon as its step has passed; may be nil
 
-	checks []connection.Check // of the steps that are over
+	checks []connection.Check // of the completed steps
 	since  time.Time
 }
 
@@ -60,7 +60,7 @@ func (t *Trace) add(c connection.Check) {
 // Report ends the call and returns the report. err, if any, belongs to the current step; steps that were not reached
 // are skipped.
 //
-// A probe that is refused by policy tells nothing else, not even how long a name took to resolve.
+// A probe that is refused by policy reports nothing else, not even how long a name took to resolve.
 func (t *Trace) Report(err error) connection.Report {
 	code, _ := errors.AsType[connection.Code](err)
 	if err != nil && code == "" {
@@ -99,5 +99,5 @@ func Word(s string) string {
 	return string(b)
 }
 
-// valid reports whether a table can have this name at all.
+// valid reports whether a table can have this name.
 func valid(r connection.TableRef) bool { return utf8.ValidString(r.Schema) && utf8.ValidString(r.Name) }

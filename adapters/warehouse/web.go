@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Web is one connection to a server of HTTP/1.1, on which one request follows another. It follows no
-// redirect, knows no proxy, asks for no compression, and reads no more than its network lets it.
+// Web is one connection to a server of HTTP/1.1, on which one request follows another. It follows no redirect, uses no
+// proxy and no compression, and reads at most what its network permits.
 type Web struct {
 	recorder *Recorder
 	conn     net.Conn // the recorder, or TLS above it
@@ -78,7 +78,7 @@ func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
 		return Answer{}, Classify(ctx, err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Now()) })()
-	// a server that refuses may answer and hang up before it has heard all
+	// a server that refuses may respond and close before it has read everything
 	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() {
 		return Answer{}, w.readFailure(ctx, err)
 	}
@@ -87,7 +87,7 @@ func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
 		return Answer{}, w.readFailure(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body) // as much as the network lets through
+	body, err := io.ReadAll(response.Body) // limited by the network
 	if err != nil {
 		return Answer{}, w.readFailure(ctx, err)
 	}
@@ -114,5 +114,5 @@ func (w *Web) readFailure(ctx context.Context, err error) error {
 	return connection.NotThisDatabase
 }
 
-// Close ends the connection. A server that notices stops the work for it.
+// Close ends the connection. A server that notices stops its work.
 func (w *Web) Close() { _ = w.recorder.Close() }

@@ -1,4 +1,4 @@
-// Package webauthn verifies the responses of people's authenticators (WebAuthn Level 2 and 3) by go-webauthn.
+// Package webauthn verifies the responses of people's authenticators (WebAuthn Level 2 and 3) with go-webauthn.
 package webauthn
 
 import (

@@ -49,7 +49,7 @@ type Worker struct {
 	queue    ports.JobQueue
 	table    Table
 	leases   map[job.Kind]time.Duration // of a job that is taken
-	urgent   map[job.Kind]time.Duration // those of leases that are
+	urgent   map[job.Kind]time.Duration // those of leases that are urgent
 	log      *slog.Logger
 	measured *measures
 }
@@ -84,8 +84,8 @@ var (
 	errStopping = errors.New("the program is stopping")
 )
 
-// Run works until ctx ends. Then it takes no more jobs and lets running ones go on until finish ends. Jobs that
-// still run then are interrupted and queued again.
+// Run works until ctx ends. Then it takes no more jobs and lets running ones continue until finish ends. Jobs that are
+// still running then are interrupted and queued again.
 func (w *Worker) Run(ctx context.Context, finish time.Duration) {
 	work, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer interrupt(nil)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// triesAgain is how long a pool makes do with its connections after the server refused another one.
+	// triesAgain is how long a pool uses its existing connections after the server refused another one.
 	triesAgain = 2 * time.Second
 
 	// firstPause is the pause between two attempts to get the first connection of a pool.
 	firstPause = 50 * time.Millisecond
 )
 
-// Patient connects for one pool. While the server accepts no more connections, statements wait for a connection that
-// the pool has already; without it they would fail.
+// Patient opens connections for one pool. While the server accepts no more connections, statements wait for a
+// connection that the pool already has; otherwise they would fail.
 type Patient struct {
 	driver.Connector
 	wait time.Duration // for the first connection of the pool
@@ -84,7 +84,7 @@ func (p *Patient) count(opened driver.Conn) (driver.Conn, error) {
 	return conn, nil
 }
 
-// makeDo keeps the pool at n connections for a while.
+// makeDo limits the pool to n connections for a while.
 func (p *Patient) makeDo(n int) {
 	pool := p.pool.Load()
 	if pool == nil {
@@ -94,7 +94,7 @@ func (p *Patient) makeDo(n int) {
 	time.AfterFunc(triesAgain, func() { p.Limit(pool) })
 }
 
-// MakesDo reports whether the pool has fewer connections than it wants, because the server refused one.
+// MakesDo reports whether the pool is limited to its connections because the server refused another one.
 func (p *Patient) MakesDo() bool {
 	pool := p.pool.Load()
 	return pool != nil && pool.Stats().MaxOpenConnections < p.max

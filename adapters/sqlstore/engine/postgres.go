@@ -14,24 +14,24 @@ import (
 	"github.com/lib/pq"
 )
 
-// lib/pq waits forever on a connection whose other end has gone silent, even if the context is done.
-// So its connections set deadlines of which lib/pq knows nothing: every operation gets one before it
-// starts. The size of a response is limited too.
+// lib/pq waits forever on a connection whose peer does not respond any more, even if the context is done. So its
+// connections set deadlines of their own, without the knowledge of lib/pq: every operation gets one before it starts.
+// The size of a response is also limited.
 const (
-	// margin is what the network may take beyond the server's own statement_timeout.
+	// margin is the additional time for the network beyond the server's own statement_timeout.
 	margin = time.Second
 
-	// Grace is the time left to an operation whose context is done, and to the request to
-	// cancel it, for which lib/pq opens another connection. The server usually answers within it,
-	// and the connection is then closed cleanly.
+	// Grace is the remaining time of an operation whose context is done, and of the request to cancel it, for which
+	// lib/pq opens another connection. The server usually responds within it, and the connection is then closed
+	// cleanly.
 	Grace = 400 * time.Millisecond
 
-	// answerBudget is the most bytes that the server may send between two of our requests.
-	// No query of ours comes near it. More means that something is wrong, and would use too much memory.
+	// answerBudget is the most bytes that the server may send between two of our requests. No query of ours comes near
+	// it. A larger response means that something is wrong, and would use too much memory.
 	answerBudget = 256 << 20
 
-	// ConnectTimeout is for dialling, TLS and authentication together, unless the URL says
-	// otherwise. It is also how long a silent database may hold up database/sql's one opener.
+	// ConnectTimeout is for dialling, TLS and authentication together, unless the URL says otherwise. It is also how
+	// long an unresponsive database may block database/sql's single opener of connections.
 	ConnectTimeout = 3 * time.Second
 )
 
@@ -111,7 +111,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return guarded, nil
 }
 
-// dialer dials for one connection, and for the requests to cancel what runs on it.
+// dialer dials for one connection, and for the requests that cancel its operations.
 type dialer struct {
 	timeout   time.Duration
 	budget    int64
@@ -123,7 +123,7 @@ type dialer struct {
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	timeout := d.timeout
 	if d.connected {
-		d.line.abandon() // lib/pq dials because the context of what runs there is done
+		d.line.abandon() // lib/pq dials because the context of the running operation is done
 		timeout = Grace
 	}
 	ends := time.Now().Add(timeout)
@@ -158,13 +158,13 @@ func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (ne
 	return d.DialContext(ctx, network, address)
 }
 
-// guardedConn is the network connection below lib/pq, and below TLS where there is any.
+// guardedConn is the network connection below lib/pq, and below TLS if it is used.
 type guardedConn struct {
 	net.Conn
 	budget int64
 	left   atomic.Int64 // of the budget
 	ends   time.Time    // no deadline is later, lib/pq's own included; zero once connected
-	broken atomic.Bool  // bytes of an answer may be missing, or come late: never to be used again
+	broken atomic.Bool  // bytes of a response may be missing or late: must not be used again
 }
 
 // SetDeadline implements net.Conn.
@@ -181,8 +181,8 @@ func (l *guardedConn) abandon() {
 	_ = l.SetDeadline(time.Now().Add(Grace)) // fails only on a closed connection
 }
 
-// Read implements net.Conn. An answer beyond the budget ends as a *net.OpError, the kind by
-// which lib/pq knows that a connection is lost.
+// Read implements net.Conn. A response beyond the budget returns a *net.OpError, by which lib/pq recognises that a
+// connection is lost.
 func (l *guardedConn) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
 	if l.left.Add(-int64(n)) < 0 {
@@ -195,7 +195,7 @@ func (l *guardedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. A new request is entitled to a new answer.
+// Write implements net.Conn. A new request gets a new budget.
 func (l *guardedConn) Write(b []byte) (int, error) {
 	l.left.Store(l.budget)
 	n, err := l.Conn.Write(b)
@@ -205,8 +205,8 @@ func (l *guardedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// pqConn is what lib/pq's connections can do. Each is needed: without one of the optional
-// interfaces database/sql falls back to a slower way, or to one that takes no context.
+// pqConn has the interfaces of lib/pq's connections. Each is needed: without one of the optional ones, database/sql
+// falls back to a slower way, or to one without a context.
 type pqConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -261,7 +261,7 @@ func (c *postgresConn) PrepareContext(ctx context.Context, query string) (driver
 		return nil, err
 	}
 	stmt, ok := prepared.(pqStmt)
-	if !ok { // of COPY, which we do not use: no other deadline would ever be set for it
+	if !ok { // of COPY, which we do not use: it would have no deadline
 		c.line.abandon()
 		_ = prepared.Close()
 		return nil, fmt.Errorf("sqlstore: a statement of this kind (%T) cannot be prepared", prepared)
@@ -272,7 +272,7 @@ func (c *postgresConn) PrepareContext(ctx context.Context, query string) (driver
 // BeginTx implements driver.ConnBeginTx.
 func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	c.arm(ctx)
-	stop := context.AfterFunc(ctx, c.line.abandon) // lib/pq heeds ctx only once it has begun
+	stop := context.AfterFunc(ctx, c.line.abandon) // lib/pq respects ctx only after BEGIN
 	tx, err := c.pqConn.BeginTx(ctx, opts)
 	stop()
 	if err != nil {
@@ -281,13 +281,13 @@ func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driv
 	return &postgresTx{tx: tx, ctx: ctx, conn: c}, nil
 }
 
-// IsValid implements driver.Validator. lib/pq does not notice everything that makes a
-// connection unfit: a cancel request that was given up may yet hit a later statement.
+// IsValid implements driver.Validator. lib/pq does not notice everything that makes a connection unusable: an abandoned
+// cancel request may still hit a later statement.
 func (c *postgresConn) IsValid() bool { return !c.line.broken.Load() && c.pqConn.IsValid() }
 
 // Close implements driver.Conn.
 func (c *postgresConn) Close() error {
-	_ = c.line.SetDeadline(time.Now().Add(Grace)) // for the farewell
+	_ = c.line.SetDeadline(time.Now().Add(Grace)) // for the Terminate message
 	if c.closed != nil {
 		c.closed()
 	}
@@ -325,7 +325,7 @@ func (s *postgresStmt) Close() error {
 
 type postgresTx struct {
 	tx   driver.Tx
-	ctx  context.Context // BeginTx's, which driver.Tx is not given again
+	ctx  context.Context // BeginTx's, which driver.Tx does not get again
 	conn *postgresConn
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrPooledByTransaction says that a pooler gives the transactions of one connection to different backends. Prepared
-// statements, LISTEN and locks of sessions do not work there: a statement could run with another caller's text.
+// statements, LISTEN and session locks do not work there: the text of another caller's statement could run.
 var ErrPooledByTransaction = errors.New(
 	"the pooler that database.url leads to pools by transaction, and Atrium needs " +
 		"connections of its own: set pool_mode = session in PgBouncer, or let database.url lead to PostgreSQL itself")
@@ -46,15 +46,14 @@ func CheckSessions(ctx context.Context, c driver.Connector) error {
 	return nil
 }
 
-// begin sets what PostgreSQL would accept as a parameter of the connection and poolers refuse, and remembers the
-// backend.
+// begin sets settings that PostgreSQL accepts as connection parameters but poolers refuse, and remembers the backend.
 func (c *postgresConn) begin(ctx context.Context, statementTimeout string) (err error) {
 	c.backend, err = c.readBackend(ctx, `SELECT pg_backend_pid(), set_config('statement_timeout', `+
 		pq.QuoteLiteral(statementTimeout)+`, false)`)
 	return err
 }
 
-// Ping implements driver.Pinger. It returns ErrPooledByTransaction if the connection has another backend than at first.
+// Ping implements driver.Pinger. It returns ErrPooledByTransaction if the connection no longer has its first backend.
 func (c *postgresConn) Ping(ctx context.Context) error {
 	backend, err := c.readBackend(ctx, `SELECT pg_backend_pid()`)
 	if err == nil && backend != c.backend {

@@ -27,7 +27,7 @@ func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 
 var errDriver = errors.New("the database driver lacks an interface")
 
-// fullConn and fullStmt are what both drivers can do.
+// fullConn and fullStmt have the interfaces of both drivers.
 type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -96,12 +96,12 @@ func (c *preparingConn) statement(ctx context.Context, query string) (fullStmt, 
 // Close implements driver.Conn.
 func (c *preparingConn) Close() error {
 	for _, s := range c.statements {
-		_ = s.Close() // the connection goes anyway
+		_ = s.Close() // the connection is closed anyway
 	}
 	return c.fullConn.Close()
 }
 
-// CheckNamedValue implements driver.NamedValueChecker: as the driver does it, if it does.
+// CheckNamedValue implements driver.NamedValueChecker with the driver's method, if it has one.
 func (c *preparingConn) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)

@@ -10,7 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// servers are where a call goes. Nothing of a credential says so: a key's token_uri is anybody's.
+// servers are the addresses of the API. A credential does not determine them: anyone could write the token_uri of a
+// key.
 type servers struct {
 	api, token address
 	roots      *x509.CertPool // nil for the machine's

@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// isName reports whether a table can have a name ("Table naming" of BigQuery's documentation). None of it
-// needs quoting but by backticks, and decorators of a table's history are no part of it.
+// isName reports whether a table can have a name ("Table naming" of BigQuery's documentation). Such a name needs only
+// backticks as quotes, and contains no decorators.
 func isName(s string) bool {
 	const most = 1024 // bytes
 	return s != "" && len(s) <= most && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
@@ -21,7 +21,7 @@ func isName(s string) bool {
 	})
 }
 
-// entry is a table as lists have it.
+// entry is a table in a list.
 type entry struct {
 	Reference struct {
 		TableID string `json:"tableId"`
@@ -44,7 +44,7 @@ func (s *session) list(limit int, page string) (tables []entry, next string, err
 	return answer.Tables, answer.Next, err
 }
 
-// Read reports whether tables can be listed and statements be run, by one that is not.
+// Read reports whether tables can be listed and statements can be run, with a dry run.
 func (s *session) Read(server *connection.Server) error {
 	server.Product, server.Version = "BigQuery", "v2"
 	tables, _, err := s.list(1, "")
@@ -58,8 +58,8 @@ func (s *session) Read(server *connection.Server) error {
 	return err
 }
 
-// CanWrite reports whether the account, not Atrium's token, could change a table of the dataset. Of an
-// empty dataset nothing is known.
+// CanWrite reports whether the account, not Atrium's token, could change a table of the dataset. For an empty dataset
+// this is unknown.
 func (s *session) CanWrite() (bool, error) {
 	if s.first == "" {
 		return false, nil
@@ -100,7 +100,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	return tables[:min(len(tables), min(max(q.Limit, 1), connection.MaxTables))], nil
 }
 
-// kinds are the types of tables that are listed. Models and the like are none.
+// kinds are the types of tables that are listed. Models and others are not tables.
 var kinds = map[string]connection.TableKind{
 	"TABLE":             connection.BaseTable,
 	"SNAPSHOT":          connection.BaseTable,

@@ -10,15 +10,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// reasons says what the API's reasons mean ("Error messages" of BigQuery's documentation).
+// reasons maps the API's reasons to codes ("Error messages" of BigQuery's documentation).
 var reasons = map[string]connection.Code{
 	"authError":                connection.AuthFailed,
 	"required":                 connection.AuthFailed,   // a token
 	"accessNotConfigured":      connection.AuthRejected, // the API is off in the project
-	"SERVICE_DISABLED":         connection.AuthRejected, // as newer answers say it
+	"SERVICE_DISABLED":         connection.AuthRejected, // in newer responses
 	"accessDenied":             connection.PermissionDenied,
 	"notFound":                 connection.TableNotFound,
-	"invalidQuery":             connection.TableNotFound, // a view of what has changed since
+	"invalidQuery":             connection.TableNotFound, // a view of something that has changed
 	"bytesBilledLimitExceeded": connection.ResponseTooLarge,
 	"responseTooLarge":         connection.ResponseTooLarge,
 	"stopped":                  connection.QueryTimeout,
@@ -37,7 +37,7 @@ var reasons = map[string]connection.Code{
 	"tableUnavailable":         connection.ServerStarting,
 }
 
-// statuses says what an answer means whose reason is not known.
+// statuses maps the status of a response with an unknown reason to a code.
 var statuses = map[int]connection.Code{
 	http.StatusUnauthorized:        connection.AuthFailed,
 	http.StatusForbidden:           connection.PermissionDenied,
@@ -49,7 +49,7 @@ var statuses = map[int]connection.Code{
 	http.StatusGatewayTimeout:      connection.QueryTimeout,
 }
 
-// refusal says what an answer of the API means that is not 200.
+// refusal returns the error for a response of the API other than 200.
 func refusal(a warehouse.Answer) connection.Code {
 	var body struct {
 		Error struct {
@@ -63,7 +63,7 @@ func refusal(a warehouse.Answer) connection.Code {
 	}
 	if err := json.Unmarshal(a.Body, &body); err != nil {
 		if a.Status == http.StatusServiceUnavailable || a.Status == http.StatusBadGateway {
-			return connection.ServerStarting // what stands in front says so in HTML
+			return connection.ServerStarting // an HTML page of the load balancer
 		}
 		return connection.NotThisDatabase
 	}
@@ -78,7 +78,7 @@ func refusal(a warehouse.Answer) connection.Code {
 	return connection.Internal
 }
 
-// grantRefused says what an answer of the server of tokens means (RFC 6749, section 5.2).
+// grantRefused returns the error for a response of the token endpoint (RFC 6749, section 5.2).
 func grantRefused(a warehouse.Answer) connection.Code {
 	var body struct {
 		Error string `json:"error"`
@@ -100,7 +100,7 @@ func grantRefused(a warehouse.Answer) connection.Code {
 	return connection.NotThisDatabase
 }
 
-// unlessCanceled returns err, but that of ctx if its owner called the work off.
+// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
 func unlessCanceled(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled

@@ -94,7 +94,7 @@ func (s *session) statement(table string, fields []field, rows int) string {
 		quote(table) + ` LIMIT ` + strconv.Itoa(rows)
 }
 
-// query runs a statement, or only has it checked, by jobs.query. The job ends with our patience.
+// query runs a statement with jobs.query, or only has it checked. The job ends with our timeout.
 func (s *session) query(sql string, dryRun bool) ([]row, error) {
 	limit := strconv.FormatInt(max(1, s.to.Limits.Statement.Milliseconds()), 10)
 	var answer struct {

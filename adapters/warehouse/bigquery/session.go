@@ -56,7 +56,7 @@ func open(
 	return s, nil
 }
 
-// dial connects to a server of Google's. They all speak TLS: what does not is none of them.
+// dial connects to a server of Google's. All of them use TLS: a server without TLS is not one of them.
 func dial(
 	ctx context.Context, n warehouse.Network, a address, at servers, trace *warehouse.Trace,
 ) (*warehouse.Web, error) {
@@ -93,8 +93,8 @@ func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace)
 	return nil
 }
 
-// authenticate trades the account's signature for a token (RFC 7523, as Google's "OAuth 2.0 for server to
-// server applications" has it).
+// authenticate exchanges the account's signature for a token (RFC 7523; Google's "OAuth 2.0 for server to server
+// applications").
 func authenticate(ctx context.Context, n warehouse.Network, to ports.Target, at servers) (string, error) {
 	account, err := connection.ParseServiceAccount(to.Credential.Secret("service_account_key").Reveal())
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *session) path(below ...string) string {
 	return path
 }
 
-// grace is what the server has beyond a call's limit, to say itself that it is over.
+// grace is the time after a call's limit in which the server can report the timeout itself.
 const grace = 500 * time.Millisecond
 
 // call sends one request and reads the response into out. It returns TableNotFound for a 404.

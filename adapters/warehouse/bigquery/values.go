@@ -21,7 +21,7 @@ type field struct {
 	Fields    []field `json:"fields"`
 }
 
-// sqlTypes are the API's words for types, in those of its SQL.
+// sqlTypes maps the API's names of types to those of its SQL.
 var sqlTypes = map[string]string{"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
 
 var types = map[string]connection.Type{
@@ -90,7 +90,7 @@ func (r row) cells(fields []field) ([]*string, error) {
 	return cells, nil
 }
 
-// value reads a value: nil for NULL, a text for what is single, and what JSON is made of for the rest.
+// value reads a value: nil for NULL, a text for a single value, and JSON values for the rest.
 func (f field) value(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -133,7 +133,7 @@ func (f field) value(raw json.RawMessage) (any, error) {
 	return f.text(text), nil
 }
 
-// text writes what the API has as a number or in base64 as people read it.
+// text formats for people a value that the API has as a number or in base64.
 func (f field) text(s string) string {
 	switch f.sqlType() {
 	case "TIMESTAMP":

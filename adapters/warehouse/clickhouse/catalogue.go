@@ -9,13 +9,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// ours restricts system.tables to what people keep in the connection's database and can read without
-// a trace. The catalogue shows a user only what the user may see. Left out are tables that hold the rows of
-// materialized views, and engines that hand each row out once, or none at all.
+// ours restricts system.tables to the users' tables in the connection's database that can be read without side effects.
+// The catalogue shows a user only what the user may see. It excludes tables with the rows of materialized views, and
+// engines that deliver each row once, or none at all.
 const ours = `database = currentDatabase() AND is_temporary = 0 AND NOT startsWith(name, '.inner')
 	AND engine NOT IN ('Kafka', 'RabbitMQ', 'NATS', 'FileLog', 'S3Queue', 'AzureQueue', 'Redis', 'WindowView', 'Set')`
 
-// Read says who the server is, and that its catalogue can be read.
+// Read identifies the server, and checks that its catalogue can be read.
 func (s *session) Read(server *connection.Server) error {
 	server.Product, server.Version = "ClickHouse", warehouse.Word(s.server.version)
 	_, err := s.query(`SELECT name FROM system.tables WHERE ` + ours + ` LIMIT 1`)
@@ -65,7 +65,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	return tables, nil
 }
 
-// estimate is the expression for how many rows a table has, as text; -1 where nothing is known.
+// estimate is the expression for the number of rows of a table, as text; -1 if it is unknown.
 func (s *session) estimate() string {
 	if s.server.totalRows {
 		return `ifNull(toString(total_rows), '-1')`
@@ -73,7 +73,7 @@ func (s *session) estimate() string {
 	return `if(engine LIKE '%MergeTree', '0', '-1')` // for those without parts
 }
 
-// parts counts the rows of tables as their parts have them.
+// parts counts the rows of tables by their parts.
 func (s *session) parts(tables [][]*string) (map[string]string, error) {
 	var names []string
 	for _, row := range tables {
@@ -110,5 +110,5 @@ func kindOf(engine string) connection.TableKind {
 	return connection.BaseTable
 }
 
-// isText reports whether s can be a name at all.
+// isText reports whether s can be a name.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

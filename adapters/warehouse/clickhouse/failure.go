@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// numbers says what error codes mean (ErrorCodes.cpp of ClickHouse).
+// numbers maps error codes (ErrorCodes.cpp of ClickHouse).
 var numbers = map[int]connection.Code{
 	192: connection.AuthFailed, // no such user
 	193: connection.AuthFailed,
@@ -33,25 +33,25 @@ var numbers = map[int]connection.Code{
 	16:  connection.TableNotFound, // a column that was dropped since the catalogue was read
 	47:  connection.TableNotFound, // as before
 	60:  connection.TableNotFound,
-	202: connection.TooManyConnections, // queries at a time, which HTTP has in their place
+	202: connection.TooManyConnections, // concurrent queries, the equivalent over HTTP
 	159: connection.QueryTimeout,
-	160: connection.QueryTimeout, // too slow to be done in time
+	160: connection.QueryTimeout, // estimated to exceed the time limit
 	209: connection.QueryTimeout, // of a server behind it
 	394: connection.QueryTimeout, // the query was killed
 	396: connection.ResponseTooLarge,
 	158: connection.QuotaExceeded, // more rows to read than the user's profile allows
 	201: connection.QuotaExceeded,
 	241: connection.QuotaExceeded,      // memory
-	243: connection.QuotaExceeded,      // room on the disk
+	243: connection.QuotaExceeded,      // disk space
 	307: connection.QuotaExceeded,      // more bytes to read than the user's profile allows
 	46:  connection.UnsupportedVersion, // a function that it lacks
-	62:  connection.UnsupportedVersion, // a statement of ours that it does not read
+	62:  connection.UnsupportedVersion, // a statement that it does not support
 	115: connection.UnsupportedVersion, // a setting that it lacks
 }
 
-// refusal says what an answer means that is not 200. The code of an error is in a header since version
-// 20, and before at the very start of the body: "Code: 60, e.displayText() = …". A server without
-// either is none of ClickHouse's, but a proxy in front of one may say that there is none behind it.
+// refusal returns the error for a response other than 200. The code of an error is in a header since version 20, and
+// before at the very start of the body: "Code: 60, e.displayText() = …". A server without either is not ClickHouse, but
+// a proxy in front of one may report that there is no server behind it.
 func refusal(a warehouse.Answer) connection.Code {
 	text := a.Header.Get("X-ClickHouse-Exception-Code")
 	if text == "" {
@@ -75,7 +75,7 @@ func refusal(a warehouse.Answer) connection.Code {
 	return connection.Internal
 }
 
-// unlessCanceled returns err, but that of ctx if its owner called the work off.
+// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
 func unlessCanceled(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled

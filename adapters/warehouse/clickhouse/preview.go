@@ -61,7 +61,7 @@ func (s *session) columns(table string) ([]connection.Column, error) {
 	return columns, nil
 }
 
-// typeOf says what values can be used as, and whether they may be missing.
+// typeOf returns how values can be used, and whether they may be missing.
 func typeOf(name string) (t connection.Type, nullable bool) {
 	name = inside(name, "LowCardinality")
 	bare := inside(name, "Nullable")

@@ -20,7 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// session is one connection, whose requests are all the same user's.
+// session is one connection, all of whose requests are from the same user.
 type session struct {
 	ctx      context.Context
 	network  warehouse.Network
@@ -30,7 +30,7 @@ type session struct {
 	server   greeting
 }
 
-// greeting is what a server says of itself and of the user.
+// greeting is what a server reports about itself and the user.
 type greeting struct {
 	version   string
 	readonly  bool // no statement of the user can change anything
@@ -61,10 +61,10 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	return s, nil
 }
 
-// speaksTLS tells a server that wants TLS, which hangs up on who speaks without, from one that is
-// going, by a second connection. Nothing is said on it but the first words of TLS.
+// speaksTLS distinguishes a server that requires TLS, and closes plain connections, from one that is shutting down. It
+// uses a second connection, on which it only starts a TLS handshake.
 func speaksTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
-	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is sent that anybody could read
+	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing secret is sent
 	web, err := warehouse.OpenWeb(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), config, nil)
 	if err != nil {
 		return false
@@ -73,8 +73,8 @@ func speaksTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	return true
 }
 
-// begin asks who the server is and what the user may choose, under no settings but the user's own:
-// who may change none is refused for sending some.
+// begin asks for the server's version and the settings that the user may change, without sending settings: a user who
+// may change none would be refused.
 func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 	rows, err := s.ask(ctx, `SELECT version(),
 		(SELECT value FROM system.settings WHERE name = 'readonly'),
@@ -92,14 +92,14 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 		return connection.NotThisDatabase
 	}
 	trace.Passed(connection.Authenticate)
-	if *rows[0][2] == "0" { // since version 20 it shows no database in which the user may do nothing
+	if *rows[0][2] == "0" { // since version 20 it hides databases in which the user has no rights
 		return connection.DatabaseDeniedOrMissing
 	}
 	trace.Passed(connection.Database)
 	readonly := *rows[0][1]
 	s.server = greeting{version: *rows[0][0], readonly: readonly != "0", totalRows: *rows[0][3] != "0"}
 	if readonly == "1" {
-		return nil // nothing can be chosen; the time of a statement is ours to keep
+		return nil // no setting can be changed; only our own timeout applies
 	}
 	s.settings = url.Values{
 		"max_execution_time":    {strconv.Itoa(max(1, int(s.to.Limits.Statement.Seconds())))}, // fractions are newer
@@ -117,7 +117,7 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 // maxRows is more than any of our statements returns.
 const maxRows = connection.MaxTables + connection.MaxListed
 
-// atStart says why a session did not begin.
+// atStart returns why a session did not begin.
 func (s *session) atStart(err error) error {
 	switch {
 	case s.web.SpokeTLS():
@@ -127,12 +127,12 @@ func (s *session) atStart(err error) error {
 	case errors.Is(err, connection.QueryTimeout):
 		return connection.ConnectTimeout
 	case errors.Is(err, connection.HostUnreachable) && s.web.Silent():
-		return connection.PortClosed // it closed without a word
+		return connection.PortClosed // it closed without sending anything
 	}
 	return err
 }
 
-// grace is what a server has beyond a statement's limit, to say itself that it is over.
+// grace is the time after a statement's limit in which the server can report the timeout itself.
 const grace = 500 * time.Millisecond
 
 // query runs one statement under the session's settings.
@@ -153,8 +153,8 @@ func (s *session) query(sql string) ([][]*string, error) {
 	return rows, unlessCanceled(s.ctx, err)
 }
 
-// end has the server end a statement, which would otherwise go on until its time-out: another with the same identifier
-// replaces it. A user who may choose no settings cannot ask for that.
+// end makes the server end a statement, which would otherwise run until its timeout: another one with the same
+// identifier replaces it. A user who cannot change settings cannot request that.
 func (s *session) end(id string) {
 	if s.settings == nil {
 		return
@@ -203,13 +203,13 @@ func (s *session) askAs(ctx context.Context, sql string, more url.Values) ([][]*
 	return rows.Data, nil
 }
 
-// request has the statement in its body, since addresses are short and find their way into logs.
+// request sends the statement in its body, since URLs are limited in length and end up in logs.
 func (s *session) request(ctx context.Context, sql string, more url.Values) (*http.Request, error) {
 	c := s.to.Credential
 	values := url.Values{
 		"database":          {c.Text(connection.FieldDatabase)},
 		"default_format":    {"JSONCompact"},
-		"wait_end_of_query": {"1"}, // else an error can come after the status
+		"wait_end_of_query": {"1"}, // otherwise an error can follow the status
 	}
 	for name, v := range s.settings {
 		values[name] = slices.Clone(v)

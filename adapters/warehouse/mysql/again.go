@@ -16,9 +16,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// kill ends the session's statement at the server by a second session. The server would otherwise work on until its
-// time-out, since it does not notice that the connection ended. The second session may reach another server behind the
-// same address, so it ends only a session that runs the same statement.
+// kill ends the session's statement at the server through a second session. Otherwise the server would continue until
+// its timeout, since it does not notice that the connection ended. The second session may reach another server behind
+// the same address, so it ends only a session that runs the same statement.
 func (s *session) kill() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), warehouse.CancelTimeout)
 	defer cancel()
@@ -37,18 +37,18 @@ func (s *session) kill() {
 		return
 	}
 	defer k.Close()
-	statement, _, _ := strings.Cut(s.running, "?") // values stand for what follows
+	statement, _, _ := strings.Cut(s.running, "?") // up to the first placeholder, which the server shows as a value
 	thread := strconv.FormatUint(uint64(s.wire.thread), 10)
 	found, err := k.query(`SELECT COUNT(*) FROM information_schema.PROCESSLIST
 		WHERE ID = `+thread+` AND LEFT(INFO, CHAR_LENGTH(?)) = ?`, statement, statement)
 	if err == nil && isTrue(found) {
-		_ = k.run(`KILL ` + thread) // its own time-out is left
+		_ = k.run(`KILL ` + thread) // its own timeout remains
 	}
 }
 
 // wantsTLS reports whether a server that refused a user without TLS accepts the user with TLS: MariaDB's error is that
-// of a wrong password. It signs in on a second connection, whose certificate is not verified. Whoever answers gets only
-// what was sent in the clear before: an answer to a challenge that proves the password (mysql_native_password).
+// of a wrong password. It signs in on a second connection, whose certificate is not verified. The server gets only what
+// was already sent unencrypted: the response to a challenge that proves the password (mysql_native_password).
 func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	recorder, err := warehouse.Open(ctx, n, to, warehouse.NewTrace())
 	if err != nil {
@@ -73,8 +73,8 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 
 const nativePassword = "mysql_native_password" //nolint:gosec // a name
 
-// capabilities begins both the request for TLS and the sign-in: what the client can do, the size of its packets, and
-// its character set.
+// capabilities is the beginning of both the request for TLS and the sign-in: the client's capabilities, the size of its
+// packets, and its character set.
 func capabilities() []byte {
 	const connectWithDB, utf8mb4 = 1 << 3, 45
 	flags := uint32(capProtocol41 | capTLS | capSecureAuth | capPluginAuth | connectWithDB)

@@ -9,16 +9,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// ours restricts information_schema.TABLES to the tables of people in the connection's database.
-// The server shows only those on which the user has any privilege.
+// ours restricts information_schema.TABLES to the users' tables in the connection's database. The server shows only
+// those on which the user has any privilege.
 const ours = `TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW')`
 
-// readable restricts them to those that the user may read at least a column of. COLUMNS tells what
-// the user may do, through roles too.
+// readable restricts them to tables of which the user may read at least one column. COLUMNS has the user's privileges,
+// including those of roles.
 const readable = `CAST(TABLE_NAME AS BINARY) IN (SELECT CAST(TABLE_NAME AS BINARY) FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = DATABASE() AND FIND_IN_SET('select', PRIVILEGES) > 0)`
 
-// Read says who the server is, and whether the user can read a table, if there are any.
+// Read identifies the server, and checks whether the user can read a table, if there are any.
 func (s *session) Read(server *connection.Server) error {
 	server.Product, server.Version = product(s.version), warehouse.Word(s.version)
 	const from = ` FROM information_schema.TABLES WHERE ` + ours
@@ -33,7 +33,7 @@ func (s *session) Read(server *connection.Server) error {
 	return nil
 }
 
-// product names what speaks MySQL's protocol, for people to see.
+// product returns the name of the product that speaks MySQL's protocol.
 func product(version string) string {
 	for _, name := range []string{"MariaDB", "TiDB", "OceanBase", "Vitess"} {
 		if strings.Contains(version, name) {
@@ -124,5 +124,5 @@ func filled(row []*string, n int) bool {
 	return true
 }
 
-// isText reports whether s can be a name at all.
+// isText reports whether s can be a name.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

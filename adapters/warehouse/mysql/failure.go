@@ -10,16 +10,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// number is an error number of a server's. Those below 1900 are MySQL's and MariaDB's; above, each
-// has its own, and none is used for two things.
+// number is an error number of a server. Those below 1900 are common to MySQL and MariaDB; above that, each has its
+// own, and no number has two meanings.
 type number uint16
 
-// numbers says what error numbers mean (MySQL's and MariaDB's error references).
+// numbers maps error numbers (MySQL's and MariaDB's error references).
 var numbers = map[number]connection.Code{
 	1045: connection.AuthFailed,
 	1129: connection.AuthRejected, // the host is blocked after too many errors
 	1130: connection.AuthRejected, // the host may not connect
-	1251: connection.AuthRejected, // a way to sign in that clients no longer have
+	1251: connection.AuthRejected, // an authentication method that clients no longer support
 	1275: connection.AuthRejected, // a password in the format of before 4.1
 	1524: connection.AuthRejected, // the plugin of the user is not loaded
 	1698: connection.AuthRejected, // the user signs in without a password, by socket or the like
@@ -34,19 +34,19 @@ var numbers = map[number]connection.Code{
 	1143: connection.PermissionDenied, // on a column
 	1227: connection.PermissionDenied, // a global privilege
 	1345: connection.PermissionDenied, // EXPLAIN or SHOW of a view's tables
-	1356: connection.PermissionDenied, // a view whose definer may no longer read what is below
+	1356: connection.PermissionDenied, // a view whose definer may no longer read its tables
 	1370: connection.PermissionDenied, // a routine that a view calls
 	1429: connection.TableUnreadable,  // a foreign server that does not respond
 	1430: connection.TableUnreadable,  // as before
 	1449: connection.TableUnreadable,  // a view whose definer was removed
-	1792: connection.TableUnreadable,  // a view that writes; MariaDB already refuses to tell its columns
+	1792: connection.TableUnreadable,  // a view that writes; MariaDB already refuses to list its columns
 	1051: connection.TableNotFound,
 	1054: connection.TableNotFound, // a column that was dropped since the catalogue was read
 	1146: connection.TableNotFound,
 	1040: connection.TooManyConnections,
 	1203: connection.TooManyConnections, // of this user
 	1226: connection.QuotaExceeded,      // of this user
-	1021: connection.QuotaExceeded,      // no room on the disk
+	1021: connection.QuotaExceeded,      // no disk space
 	1037: connection.QuotaExceeded,      // no memory
 	1038: connection.QuotaExceeded,      // as before, to sort
 	1041: connection.QuotaExceeded,      // as before
@@ -58,8 +58,8 @@ var numbers = map[number]connection.Code{
 	1317: connection.QueryTimeout,       // the query was killed
 	1969: connection.QueryTimeout,       // MariaDB
 	3024: connection.QueryTimeout,       // MySQL
-	1064: connection.UnsupportedVersion, // a statement of ours that this kin does not read
-	1109: connection.UnsupportedVersion, // a table of the catalogue's that it lacks
+	1064: connection.UnsupportedVersion, // a statement that this product does not support
+	1109: connection.UnsupportedVersion, // a table of the catalogue that it lacks
 	1193: connection.UnsupportedVersion, // a setting that it lacks
 }
 
@@ -70,8 +70,8 @@ func (n number) code() connection.Code {
 	return connection.Internal
 }
 
-// inSession returns the error of a statement. What the table or a function of a view causes has one of the classes of
-// SQLSTATEs of the standard, or that of SIGNAL.
+// inSession returns the error of a statement. Errors that the table or a function of a view causes have one of the
+// standard's SQLSTATE classes, or that of SIGNAL.
 func inSession(my *mysql.MySQLError) error {
 	code, state := number(my.Number).code(), string(my.SQLState[:])
 	switch class := state[:2]; {
@@ -82,8 +82,7 @@ func inSession(my *mysql.MySQLError) error {
 	return code
 }
 
-// atStart returns the code of an error that keeps a session from beginning: then a user's quota is
-// that of connections.
+// atStart returns the code of an error that prevents a session: in this case a user's quota is that of connections.
 func atStart(n number) connection.Code {
 	if n == 1226 {
 		return connection.TooManyConnections
@@ -91,7 +90,7 @@ func atStart(n number) connection.Code {
 	return n.code()
 }
 
-// classify says what an error in a session means.
+// classify returns the code of an error in a session.
 func (s *session) classify(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +101,7 @@ func (s *session) classify(err error) error {
 	return unlessCanceled(s.ctx, networkFailure(s.ctx, err, s.wire, connection.QueryTimeout))
 }
 
-// classifyTLS says why a connection could not be encrypted.
+// classifyTLS returns why a connection could not be encrypted.
 func classifyTLS(ctx context.Context, err error, w *wire) error {
 	if warehouse.IsTimeout(err) || warehouse.IsTimeout(w.Err()) || ctx.Err() != nil {
 		return connection.ConnectTimeout
@@ -114,7 +113,7 @@ func classifyTLS(ctx context.Context, err error, w *wire) error {
 	return connection.TLSUnsupported
 }
 
-// classifyStart says why a session did not begin.
+// classifyStart returns why a session did not begin.
 func classifyStart(ctx context.Context, err error, w *wire) error {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return atStart(number(my.Number))
@@ -136,8 +135,8 @@ func classifyStart(ctx context.Context, err error, w *wire) error {
 	return networkFailure(ctx, err, w, connection.ConnectTimeout)
 }
 
-// networkFailure says what an error means that is not the server's, late being the code of one that is too
-// slow. The driver hides what the network said; the wire remembers.
+// networkFailure returns the code of an error that is not the server's; late is the code of a timeout. The driver hides
+// network errors; the wire remembers them.
 func networkFailure(ctx context.Context, err error, w *wire, late connection.Code) error {
 	wired := w.Err()
 	switch {
@@ -146,14 +145,14 @@ func networkFailure(ctx context.Context, err error, w *wire, late connection.Cod
 	case warehouse.IsTimeout(err) || warehouse.IsTimeout(wired) || ctx.Err() != nil:
 		return late
 	case w.Ended():
-		return connection.HostUnreachable // it hung up in the middle
+		return connection.HostUnreachable // it closed the connection in the middle
 	case wired != nil:
 		return warehouse.Classify(ctx, wired)
 	}
-	return connection.NotThisDatabase // packets out of order, or none of the protocol's
+	return connection.NotThisDatabase // packets out of order, or not of this protocol
 }
 
-// unlessCanceled returns err, but that of ctx if its owner called the work off.
+// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
 func unlessCanceled(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled

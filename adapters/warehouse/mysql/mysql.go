@@ -1,4 +1,4 @@
-// Package mysql reads MySQL, MariaDB, and what speaks like them, through go-sql-driver.
+// Package mysql reads MySQL, MariaDB, and compatible servers, through go-sql-driver.
 package mysql
 
 import (

@@ -35,7 +35,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, err
 }
 
-// readable returns the columns of a table that the catalogue confirms, as far as the user may read them.
+// readable returns the columns of a table that the catalogue confirms and the user may read.
 func (s *session) readable(ref connection.TableRef) ([]column, error) {
 	if ref.Schema != s.database || ref.Name == "" || !isText(ref.Name) {
 		return nil, connection.TableNotFound
@@ -82,7 +82,7 @@ func (s *session) columns(table string) ([]column, error) {
 	return columns, nil
 }
 
-// typeOf says what values can be used as. tinyint(1) is how MySQL spells BOOLEAN.
+// typeOf returns how values can be used. tinyint(1) is MySQL's BOOLEAN.
 func typeOf(dataType, columnType string) connection.Type {
 	switch dataType {
 	case "tinyint":

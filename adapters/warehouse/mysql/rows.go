@@ -82,7 +82,7 @@ func (s *session) each(sql string, args []string, width int, do func([]*string) 
 				return rows.Close()
 			}
 			if err != nil {
-				return err // to close rows would be to wait for the rest of them
+				return err // closing rows would wait for the rest of them
 			}
 			texts := make([]*string, len(row))
 			for i, v := range row {

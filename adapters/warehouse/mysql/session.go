@@ -25,12 +25,12 @@ type session struct {
 	to       ports.Target
 	conn     conn
 	wire     *wire
-	version  string // in the server's own words
+	version  string // as the server reports it
 	database string // as the server spells it
-	running  string // the statement that the server works on; "" if none
+	running  string // the statement that the server runs; "" if none
 }
 
-// conn is what the driver's connections can do.
+// conn has the interfaces of the driver's connections.
 type conn interface {
 	driver.Conn
 	driver.QueryerContext
@@ -135,7 +135,7 @@ func (s *session) connect(ctx context.Context, config *mysql.Config) error {
 	return nil
 }
 
-// configure sets every field; there is no string with a data source's name that could set another.
+// configure sets every field; there is no data source name that could set others.
 func configure(to ports.Target, encryption *tls.Config) *mysql.Config {
 	c := to.Credential
 	mode := c.TLSMode()
@@ -161,7 +161,7 @@ func configure(to ports.Target, encryption *tls.Config) *mysql.Config {
 	return config
 }
 
-// prepare makes the session one in which nothing can be written and no statement takes long.
+// prepare makes the session read-only and limits the duration of statements.
 func (s *session) prepare(limit time.Duration) error {
 	rows, err := s.query(`SELECT VERSION(), DATABASE()`)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 				return rows.Close()
 			}
 			if err != nil {
-				return err // to close rows would be to wait for the rest of them
+				return err // closing rows would wait for the rest of them
 			}
 			texts := make([]*string, len(row))
 			for i, v := range row {
@@ -226,7 +226,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 	return all, s.ended(err)
 }
 
-// ended returns what the error of a statement means, which may be nil.
+// ended returns the code of the error of a statement, which may be nil.
 func (s *session) ended(err error) error {
 	if err == nil {
 		s.running = ""
@@ -252,8 +252,7 @@ func text(v driver.Value) *string {
 	return &s
 }
 
-// recoverPanics runs what reads packets that a server made: for some that are not well-formed the driver
-// panics.
+// recoverPanics runs code that reads packets of a server: the driver panics on some malformed ones.
 func recoverPanics(fn func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -263,13 +262,13 @@ func recoverPanics(fn func() error) (err error) {
 	return fn()
 }
 
-// Close ends the session without waiting for a server that may not answer. If its call was called off, the server ends
-// the statement.
+// Close ends the session without waiting for a server that may not answer. If its call was cancelled, it also ends the
+// statement at the server.
 func (s *session) Close() {
 	if s.running != "" && errors.Is(s.ctx.Err(), context.Canceled) {
 		s.kill()
 	}
 	_ = s.wire.SetDeadline(time.Now().Add(200 * time.Millisecond))
-	_ = s.conn.Close() // it is over either way
+	_ = s.conn.Close() // the session has ended either way
 	_ = s.wire.Close()
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// maxGreeting bounds the packets of the connection phase that are not encrypted; those of servers
-// have some hundred bytes.
+// maxGreeting limits the unencrypted packets of the connection phase; usual ones have a few hundred bytes.
 const maxGreeting = 4096
 
 // Flags of a server's capabilities, from the protocol's manual.
@@ -25,20 +24,20 @@ const (
 	capPluginAuth = 1 << 19
 )
 
-// wire is a connection whose server has introduced itself. It is what the driver sees.
+// wire is a connection whose server has sent its greeting. The driver uses it.
 type wire struct {
 	*warehouse.Recorder
 	greeting []byte // the first packet, for the driver to read again
 	flags    uint32 // of the server's capabilities
-	thread   uint32 // by which the server knows the connection
+	thread   uint32 // the server's identifier of the connection
 	seed     []byte // of the answer that proves a password
 	guard    *guard // nil on connections to be encrypted
 }
 
 // readGreeting reads the server's first packet and checks its form, since the driver trusts its lengths.
 //
-// In this protocol the server speaks first. To a silent server, readGreeting finally sends something: a server that
-// waits for that speaks another protocol, and its answer shows it.
+// In this protocol the server speaks first. If the server stays silent, readGreeting finally sends something: a server
+// that waits for that speaks another protocol, and its answer shows which.
 func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	end, _ := ctx.Deadline()
 	if err := r.SetDeadline(time.Now().Add(time.Until(end) * 3 / 4)); err != nil {
@@ -51,7 +50,7 @@ func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 		switch {
 		case r.Count() == 0 && warehouse.IsTimeout(err) && ctx.Err() == nil:
 			return nil, promptServer(ctx, r, end)
-		case err == io.EOF: // it closed without a word
+		case err == io.EOF: // it closed without sending anything
 			return nil, connection.PortClosed
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return nil, connection.NotThisDatabase
@@ -67,7 +66,7 @@ func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 		if warehouse.IsTimeout(err) {
 			return nil, connection.ConnectTimeout
 		}
-		return nil, connection.HostUnreachable // it hung up in the middle
+		return nil, connection.HostUnreachable // it closed the connection in the middle
 	}
 	w.greeting = append(head[:], body...)
 	return w, w.parse(body)
@@ -83,7 +82,7 @@ func promptServer(ctx context.Context, r *warehouse.Recorder, end time.Time) err
 	}
 	var first [5]byte
 	n, err := r.Read(first[:])
-	if warehouse.IsTimeout(err) || n == len(first) && first[3] == 0 && first[4] == 10 { // its greeting, too late
+	if warehouse.IsTimeout(err) || n == len(first) && first[3] == 0 && first[4] == 10 { // its late greeting
 		return connection.ConnectTimeout
 	}
 	return connection.NotThisDatabase
@@ -91,7 +90,7 @@ func promptServer(ctx context.Context, r *warehouse.Recorder, end time.Time) err
 
 func length(head [4]byte) int { return int(head[0]) | int(head[1])<<8 | int(head[2])<<16 }
 
-// parse reads a greeting of protocol 10, or an error in its place.
+// parse reads a greeting of protocol 10, or an error instead of it.
 func (w *wire) parse(body []byte) error {
 	const handshakeV9, handshakeV10, failed = 9, 10, 0xff
 	switch body[0] {
@@ -149,7 +148,7 @@ type guard struct {
 	refused error
 }
 
-// check returns why the sign-in must end, nil if it may go on.
+// check returns why the sign-in must end, nil if it may continue.
 func (g *guard) check(b []byte) error {
 	if g.done || g.refused != nil {
 		return g.refused
@@ -172,7 +171,7 @@ func (g *guard) check(b []byte) error {
 		case body[0] == ok, body[0] == failed:
 			g.done, g.packets = true, nil
 			return nil
-		// it wants more than a scramble, or hands out a key
+		// it requires more than a scramble, or sends a key
 		case body[0] == more && !bytes.Equal(body, []byte{more, fast}):
 			g.refused = connection.TLSRequired
 			return g.refused

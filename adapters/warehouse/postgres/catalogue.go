@@ -8,12 +8,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// users restricts pg_namespace n to the schemas of people: pg_ is reserved for the system's.
+// users restricts pg_namespace n to users' schemas: pg_ is reserved for the system.
 const users = `n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <> 'pg_'`
 
 // ours are the tables of users. Partitions are seen through their parent table. OFFSET 0 is an optimisation fence:
 // without it the conditions would be checked for the system's tables first, whose thousands of columns a new session
-// has not cached. For privileges on columns that took longer than the whole rest of a probe.
+// has not cached. For privileges on columns, that took longer than the rest of a probe.
 const ours = `(` + selectOurs + ` OFFSET 0) t`
 
 const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS namespace,
@@ -21,7 +21,7 @@ const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS n
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND ` + users
 
-// readable is whether the user may read at least a column of one of them.
+// readable is the condition that the user may read at least one column of a table.
 var readable = hasPrivilege(`SELECT`, `SELECT`)
 
 // hasPrivilege returns the condition that the user has any of some privileges on a table, or any of others on one of
@@ -38,8 +38,8 @@ var (
 	readsAny = `SELECT EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + readable + `) OR NOT EXISTS (SELECT 1 FROM ` +
 		ours + `)`
 
-	// writesAny is whether the user may change data or make tables. A superuser may all; so may
-	// members of pg_write_all_data, as the privileges on tables show.
+	// writesAny is whether the user may change data or create tables. A superuser may do everything; members of
+	// pg_write_all_data may write, as the privileges on tables show.
 	writesAny = `SELECT
 		current_setting('is_superuser') = 'on'
 		OR has_database_privilege(current_database(), 'CREATE')
@@ -47,8 +47,8 @@ var (
 		OR EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + hasPrivilege(`INSERT, UPDATE, DELETE, TRUNCATE`, `INSERT, UPDATE`) + `)`
 )
 
-// Read says who the server is, and whether the user can read a table, if there are any. What CanWrite
-// wants to know is asked along with it.
+// Read identifies the server, and checks whether the user can read a table, if there are any. It also sends CanWrite's
+// query, to save a round trip.
 func (s *session) Read(server *connection.Server) error {
 	s.next = s.ask(statement{sql: who}, statement{sql: readsAny}, statement{sql: writesAny})
 	rows, err := s.next()
@@ -68,13 +68,13 @@ func (s *session) Read(server *connection.Server) error {
 	return nil
 }
 
-// CanWrite reports whether the user may change data or make tables.
+// CanWrite reports whether the user may change data or create tables.
 func (s *session) CanWrite() (bool, error) {
 	rows, err := s.next()
 	return isTrue(rows), err
 }
 
-// product names what speaks PostgreSQL's protocol, for people to see.
+// product returns the name of the product that speaks PostgreSQL's protocol.
 func product(version string) string {
 	for mark, name := range map[string]string{
 		"CockroachDB": "CockroachDB", "Redshift": "Amazon Redshift", "Greenplum": "Greenplum", "-YB-": "YugabyteDB",
@@ -94,7 +94,7 @@ func isTrue(rows [][][]byte) bool {
 // was 0.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	if !isText(q.After.Schema) || !isText(q.After.Name) {
-		return nil, nil // no name follows what cannot be one
+		return nil, nil // a text that cannot be a name has no successor
 	}
 	rows, err := s.ask(statement{`SELECT t.schema, t.name, t.relkind::text,
 			CASE WHEN t.relkind IN ('v', 'f') OR t.reltuples < 0 OR t.reltuples = 0

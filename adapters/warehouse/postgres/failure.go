@@ -12,8 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// states says what SQLSTATEs mean (appendix A of PostgreSQL's manual), whole ones before their
-// classes of two characters.
+// states maps SQLSTATEs (appendix A of PostgreSQL's manual): whole ones, and classes of two characters.
 var states = map[string]connection.Code{
 	"28P01": connection.AuthFailed,
 	"28000": connection.AuthRejected, // no rule in pg_hba.conf, or a role that may not log in
@@ -35,17 +34,17 @@ var states = map[string]connection.Code{
 	"3F000": connection.TableNotFound,
 	"42703": connection.TableNotFound, // a column that was dropped since the catalogue was read
 	"0A000": connection.UnsupportedVersion,
-	"42883": connection.UnsupportedVersion, // a function of the catalogue's that this kin lacks
+	"42883": connection.UnsupportedVersion, // a function of the catalogue that this product lacks
 	"53300": connection.TooManyConnections,
 	"53400": connection.QuotaExceeded,
 	"53":    connection.QuotaExceeded, // out of memory or disk
 	"57014": connection.QueryTimeout,
-	"55P03": connection.QueryTimeout,   // a lock that was not to be had
+	"55P03": connection.QueryTimeout,   // a lock that could not be acquired
 	"57":    connection.ServerStarting, // 57P01 to 57P03: shutting down, crashed, starting
 	"08":    connection.HostUnreachable,
 }
 
-// classify says what an error in a session means.
+// classify returns the code of an error in a session.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -63,7 +62,7 @@ func classify(ctx context.Context, err error) error {
 		return unlessCanceled(ctx, connection.QueryTimeout)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return unlessCanceled(ctx, connection.HostUnreachable) // it hung up in the middle
+		return unlessCanceled(ctx, connection.HostUnreachable) // it closed the connection in the middle
 	}
 	if err = warehouse.Classify(ctx, err); errors.Is(err, connection.PortClosed) {
 		return connection.HostUnreachable
@@ -74,8 +73,8 @@ func classify(ctx context.Context, err error) error {
 // poolerState is the SQLSTATE of a pooler's own errors: protocol_violation.
 const poolerState = "08P01"
 
-// codeOfError returns the code of an error in a session. Errors that functions and foreign servers of a view cause have
-// the states of the server's own, but functions name their context, and the session goes on.
+// codeOfError returns the code of an error in a session. Errors of functions and foreign servers in a view have the
+// same states as the server's own, but functions report their context, and the session continues.
 func codeOfError(pg *pgconn.PgError) connection.Code {
 	code := codeOfState(pg.Code)
 	switch {
@@ -103,7 +102,7 @@ func codeOfState(code string) connection.Code {
 	return connection.Internal
 }
 
-// classifyStart says why a session did not begin, from the server's error, or from its first words.
+// classifyStart returns why a session did not begin, from the server's error, or from its first bytes.
 func classifyStart(ctx context.Context, err error, words *reader) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch code := codeOfState(pg.Code); {
@@ -127,15 +126,15 @@ func classifyStart(ctx context.Context, err error, words *reader) error {
 	case words.signedIn && warehouse.IsTimeout(words.err):
 		return connection.BackendUnreachable // a pooler waits for the server behind it
 	case len(words.first) == 0 && (errors.Is(words.err, io.EOF)):
-		return connection.PortClosed // it accepted, and closed without a word
+		return connection.PortClosed // it accepted, and closed without sending anything
 	case len(words.first) == 0 || warehouse.IsTimeout(words.err):
 		return warehouse.Classify(ctx, errors.Join(words.err, err))
 	case !isMessage(words.first):
 		return connection.NotThisDatabase
 	case words.err != nil:
-		return connection.HostUnreachable // it hung up in the middle
+		return connection.HostUnreachable // it closed the connection in the middle
 	case words.first[0] == 'R':
-		return connection.AuthRejected // it wants a way to sign in that pgx or our rules refuse
+		return connection.AuthRejected // it requires an authentication method that pgx or our rules refuse
 	}
 	return connection.NotThisDatabase
 }
@@ -151,7 +150,7 @@ func isMessage(first []byte) bool {
 	return false
 }
 
-// unlessCanceled returns err, but that of ctx if its owner called the work off.
+// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
 func unlessCanceled(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// reader keeps the first bytes of a server's messages, below which there may be TLS, and follows the sign-in.
+// reader keeps the first bytes of each of the server's messages, above TLS if it is used, and follows the sign-in.
 type reader struct {
 	from     io.Reader
 	first    []byte
@@ -31,8 +31,8 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// follow notices that the server accepts the credentials. PgBouncer sends AuthenticationOk only once a server behind it
-// has welcomed it, but SASLFinal before: with SCRAM that proves that the password is right.
+// follow notices that the server accepts the credentials. PgBouncer sends AuthenticationOk only after a server behind
+// it has accepted it, but SASLFinal earlier: with SCRAM that proves that the password is correct.
 func (r *reader) follow(b []byte) {
 	const header, okay, saslFinal = 5, 0, 12
 	for len(b) > 0 && !r.begun {
@@ -47,7 +47,7 @@ func (r *reader) follow(b []byte) {
 		body := int64(binary.BigEndian.Uint32(r.head[1:header])) - 4
 		known := min(body, 4)
 		if body < 0 {
-			r.begun = true // it is no message
+			r.begun = true // it is not a message
 		}
 		if int64(len(r.head)) < header+known {
 			continue

@@ -1,4 +1,4 @@
-// Package postgres reads PostgreSQL, and what speaks like it, through pgx.
+// Package postgres reads PostgreSQL, and compatible servers, through pgx.
 package postgres
 
 import (

@@ -42,9 +42,9 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, nil
 }
 
-// columns finds a table of exactly this name, and lists the columns of it that the user may read, in one
-// round trip. A domain has the type that it restricts. To a name as the catalogue has it a longer one would be
-// cut, so that both are compared: the one by its index, the other for what it says.
+// columns finds a table of exactly this name, and lists the columns of it that the user may read, in one round trip. A
+// domain has the type that it restricts. PostgreSQL would truncate a longer name to one that the catalogue has. So the
+// name is compared twice: as a name, which uses the index, and as text, which is exact.
 func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) {
 	if !isText(ref.Schema) || !isText(ref.Name) {
 		return nil, connection.TableNotFound
@@ -70,7 +70,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 			return nil, connection.NotThisDatabase
 		case string(row[0]) != "t":
 			return nil, connection.PermissionDenied
-		case row[1] == nil: // a table of no columns
+		case row[1] == nil: // a table without columns
 			return nil, nil
 		}
 		columns = append(columns, connection.Column{
@@ -81,7 +81,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 	return columns, nil
 }
 
-// typeOf says what values of a type of pg_type can be used as.
+// typeOf returns how values of a type of pg_type can be used.
 func typeOf(name string) connection.Type {
 	switch name {
 	case "int2", "int4", "int8", "oid":
@@ -100,5 +100,5 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
-// isText reports whether s can be sent as a text at all.
+// isText reports whether s can be sent as a text.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

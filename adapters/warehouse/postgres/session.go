@@ -19,13 +19,13 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// session is one connection, all of it within a transaction that cannot write.
+// session is one connection, in a single read-only transaction.
 type session struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	wire  net.Conn
 	begin []string                   // what the next batch must begin with; nil if nothing
-	next  func() ([][][]byte, error) // answer to what Read has asked
+	next  func() ([][][]byte, error) // returns the answer to Read's query
 }
 
 // open opens a session: it passes the steps up to and including database.
@@ -44,7 +44,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	})
 	words.begun = true
 	if err != nil {
-		_ = wire.Close() // pgx has done so, if it came so far
+		_ = wire.Close() // pgx may already have done so
 		err = classifyStart(starting, err, words)
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) ||
 			errors.Is(err, connection.BackendUnreachable) {
@@ -121,7 +121,7 @@ func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (
 		return secured, err
 	case 'N':
 		return nil, connection.TLSUnsupported
-	case 'E': // an error, in the clear: it could not even begin, for want of memory or connections
+	case 'E': // an unencrypted error: it lacked memory or connections
 		return nil, connection.TooManyConnections
 	default:
 		return nil, connection.NotThisDatabase
@@ -141,7 +141,7 @@ func connect(
 	configure(config, to, secured)
 	once := wire
 	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		if once == nil { // pgx closes a session amid a statement, and asks the server to cancel that
+		if once == nil { // pgx closes a session during a statement, and asks the server to cancel it
 			return again(ctx)
 		}
 		c := once
@@ -174,14 +174,14 @@ func configure(config *pgconn.Config, to ports.Target, secured bool) {
 	}
 	config.AfterNetConnect, config.ValidateConnect, config.AfterConnect = nil, nil, nil
 	config.OnNotice, config.OnNotification = nil, nil
-	// A fatal error is the last word of a server or a pooler; the end of the connection says less.
+	// A fatal error is the last message of a server or a pooler, and says more than the end of the connection.
 	config.OnPgError = func(_ *pgconn.PgConn, err *pgconn.PgError) bool { return err.Severity != "FATAL" }
 	config.OAuthTokenProvider = nil
 	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
 	config.ChannelBinding = "prefer"
 	config.RequireAuth = "password,md5,scram-sha-256,none"
 	if !secured {
-		config.RequireAuth = "md5,scram-sha-256,none" // no password in the clear
+		config.RequireAuth = "md5,scram-sha-256,none" // no plain-text password
 	}
 }
 
@@ -214,7 +214,7 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	}
 	var answer [1]byte
 	_, err = io.ReadFull(secured, answer[:])
-	return err == nil && answer[0] == 'R' // a request to authenticate, or that it is not needed
+	return err == nil && answer[0] == 'R' // a request to authenticate, or AuthenticationOk
 }
 
 // Where names without a schema are found. In statements about the catalogue a schema of the customer must not shadow
@@ -239,8 +239,7 @@ func (s statement) values() [][]byte {
 }
 
 // ask sends statements about the catalogue in one round trip. The first call also begins the transaction. Each call of
-// the func that it returns reads the rows of the next, as text, nil for NULL; what a statement fails with comes in its
-// turn.
+// the func that it returns reads the rows of the next statement, as text, nil for NULL, or returns its error.
 func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
 	return s.send(statements)
 }
@@ -253,7 +252,7 @@ func (s *session) askBeforeRows(one statement) ([][][]byte, error) {
 	return rows, err
 }
 
-// send sends what must begin, statements, and after, which has no rows.
+// send sends the statements of begin, the given statements, and after, which has no rows.
 func (s *session) send(statements []statement, after ...string) func() ([][][]byte, error) {
 	batch := &pgconn.Batch{}
 	for _, sql := range s.begin {
@@ -282,7 +281,7 @@ func (s *session) send(statements []statement, after ...string) func() ([][][]by
 		if err := results.Close(); err != nil {
 			return nil, classify(s.ctx, err)
 		}
-		return nil, connection.NotThisDatabase // it has answered less than it was asked
+		return nil, connection.NotThisDatabase // it has sent fewer answers than statements
 	}
 }
 
@@ -292,9 +291,9 @@ func (s *session) query(sql string) ([][][]byte, error) {
 	return result.Rows, classify(s.ctx, result.Err)
 }
 
-// Close ends the session without waiting for a server that may not answer: the connection's end
-// ends the transaction too. pgx would take 15 s to say goodbye where a call was cut short. It then first asks the
-// server to cancel the statement, since a server notices the end of a connection only when it sends something.
+// Close ends the session without waiting for a server that may not answer: the connection's end ends the transaction
+// too. pgx would take 15 s to close a session after a cancelled call. It then first asks the server to cancel the
+// statement, since a server notices the end of a connection only when it sends something.
 func (s *session) Close() {
 	limit := 200 * time.Millisecond
 	if errors.Is(s.ctx.Err(), context.Canceled) {
@@ -302,7 +301,7 @@ func (s *session) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), limit)
 	defer cancel()
-	_ = s.conn.Close(ctx) // it is over either way
+	_ = s.conn.Close(ctx) // the session has ended either way
 	select {
 	case <-s.conn.CleanupDone():
 	case <-ctx.Done():

@@ -19,19 +19,19 @@ func (s *session) Read(server *connection.Server) error {
 	return err
 }
 
-// reading are the privileges that let nothing be changed.
+// reading are the privileges that do not permit changes.
 var reading = []string{"USAGE", "SELECT", "REFERENCES", "MONITOR", "OPERATE", "READ", "REFERENCE_USAGE",
 	"IMPORTED PRIVILEGES"}
 
-// CanWrite reports whether the role itself was granted more than reading. Of roles within it the command
-// tells no more than that they are there.
+// CanWrite reports whether the role itself was granted more than reading. The command lists roles that were granted to
+// it, but not their privileges.
 func (s *session) CanWrite() (bool, error) {
 	if s.role == "" {
 		return false, nil
 	}
 	rows, err := s.query(`SHOW GRANTS TO ROLE ` + quote(s.role))
 	if errors.Is(err, connection.PermissionDenied) {
-		return false, nil // it may not even ask
+		return false, nil // it may not run the command
 	}
 	if err != nil {
 		return false, err
@@ -92,5 +92,5 @@ func kindOf(tableType string) connection.TableKind {
 	return connection.BaseTable
 }
 
-// isText reports whether s can be a name at all.
+// isText reports whether s can be a name.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -30,22 +30,22 @@ var numbers = map[string]connection.Code{
 
 // states maps SQLSTATEs to codes.
 var states = map[string]connection.Code{
-	"02000": connection.TableNotFound, // or it is not for this role
+	"02000": connection.TableNotFound, // or this role may not see it
 	"42S02": connection.TableNotFound, // as before
 	"42501": connection.PermissionDenied,
 	"57P03": connection.DatabaseDeniedOrMissing, // no warehouse
 	"57014": connection.QueryTimeout,
-	"42000": connection.UnsupportedVersion, // a statement of ours that it does not read
+	"42000": connection.UnsupportedVersion, // a statement that it does not support
 	"42601": connection.UnsupportedVersion,
 }
 
 // statuses maps the statuses of responses with an unknown code.
 var statuses = map[int]connection.Code{
-	http.StatusAccepted:       connection.QueryTimeout, // it works on; its own limit ends it
+	http.StatusAccepted:       connection.QueryTimeout, // it is still running; its own limit ends it
 	http.StatusUnauthorized:   connection.AuthFailed,
 	http.StatusForbidden:      connection.AuthRejected,
 	http.StatusRequestTimeout: connection.QueryTimeout,
-	// statements at a time, which the API has in their place
+	// concurrent statements, the API's equivalent
 	http.StatusTooManyRequests:    connection.TooManyConnections,
 	http.StatusServiceUnavailable: connection.ServerStarting,
 	http.StatusGatewayTimeout:     connection.QueryTimeout,
@@ -59,9 +59,9 @@ func refusal(a warehouse.Answer) error {
 	}
 	if err := json.Unmarshal(a.Body, &body); err != nil {
 		if a.Status == http.StatusServiceUnavailable || a.Status == http.StatusBadGateway {
-			return connection.ServerStarting // what stands in front says so in HTML
+			return connection.ServerStarting // an HTML page of the load balancer
 		}
-		return connection.NotThisDatabase // or no such account, whose host is there all the same
+		return connection.NotThisDatabase // or the account does not exist; its host still responds
 	}
 	if code, ok := numbers[body.Code]; ok {
 		return code

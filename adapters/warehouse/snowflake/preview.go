@@ -35,7 +35,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 		quote(ref.Schema) + `.` + quote(ref.Name) +
 		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if errors.Is(err, connection.TableNotFound) {
-		err = connection.PermissionDenied // it is there; what may not be read is said to be missing
+		err = connection.PermissionDenied // it exists; Snowflake reports unreadable objects as missing
 	}
 	if err != nil {
 		return p, err
@@ -71,7 +71,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 	return columns, nil
 }
 
-// typeOf says what values can be used as.
+// typeOf returns how values can be used.
 func typeOf(name string) connection.Type {
 	switch name {
 	case "NUMBER", "FLOAT", "DECFLOAT":

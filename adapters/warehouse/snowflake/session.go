@@ -58,7 +58,7 @@ func (p place) open(
 	return s, nil
 }
 
-// begin signs in and asks what the session is, by a statement that needs no warehouse.
+// begin signs in and reads the properties of the session, with a statement that needs no warehouse.
 func (s *session) begin(trace *warehouse.Trace) (err error) {
 	if s.token, err = sign(s.to.Credential, time.Now()); err != nil {
 		return connection.Internal
@@ -92,7 +92,7 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 	return nil
 }
 
-// sign makes the token of a credential ("Using key-pair authentication" of the SQL API's documentation).
+// sign creates the token of a credential ("Using key-pair authentication" of the SQL API's documentation).
 func sign(c connection.Credential, now time.Time) (string, error) {
 	key, err := connection.ParseRSAKey(c.Secret("private_key").Reveal())
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *session) query(sql string, args ...string) ([][]*string, error) {
 	return s.within(s.to.Limits.Statement, sql, args...)
 }
 
-// statement is what the API is told to do.
+// statement is the body of a request.
 type statement struct {
 	SQL        string             `json:"statement"`
 	Timeout    int                `json:"timeout"` // seconds, after which it is cancelled; fractions are not taken

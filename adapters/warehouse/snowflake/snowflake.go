@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 )
 
-// place is where Snowflake is.
+// place has Snowflake's address.
 type place struct {
 	server func(account string) address
 	roots  *x509.CertPool // nil for the machine's
@@ -24,7 +24,7 @@ func New(guard warehouse.Guard) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{server: serverOf}.open)
 }
 
-// serverOf returns where an account is. Snowflake has hyphens in host names for underscores in accounts'.
+// serverOf returns the host of an account. In host names, Snowflake replaces underscores of account names with hyphens.
 func serverOf(account string) address {
 	return address{strings.ToLower(strings.ReplaceAll(account, "_", "-")) + ".snowflakecomputing.com", 443}
 }

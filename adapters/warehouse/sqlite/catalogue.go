@@ -100,7 +100,7 @@ func cell(c connection.Column, length int) string {
 		other + ` END`
 }
 
-// read gives the rows of a query to each.
+// read passes the rows of a query to each.
 func read(
 	ctx context.Context, db *sql.Conn, query string, args []any, width int, each func([]*string) error,
 ) error {
@@ -152,8 +152,8 @@ func columns(ctx context.Context, db *sql.Conn, table string) (found []connectio
 	return found, classify(ctx, rows.Err())
 }
 
-// typeOf reads a declared type: the names that people use for what SQLite has no type of, then the
-// rules of affinity (https://www.sqlite.org/datatype3.html, section 3.1).
+// typeOf reads a declared type: first common names of types that SQLite does not have, then the rules of affinity
+// (https://www.sqlite.org/datatype3.html, section 3.1).
 func typeOf(declared string) connection.Type {
 	d := strings.ToUpper(declared)
 	base, _, _ := strings.Cut(d, "(")
@@ -180,7 +180,7 @@ func typeOf(declared string) connection.Type {
 		return connection.Integer
 	case has("CHAR", "CLOB", "TEXT", "BLOB"), d == "":
 		return connection.Text
-	case has("REAL", "FLOA", "DOUB", "NUM", "DEC"): //nolint:misspell // the rule has parts of words
+	case has("REAL", "FLOA", "DOUB", "NUM", "DEC"): //nolint:misspell // the rule matches parts of words
 		return connection.Number
 	}
 	return connection.Text

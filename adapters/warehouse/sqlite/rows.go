@@ -41,7 +41,7 @@ func rows(
 	query, args := `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name), []any(nil)
 	if q.Key != "" {
 		key := quote(q.Key)
-		if q.After != nil { // the column's affinity makes a number of it
+		if q.After != nil { // the column's affinity converts it to a number
 			query, args = query+` WHERE `+key+` > ? OR `+key+` IS NULL`, []any{*q.After}
 		}
 		query += ` ORDER BY ` + key + ` IS NULL, ` + key

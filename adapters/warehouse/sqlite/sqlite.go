@@ -69,7 +69,7 @@ func (w *Warehouse) Tables(
 	return found, err
 }
 
-// Preview implements ports.Warehouse. SQLite keeps no row counts, so that the estimate is unknown.
+// Preview implements ports.Warehouse. SQLite stores no row counts, so the estimate is unknown.
 func (w *Warehouse) Preview(
 	ctx context.Context, to ports.Target, q connection.PreviewQuery,
 ) (p connection.Preview, err error) {
@@ -100,7 +100,7 @@ func (w *Warehouse) withFile(ctx context.Context, to ports.Target,
 	if err != nil {
 		return connection.DatabaseNotFound
 	}
-	_ = f.Close() // it was read from at most
+	_ = f.Close() // it was only read
 	name, mounted, err := vfs.New(only)
 	if err != nil {
 		return connection.Internal
@@ -127,7 +127,7 @@ func (w *Warehouse) withFile(ctx context.Context, to ports.Target,
 	return fn(ctx, conn)
 }
 
-// limit bounds what a file can make SQLite do (https://www.sqlite.org/security.html).
+// limit limits what a file can make SQLite do (https://www.sqlite.org/security.html).
 func limit(conn *sql.Conn) error {
 	for id, most := range map[int]int{
 		sqlite3.SQLITE_LIMIT_LENGTH:          16 << 20, // of a value or row, in bytes
@@ -153,7 +153,7 @@ type single struct {
 	name string
 }
 
-// Open opens the file for reading. A pipe in its place would be waited for without O_NONBLOCK.
+// Open opens the file for reading. Without O_NONBLOCK, opening a pipe would block.
 func (s single) Open(name string) (fs.File, error) {
 	if name != s.name {
 		return nil, fs.ErrNotExist
@@ -194,7 +194,7 @@ func classify(ctx context.Context, err error) error {
 		return connection.QueryTimeout
 	case sqlite3.SQLITE_AUTH, sqlite3.SQLITE_PERM:
 		return connection.PermissionDenied
-	case sqlite3.SQLITE_ERROR: // a view of a missing table, or one that needs more than it may
+	case sqlite3.SQLITE_ERROR: // a view of a missing table, or one that exceeds a limit
 		return connection.TableNotFound
 	}
 	return connection.Internal
