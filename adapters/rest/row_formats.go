@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/atrium-hq/atrium/application/sources"
@@ -18,6 +19,9 @@ var errRowsCut = errors.New("the limits of the organisation for rows are reached
 // invalidMember is the member or column with the invalid values of a row. No field can have this key.
 const invalidMember = "$invalid"
 
+// numberMember is the column with the number of a row.
+const numberMember = "$row"
+
 // rowFormat writes rows in a format.
 type rowFormat interface {
 	begin() error
@@ -28,6 +32,7 @@ type rowFormat interface {
 // rowOptions say what a format writes.
 type rowOptions struct {
 	report bool // invalid values, too
+	number bool // of the row, in CSV
 	raw    bool // all values are texts
 }
 
@@ -37,7 +42,7 @@ var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowO
 		return &ndjson{to, fields}
 	},
 	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
-		return &csvRows{csv.NewWriter(to), fields, o.report}
+		return &csvRows{csv.NewWriter(to), fields, o}
 	},
 	arrowStream: newArrowRows,
 }
@@ -76,12 +81,15 @@ func (*ndjson) end() error { return nil }
 type csvRows struct {
 	to     *csv.Writer
 	fields []column.Field
-	report bool
+	rowOptions
 }
 
 func (f *csvRows) begin() error {
 	f.to.UseCRLF = true
 	var names []string
+	if f.number {
+		names = append(names, numberMember)
+	}
 	for _, field := range f.fields {
 		names = append(names, field.Key)
 	}
@@ -92,7 +100,10 @@ func (f *csvRows) begin() error {
 }
 
 func (f *csvRows) row(row sources.Row) error {
-	record := make([]string, 0, len(f.fields)+1)
+	record := make([]string, 0, len(f.fields)+2)
+	if f.number {
+		record = append(record, strconv.Itoa(row.Number))
+	}
 	for _, v := range row.Values {
 		record = append(record, csvCell(v))
 	}

@@ -28,7 +28,7 @@ func (a *API) readRows(op *openapi.Operation) http.Handler {
 	page := a.handle(op, query(a.listRows).perform)
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		if media := preferred(hr.Header.Get("Accept"), isRowFormat); media != "" {
-			a.streamRows(op, media, w, hr)
+			a.streamRows(op, media, (*request).rowsQuery, w, hr)
 			return
 		}
 		page.ServeHTTP(w, hr)
@@ -150,7 +150,10 @@ func isPlain(text string) bool {
 // streamRows writes the rows as they are read. The usual timeout of a request does not apply, only the limits of the
 // org: a client that reads too slowly is disconnected. An error after the first byte closes the connection, so that the
 // client notices.
-func (a *API) streamRows(op *openapi.Operation, media string, w http.ResponseWriter, hr *http.Request) {
+func (a *API) streamRows(
+	op *openapi.Operation, media string, query func(*request) (sources.RowsQuery, error), w http.ResponseWriter,
+	hr *http.Request,
+) {
 	obs := observation(hr)
 	obs.route = op.Path
 	ctx, cancel := context.WithCancel(hr.Context())
@@ -168,7 +171,7 @@ func (a *API) streamRows(op *openapi.Operation, media string, w http.ResponseWri
 		err = r.parse(w)
 	}
 	if err == nil {
-		q, err = r.rowsQuery()
+		q, err = query(r)
 	}
 	if err != nil {
 		r.recordRefusal(err)
@@ -183,7 +186,9 @@ func (a *API) streamRows(op *openapi.Operation, media string, w http.ResponseWri
 				_ = s.to.SetWriteDeadline(time.Now())
 			}
 		})
-		s.format = rowFormats[media](&s.out, f, rowOptions{report: q.OnInvalid == sources.ReportInvalid, raw: q.Raw})
+		s.format = rowFormats[media](&s.out, f, rowOptions{
+			report: q.OnInvalid == sources.ReportInvalid || q.OnInvalid == sources.OnlyInvalid,
+			number: q.OnInvalid == sources.OnlyInvalid, raw: q.Raw})
 		return s.format.begin()
 	}, s.row)
 	if err == nil && end.More && q.Limit == 0 {

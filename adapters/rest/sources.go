@@ -29,6 +29,9 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
 		{http.MethodGet, one + "/jobs", query(a.listSourceJobs)},
 		{http.MethodGet, one + "/rows", streaming(a.readRows)},
+		{http.MethodPost, one + "/validate", command(a.validateSource)},
+		{http.MethodGet, one + "/validation", streaming(a.validation)},
+		{http.MethodGet, one + "/validation/failing-rows", streaming(a.failingRows)},
 	}
 }
 

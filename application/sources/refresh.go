@@ -131,22 +131,8 @@ func (s *Service) failed(
 
 // readWhile reads a source and estimates its rows while its revision is unchanged; otherwise errOvertaken.
 func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.Source) (r source.Reading, err error) {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	go func() {
-		for tick := time.NewTicker(pollInterval); ; {
-			select {
-			case <-ctx.Done():
-				tick.Stop()
-				return
-			case <-tick.C:
-			}
-			now, err := s.sources.Get(ctx, by.Workspace, src.ID)
-			if errors.Is(err, source.ErrNotFound) || err == nil && now.Revision != src.Revision {
-				end(errOvertaken)
-			}
-		}
-	}()
+	ctx, end := s.whileUnchanged(ctx, by, src)
+	defer end()
 	q := connection.PreviewQuery{Estimate: true}
 	for _, c := range src.Columns { // also those beyond the first ones, which would be missing
 		q.Columns = append(q.Columns, c.Name)
@@ -159,6 +145,28 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 		return source.Reading{}, cause
 	}
 	return r, err
+}
+
+// whileUnchanged returns a context that ends with errOvertaken when src has another revision, or is gone.
+func (s *Service) whileUnchanged(
+	ctx context.Context, by identity.Actor, src *source.Source,
+) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for tick := time.NewTicker(pollInterval); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			now, err := s.sources.Get(ctx, by.Workspace, src.ID)
+			if errors.Is(err, source.ErrNotFound) || err == nil && now.Revision != src.Revision {
+				cancel(errOvertaken)
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // searched reads a sheet whose header is no longer in its row, from the row where it is now. It returns there, what was

@@ -48,6 +48,7 @@ type rowReader struct {
 	last     position
 	repeated bool // the row after the last one has its key
 	more     bool
+	distinct *distinct // nil if values are not compared
 }
 
 func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, error) {
@@ -56,6 +57,9 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, 
 		return nil, err
 	}
 	r := &rowReader{query: q, key: -1, shape: shapeOf(src), filters: map[int]any{}}
+	if q.Distinct {
+		r.distinct = newDistinct()
+	}
 	if r.fields = mapped; q.Fields != nil {
 		r.fields = nil
 		for _, key := range q.Fields {
@@ -135,6 +139,13 @@ func filterOf(f column.Field, text string, raw bool) (any, error) {
 var errFilter = &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code,
 	Detail: "A filter has a value that its field cannot have."}
 
+func own(cell *string) string {
+	if cell == nil {
+		return ""
+	}
+	return *cell
+}
+
 func valueOrNil(text string) any {
 	if text == "" {
 		return nil
@@ -181,7 +192,7 @@ func (r *rowReader) text(field int, cells []*string) *string {
 
 // limit returns the most rows to read: one more than may be given, which tells whether there are more.
 func (r *rowReader) limit() int {
-	if r.query.Limit > 0 && len(r.filters) == 0 && r.query.OnInvalid != SkipInvalid {
+	if r.query.Limit > 0 && len(r.filters) == 0 && r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
 		return min(r.query.Limit, r.most) + 1
 	}
 	return r.most + 1
@@ -250,6 +261,9 @@ func (r *rowReader) give(number int, cells []*string) error {
 		case text != nil:
 			value = *text
 		}
+		if value != nil && f.Unique && r.distinct != nil && !r.distinct.add(f.Key, value) {
+			value, reason = nil, column.Duplicate
+		}
 		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || !same(value, want)) {
 			return nil
 		}
@@ -257,13 +271,17 @@ func (r *rowReader) give(number int, cells []*string) error {
 			continue
 		}
 		if out.Values[i] = value; reason != "" {
-			out.Invalid = append(out.Invalid, InvalidValue{f.Key, reason})
+			out.Invalid = append(out.Invalid, InvalidValue{f.Key, reason, text})
+		}
+		if r.query.OnInvalid == OnlyInvalid {
+			out.Values[i] = valueOrNil(own(cells[r.at[i][0]]))
 		}
 	}
 	switch {
-	case len(out.Invalid) > 0 && r.query.OnInvalid == SkipInvalid:
+	case len(out.Invalid) > 0 && r.query.OnInvalid == SkipInvalid,
+		len(out.Invalid) == 0 && r.query.OnInvalid == OnlyInvalid:
 		return nil
-	case r.query.OnInvalid != ReportInvalid:
+	case r.query.OnInvalid != ReportInvalid && r.query.OnInvalid != OnlyInvalid:
 		out.Invalid = nil
 	}
 	r.given++
@@ -274,6 +292,9 @@ func (r *rowReader) give(number int, cells []*string) error {
 // continued.
 func (r *rowReader) end() (RowsEnd, error) {
 	out := RowsEnd{More: r.more}
+	if r.distinct != nil {
+		out.Skipped = r.distinct.skipped
+	}
 	if !r.more || r.version == "" && (r.key < 0 || r.repeated || r.last.Key == nil) {
 		return out, nil
 	}

@@ -19,6 +19,9 @@ const (
 	NullInvalid   OnInvalid = "null"   // they are null
 	SkipInvalid   OnInvalid = "skip"   // their rows are left out
 	ReportInvalid OnInvalid = "report" // they are null, and Row.Invalid names them
+
+	// OnlyInvalid leaves out all rows without such a value. Values are texts as the source has them.
+	OnlyInvalid OnInvalid = "only"
 )
 
 // RowsQuery asks for the mapped rows of a source.
@@ -30,6 +33,7 @@ type RowsQuery struct {
 	Filter    map[string]string // values by field that rows must have; empty: no value
 	OnInvalid OnInvalid
 	Raw       bool // values are texts as the source has them
+	Distinct  bool // a value of a unique field that a row before has is invalid, too
 }
 
 // Row is a row of a source: a value for each field that was asked for, as column.Field.Value returns it.
@@ -43,12 +47,14 @@ type Row struct {
 type InvalidValue struct {
 	Field string
 	Code  column.Invalid
+	text  *string // nil if it is empty
 }
 
 // RowsEnd says how a read ended.
 type RowsEnd struct {
-	Next string // where the next part begins; empty if there is none, or if rows have no order to go on by
-	More bool   // whether there are more rows
+	Next    string         // where the next part begins; empty if there is none, or if rows have no order to go on by
+	More    bool           // whether there are more rows
+	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
 }
 
 // errEnough ends a read when no more rows are wanted.
@@ -75,7 +81,9 @@ func (s *Service) ReadRows(
 	r.ctx = ctx
 	r.most, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, each
 	r.begin = func() error {
-		s.notes.Note(ctx, src.Read(by))
+		if !by.IsSystem() {
+			s.notes.Note(ctx, src.Read(by))
+		}
 		return begin(r.ctx, r.selected())
 	}
 	if src.Location.Backend() == source.SheetBackend {

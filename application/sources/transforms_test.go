@@ -46,7 +46,11 @@ func (s *env) readAll(q sources.RowsQuery) []string {
 	var got []string
 	_, err := s.ReadRows(s.ctx, owner, "src", q, func(context.Context, []column.Field) error { return nil },
 		func(r sources.Row) error {
-			got = append(got, fmt.Sprint(r.Values, r.Invalid))
+			invalid := []string{}
+			for _, v := range r.Invalid {
+				invalid = append(invalid, v.Field+" "+string(v.Code))
+			}
+			got = append(got, fmt.Sprint(r.Values, invalid))
 			return nil
 		})
 	wantErr(s.t, err, nil)
@@ -76,7 +80,7 @@ func TestRowsAreTransformed(t *testing.T) {
 				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2, 3}, Rows: rows})
 			})
 		if got := s.readAll(sources.RowsQuery{OnInvalid: sources.ReportInvalid}); !slices.Equal(got, []string{
-			"[7 Ada Lovelace ADA 1815-12-10 36] []", "[8 Hopper <nil> <nil> <nil>] [{born wrong_type} {age wrong_type}]"}) {
+			"[7 Ada Lovelace ADA 1815-12-10 36] []", "[8 Hopper <nil> <nil> <nil>] [born wrong_type age wrong_type]"}) {
 			t.Errorf("%q", got)
 		}
 	})

@@ -4286,6 +4286,15 @@ type SourceDriftedData struct {
 	Columns int64  `json:"columns"`
 }
 
+// SourceFailedValue is a type of the API.
+type SourceFailedValue struct {
+	// Number of the row: in its file, or among the rows that were read of a table.
+	Row  int    `json:"row"`
+	Code string `json:"code"`
+	// What the value looks like. `null` if it is empty.
+	Class *SourceFieldType `json:"class"`
+}
+
 // SourceFailingData is a type of the API. The data of source.failing: A data source began to fail.
 type SourceFailingData struct {
 	Code string `json:"code"`
@@ -4336,6 +4345,27 @@ const (
 	SourceFieldTypeJSON     SourceFieldType = "json"
 )
 
+// SourceFieldValidation is a type of the API.
+type SourceFieldValidation struct {
+	Field string `json:"field"`
+	// Rows that were read.
+	Rows int `json:"rows"`
+	// Rows without a value.
+	Empty int `json:"empty"`
+	// Of these, those of a field that is required.
+	Missing   int `json:"missing"`
+	WrongType int `json:"wrong_type"`
+	// Dates and numbers with several meanings, if nothing in the column tells which.
+	Ambiguous int `json:"ambiguous"`
+	NotInEnum int `json:"not_in_enum"`
+	// Values of a unique field that a row before has.
+	Duplicate int `json:"duplicate"`
+	// Values of a unique field that were not compared with others. A validation compares at most 1,000,000.
+	NotCompared int `json:"not_compared"`
+	// The first values that fail.
+	First []SourceFailedValue `json:"first"`
+}
+
 // SourceInvalidValue is a type of the API.
 type SourceInvalidValue struct {
 	// Number of the row: in its file, or among the rows that were read of a table.
@@ -4349,7 +4379,7 @@ type SourceInvalidValue struct {
 // SourceJob is a type of the API.
 type SourceJob struct {
 	ID string `json:"id"`
-	// The kind of job: `source.refresh`.
+	// The kind of job: `source.refresh` or `source.validate`.
 	Kind  string `json:"kind"`
 	State string `json:"state"`
 	// Number of the current or last attempt. 0 before the first attempt.
@@ -4597,6 +4627,37 @@ type SourceTypeList struct {
 	Data []SourceType `json:"data"`
 	// Always `null`.
 	NextCursor *string `json:"next_cursor"`
+}
+
+// SourceValidatedData is a type of the API. The data of source.validated: The rows of a data source were
+// validated.
+type SourceValidatedData struct {
+	Rows          int64   `json:"rows"`
+	FailingRows   int64   `json:"failing_rows"`
+	FailingFields int64   `json:"failing_fields"`
+	Complete      bool    `json:"complete"`
+	Code          *string `json:"code,omitzero"`
+}
+
+// SourceValidation is a type of the API.
+type SourceValidation struct {
+	// `none`: there was no validation yet. `succeeded`: the rows were read, also if values fail. `failed`: they
+	// could not be read, see `failure`.
+	State string `json:"state"`
+	// Whether the data source has changed since, such as its mapping.
+	Outdated    bool       `json:"outdated"`
+	RequestedAt *time.Time `json:"requested_at"`
+	StartedAt   *time.Time `json:"started_at"`
+	EndedAt     *time.Time `json:"ended_at"`
+	// Rows that were read so far.
+	Rows int `json:"rows"`
+	// Of these, rows with a value that fails.
+	FailingRows int `json:"failing_rows"`
+	// Whether all rows were read. `false` if a limit of the organisation for rows ended the read.
+	Complete bool `json:"complete"`
+	// Why the rows could not be read.
+	Failure *string                 `json:"failure"`
+	Fields  []SourceFieldValidation `json:"fields"`
 }
 
 // SourceWarning is a type of the API.
@@ -5463,6 +5524,7 @@ const (
 	EventTypeSourceRecovered                   = "source.recovered"
 	EventTypeSourceRenamed                     = "source.renamed"
 	EventTypeSourceResumed                     = "source.resumed"
+	EventTypeSourceValidated                   = "source.validated"
 	EventTypeSubscriptionCancellationRequested = "subscription.cancellation_requested"
 	EventTypeSubscriptionChangeRequested       = "subscription.change_requested"
 	EventTypeSubscriptionChanged               = "subscription.changed"
@@ -5700,6 +5762,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(SourceRenamedData)
 	case EventTypeSourceResumed:
 		data = new(SourceResumedData)
+	case EventTypeSourceValidated:
+		data = new(SourceValidatedData)
 	case EventTypeSubscriptionCancellationRequested:
 		data = new(SubscriptionCancellationRequestedData)
 	case EventTypeSubscriptionChangeRequested:
@@ -7247,6 +7311,32 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // every call can have.
 func (s *DataSourcesService) Update(ctx context.Context, sourceID string, body SourcePatch, opts ...Option) (*Source, error) {
 	return send[Source](ctx, s.client, &call{name: "dataSources.update", method: "PATCH", path: []string{"/api/datasources/", sourceID}, body: body, merge: true}, opts)
+}
+
+// Validate: Validate the rows of a data source.
+//
+// Requires the member role in the workspace. Queues a job that reads all rows, within the limits of the
+// organisation for rows, and counts the values of each field that fail: of another type, not in the enum, or in
+// a row before although they must be unique. The job starts when a worker is free, and not earlier than 30
+// seconds after the last validation ended. Nothing changes while one is queued or running. The report has row
+// numbers, and no values.
+//
+// Errors: scope_required, source_forbidden, source_not_found, source_paused, source_unmapped; and those that
+// every call can have.
+func (s *DataSourcesService) Validate(ctx context.Context, sourceID string, opts ...Option) (*SourceValidation, error) {
+	return send[SourceValidation](ctx, s.client, &call{name: "dataSources.validate", method: "POST", path: []string{"/api/datasources/", sourceID, "/validate"}, keyed: true}, opts)
+}
+
+// Validation: Get the last validation of a data source.
+//
+// Requires the viewer role in the workspace. Returns the report of the last validation, or the progress of the
+// one that is running. With `Accept: text/event-stream`, the response is a stream with an event `validation` at
+// each progress, which ends with the report. It waits while there was no validation yet.
+//
+// Errors: plan_limit_reached, quota_exceeded, scope_required, source_not_found, stream_limit_reached; and those
+// that every call can have.
+func (s *DataSourcesService) Validation(ctx context.Context, sourceID string, opts ...Option) (*SourceValidation, error) {
+	return send[SourceValidation](ctx, s.client, &call{name: "dataSources.validation", method: "GET", path: []string{"/api/datasources/", sourceID, "/validation"}}, opts)
 }
 
 // List: List the jobs of a data source.

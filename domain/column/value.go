@@ -15,7 +15,8 @@ const (
 	WrongType Invalid = "wrong_type"
 	Ambiguous Invalid = "ambiguous" // a date or number with several meanings, and nothing tells which
 	NotInEnum Invalid = "not_in_enum"
-	Missing   Invalid = "missing" // a required field is empty
+	Missing   Invalid = "missing"   // a required field is empty
+	Duplicate Invalid = "duplicate" // a row before has the value of a field that is unique
 )
 
 // DateOrder is the order in which the parts of a date are written; empty if it is unknown.

@@ -22,4 +22,10 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.transform": `{"case":"upper"}`})
 	opensTab(ctx, t, "Rows")
 	reads(ctx, t, "ADA@EXAMPLE.COM")
+	opensTab(ctx, t, "Validate")
+	reads(ctx, t, "The rows have not been checked yet.")
+	presses(ctx, t, "Check all rows")
+	reads(ctx, t, "First rows that fail")
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main').innerText.includes('succeeded')`))
+	keep(ctx, t, "console-validate")
 }

@@ -95,6 +95,14 @@ export function watching(check: (c: ProbeCheck) => void) {
   })
 }
 
+/** Reads a text that the client does not read: CSV. */
+export async function download(path: string, workspace: string) {
+  const proof = localStorage.getItem(PROOF)
+  const response = await fetch(new URL(path, base), { headers: { 'Workspace-Id': workspace, ...(proof && { 'Atrium-Console': proof }) } })
+  if (!response.ok) throw new TypeError(String(response.status))
+  return response.text()
+}
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {

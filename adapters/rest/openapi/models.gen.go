@@ -597,6 +597,15 @@ const (
 	SourceDriftedColumnChangeRetyped SourceDriftedColumnChange = "retyped"
 )
 
+// Defines values for SourceFailedValueCode.
+const (
+	SourceFailedValueCodeAmbiguous SourceFailedValueCode = "ambiguous"
+	SourceFailedValueCodeDuplicate SourceFailedValueCode = "duplicate"
+	SourceFailedValueCodeMissing   SourceFailedValueCode = "missing"
+	SourceFailedValueCodeNotInEnum SourceFailedValueCode = "not_in_enum"
+	SourceFailedValueCodeWrongType SourceFailedValueCode = "wrong_type"
+)
+
 // Defines values for SourceFieldType.
 const (
 	SourceFieldTypeBoolean  SourceFieldType = "boolean"
@@ -673,6 +682,15 @@ const (
 const (
 	SourceTypeAcceptsSheet     SourceTypeAccepts = "sheet"
 	SourceTypeAcceptsWarehouse SourceTypeAccepts = "warehouse"
+)
+
+// Defines values for SourceValidationState.
+const (
+	SourceValidationStateFailed    SourceValidationState = "failed"
+	SourceValidationStateNone      SourceValidationState = "none"
+	SourceValidationStateQueued    SourceValidationState = "queued"
+	SourceValidationStateRunning   SourceValidationState = "running"
+	SourceValidationStateSucceeded SourceValidationState = "succeeded"
 )
 
 // Defines values for SourceWarningCode.
@@ -4452,6 +4470,19 @@ type SourceDriftedColumn struct {
 // SourceDriftedColumnChange defines model for SourceDriftedColumn.Change.
 type SourceDriftedColumnChange string
 
+// SourceFailedValue defines model for SourceFailedValue.
+type SourceFailedValue struct {
+	// Class What the value looks like. `null` if it is empty.
+	Class nullable.Nullable[SourceFieldType] `json:"class"`
+	Code  SourceFailedValueCode              `json:"code"`
+
+	// Row Number of the row: in its file, or among the rows that were read of a table.
+	Row int `json:"row"`
+}
+
+// SourceFailedValueCode defines model for SourceFailedValue.Code.
+type SourceFailedValueCode string
+
 // SourceFailure defines model for SourceFailure.
 type SourceFailure struct {
 	At Time `json:"at"`
@@ -4488,6 +4519,33 @@ type SourceField struct {
 // SourceFieldType defines model for SourceFieldType.
 type SourceFieldType string
 
+// SourceFieldValidation defines model for SourceFieldValidation.
+type SourceFieldValidation struct {
+	// Ambiguous Dates and numbers with several meanings, if nothing in the column tells which.
+	Ambiguous int `json:"ambiguous"`
+
+	// Duplicate Values of a unique field that a row before has.
+	Duplicate int `json:"duplicate"`
+
+	// Empty Rows without a value.
+	Empty int    `json:"empty"`
+	Field string `json:"field"`
+
+	// First The first values that fail.
+	First []SourceFailedValue `json:"first"`
+
+	// Missing Of these, those of a field that is required.
+	Missing int `json:"missing"`
+
+	// NotCompared Values of a unique field that were not compared with others. A validation compares at most 1,000,000.
+	NotCompared int `json:"not_compared"`
+	NotInEnum   int `json:"not_in_enum"`
+
+	// Rows Rows that were read.
+	Rows      int `json:"rows"`
+	WrongType int `json:"wrong_type"`
+}
+
 // SourceInvalidValue defines model for SourceInvalidValue.
 type SourceInvalidValue struct {
 	// Code `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a required field is empty.
@@ -4520,7 +4578,7 @@ type SourceJob struct {
 	// ID Examples: job_01jb4rqnx1e0g8w5t2m7k4y6zc
 	ID string `json:"id"`
 
-	// Kind The kind of job: `source.refresh`.
+	// Kind The kind of job: `source.refresh` or `source.validate`.
 	Kind string `json:"kind"`
 
 	// StartedAt When the last attempt started.
@@ -4747,6 +4805,34 @@ type SourceTypeList struct {
 	// NextCursor Always `null`.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
+
+// SourceValidation defines model for SourceValidation.
+type SourceValidation struct {
+	// Complete Whether all rows were read. `false` if a limit of the organisation for rows ended the read.
+	Complete bool                    `json:"complete"`
+	EndedAt  nullable.Nullable[Time] `json:"ended_at"`
+
+	// FailingRows Of these, rows with a value that fails.
+	FailingRows int `json:"failing_rows"`
+
+	// Failure Why the rows could not be read.
+	Failure nullable.Nullable[string] `json:"failure"`
+	Fields  []SourceFieldValidation   `json:"fields"`
+
+	// Outdated Whether the data source has changed since, such as its mapping.
+	Outdated    bool                    `json:"outdated"`
+	RequestedAt nullable.Nullable[Time] `json:"requested_at"`
+
+	// Rows Rows that were read so far.
+	Rows      int                     `json:"rows"`
+	StartedAt nullable.Nullable[Time] `json:"started_at"`
+
+	// State `none`: there was no validation yet. `succeeded`: the rows were read, also if values fail. `failed`: they could not be read, see `failure`.
+	State SourceValidationState `json:"state"`
+}
+
+// SourceValidationState `none`: there was no validation yet. `succeeded`: the rows were read, also if values fail. `failed`: they could not be read, see `failure`.
+type SourceValidationState string
 
 // SourceWarning defines model for SourceWarning.
 type SourceWarning struct {

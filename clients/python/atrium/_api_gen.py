@@ -5856,6 +5856,9 @@ class SourceDriftedData(TypedDict):
     """"""
 
 
+SourceFailedValue = TypedDict("SourceFailedValue", {"row": int, "code": Union[Literal["wrong_type", "ambiguous", "not_in_enum", "missing", "duplicate"], str], "class": Optional["SourceFieldType"], })
+
+
 class SourceFailingData(TypedDict):
     """The data of source.failing: A data source began to fail."""
 
@@ -5910,6 +5913,40 @@ class SourceField(TypedDict):
 SourceFieldType = Union[Literal["string", "text", "integer", "number", "boolean", "date", "datetime", "url", "email", "enum", "json"], str]
 
 
+class SourceFieldValidation(TypedDict):
+    """A type of the API."""
+
+    field: str
+    """"""
+
+    rows: int
+    """Rows that were read."""
+
+    empty: int
+    """Rows without a value."""
+
+    missing: int
+    """Of these, those of a field that is required."""
+
+    wrong_type: int
+    """"""
+
+    ambiguous: int
+    """Dates and numbers with several meanings, if nothing in the column tells which."""
+
+    not_in_enum: int
+    """"""
+
+    duplicate: int
+    """Values of a unique field that a row before has."""
+
+    not_compared: int
+    """Values of a unique field that were not compared with others. A validation compares at most 1,000,000."""
+
+    first: List[SourceFailedValue]
+    """The first values that fail."""
+
+
 class SourceInvalidValue(TypedDict):
     """A type of the API."""
 
@@ -5932,7 +5969,7 @@ class SourceJob(TypedDict):
     """"""
 
     kind: str
-    """The kind of job: `source.refresh`."""
+    """The kind of job: `source.refresh` or `source.validate`."""
 
     state: Union[Literal["queued", "running", "succeeded", "failed"], str]
     """"""
@@ -6307,6 +6344,61 @@ class SourceTypeList(TypedDict):
 
     next_cursor: Optional[str]
     """Always `null`."""
+
+
+class SourceValidatedData(TypedDict):
+    """The data of source.validated: The rows of a data source were validated."""
+
+    rows: int
+    """"""
+
+    failing_rows: int
+    """"""
+
+    failing_fields: int
+    """"""
+
+    complete: bool
+    """"""
+
+    code: NotRequired[str]
+    """"""
+
+
+class SourceValidation(TypedDict):
+    """A type of the API."""
+
+    state: Union[Literal["none", "queued", "running", "succeeded", "failed"], str]
+    """`none`: there was no validation yet. `succeeded`: the rows were read, also if values fail. `failed`:
+    they could not be read, see `failure`.
+    """
+
+    outdated: bool
+    """Whether the data source has changed since, such as its mapping."""
+
+    requested_at: Optional[str]
+    """"""
+
+    started_at: Optional[str]
+    """"""
+
+    ended_at: Optional[str]
+    """"""
+
+    rows: int
+    """Rows that were read so far."""
+
+    failing_rows: int
+    """Of these, rows with a value that fails."""
+
+    complete: bool
+    """Whether all rows were read. `false` if a limit of the organisation for rows ended the read."""
+
+    failure: Optional[str]
+    """Why the rows could not be read."""
+
+    fields: List[SourceFieldValidation]
+    """"""
 
 
 class SourceWarning(TypedDict):
@@ -8278,6 +8370,13 @@ class SourceResumedEvent(_EventBase):
     data: SourceResumedData
 
 
+class SourceValidatedEvent(_EventBase):
+    """An event of the type source.validated."""
+
+    type: Literal["source.validated"]
+    data: SourceValidatedData
+
+
 class SubscriptionCancellationRequestedEvent(_EventBase):
     """An event of the type subscription.cancellation_requested."""
 
@@ -8604,6 +8703,7 @@ KnownEvent = Union[
     SourceRecoveredEvent,
     SourceRenamedEvent,
     SourceResumedEvent,
+    SourceValidatedEvent,
     SubscriptionCancellationRequestedEvent,
     SubscriptionChangeRequestedEvent,
     SubscriptionChangedEvent,
@@ -11786,6 +11886,41 @@ class DataSourcesResource(Resource):
         and those that every call can have.
         """
         return cast("Source", self._caller.send("dataSources.update", "PATCH", path("/api/datasources/{}", source_id), body=body, merge=True, options=options))
+
+    def validate(
+        self,
+        source_id: str,
+        **options: Unpack[Options],
+    ) -> SourceValidation:
+        """Validate the rows of a data source.
+
+        Requires the member role in the workspace. Queues a job that reads all rows, within the limits of
+        the organisation for rows, and counts the values of each field that fail: of another type, not in
+        the enum, or in a row before although they must be unique. The job starts when a worker is free,
+        and not earlier than 30 seconds after the last validation ended. Nothing changes while one is
+        queued or running. The report has row numbers, and no values.
+
+        Errors: scope_required, source_forbidden, source_not_found, source_paused, source_unmapped; and
+        those that every call can have.
+        """
+        return cast("SourceValidation", self._caller.send("dataSources.validate", "POST", path("/api/datasources/{}/validate", source_id), keyed=True, options=options))
+
+    def validation(
+        self,
+        source_id: str,
+        **options: Unpack[Options],
+    ) -> SourceValidation:
+        """Get the last validation of a data source.
+
+        Requires the viewer role in the workspace. Returns the report of the last validation, or the
+        progress of the one that is running. With `Accept: text/event-stream`, the response is a stream
+        with an event `validation` at each progress, which ends with the report. It waits while there was
+        no validation yet.
+
+        Errors: plan_limit_reached, quota_exceeded, scope_required, source_not_found,
+        stream_limit_reached; and those that every call can have.
+        """
+        return cast("SourceValidation", self._caller.send("dataSources.validation", "GET", path("/api/datasources/{}/validation", source_id), options=options))
 
 
 class ConnectionsResource(Resource):

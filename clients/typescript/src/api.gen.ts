@@ -4717,6 +4717,16 @@ export type SourceDriftedData = {
   columns: number
 }
 
+/**  */
+export type SourceFailedValue = {
+  /** Number of the row: in its file, or among the rows that were read of a table. */
+  row: number
+  /**  */
+  code: 'wrong_type' | 'ambiguous' | 'not_in_enum' | 'missing' | 'duplicate' | (string & {})
+  /** What the value looks like. `null` if it is empty. */
+  class: SourceFieldType | null
+}
+
 /** The data of source.failing: A data source began to fail. */
 export type SourceFailingData = {
   /**  */
@@ -4759,6 +4769,30 @@ export type SourceField = {
 export type SourceFieldType = 'string' | 'text' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'url' | 'email' | 'enum' | 'json' | (string & {})
 
 /**  */
+export type SourceFieldValidation = {
+  /**  */
+  field: string
+  /** Rows that were read. */
+  rows: number
+  /** Rows without a value. */
+  empty: number
+  /** Of these, those of a field that is required. */
+  missing: number
+  /**  */
+  wrong_type: number
+  /** Dates and numbers with several meanings, if nothing in the column tells which. */
+  ambiguous: number
+  /**  */
+  not_in_enum: number
+  /** Values of a unique field that a row before has. */
+  duplicate: number
+  /** Values of a unique field that were not compared with others. A validation compares at most 1,000,000. */
+  not_compared: number
+  /** The first values that fail. */
+  first: SourceFailedValue[]
+}
+
+/**  */
 export type SourceInvalidValue = {
   /** Number of the row: in its file, or among the rows that were read of a table. */
   row: number
@@ -4775,7 +4809,7 @@ export type SourceInvalidValue = {
 export type SourceJob = {
   /**  */
   id: string
-  /** The kind of job: `source.refresh`. */
+  /** The kind of job: `source.refresh` or `source.validate`. */
   kind: string
   /**  */
   state: 'queued' | 'running' | 'succeeded' | 'failed' | (string & {})
@@ -5080,6 +5114,47 @@ export type SourceTypeList = {
   data: SourceType[]
   /** Always `null`. */
   next_cursor: string | null
+}
+
+/** The data of source.validated: The rows of a data source were validated. */
+export type SourceValidatedData = {
+  /**  */
+  rows: number
+  /**  */
+  failing_rows: number
+  /**  */
+  failing_fields: number
+  /**  */
+  complete: boolean
+  /**  */
+  code?: string
+}
+
+/**  */
+export type SourceValidation = {
+  /**
+   * `none`: there was no validation yet. `succeeded`: the rows were read, also if values fail. `failed`: they
+   * could not be read, see `failure`.
+   */
+  state: 'none' | 'queued' | 'running' | 'succeeded' | 'failed' | (string & {})
+  /** Whether the data source has changed since, such as its mapping. */
+  outdated: boolean
+  /**  */
+  requested_at: string | null
+  /**  */
+  started_at: string | null
+  /**  */
+  ended_at: string | null
+  /** Rows that were read so far. */
+  rows: number
+  /** Of these, rows with a value that fails. */
+  failing_rows: number
+  /** Whether all rows were read. `false` if a limit of the organisation for rows ended the read. */
+  complete: boolean
+  /** Why the rows could not be read. */
+  failure: string | null
+  /**  */
+  fields: SourceFieldValidation[]
 }
 
 /**  */
@@ -6099,6 +6174,7 @@ export type EventData = {
   'source.recovered': SourceRecoveredData
   'source.renamed': SourceRenamedData
   'source.resumed': SourceResumedData
+  'source.validated': SourceValidatedData
   'subscription.cancellation_requested': SubscriptionCancellationRequestedData
   'subscription.change_requested': SubscriptionChangeRequestedData
   'subscription.changed': SubscriptionChangedData
@@ -9132,6 +9208,36 @@ export class DataSourcesResource extends Resource {
    */
   update(sourceId: string, body: SourcePatch, options?: Options): Promise<Source> {
     return this.caller.send({ name: 'dataSources.update', method: 'PATCH', path: path`/api/datasources/${sourceId}`, body, merge: true }, options)
+  }
+
+  /**
+   * Validate the rows of a data source.
+   *
+   * Requires the member role in the workspace. Queues a job that reads all rows, within the limits of the
+   * organisation for rows, and counts the values of each field that fail: of another type, not in the enum, or
+   * in a row before although they must be unique. The job starts when a worker is free, and not earlier than 30
+   * seconds after the last validation ended. Nothing changes while one is queued or running. The report has row
+   * numbers, and no values.
+   *
+   * Errors: scope_required, source_forbidden, source_not_found, source_paused, source_unmapped; and those that
+   * every call can have.
+   */
+  validate(sourceId: string, options?: Options): Promise<SourceValidation> {
+    return this.caller.send({ name: 'dataSources.validate', method: 'POST', path: path`/api/datasources/${sourceId}/validate`, keyed: true }, options)
+  }
+
+  /**
+   * Get the last validation of a data source.
+   *
+   * Requires the viewer role in the workspace. Returns the report of the last validation, or the progress of the
+   * one that is running. With `Accept: text/event-stream`, the response is a stream with an event `validation`
+   * at each progress, which ends with the report. It waits while there was no validation yet.
+   *
+   * Errors: plan_limit_reached, quota_exceeded, scope_required, source_not_found, stream_limit_reached; and
+   * those that every call can have.
+   */
+  validation(sourceId: string, options?: Options): Promise<SourceValidation> {
+    return this.caller.send({ name: 'dataSources.validation', method: 'GET', path: path`/api/datasources/${sourceId}/validation` }, options)
   }
 }
 

@@ -14,6 +14,7 @@ import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 import { headerOf, useSheet, useTypes } from './mapping'
 import { Rows } from './source-rows'
+import { Validate } from './source-validate'
 import { Transforms, useTransformed } from './transform'
 import { place, sourceTone } from './sources'
 
@@ -64,6 +65,7 @@ export function Source() {
         tabs={[
           { id: 'mapping', label: words.mapping, body: may('sources.create') ? <Mapping source={s} /> : <Mapped source={s} /> },
           ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: words.rows, body: <Rows source={s} /> }] : []),
+          ...(s.mapping.length > 0 ? [{ id: 'validate', label: words.validate, body: <Validate source={s} mayRead={may('sources.create')} /> }] : []),
           { id: 'jobs', label: words.reads, body: <Jobs id={id} /> },
         ]}
       />

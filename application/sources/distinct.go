@@ -1,0 +1,56 @@
+package sources
+
+import (
+	"encoding/json"
+	"hash/maphash"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// distinct finds values that were there before, by hashes of 64 bits under a key of its own. It compares at most
+// source.MaxDistinct values.
+type distinct struct {
+	seed    maphash.Seed
+	seen    map[string]map[uint64]struct{} // by field
+	left    int
+	skipped map[string]int
+}
+
+func newDistinct() *distinct {
+	return &distinct{seed: maphash.MakeSeed(), seen: map[string]map[uint64]struct{}{}, left: source.MaxDistinct,
+		skipped: map[string]int{}}
+}
+
+// add reports whether a value of a field is new, as far as that is known.
+func (d *distinct) add(field string, value any) bool {
+	var h maphash.Hash
+	h.SetSeed(d.seed)
+	switch v := value.(type) {
+	case string:
+		_, _ = h.WriteString(v)
+	case json.Number:
+		_, _ = h.WriteString(v.String())
+	case json.RawMessage:
+		_, _ = h.Write(v)
+	case bool:
+		if v {
+			_ = h.WriteByte(1)
+		}
+	}
+	sum := h.Sum64()
+	seen := d.seen[field]
+	if _, ok := seen[sum]; ok {
+		return false
+	}
+	if d.left == 0 {
+		d.skipped[field]++
+		return true
+	}
+	if seen == nil {
+		seen = map[uint64]struct{}{}
+		d.seen[field] = seen
+	}
+	seen[sum] = struct{}{}
+	d.left--
+	return true
+}
