@@ -31,38 +31,39 @@ type Atomic interface {
 
 // Stores holds every store: of a connection pool, or of one transaction, which Atomic then joins.
 type Stores struct {
-	Atomic       Atomic
-	Prompts      Prompts
-	PromptLists  PromptLists
-	PromptReads  PromptReads
-	Chats        Chats
-	ChatLists    ChatLists
-	ChatVersions ChatVersions
-	Embeds       Embeds
-	Replies      EmbedReplies
-	EmbedUses    EmbedUses
-	Users        Users
-	People       People
-	Erasures     Erasures
-	Workspaces   Workspaces
-	Invitations  Invitations
-	Keys         Keys
-	Events       Events
-	Webhooks     Webhooks
-	Connections  Connections
-	Sources      Sources
-	Jobs         Jobs
-	Payments     Payments
-	Inbox        Inbox
-	Tickets      Tickets
-	Sessions     Sessions
-	Passkeys     Passkeys
-	Presences    Presences
-	Usage        Usage
-	Meters       Meters
-	Trials       Trials
-	StreamSeats  StreamSeats
-	Groups       Groups
+	Atomic            Atomic
+	Prompts           Prompts
+	PromptLists       PromptLists
+	PromptReads       PromptReads
+	Chats             Chats
+	ChatLists         ChatLists
+	ChatVersions      ChatVersions
+	Embeds            Embeds
+	Replies           EmbedReplies
+	EmbedUses         EmbedUses
+	Users             Users
+	People            People
+	Erasures          Erasures
+	Workspaces        Workspaces
+	Invitations       Invitations
+	Keys              Keys
+	Events            Events
+	Webhooks          Webhooks
+	Connections       Connections
+	Sources           Sources
+	SourceValidations SourceValidations
+	Jobs              Jobs
+	Payments          Payments
+	Inbox             Inbox
+	Tickets           Tickets
+	Sessions          Sessions
+	Passkeys          Passkeys
+	Presences         Presences
+	Usage             Usage
+	Meters            Meters
+	Trials            Trials
+	StreamSeats       StreamSeats
+	Groups            Groups
 
 	PromptFolders    PromptFolders
 	DirectoryUsers   DirectoryUsers

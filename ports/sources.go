@@ -47,14 +47,6 @@ type Sources interface {
 	UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID,
 		change func(*source.Source) error) error
 
-	// Validation returns the last validation of a source; a zero one if there is none.
-	Validation(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Validation, error)
-
-	// UpdateValidation changes the last validation of a source, or a zero one if there is none, and saves it with the
-	// events that change recorded. Changes of one source run one after another.
-	UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
-		change func(*source.Validation) error) (*source.Validation, error)
-
 	// Memory returns what the workspace has taught for a type. If it has taught more than 2000 column
 	// names, only the latest 2000.
 	Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (column.Memory, error)

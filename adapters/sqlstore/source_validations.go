@@ -7,7 +7,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
 )
+
+// SourceValidations keeps the last validation of each data source.
+type SourceValidations struct{ db *DB }
+
+var _ ports.SourceValidations = (*SourceValidations)(nil)
 
 type validationRow struct {
 	State       source.ValidationState `db:"state"`
@@ -39,8 +45,8 @@ type (
 	}
 )
 
-// Validation implements ports.Sources.
-func (s *Sources) Validation(
+// Validation implements ports.SourceValidations.
+func (s *SourceValidations) Validation(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID,
 ) (*source.Validation, error) {
 	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
@@ -49,8 +55,8 @@ func (s *Sources) Validation(
 	return s.db.validation(ctx, id)
 }
 
-// UpdateValidation implements ports.Sources. It locks the source, so that changes wait for each other.
-func (s *Sources) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
+// UpdateValidation implements ports.SourceValidations. It locks the source, so that changes wait for each other.
+func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Validation) error) (v *source.Validation, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		src, err := tx.source(ctx, ws, id, tx.dialect.Lock)

@@ -37,6 +37,7 @@ type WithCredential func(ctx context.Context, by identity.Actor, id connection.I
 type Service struct {
 	atomic         ports.Atomic
 	sources        ports.Sources
+	validations    ports.SourceValidations
 	connections    ports.Connections
 	workspaces     ports.Workspaces
 	jobs           ports.Jobs
@@ -57,12 +58,13 @@ type Limits struct {
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets,
-	wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas,
+	a ports.Atomic, s ports.Sources, v ports.SourceValidations, c ports.Connections, w ports.Workspaces, j ports.Jobs,
+	sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas,
 ) *Service {
 	return &Service{
 		atomic:         a,
 		sources:        s,
+		validations:    v,
 		connections:    c,
 		workspaces:     w,
 		jobs:           j,

@@ -31,7 +31,7 @@ func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID)
 			return err
 		}
 		var due time.Time
-		v, err := tx.Sources.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) error {
+		v, err := tx.SourceValidations.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) error {
 			due, err = v.Request(by, src, s.typeOf(by.Org, src.Type), s.limits.Refresh)
 			return err
 		})
@@ -56,7 +56,7 @@ func (s *Service) Validation(
 	if err != nil {
 		return source.Validation{}, 0, err
 	}
-	last, err := s.sources.Validation(ctx, by.Workspace, id)
+	last, err := s.validations.Validation(ctx, by.Workspace, id)
 	if err != nil {
 		return source.Validation{}, 0, err
 	}
@@ -66,7 +66,7 @@ func (s *Service) Validation(
 // RunValidation reads all rows of a source, within the limits of the org for rows, and records how many values fail.
 // by is the system. It returns nil for a source that is gone.
 func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id source.ID) error {
-	v, err := s.sources.Validation(ctx, by.Workspace, id)
+	v, err := s.validations.Validation(ctx, by.Workspace, id)
 	if errors.Is(err, source.ErrNotFound) || err == nil && (v.State == "" || v.HasEnded()) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	for i := range c.found.Fields {
 		c.found.Fields[i].Skipped = end.Skipped[c.found.Fields[i].Field]
 	}
-	_, err = s.sources.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) error {
+	_, err = s.validations.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) error {
 		v.End(c.now(), src, c.requested, c.found, !end.More, failure)
 		return nil
 	})
@@ -171,7 +171,7 @@ func (c *rowChecker) read(ctx context.Context, src *source.Source) (RowsEnd, err
 func (c *rowChecker) note(ctx context.Context) error {
 	c.noted = time.Now()
 	counts := false
-	_, err := c.sources.UpdateValidation(ctx, c.by.Workspace, c.id, func(v *source.Validation) error {
+	_, err := c.validations.UpdateValidation(ctx, c.by.Workspace, c.id, func(v *source.Validation) error {
 		counts = v.Progress(c.now(), c.requested, c.found)
 		return nil
 	})

@@ -19,14 +19,14 @@ import (
 
 // expectValidation expects changes of a validation.
 func (s *env) expectValidation(v *source.Validation) {
-	s.sources.EXPECT().UpdateValidation(gomock.Any(), acme, source.ID("src"), gomock.Any()).AnyTimes().DoAndReturn(
+	s.validations.EXPECT().UpdateValidation(gomock.Any(), acme, source.ID("src"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Validation) error) (
 			*source.Validation, error) {
 			lost := *v
 			_ = change(&lost)
 			return v, change(v)
 		})
-	s.sources.EXPECT().Validation(gomock.Any(), acme, source.ID("src")).AnyTimes().DoAndReturn(
+	s.validations.EXPECT().Validation(gomock.Any(), acme, source.ID("src")).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, source.ID) (*source.Validation, error) {
 			c := *v
 			return &c, nil

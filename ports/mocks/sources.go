@@ -156,33 +156,3 @@ func (mr *MockSourcesMockRecorder) UpdateThrough(ctx, ws, through, change interf
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateThrough", reflect.TypeOf((*MockSources)(nil).UpdateThrough), ctx, ws, through, change)
 }
-
-// UpdateValidation mocks base method.
-func (m *MockSources) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID, change func(*source.Validation) error) (*source.Validation, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "UpdateValidation", ctx, ws, id, change)
-	ret0, _ := ret[0].(*source.Validation)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// UpdateValidation indicates an expected call of UpdateValidation.
-func (mr *MockSourcesMockRecorder) UpdateValidation(ctx, ws, id, change interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateValidation", reflect.TypeOf((*MockSources)(nil).UpdateValidation), ctx, ws, id, change)
-}
-
-// Validation mocks base method.
-func (m *MockSources) Validation(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Validation, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Validation", ctx, ws, id)
-	ret0, _ := ret[0].(*source.Validation)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Validation indicates an expected call of Validation.
-func (mr *MockSourcesMockRecorder) Validation(ctx, ws, id interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Validation", reflect.TypeOf((*MockSources)(nil).Validation), ctx, ws, id)
-}

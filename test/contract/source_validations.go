@@ -18,30 +18,30 @@ func sourceValidations(t *testing.T, a Adapter) {
 	system := identity.System(by.Org, by.Workspace, "test", fixture.At.Add(time.Hour))
 
 	t.Run("a source has none at first", func(t *testing.T) {
-		none, err := a.Sources.Validation(ctx, by.Workspace, made.ID)
+		none, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "validation", none, &source.Validation{})
 	})
 	t.Run("UpdateValidation stores nothing of a change that fails", func(t *testing.T) {
-		_, err := a.Sources.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
+		_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
 			v.State = source.ValidationQueued
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
-		none, err := a.Sources.Validation(ctx, by.Workspace, made.ID)
+		none, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "validation", none, &source.Validation{})
 	})
 	t.Run("UpdateValidation stores every field, and the recorded events", func(t *testing.T) {
-		queued, err := a.Sources.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
+		queued, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
 			_, err := v.Request(by, made, &fixture.People, time.Minute)
 			return err
 		})
 		must(t, err)
-		got, err := a.Sources.Validation(ctx, by.Workspace, made.ID)
+		got, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "validation", got, queued)
-		ended, err := a.Sources.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
+		ended, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
 			v.End(system, made, got.RequestedAt, source.ValidationResult{Rows: 1 << 33, Failing: 2,
 				Fields: []source.FieldReport{
 					{Field: "email", Empty: 3, Counts: map[column.Invalid]int{column.WrongType: 2, column.Missing: 1},
@@ -51,7 +51,7 @@ func sourceValidations(t *testing.T, a Adapter) {
 			return nil
 		})
 		must(t, err)
-		got, err = a.Sources.Validation(ctx, by.Workspace, made.ID)
+		got, err = a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "validation", got.Fields, ended.Fields)
 		if got.State != source.ValidationDone || got.Rows != 1<<33 || got.Failing != 2 || !got.Complete ||
@@ -64,9 +64,9 @@ func sourceValidations(t *testing.T, a Adapter) {
 	t.Run("other workspaces and orgs have no such source", func(t *testing.T) {
 		for _, org := range a.Orgs[:2] {
 			other := fixture.NewTeam(t, a.Stores, org).Member.Workspace
-			_, err := a.Sources.Validation(ctx, other, made.ID)
+			_, err := a.SourceValidations.Validation(ctx, other, made.ID)
 			wantErr(t, err, source.ErrNotFound)
-			_, err = a.Sources.UpdateValidation(ctx, other, made.ID, func(*source.Validation) error {
+			_, err = a.SourceValidations.UpdateValidation(ctx, other, made.ID, func(*source.Validation) error {
 				t.Error("it was changed")
 				return nil
 			})
@@ -74,12 +74,12 @@ func sourceValidations(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("changes of one source run one after another", func(t *testing.T) {
-		before, err := a.Sources.Validation(ctx, by.Workspace, made.ID)
+		before, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				_, err := a.Sources.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
+				_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
 					v.Rows++
 					return nil
 				})
@@ -89,7 +89,7 @@ func sourceValidations(t *testing.T, a Adapter) {
 			})
 		}
 		all.Wait()
-		after, err := a.Sources.Validation(ctx, by.Workspace, made.ID)
+		after, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "rows", after.Rows, before.Rows+4)
 	})
@@ -97,7 +97,7 @@ func sourceValidations(t *testing.T, a Adapter) {
 		_, err := a.Sources.Update(ctx, by.Workspace, made.ID,
 			func(s *source.Source) error { return s.Detach(by, nil) })
 		must(t, err)
-		_, err = a.Sources.Validation(ctx, by.Workspace, made.ID)
+		_, err = a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		wantErr(t, err, source.ErrNotFound)
 	})
 }
