@@ -6,8 +6,8 @@
 package confine
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,9 +128,14 @@ func (r *Runner) Run(
 	if err != nil {
 		return err
 	}
-	defer release()
-	answer, err := r.do(timed, text)
+	answer, used, err := r.do(timed, text)
 	r.refill()
+	r.filled.Go(func() { // the end of a process takes a millisecond or two, for which no caller waits
+		defer release()
+		if used != nil {
+			used.end()
+		}
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -167,18 +172,22 @@ func (r *Runner) hold(
 	return timed, func() { cancel(); free() }, nil
 }
 
-// do sends the request to a child: to a waiting one if it still exists, else to a new one.
-func (r *Runner) do(ctx context.Context, text []byte) ([]byte, error) {
+// do sends the request to a child: to a waiting one if it still exists, else to a new one. If it has answered,
+// the caller ends the child.
+func (r *Runner) do(ctx context.Context, text []byte) (answer []byte, used *child, err error) {
 	for {
 		c, ahead, err := r.take()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		answer, err := c.do(ctx, text, r.limits)
 		if ahead && errors.Is(err, errGone) && ctx.Err() == nil {
 			continue
 		}
-		return answer, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return answer, c, nil
 	}
 }
 
@@ -297,7 +306,7 @@ func (c *child) wait() error {
 	return c.cmd.Wait()
 }
 
-// do sends the child its request and returns its answer. Then the child is gone.
+// do sends the child its request and returns its whole answer. The child need not have ended yet.
 func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, error) {
 	defer context.AfterFunc(ctx, c.stop)()
 	if _, err := c.in.Write(text); err != nil {
@@ -308,21 +317,37 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 		return nil, errGone
 	}
 	_ = c.in.Close()
-	var answer bytes.Buffer
-	n, err := answer.ReadFrom(io.LimitReader(c.out, maxAnswer+2))
-	if n > maxAnswer+1 || err != nil {
+	begun, answer, err := readAnswer(c.out)
+	if err == nil && ctx.Err() == nil {
+		return answer, nil
+	}
+	if errors.Is(err, ports.ErrJobTooLarge) {
 		c.kill()
 	}
-	err = errors.Join(err, c.wait())
+	_ = c.wait()
 	switch {
-	case n > maxAnswer+1:
-		return nil, ports.ErrJobTooLarge
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case n == 0:
+	case errors.Is(err, ports.ErrJobTooLarge):
+		return nil, err
+	case !begun:
 		return nil, errGone
-	case err != nil:
+	default:
 		return nil, exitError(c.cmd.ProcessState, limits)
 	}
-	return answer.Bytes()[1:], nil // without ack
+}
+
+// readAnswer reads what a child writes: ack, and its answer with the length before it.
+func readAnswer(from io.Reader) (begun bool, answer []byte, err error) {
+	var head [1 + partLength]byte
+	if n, err := io.ReadFull(from, head[:]); err != nil {
+		return n > 0, nil, err
+	}
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxAnswer {
+		return true, nil, ports.ErrJobTooLarge
+	}
+	answer = make([]byte, n)
+	_, err = io.ReadFull(from, answer)
+	return true, answer, err
 }

@@ -86,12 +86,17 @@ var jobs = map[string]func(context.Context, json.RawMessage) (any, error){
 		<-ctx.Done()
 		return ctx.Err().Error(), nil
 	},
-	"answer":  func(context.Context, json.RawMessage) (any, error) { return strings.Repeat("x", 3<<20), nil },
-	"panic":   func(context.Context, json.RawMessage) (any, error) { panic("c4n4ry") },
-	"fail":    func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("c4n4ry") },
-	"exit":    func(context.Context, json.RawMessage) (any, error) { os.Exit(0); return nil, nil },
-	"deep":    func(context.Context, json.RawMessage) (any, error) { return deep(0), nil },
-	"garbage": func(context.Context, json.RawMessage) (any, error) { fmt.Print("c4n4ry{"); return 1, nil },
+	"answer": func(context.Context, json.RawMessage) (any, error) { return strings.Repeat("x", 3<<20), nil },
+	"panic":  func(context.Context, json.RawMessage) (any, error) { panic("c4n4ry") },
+	"fail":   func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("c4n4ry") },
+	"exit":   func(context.Context, json.RawMessage) (any, error) { os.Exit(0); return nil, nil },
+	"deep":   func(context.Context, json.RawMessage) (any, error) { return deep(0), nil },
+	"garbage": func(context.Context, json.RawMessage) (any, error) {
+		fmt.Print("\x00\x00\x00\x07c4n4ry{")
+		return 1, nil
+	},
+	"stray": func(context.Context, json.RawMessage) (any, error) { fmt.Print("c4n4ry{"); return 1, nil },
+	"short": func(context.Context, json.RawMessage) (any, error) { fmt.Print("\x00\x00\x00\x09c"); return 1, nil },
 }
 
 // served is what a child of this test serves.
@@ -237,12 +242,14 @@ func TestRun(t *testing.T) {
 		"who takes too much of the processor is ended": {"burn", time.Hour, ports.ErrJobTimeout, 9 * time.Minute},
 		"who outlives its deadline is killed": {"wait", 50 * time.Millisecond, ports.ErrJobTimeout,
 			3 * time.Second},
-		"an answer that is too large is not read": {"answer", time.Hour, ports.ErrJobTooLarge, 3 * time.Second},
-		"a panic is told apart and tells nothing": {"panic", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
-		"an error tells nothing":                  {"fail", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
-		"an end without an answer is a crash":     {"exit", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
-		"an answer that is no JSON is a crash":    {"garbage", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
-		"a job that there is not is a crash":      {"nothing", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
+		"an answer that is too large is not read":  {"answer", time.Hour, ports.ErrJobTooLarge, 3 * time.Second},
+		"a panic is told apart and tells nothing":  {"panic", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
+		"an error tells nothing":                   {"fail", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
+		"an end without an answer is a crash":      {"exit", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
+		"an answer that is no JSON is a crash":     {"garbage", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
+		"an answer without its length is not read": {"stray", time.Hour, ports.ErrJobTooLarge, 3 * time.Second},
+		"an answer that is cut off is a crash":     {"short", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
+		"a job that there is not is a crash":       {"nothing", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()

@@ -89,7 +89,7 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if err != nil {
 		return exitFailed
 	}
-	if _, err := out.Write(answer); err != nil {
+	if _, err := out.Write(framed(answer)); err != nil {
 		return exitFailed
 	}
 	return 0

@@ -137,9 +137,14 @@ func stream(ctx context.Context, job Job, input json.RawMessage, out io.Writer) 
 				return err
 			}
 		}
-		framed := make([]byte, 0, partLength+len(text))
-		framed = binary.BigEndian.AppendUint32(framed, uint32(min(len(text), math.MaxUint32)))
-		_, err = out.Write(append(framed, text...))
+		_, err = out.Write(framed(text))
 		return err
 	})
+}
+
+// framed returns a text with its length before it.
+func framed(text []byte) []byte {
+	out := make([]byte, 0, partLength+len(text))
+	out = binary.BigEndian.AppendUint32(out, uint32(min(len(text), math.MaxUint32)))
+	return append(out, text...)
 }
