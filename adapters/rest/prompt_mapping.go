@@ -335,11 +335,11 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 			Kind:   openapi.RoleSource(reason.By.String()),
 			Folder: openapi.OrNull(reason.Folder),
 		},
-		Revision:       t.Revision,
-		CreatedAt:      openapi.Time(t.CreatedAt),
-		CreatedBy:      string(t.CreatedBy),
-		UpdatedAt:      openapi.Time(t.UpdatedAt),
-		DeletedAt:      orNullTime(t.DeletedAt),
+		Revision:  t.Revision,
+		CreatedAt: openapi.Time(t.CreatedAt),
+		CreatedBy: string(t.CreatedBy),
+		UpdatedAt: openapi.Time(t.UpdatedAt),
+		DeletedAt: orNullTime(t.DeletedAt),
 	}
 	if t.SeesDrafts(by) {
 		out.OpenRequests = t.OpenRequests

@@ -1,7 +1,11 @@
 package rest
 
 import (
+	"time"
+
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -32,5 +36,26 @@ func toFolderShare(s *prompt.FolderShare) openapi.FolderShare {
 		Revision:  s.Revision,
 		CreatedAt: openapi.Time(s.CreatedAt),
 		UpdatedAt: openapi.Time(s.UpdatedAt),
+	}
+}
+
+func toShareGrant(c *openapi.ShareChange) prompt.Grant {
+	g := prompt.Grant{User: identity.UserID(c.UserID), Email: c.Email, ExpiresAt: time.Time(c.ExpiresAt)}
+	if role, err := c.Role.Get(); err == nil { // null: none
+		g.Role = access.Parse(string(role))
+	}
+	return g
+}
+
+func toShareChanged(c *prompt.ShareChanged) openapi.ShareChanged {
+	role := openapi.ShareRole("")
+	if c.Share.Role != access.None {
+		role = openapi.ShareRole(c.Share.Role.String())
+	}
+	return openapi.ShareChanged{
+		UserID:   string(c.Share.User),
+		Action:   openapi.ShareAction(c.Action),
+		Role:     openapi.OrNull(role),
+		Revision: openapi.OrNull(c.Share.Revision),
 	}
 }

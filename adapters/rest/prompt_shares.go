@@ -63,6 +63,18 @@ func (a *API) deleteShare(r *request) (reply, error) {
 	return noContent, r.Prompts.Unshare(r.Context(), r.by, promptID(r), sharedWith(r), r.match)
 }
 
+func (a *API) changeShares(r *request) (reply, error) {
+	in, err := decode[openapi.ShareChanges](r)
+	if err != nil {
+		return reply{}, err
+	}
+	changed, err := r.Prompts.ChangeShares(r.Context(), r.by, promptID(r), mapSlice(in.Changes, toShareGrant))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.SharesChanged{Data: mapSlice(changed, toShareChanged)}), nil
+}
+
 func shareChanges(in openapi.SharePatch) (c prompt.ShareChanges) {
 	if in.Role != nil {
 		c.Role = new(access.Parse(string(*in.Role)))

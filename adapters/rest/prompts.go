@@ -66,6 +66,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodGet, template + "/folder-shares", query(a.listInheritedShares)},
 		{http.MethodGet, template + "/shares", query(a.listShares)},
 		{http.MethodPost, template + "/shares", command(a.createShare)},
+		{http.MethodPost, template + "/shares/batch", command(a.changeShares)},
 		{http.MethodGet, template + "/shares/{user_id}", query(a.getShare)},
 		{http.MethodPatch, template + "/shares/{user_id}", command(a.updateShare)},
 		{http.MethodDelete, template + "/shares/{user_id}", command(a.deleteShare)},

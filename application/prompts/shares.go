@@ -2,8 +2,10 @@ package prompts
 
 import (
 	"context"
+	"errors"
 
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -70,6 +72,79 @@ func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, 
 		return prompt.Share{}, t.Unshare(by, at, of)
 	})
 	return err
+}
+
+// ChangeShares gives several users roles on a template, or ends their shares, in one transaction. Addresses are those
+// of members of the workspace. If grants are refused, none takes effect: the error names all that are.
+func (s *Service) ChangeShares(ctx context.Context, by identity.Actor, id prompt.ID, grants []prompt.Grant) (
+	changed []prompt.ShareChanged, err error) {
+	t, err := s.prompts.Get(ctx, by, id)
+	if err == nil {
+		err = t.Allow(by, access.Manager) // before the addresses, which are then told apart
+	}
+	if err == nil {
+		err = prompt.CheckGrants(by, grants)
+	}
+	if err != nil {
+		return nil, err
+	}
+	users, err := s.named(ctx, by, grants)
+	if err != nil {
+		return nil, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		changed = make([]prompt.ShareChanged, len(grants))
+		var refused []error
+		for _, removals := range []bool{true, false} { // first, so that a full template can have its shares replaced
+			for i, g := range grants {
+				if (g.Role == access.None) != removals {
+					continue
+				}
+				_, err := tx.Prompts.UpdateFor(ctx, by, id, users[i],
+					func(t *prompt.Template, to prompt.Recipient) (err error) {
+						changed[i], err = t.SetShare(by, to, g)
+						return err
+					})
+				if _, isRefusal := errors.AsType[*fault.Error](err); err != nil && !isRefusal {
+					return err
+				}
+				refused = append(refused, prompt.InGrant(i, err))
+			}
+		}
+		if err := fault.Join(refused...); err != nil {
+			return err
+		}
+		t, err := tx.Prompts.Get(ctx, by, id)
+		if err != nil {
+			return err
+		}
+		return settle(ctx, tx, by, t)
+	})
+	return changed, err
+}
+
+// named returns the users of grants, in their order. None is named twice.
+func (s *Service) named(ctx context.Context, by identity.Actor, grants []prompt.Grant) ([]identity.UserID, error) {
+	users := make([]identity.UserID, len(grants))
+	var wrong []error
+	seen := map[identity.UserID]bool{}
+	for i, g := range grants {
+		users[i] = g.User
+		if g.User == "" {
+			var err error
+			if users[i], err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case users[i] == "":
+			wrong = append(wrong, prompt.InGrant(i, prompt.ErrUserNotInWorkspace))
+		case seen[users[i]]:
+			wrong = append(wrong, prompt.InGrant(i, fault.InField("", "duplicate_item", "Must name each user once.")))
+		}
+		seen[users[i]] = true
+	}
+	return users, fault.Join(wrong...)
 }
 
 func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,

@@ -1,10 +1,14 @@
 package prompts_test
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 
+	"github.com/golang/mock/gomock"
+
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -88,5 +92,53 @@ func TestUnshare(t *testing.T) {
 			s.expectUpdateFor(tt.by, "vic")
 			wantErr(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
 		})
+	}
+}
+
+func TestChangeShares(t *testing.T) {
+	t.Run("removals are made first, and all in one transaction", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(manager)
+		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""),
+			"sam@example.com").Return(identity.UserID("sam"), nil)
+		gomock.InOrder(s.expectUpdateFor(manager, "vic"), s.expectUpdateFor(manager, "sam"))
+		s.expectGet(manager)
+		got, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{
+			{Email: "sam@example.com", Role: access.Editor}, {User: "vic"}})
+		if err != nil || len(got) != 2 || got[0].Action != prompt.ShareAdded || got[1].Action != prompt.ShareRemoved {
+			t.Errorf("ChangeShares = %+v, %v", got, err)
+		}
+	})
+	t.Run("all that are refused are named", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(manager)
+		s.expectUpdateFor(manager, "out")
+		s.expectUpdateFor(manager, "ann")
+		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "out", Role: access.Viewer},
+			{User: "ann", Role: access.Viewer}})
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || len(f.Fields) != 2 || f.Fields[0].Code != "user_not_in_workspace" || f.Fields[1].Code != "owner_share" ||
+			f.Fields[1].Pointer != "/changes/1" {
+			t.Errorf("ChangeShares = %+v", err)
+		}
+	})
+	t.Run("no one is named twice", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(manager)
+		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "vic", Role: access.Editor}})
+		wantErr(t, err, fault.ErrInvalid)
+	})
+	t.Run("an outage is no refusal", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(manager)
+		s.prompts.EXPECT().UpdateFor(s.ctx, manager, prompt.ID("tpl"), gomock.Any(), gomock.Any()).Return(nil, errOutage)
+		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "sam", Role: access.Viewer}})
+		wantErr(t, err, errOutage)
+	})
+	for by, want := range map[*identity.Actor]error{&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
+		s := newStage(t)
+		s.expectGet(*by)
+		_, err := s.ChangeShares(s.ctx, *by, "tpl", []prompt.Grant{{Email: "sam@example.com", Role: access.Viewer}})
+		wantErr(t, err, want)
 	}
 }

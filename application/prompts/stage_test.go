@@ -144,8 +144,8 @@ func (s *stage) expectUpdate(by identity.Actor) {
 		})
 }
 
-func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) {
-	s.prompts.EXPECT().UpdateFor(s.ctx, by, prompt.ID("tpl"), user, gomock.Any()).DoAndReturn(
+func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) *gomock.Call {
+	return s.prompts.EXPECT().UpdateFor(s.ctx, by, prompt.ID("tpl"), user, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ identity.UserID,
 			change func(*prompt.Template, prompt.Recipient) error) (t *prompt.Template, err error) {
 			for range 2 {

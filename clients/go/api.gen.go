@@ -4041,6 +4041,43 @@ type Share struct {
 	UpdatedAt time.Time  `json:"updated_at"`
 }
 
+// ShareAction is a type of the API. What a change of many shares did with one of them.
+type ShareAction string
+
+// The values of ShareAction that this version of the client knows.
+const (
+	ShareActionAdded     ShareAction = "added"
+	ShareActionUpdated   ShareAction = "updated"
+	ShareActionRemoved   ShareAction = "removed"
+	ShareActionUnchanged ShareAction = "unchanged"
+)
+
+// ShareChange is a type of the API. Send exactly one of `user_id` and `email`.
+type ShareChange struct {
+	// Id of a member of the workspace or of a group (`grp_…`).
+	UserID *string `json:"user_id,omitzero"`
+	Email  *string `json:"email,omitzero"`
+	// The role afterwards. `null` removes the share.
+	Role *ShareRole `json:"role"`
+	// Must be in the future. If omitted, a share that exists keeps its end, and a new one never expires.
+	ExpiresAt *time.Time `json:"expires_at,omitzero"`
+}
+
+// ShareChanged is a type of the API.
+type ShareChanged struct {
+	UserID string      `json:"user_id"`
+	Action ShareAction `json:"action"`
+	// `null` if there is no share any more.
+	Role *ShareRole `json:"role"`
+	// The revision of the share. `null` if there is none any more.
+	Revision *int64 `json:"revision"`
+}
+
+// ShareChanges is a type of the API.
+type ShareChanges struct {
+	Changes []ShareChange `json:"changes"`
+}
+
 // ShareCreate is a type of the API. A new share. Exactly one of `user_id` and `email` is required.
 type ShareCreate struct {
 	// Id of a member of the workspace or of a group (`grp_…`).
@@ -4072,6 +4109,11 @@ const (
 	ShareRoleEditor  ShareRole = "editor"
 	ShareRoleManager ShareRole = "manager"
 )
+
+// SharesChanged is a type of the API.
+type SharesChanged struct {
+	Data []ShareChanged `json:"data"`
+}
 
 // SheetLocale is a type of the API. A language and a country (BCP 47).
 type SheetLocale string
@@ -8790,6 +8832,21 @@ func (s *PromptTemplatesLabelsService) Rollouts(ctx context.Context, promptTempl
 // Errors: prompt_template_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesReadsService) List(ctx context.Context, promptTemplateID string, query PromptTemplatesReadsListQuery, opts ...Option) (*PromptReads, error) {
 	return send[PromptReads](ctx, s.client, &call{name: "promptTemplates.reads.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/reads"}, query: query.values()}, opts)
+}
+
+// Change: Change many shares.
+//
+// Requires the manager role on the template. Adds, changes and removes up to 100 shares: each user or group gets
+// the `role` of its change, and `null` removes the share. If one change is refused, none is made: 422, and
+// `errors` names all that are refused. Removals are made first, so that a template with 200 shares can have them
+// replaced.
+//
+// Sending the same request again changes nothing.
+//
+// Errors: invalid_fields, prompt_template_forbidden, prompt_template_not_found, scope_required; and those that
+// every call can have.
+func (s *PromptTemplatesSharesService) Change(ctx context.Context, promptTemplateID string, body ShareChanges, opts ...Option) (*SharesChanged, error) {
+	return send[SharesChanged](ctx, s.client, &call{name: "promptTemplates.shares.change", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/shares/batch"}, body: body, keyed: true}, opts)
 }
 
 // Create: Create a share.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -134,4 +135,47 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 	if off := second*100/keys - 50; max(off, -off) > proof.Sample(10, 2) {
 		t.Errorf("%d of %d keys have version 2, whose weight is 50", second, keys)
 	}
+}
+
+// TestARolloutDividesItsReadersByTheWeights asks for a version under many keys over HTTP, and then again after the new
+// version got more weight: who had it keeps it.
+func TestARolloutDividesItsReadersByTheWeights(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "member")
+		template := templates + "/" + ann.create(t, templates, object{"name": "divided"}).at("id")
+		ann.version(t, template, "one")
+		ann.version(t, template, "two")
+		keys := proof.Sample(300, 10_000)
+		ask := func(weight int) (has map[int]string) {
+			ann.do(t, "PUT", template+"/labels/live/rollout", object{"versions": []object{
+				{"version": "v1", "weight": 100 - weight}, {"version": "v2", "weight": weight}}}).is(t, 200)
+			has = map[int]string{}
+			for key := range keys {
+				has[key] = ann.get(t, fmt.Sprintf("%s/resolve?name=divided&ref=live&key=user+%d", templates, key)).at("number")
+			}
+			return has
+		}
+		share := func(has map[int]string) (percent float64) {
+			for _, number := range has {
+				if number == "2" {
+					percent += 100 / float64(keys)
+				}
+			}
+			return percent
+		}
+		before, after := ask(10), ask(30)
+		// With few keys a share is off by chance: 14 is more than five times the standard deviation of 30 % of 300.
+		allowed := proof.Sample(14, 2)
+		for want, got := range map[float64]float64{10: share(before), 30: share(after)} {
+			if math.Abs(got-want) > float64(allowed) {
+				t.Errorf("%.1f %% of %d keys get the new version, of which the weight is %.0f", got, keys, want)
+			}
+		}
+		for i, number := range before {
+			if number == "2" && after[i] != "2" {
+				t.Errorf("the key %d lost the new version when that got more weight", i)
+			}
+		}
+	})
 }

@@ -95,6 +95,11 @@ func onFolder(call func(e *env, id prompt.FolderShareID) error) func(*env) func(
 }
 
 var folderCases = []useCase{
+	{name: "ChangeShares", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, err := e.prompts.ChangeShares(e.ctx, e.team.Member, id, []prompt.Grant{
+			{Email: "viewer@" + e.team.Workspace.Slug + ".example", Role: access.Viewer}, {User: e.team.Peer.User}})
+		return err
+	})},
 	{name: "FolderShares", prepare: onFolder(func(e *env, _ prompt.FolderShareID) error {
 		_, err := e.prompts.FolderShares(e.ctx, e.team.Admin, "here", ten)
 		return err

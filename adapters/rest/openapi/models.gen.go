@@ -513,6 +513,14 @@ const (
 	SetupIntentCreateUsageOnSession  SetupIntentCreateUsage = "on_session"
 )
 
+// Defines values for ShareAction.
+const (
+	ShareActionAdded     ShareAction = "added"
+	ShareActionRemoved   ShareAction = "removed"
+	ShareActionUnchanged ShareAction = "unchanged"
+	ShareActionUpdated   ShareAction = "updated"
+)
+
 // Defines values for ShareRole.
 const (
 	ShareRoleEditor  ShareRole = "editor"
@@ -4248,6 +4256,41 @@ type Share struct {
 	UserID string `json:"user_id"`
 }
 
+// ShareAction What a change of many shares did with one of them.
+type ShareAction string
+
+// ShareChange Send exactly one of `user_id` and `email`.
+type ShareChange struct {
+	Email string `json:"email,omitempty,omitzero"`
+
+	// ExpiresAt Must be in the future. If omitted, a share that exists keeps its end, and a new one never expires.
+	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
+
+	// Role The role afterwards. `null` removes the share.
+	Role nullable.Nullable[ShareRole] `json:"role"`
+
+	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	UserID string `json:"user_id,omitempty,omitzero"`
+}
+
+// ShareChanged defines model for ShareChanged.
+type ShareChanged struct {
+	// Action What a change of many shares did with one of them.
+	Action ShareAction `json:"action"`
+
+	// Revision The revision of the share. `null` if there is none any more.
+	Revision nullable.Nullable[int64] `json:"revision"`
+
+	// Role `null` if there is no share any more.
+	Role   nullable.Nullable[ShareRole] `json:"role"`
+	UserID string                       `json:"user_id"`
+}
+
+// ShareChanges defines model for ShareChanges.
+type ShareChanges struct {
+	Changes []ShareChange `json:"changes"`
+}
+
 // ShareCreate A new share. Exactly one of `user_id` and `email` is required.
 type ShareCreate struct {
 	Email string `json:"email,omitempty,omitzero"`
@@ -4278,6 +4321,11 @@ type SharePatch struct {
 
 // ShareRole The role that a share gives. Each role includes the roles listed before it.
 type ShareRole string
+
+// SharesChanged defines model for SharesChanged.
+type SharesChanged struct {
+	Data []ShareChanged `json:"data"`
+}
 
 // SheetLocale A language and a country (BCP 47).
 type SheetLocale string

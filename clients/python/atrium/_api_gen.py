@@ -5529,6 +5529,48 @@ class Share(TypedDict):
     updated_at: str
     """"""
 
+# What a change of many shares did with one of them.
+ShareAction = Union[Literal["added", "updated", "removed", "unchanged"], str]
+
+
+class ShareChange(TypedDict):
+    """Send exactly one of `user_id` and `email`."""
+
+    user_id: NotRequired[str]
+    """Id of a member of the workspace or of a group (`grp_…`)."""
+
+    email: NotRequired[str]
+    """"""
+
+    role: Optional[ShareRole]
+    """The role afterwards. `null` removes the share."""
+
+    expires_at: NotRequired[str]
+    """Must be in the future. If omitted, a share that exists keeps its end, and a new one never expires."""
+
+
+class ShareChanged(TypedDict):
+    """A type of the API."""
+
+    user_id: str
+    """"""
+
+    action: ShareAction
+    """"""
+
+    role: Optional[ShareRole]
+    """`null` if there is no share any more."""
+
+    revision: Optional[int]
+    """The revision of the share. `null` if there is none any more."""
+
+
+class ShareChanges(TypedDict):
+    """A type of the API."""
+
+    changes: List[ShareChange]
+    """"""
+
 
 class ShareCreate(TypedDict):
     """A new share. Exactly one of `user_id` and `email` is required."""
@@ -5567,6 +5609,13 @@ class SharePatch(TypedDict):
 
 # The role that a share gives. Each role includes the roles listed before it.
 ShareRole = Union[Literal["viewer", "editor", "manager"], str]
+
+
+class SharesChanged(TypedDict):
+    """A type of the API."""
+
+    data: List[ShareChanged]
+    """"""
 
 # A language and a country (BCP 47).
 SheetLocale = Union[Literal["cs-CZ", "da-DK", "de-AT", "de-CH", "de-DE", "en-AU", "en-CA", "en-GB", "en-IE", "en-IN", "en-NZ", "en-US", "en-ZA", "es-ES", "es-MX", "fi-FI", "fr-CA", "fr-CH", "fr-FR", "it-CH", "it-IT", "ja-JP", "ko-KR", "nb-NO", "nl-BE", "nl-NL", "pl-PL", "pt-BR", "pt-PT", "ro-RO", "ru-RU", "sk-SK", "sv-SE", "tr-TR", "uk-UA", "zh-CN", "zh-TW"], str]
@@ -9412,6 +9461,26 @@ class PromptTemplatesVersionsResource(Resource):
 
 class PromptTemplatesSharesResource(Resource):
     """The calls of prompt_templates.shares."""
+
+    def change(
+        self,
+        prompt_template_id: str,
+        body: ShareChanges,
+        **options: Unpack[Options],
+    ) -> SharesChanged:
+        """Change many shares.
+
+        Requires the manager role on the template. Adds, changes and removes up to 100 shares: each user
+        or group gets the `role` of its change, and `null` removes the share. If one change is refused,
+        none is made: 422, and `errors` names all that are refused. Removals are made first, so that a
+        template with 200 shares can have them replaced.
+
+        Sending the same request again changes nothing.
+
+        Errors: invalid_fields, prompt_template_forbidden, prompt_template_not_found, scope_required; and
+        those that every call can have.
+        """
+        return cast("SharesChanged", self._caller.send("promptTemplates.shares.change", "POST", path("/api/prompt-templates/{}/shares/batch", prompt_template_id), body=body, keyed=True, options=options))
 
     def create(
         self,

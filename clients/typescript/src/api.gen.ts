@@ -4462,6 +4462,39 @@ export type Share = {
   updated_at: string
 }
 
+/** What a change of many shares did with one of them. */
+export type ShareAction = 'added' | 'updated' | 'removed' | 'unchanged' | (string & {})
+
+/** Send exactly one of `user_id` and `email`. */
+export type ShareChange = {
+  /** Id of a member of the workspace or of a group (`grp_…`). */
+  user_id?: string
+  /**  */
+  email?: string
+  /** The role afterwards. `null` removes the share. */
+  role: ShareRole | null
+  /** Must be in the future. If omitted, a share that exists keeps its end, and a new one never expires. */
+  expires_at?: string
+}
+
+/**  */
+export type ShareChanged = {
+  /**  */
+  user_id: string
+  /**  */
+  action: ShareAction
+  /** `null` if there is no share any more. */
+  role: ShareRole | null
+  /** The revision of the share. `null` if there is none any more. */
+  revision: number | null
+}
+
+/**  */
+export type ShareChanges = {
+  /**  */
+  changes: ShareChange[]
+}
+
 /** A new share. Exactly one of `user_id` and `email` is required. */
 export type ShareCreate = {
   /** Id of a member of the workspace or of a group (`grp_…`). */
@@ -4492,6 +4525,12 @@ export type SharePatch = {
 
 /** The role that a share gives. Each role includes the roles listed before it. */
 export type ShareRole = 'viewer' | 'editor' | 'manager' | (string & {})
+
+/**  */
+export type SharesChanged = {
+  /**  */
+  data: ShareChanged[]
+}
 
 /** A language and a country (BCP 47). */
 export type SheetLocale = 'cs-CZ' | 'da-DK' | 'de-AT' | 'de-CH' | 'de-DE' | 'en-AU' | 'en-CA' | 'en-GB' | 'en-IE' | 'en-IN' | 'en-NZ' | 'en-US' | 'en-ZA' | 'es-ES' | 'es-MX' | 'fi-FI' | 'fr-CA' | 'fr-CH' | 'fr-FR' | 'it-CH' | 'it-IT' | 'ja-JP' | 'ko-KR' | 'nb-NO' | 'nl-BE' | 'nl-NL' | 'pl-PL' | 'pt-BR' | 'pt-PT' | 'ro-RO' | 'ru-RU' | 'sk-SK' | 'sv-SE' | 'tr-TR' | 'uk-UA' | 'zh-CN' | 'zh-TW' | (string & {})
@@ -6823,6 +6862,23 @@ export class PromptTemplatesVersionsResource extends Resource {
 
 /** The calls of promptTemplates.shares. */
 export class PromptTemplatesSharesResource extends Resource {
+
+  /**
+   * Change many shares.
+   *
+   * Requires the manager role on the template. Adds, changes and removes up to 100 shares: each user or group
+   * gets the `role` of its change, and `null` removes the share. If one change is refused, none is made: 422,
+   * and `errors` names all that are refused. Removals are made first, so that a template with 200 shares can
+   * have them replaced.
+   *
+   * Sending the same request again changes nothing.
+   *
+   * Errors: invalid_fields, prompt_template_forbidden, prompt_template_not_found, scope_required; and those that
+   * every call can have.
+   */
+  change(promptTemplateId: string, body: ShareChanges, options?: Options): Promise<SharesChanged> {
+    return this.caller.send({ name: 'promptTemplates.shares.change', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/shares/batch`, body, keyed: true }, options)
+  }
 
   /**
    * Create a share.

@@ -1,0 +1,77 @@
+package prompt
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// ShareAction is what a change of several shares did with one of them.
+type ShareAction string
+
+// All actions.
+const (
+	ShareAdded     ShareAction = "added"
+	ShareUpdated   ShareAction = "updated"
+	ShareRemoved   ShareAction = "removed"
+	ShareUnchanged ShareAction = "unchanged"
+)
+
+// ShareChanged is the outcome of one grant. The share has only its user if there is none afterwards.
+type ShareChanged struct {
+	Share  Share
+	Action ShareAction
+}
+
+// SetShare gives a user the role of a grant, or ends the share if that is None. A share that exists keeps its end if
+// the grant has none. Requires the manager role, also of those who only end their own.
+func (t *Template) SetShare(by identity.Actor, to Recipient, g Grant) (ShareChanged, error) {
+	if err := t.Allow(by, access.Manager); err != nil {
+		return ShareChanged{}, err
+	}
+	none := Share{User: to.User}
+	switch {
+	case g.Role == access.None && to.Share == nil:
+		return ShareChanged{none, ShareUnchanged}, nil
+	case g.Role == access.None:
+		return ShareChanged{none, ShareRemoved}, t.Unshare(by, nil, to)
+	case to.Share == nil, !to.Share.Live(by.At):
+		s, err := t.Share(by, to, g)
+		return ShareChanged{s, ShareAdded}, err
+	}
+	c := ShareChanges{Role: &g.Role}
+	if !g.ExpiresAt.IsZero() {
+		c.ExpiresAt = &g.ExpiresAt
+	}
+	s, err := t.ChangeShare(by, nil, to, c)
+	if err == nil && s.Revision == to.Share.Revision {
+		return ShareChanged{s, ShareUnchanged}, nil
+	}
+	return ShareChanged{s, ShareUpdated}, err
+}
+
+// CheckGrants returns an error that names every grant which is wrong by itself.
+func CheckGrants(by identity.Actor, grants []Grant) error {
+	wrong := make([]error, len(grants))
+	for i, g := range grants {
+		wrong[i] = InGrant(i, g.check(by))
+	}
+	return fault.Join(wrong...)
+}
+
+// InGrant returns an error of the i-th of several grants as one that names it; errors that are no response to the
+// caller stay as they are.
+func InGrant(i int, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	switch at := "/changes/" + strconv.Itoa(i); {
+	case !ok:
+		return err
+	case len(f.Fields) > 0:
+		return fault.Under(at, err)
+	default:
+		return fault.InField(at, f.Code, f.Detail)
+	}
+}

@@ -1,0 +1,66 @@
+package prompt_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func TestSetShare(t *testing.T) {
+	until := now.Add(time.Hour)
+	for _, tt := range []struct {
+		name   string
+		by     identity.Actor
+		user   identity.UserID
+		role   access.Role
+		ends   time.Time
+		action prompt.ShareAction
+		want   error
+	}{
+		{"a new share", manager, "sam", access.Editor, until, prompt.ShareAdded, nil},
+		{"another role", manager, "vic", access.Editor, time.Time{}, prompt.ShareUpdated, nil},
+		{"another end", manager, "vic", access.Viewer, until, prompt.ShareUpdated, nil},
+		{"what it is already", manager, "vic", access.Viewer, time.Time{}, prompt.ShareUnchanged, nil},
+		{"a share that has expired", manager, "exp", access.Viewer, time.Time{}, prompt.ShareAdded, nil},
+		{"none any more", manager, "vic", access.None, time.Time{}, prompt.ShareRemoved, nil},
+		{"none, as before", manager, "sam", access.None, time.Time{}, prompt.ShareUnchanged, nil},
+		{"the owner needs none", manager, "ann", access.Viewer, time.Time{}, "", prompt.ErrOwnerShare},
+		{"who is no member gets none", manager, "out", access.Viewer, time.Time{}, "", prompt.ErrUserNotInWorkspace},
+		{"an editor may not", editor, "sam", access.Viewer, time.Time{}, "", prompt.ErrForbidden},
+		{"not even end their own", editor, "eve", access.None, time.Time{}, "", prompt.ErrForbidden},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, _ := cast()
+			got, err := tmpl.SetShare(tt.by, named(tt.user), prompt.Grant{User: tt.user, Role: tt.role, ExpiresAt: tt.ends})
+			wantErr(t, err, tt.want)
+			if tt.want != nil {
+				return
+			}
+			if got.Action != tt.action || got.Share.User != tt.user || got.Share.Role != tt.role {
+				t.Errorf("got %+v, want %s", got, tt.action)
+			}
+			if saved := len(tmpl.ChangedShares) > 0; saved != (tt.action != prompt.ShareUnchanged) {
+				t.Errorf("to save: %+v", tmpl.ChangedShares)
+			}
+		})
+	}
+}
+
+func TestCheckGrants(t *testing.T) {
+	err := prompt.CheckGrants(manager, []prompt.Grant{{User: "a"}, {}, {User: "a", ExpiresAt: now}})
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || len(f.Fields) != 2 || f.Fields[0].Pointer != "/changes/1/user_id" ||
+		f.Fields[1].Pointer != "/changes/2/expires_at" {
+		t.Errorf("CheckGrants = %+v", f)
+	}
+	if err := prompt.InGrant(3, errBoom); !errors.Is(err, errBoom) {
+		t.Errorf("InGrant = %v", err)
+	}
+}
+
+var errBoom = errors.New("boom")
