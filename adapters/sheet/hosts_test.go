@@ -2,10 +2,12 @@ package sheet_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
@@ -17,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestFilesAreReadWhereTheyAreAndNowhereElse(t *testing.T) {
@@ -155,6 +158,32 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
+	authority := fixture.NewAuthority(t)
+	for name, tt := range map[string]struct {
+		valid time.Duration
+		host  string
+		want  string
+	}{
+		"a certificate that has expired":        {-time.Hour, "127.0.0.1", "has expired or is not yet valid"},
+		"a certificate for another host's name": {time.Hour, "127.0.0.2", "is for another host name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			certificate, key := authority.Sign(t, tt.valid, tt.host)
+			pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewUnstartedServer(http.NotFoundHandler())
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: server.URL + "/a.csv"}}
+			_, err = confined(t, t.TempDir(), authority.PEM).Preview(t.Context(), "", to)
+			if !errors.Is(err, source.ErrSheetFailed) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("err = %v", err)
+			}
+		})
+	}
 }
 
 // TestAChildHoldsTheLargestFileThereMayBe fetches one of 64 MiB less a little, which a child keeps

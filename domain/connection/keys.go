@@ -77,7 +77,7 @@ func ParseServiceAccount(text string) (ServiceAccount, error) {
 // formats are the formats of the kinds' schemas that the standard does not define.
 var formats = []*jsonschema.Format{
 	{Name: "ssh-public-key", Validate: valid(ParseSSHPublicKey)},
-	{Name: "rsa-private-key", Validate: valid(ParseRSAKey)},
+	{Name: "rsa-private-key", Validate: valid(parseKeyOrLocked)},
 	{Name: "google-service-account-key", Validate: valid(ParseServiceAccount)},
 }
 

@@ -75,6 +75,8 @@ func (d *Descriptor) AllowsPort(port uint16) bool {
 	return slices.Contains(d.Ports, port) || d.OtherPorts && port >= 1024
 }
 
+func (d *Descriptor) hasSecret(field string) bool { return slices.Contains(d.secrets, field) }
+
 func (k Kind) fields(a about) []string {
 	d, ok := Describe(k)
 	if !ok {

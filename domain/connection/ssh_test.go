@@ -37,14 +37,14 @@ func TestFieldsOfATunnel(t *testing.T) {
 		changes map[string]any
 		wrong   []string
 	}{
-		"complete":                       {nil, nil},
-		"a line of ssh-keyscan":          {map[string]any{"ssh_host_key": "bastion.example.com " + sshHostKey}, nil},
-		"without a user and a key":       {map[string]any{"ssh_username": nil, "ssh_host_key": nil},
+		"complete":              {nil, nil},
+		"a line of ssh-keyscan": {map[string]any{"ssh_host_key": "bastion.example.com " + sshHostKey}, nil},
+		"without a user and a key": {map[string]any{"ssh_username": nil, "ssh_host_key": nil},
 			[]string{"ssh_username", "ssh_host_key"}},
-		"without a secret":               {map[string]any{"ssh_password": nil}, []string{"ssh_private_key"}},
-		"a passphrase of no key":         {map[string]any{"ssh_passphrase": "x"}, []string{"ssh_passphrase"}},
-		"a key that is none":             {map[string]any{"ssh_host_key": "ssh-ed25519 AAAA"}, []string{"ssh_host_key"}},
-		"a key of another type":          {map[string]any{"ssh_host_key": "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIJ1K"},
+		"without a secret":       {map[string]any{"ssh_password": nil}, []string{"ssh_private_key"}},
+		"a passphrase of no key": {map[string]any{"ssh_passphrase": "x"}, []string{"ssh_passphrase"}},
+		"a key that is none":     {map[string]any{"ssh_host_key": "ssh-ed25519 AAAA"}, []string{"ssh_host_key"}},
+		"a key of another type": {map[string]any{"ssh_host_key": "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIJ1K"},
 			[]string{"ssh_host_key"}},
 		"fields of a server without one": {map[string]any{"ssh_host": nil, "ssh_port": 22, "ssh_host_key": nil, "ssh_username": nil},
 			[]string{"ssh_port", "ssh_password"}},

@@ -94,7 +94,9 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 
 // sign creates the token of a credential ("Using key-pair authentication" of the SQL API's documentation).
 func sign(c connection.Credential, now time.Time) (string, error) {
-	key, err := connection.ParseRSAKey(c.Secret("private_key").Reveal())
+	key, err := connection.ParseLockedRSAKey(
+		c.Secret("private_key").Reveal(), c.Secret("private_key_passphrase").Reveal(),
+	)
 	if err != nil {
 		return "", err
 	}
