@@ -9,7 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// maxBilled is what a preview of a view may read, in bytes: at the list price it costs less than a cent.
+// maxBilled is what a preview of a view, or a request for rows, may read, in bytes: at the list price it costs less
+// than a cent.
 const maxBilled = 1 << 30
 
 // Preview reads a table's columns, and some of its rows: of a table as it is stored, which costs nothing; of a
@@ -17,24 +18,10 @@ const maxBilled = 1 << 30
 func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
 	ref := q.Table
-	if ref.Schema != s.dataset || !isName(ref.Name) {
-		return p, connection.TableNotFound
-	}
-	var table struct {
-		Type   string `json:"type"`
-		Schema struct {
-			Fields []field `json:"fields"`
-		} `json:"schema"`
-	}
-	if err := s.call(http.MethodGet, s.path("tables", ref.Name), url.Values{"fields": {"type,schema"}}, nil,
-		&table); err != nil {
+	all, kind, err := s.fields(ref)
+	if err != nil {
 		return p, err
 	}
-	kind, ok := kinds[table.Type]
-	if !ok {
-		return p, connection.TableNotFound
-	}
-	all := table.Schema.Fields[:min(len(table.Schema.Fields), connection.MaxListed)]
 	chosen := connection.Choose(q, all, func(f field) string { return f.Name })
 	fields := chosen.Columns
 	p.Total, p.Truncated = chosen.Total, chosen.Truncated
@@ -46,7 +33,6 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 		return p, nil
 	}
 	var found []row
-	var err error
 	if kind == connection.BaseTable {
 		found, err = s.stored(ref.Name, fields, rows)
 	} else {
@@ -65,6 +51,28 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, nil
 }
 
+// fields returns the columns of a table that the catalogue has.
+func (s *session) fields(ref connection.TableRef) ([]field, connection.TableKind, error) {
+	if ref.Schema != s.dataset || !isName(ref.Name) {
+		return nil, "", connection.TableNotFound
+	}
+	var table struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Fields []field `json:"fields"`
+		} `json:"schema"`
+	}
+	if err := s.call(http.MethodGet, s.path("tables", ref.Name), url.Values{"fields": {"type,schema"}}, nil,
+		&table); err != nil {
+		return nil, "", err
+	}
+	kind, ok := kinds[table.Type]
+	if !ok {
+		return nil, "", connection.TableNotFound
+	}
+	return table.Schema.Fields[:min(len(table.Schema.Fields), connection.MaxListed)], kind, nil
+}
+
 // stored reads rows by tabledata.list.
 func (s *session) stored(table string, fields []field, rows int) ([]row, error) {
 	names := make([]string, len(fields))
@@ -81,37 +89,37 @@ func (s *session) stored(table string, fields []field, rows int) ([]row, error) 
 	return answer.Rows, err
 }
 
-// statement returns the query for rows of a view or an external table. The server cuts texts.
+// statement returns the query for rows of a view or an external table.
 func (s *session) statement(table string, fields []field, rows int) string {
-	list := make([]string, len(fields))
-	for i, f := range fields {
-		list[i] = quote(f.Name)
-		if f.Mode != "REPEATED" && f.Type == "STRING" {
-			list[i] = `LEFT(` + list[i] + `, ` + strconv.Itoa(connection.MaxCell) + `)`
-		}
-	}
-	return `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.project) + `.` + quote(s.dataset) + `.` +
-		quote(table) + ` LIMIT ` + strconv.Itoa(rows)
+	return `SELECT ` + list(fields, connection.MaxCell) + ` FROM ` + s.quoted(table) + ` LIMIT ` + strconv.Itoa(rows)
 }
 
-// query runs a statement with jobs.query, or only has it checked. The job ends with our timeout.
+// query runs a statement for a preview, or only has it checked.
 func (s *session) query(sql string, dryRun bool) ([]row, error) {
-	limit := strconv.FormatInt(max(1, s.to.Limits.Statement.Milliseconds()), 10)
-	var answer struct {
-		Complete bool  `json:"jobComplete"`
-		Rows     []row `json:"rows"`
+	first, err := s.job(sql, connection.MaxSampleRows, dryRun)
+	return first.Rows, err
+}
+
+// job runs a statement with jobs.query, or only has it checked, and returns its first rows. The job ends with our
+// timeout.
+func (s *session) job(sql string, rows int, dryRun bool, parameters ...parameter) (result, error) {
+	var answer result
+	asked := map[string]any{
+		"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": rows,
+		"maximumBytesBilled": strconv.Itoa(maxBilled),
+		"timeoutMs":          s.to.Limits.Statement.Milliseconds(),
+		"jobTimeoutMs":       strconv.FormatInt(max(1, s.to.Limits.Statement.Milliseconds()), 10),
+		"formatOptions":      map[string]bool{"useInt64Timestamp": true},
+	}
+	if parameters != nil {
+		asked["parameterMode"], asked["queryParameters"] = "NAMED", parameters
 	}
 	err := s.call(http.MethodPost, "projects/"+url.PathEscape(s.project)+"/queries",
-		url.Values{"fields": {"jobComplete,rows"}}, map[string]any{
-			"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": connection.MaxSampleRows,
-			"maximumBytesBilled": strconv.Itoa(maxBilled),
-			"timeoutMs":          s.to.Limits.Statement.Milliseconds(), "jobTimeoutMs": limit,
-			"formatOptions": map[string]bool{"useInt64Timestamp": true},
-		}, &answer)
+		url.Values{"fields": {"jobComplete,rows,pageToken,jobReference"}}, asked, &answer)
 	if err == nil && !answer.Complete && !dryRun {
 		err = connection.QueryTimeout
 	}
-	return answer.Rows, err
+	return answer, err
 }
 
 // quote writes a name as an identifier ("Lexical structure" of GoogleSQL).

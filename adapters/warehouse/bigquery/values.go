@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -65,7 +66,19 @@ type row struct {
 	} `json:"f"`
 }
 
+// cells returns the values as a preview shows them.
 func (r row) cells(fields []field) ([]*string, error) {
+	cells, err := r.values(fields)
+	for i, v := range cells {
+		if v != nil {
+			cells[i] = connection.Cell(*v)
+		}
+	}
+	return cells, err
+}
+
+// values returns the values as texts; nil for NULL.
+func (r row) values(fields []field) ([]*string, error) {
 	if len(r.Cells) != len(fields) {
 		return nil, connection.NotThisDatabase
 	}
@@ -78,13 +91,14 @@ func (r row) cells(fields []field) ([]*string, error) {
 		switch v := v.(type) {
 		case nil:
 		case string:
-			cells[i] = connection.Cell(v)
+			cells[i] = &v
 		default:
 			text, err := json.Marshal(v)
 			if err != nil {
 				return nil, connection.NotThisDatabase
 			}
-			cells[i] = connection.Cell(string(text))
+			whole := string(text)
+			cells[i] = &whole
 		}
 	}
 	return cells, nil
@@ -143,7 +157,7 @@ func (f field) text(s string) string {
 		}
 	case "BYTES":
 		if b, err := base64.StdEncoding.DecodeString(s); err == nil {
-			const shown = connection.MaxCell/2 - 1
+			const shown = warehouse.MaxValue/2 - 1
 			return "0x" + hex.EncodeToString(b[:min(len(b), shown)])
 		}
 	}

@@ -1,0 +1,122 @@
+package bigquery
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// pageRows is how many rows of a result are read at a time.
+const pageRows = 500
+
+// Rows implements warehouse.RowSession. The rows are those of one statement, whose result BigQuery keeps: pages of it
+// are of one snapshot. tabledata.list would cost nothing, but reads what a table has at the time of each page.
+func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
+	fields, _, err := s.fields(q.Table)
+	if err != nil {
+		return err
+	}
+	have := make([]connection.Column, len(fields))
+	for i, f := range fields {
+		have[i] = f.column()
+	}
+	columns := out.Begin(q, have)
+	if len(columns) == 0 {
+		return nil
+	}
+	chosen := make([]field, len(columns))
+	for i, c := range columns {
+		chosen[i] = fields[slices.IndexFunc(fields, func(f field) bool { return f.Name == c.Name })]
+	}
+	sql := `SELECT ` + list(chosen, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table.Name)
+	var parameters []parameter
+	if i := slices.IndexFunc(fields, func(f field) bool { return f.Name == q.Key }); i >= 0 {
+		key := quote(q.Key)
+		if q.After != nil {
+			sql += ` WHERE ` + key + ` > CAST(@after AS ` + fields[i].sqlType() + `) OR ` + key + ` IS NULL`
+			parameters = []parameter{textParameter("after", *q.After)}
+		}
+		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+	}
+	page, err := s.job(sql+` LIMIT `+strconv.Itoa(q.Limit), pageRows, false, parameters...)
+	for err == nil {
+		for _, r := range page.Rows {
+			values, err := r.values(chosen)
+			if err != nil {
+				return err
+			}
+			if err := out.Add(values); err != nil {
+				return err
+			}
+		}
+		if page.PageToken == "" {
+			return nil
+		}
+		page, err = s.page(page)
+	}
+	return err
+}
+
+// result is a page of a statement's rows.
+type result struct {
+	Complete  bool   `json:"jobComplete"`
+	Rows      []row  `json:"rows"`
+	PageToken string `json:"pageToken"`
+	Job       struct {
+		ID       string `json:"jobId"`
+		Location string `json:"location"`
+	} `json:"jobReference"`
+}
+
+// page reads the page after another one, by jobs.getQueryResults.
+func (s *session) page(before result) (result, error) {
+	next := result{}
+	err := s.call(http.MethodGet,
+		"projects/"+url.PathEscape(s.project)+"/queries/"+url.PathEscape(before.Job.ID), url.Values{
+			"pageToken": {before.PageToken}, "maxResults": {strconv.Itoa(pageRows)}, "location": {before.Job.Location},
+			"formatOptions.useInt64Timestamp": {"true"}, "fields": {"jobComplete,rows,pageToken"},
+			"timeoutMs": {strconv.FormatInt(s.to.Limits.Statement.Milliseconds(), 10)},
+		}, nil, &next)
+	if err == nil && (len(next.Rows) == 0 || next.PageToken == before.PageToken) {
+		err = connection.NotThisDatabase // it would not end
+	}
+	next.Job = before.Job
+	return next, err
+}
+
+// parameter is a named parameter of a statement ("Running parameterized queries" of BigQuery's documentation).
+type parameter struct {
+	Name string `json:"name"`
+	Type struct {
+		Type string `json:"type"`
+	} `json:"parameterType"`
+	Value struct {
+		Value string `json:"value"`
+	} `json:"parameterValue"`
+}
+
+func textParameter(name, value string) (p parameter) {
+	p.Name, p.Type.Type, p.Value.Value = name, "STRING", value
+	return p
+}
+
+// list returns the columns of a statement. The server cuts texts.
+func list(fields []field, most int) string {
+	columns := make([]string, len(fields))
+	for i, f := range fields {
+		columns[i] = quote(f.Name)
+		if f.Mode != "REPEATED" && f.Type == "STRING" {
+			columns[i] = `LEFT(` + columns[i] + `, ` + strconv.Itoa(most) + `)`
+		}
+	}
+	return strings.Join(columns, `, `)
+}
+
+func (s *session) quoted(table string) string {
+	return quote(s.project) + `.` + quote(s.dataset) + `.` + quote(table)
+}
