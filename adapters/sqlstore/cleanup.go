@@ -121,7 +121,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 			}
 			for _, table := range []string{"jobs", "sources", "source_memory", "connections", "payment_customers",
 				"prompt_templates", "prompt_folder_shares", "chat_templates", "invitations", "api_keys",
-				 "user_groups", "memberships"} {
+				"user_groups", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}
