@@ -1,6 +1,5 @@
-// Package configs reads the settings of the program. Each adapter declares those that it needs;
-// this package composes them, refuses what it does not know, and names the key and the reason in
-// every error. Only cmd imports it.
+// Package configs reads the settings of the program. Each adapter declares those that it needs; this package composes
+// them, refuses unknown keys, and names the key and the reason in every error. Only cmd imports it.
 package configs
 
 import (
@@ -46,7 +45,7 @@ type Config struct {
 
 // Metrics says where Prometheus may scrape.
 type Metrics struct {
-	Addr string // host:port; empty: nowhere. It asks for no credential: keep it private.
+	Addr string // host:port; empty: nowhere. It requires no credential: keep it private.
 }
 
 // Log configures the level and the format of the log.
@@ -65,8 +64,8 @@ type Connections struct {
 	ProbeLimits   connection.ProbeLimits
 	PreviewLimits connection.PreviewLimits
 
-	// RefreshInterval is the least time between the end of a data source's refresh and the next one that a
-	// caller asks for.
+	// RefreshInterval is the minimum time between the end of a data source's refresh and the next one that a caller
+	// requests.
 	RefreshInterval time.Duration
 }
 
@@ -75,9 +74,9 @@ type CardTesting struct {
 	CardLimits billing.CardLimits
 }
 
-// Children says how the processes are confined that read what tenants control.
+// Children configures the confinement of the processes that read data of tenants.
 type Children struct {
-	Confine string // best_effort or strict: whether to run where the kernel lacks a part of the wall around them
+	Confine string // best_effort or strict: whether to run if the kernel lacks a part of the sandbox
 }
 
 // Org is one customer of the deployment. Its identifier is not configured: the store makes it
@@ -85,8 +84,8 @@ type Children struct {
 type Org struct {
 	Slug               string
 	Name               string   // empty: the slug
-	Hosts              []string // without a port; the only org may leave them out and answers on every host
-	BaseURL            string   // for links that Atrium hands out; never taken from a request. Empty: see baseURL
+	Hosts              []string // without a port; a single org may leave them out and is served on every host
+	BaseURL            string   // for links that Atrium creates; never taken from a request. Empty: see baseURL
 	CORSOrigins        []string // exactly as browsers send them
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
 	Issuers            []Issuer
@@ -113,14 +112,14 @@ type Org struct {
 	AcceptURL string
 }
 
-// APIKeys is what an org allows of API keys.
+// APIKeys are an org's limits for API keys.
 type APIKeys struct {
 	MaxLifetime     time.Duration // of new keys; 0: no limit
 	DefaultLifetime time.Duration // of new keys that are created without an end; 0: MaxLifetime
 	Personal        *bool         // whether people may have keys; complete makes it true where it is left out
 }
 
-// policy is the same as the domain knows it.
+// policy returns k as the domain's type.
 func (k APIKeys) policy() identity.KeyPolicy {
 	return identity.KeyPolicy{
 		MaxLifetime: k.MaxLifetime, DefaultLifetime: k.DefaultLifetime, NoPersonal: !*k.Personal,
@@ -158,7 +157,7 @@ const (
 // Source is where settings come from; each field overrides those above it.
 type Source struct {
 	File    string            // a YAML file; empty: the one that ATRIUM_CONFIG names, or none
-	Environ []string          // as os.Environ gives it; only ATRIUM_* count
+	Environ []string          // as os.Environ returns it; only ATRIUM_* count
 	Flags   map[string]string // dotted keys, such as server.addr
 	Data    string            // the data directory; empty: as the others say
 }
@@ -258,7 +257,7 @@ func (c *Config) normalize() {
 	}
 }
 
-// Registries returns what each org offers to its chats; ids as for Directory.
+// Registries returns the registry of each org; ids as for Directory.
 func (c Config) Registries(ids func(slug string) identity.OrgID) map[identity.OrgID]*chat.Registry {
 	all := make(map[identity.OrgID]*chat.Registry, len(c.Orgs))
 	for _, o := range c.Orgs {

@@ -16,10 +16,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// layer is what one source sets, by dotted key or as nested sections.
+// layer has the values that one source sets, by dotted key or as nested sections.
 type layer map[string]any
 
-// applyLayers lays the layers over what c holds, later ones over earlier ones.
+// applyLayers applies the layers to c, later ones over earlier ones.
 func applyLayers(layers []layer, c *Config, found *problems) {
 	merged := koanf.New(".")
 	for _, l := range layers {
@@ -40,7 +40,7 @@ func applyLayers(layers []layer, c *Config, found *problems) {
 	}
 }
 
-// decodeErrors takes err apart into the errors that each name a key.
+// decodeErrors splits err into errors that each name a key.
 func decodeErrors(err error) []*mapstructure.DecodeError {
 	if e, ok := err.(*mapstructure.DecodeError); ok { //nolint:errorlint // walks the tree itself
 		return []*mapstructure.DecodeError{e}
@@ -57,9 +57,9 @@ func decodeErrors(err error) []*mapstructure.DecodeError {
 	return all
 }
 
-// reader turns text into a type that YAML does not have.
+// reader converts text to a type that YAML does not have.
 type reader struct {
-	want string // what to say of anything else
+	want string // the error for any other value
 	read func(string) (any, bool)
 }
 
@@ -126,7 +126,7 @@ const (
 
 const wantDuration = "must be a duration such as 30s, 5m, 1h30m or 400d"
 
-// ParseDuration reads a duration as the settings take it, for other places where a person gives one.
+// ParseDuration reads a duration in the format of the settings, for other places where a user enters one.
 func ParseDuration(s string) (time.Duration, error) {
 	d, ok := duration(s)
 	if !ok {
@@ -135,7 +135,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// duration reads what time.ParseDuration does, and days before it.
+// duration reads the format of time.ParseDuration, with optional days before it.
 func duration(s string) (time.Duration, bool) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {

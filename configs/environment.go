@@ -13,12 +13,12 @@ const (
 	fileVariable   = variablePrefix + "CONFIG"
 )
 
-// secretKeys may also be given as the path of a file that holds the value, in a variable that
-// ends in _FILE: how container platforms hand over secrets.
+// secretKeys may also be given as the path of a file that contains the value, in a variable that ends in _FILE: this is
+// how container platforms pass secrets.
 var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password", "redis.url"}
 
-// argument is a value that came as text, from a variable or a flag: unlike one of the file, it
-// may stand for a number or a truth value.
+// argument is a value that came as text, from a variable or a flag: unlike one of the file, it may represent a number
+// or a boolean.
 type argument string
 
 // variableOf returns the name of the variable of a key: ATRIUM_SERVER_RATE_LIMIT_BURST is

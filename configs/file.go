@@ -58,7 +58,7 @@ type walker struct {
 	found *problems
 }
 
-// value returns what n holds, or nil after noting why that cannot be a t.
+// value returns the value of n, or nil after recording why it cannot be a t.
 func (w walker) value(key string, n *yaml.Node, t reflect.Type) any {
 	if key != "" {
 		w.found.origin[key] = w.position(n)
@@ -122,7 +122,7 @@ func (w walker) section(key string, n *yaml.Node, t reflect.Type) any {
 }
 
 func (w walker) list(key string, n *yaml.Node, t reflect.Type) any {
-	values := make([]any, len(n.Content)) // one that is wrong stays nil and keeps the others' places
+	values := make([]any, len(n.Content)) // an invalid one stays nil, so that indexes do not change
 	for i, node := range n.Content {
 		values[i] = w.value(fmt.Sprintf("%s[%d]", key, i), node, t.Elem())
 	}

@@ -99,7 +99,7 @@ var scopeForm = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 // RequiredClaim is a claim and the value that it must have.
 type RequiredClaim struct{ Claim, Value string }
 
-// statesTrust reports whether i says itself for which addresses it vouches.
+// statesTrust reports whether the settings of i say for which addresses it vouches.
 func (i Issuer) statesTrust() bool { return i.TrustEmail != nil || len(i.EmailDomains) > 0 }
 
 // trusted reports whether i, the nth issuer of its org, vouches for any address.
@@ -184,7 +184,7 @@ func (o *Org) completeSignIn() {
 	}
 }
 
-// validateIssuers checks whose tokens an org accepts, and what it believes of them.
+// validateIssuers checks the settings of an org's issuers.
 func (o Org) validateIssuers(found *problems, key string) {
 	urls, names := map[string]string{}, map[string]string{}
 	for i, issuer := range o.Issuers {
@@ -234,7 +234,7 @@ func (o Org) validateRuleIssuer(found *problems, key, issuer string) {
 	}
 }
 
-// validateEntry checks who may come in, and what they may make.
+// validateEntry checks who may sign up, and who may create workspaces.
 func (o Org) validateEntry(found *problems, key string) {
 	oneOf(found, key+".sign_up", o.SignUp, string(identity.SignUpOpen), string(identity.SignUpInvited),
 		string(identity.SignUpClaims))

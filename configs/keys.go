@@ -29,7 +29,7 @@ func fieldType(section reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// isSection tells a struct that holds keys from one that is a value, such as a secret.
+// isSection reports whether a struct has keys; others, such as secrets, are values.
 func isSection(t reflect.Type) bool {
 	_, value := readers[t]
 	return t.Kind() == reflect.Struct && !value

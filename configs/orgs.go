@@ -147,8 +147,8 @@ func canonicalHost(h string) string {
 	return strings.ToLower(h)
 }
 
-// isDomain reports whether s is a host name in lower case. A name whose last label is a number
-// is none: some resolvers take it for an address.
+// isDomain reports whether s is a host name in lower case. A name whose last label is a number is not one: some
+// resolvers treat it as an address.
 func isDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, l := range labels {

@@ -29,7 +29,7 @@ type Payments struct {
 	Plans          []Plan
 }
 
-// Stripe says which account at Stripe an org has.
+// Stripe configures an org's account at Stripe.
 type Stripe struct {
 	SecretKey      SecretRef
 	PublishableKey string // for browsers
@@ -65,7 +65,7 @@ type Price struct {
 	Currency string
 }
 
-// SecretRef says where a secret is kept: env:NAME, or file:PATH. It is none itself.
+// SecretRef says where a secret is stored: env:NAME, or file:PATH. It is not a secret itself.
 type SecretRef string
 
 var errSecretRef = errors.New("must be env:NAME or file:PATH, where the secret is to be found")
@@ -231,7 +231,7 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	}
 }
 
-// samplePayments is what the org of the embedded default sells, in a sandbox: no money moves.
+// samplePayments are the plans of the org of the embedded default, in a sandbox: no money moves.
 func samplePayments() Payments {
 	return Payments{Gateway: string(billing.Sandbox), GraceDays: 7, Plans: []Plan{
 		{

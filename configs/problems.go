@@ -19,8 +19,8 @@ func newProblems() *problems {
 	return &problems{origin: map[string]string{}, wrong: map[string]bool{}}
 }
 
-// add notes why the value of key cannot be used. A key that is wrong already, or lies within one
-// that is, gets no second reason.
+// add records why the value of key cannot be used. A key that is already wrong, or is part of one that is, gets no
+// second reason.
 func (p *problems) add(key, reason string, args ...any) {
 	for k := key; k != ""; k = parentKey(k) {
 		if p.wrong[k] {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 )
 
-// Registry is what an org offers to its chat templates.
+// Registry has the items that an org offers to its chat templates.
 type Registry struct {
 	Agents       []ConfiguredItem
 	Tools        []ConfiguredItem
@@ -61,7 +61,7 @@ func readDocument(n *yaml.Node) (Document, error) {
 var errNoDocument = errors.New(
 	"must be what JSON can express: keys are texts, and there are no dates and no infinities")
 
-// domain returns the registry with its schemas compiled, and all that is wrong with it.
+// domain returns the registry with its schemas compiled, and all errors in it.
 func (r Registry) domain() (*chat.Registry, []error) {
 	configured := func(items []ConfiguredItem) []chat.Item {
 		out := make([]chat.Item, len(items))

@@ -24,7 +24,7 @@ func NeedRestart(running, read Config) []string {
 	return keys
 }
 
-// sameValue compares secrets by what they hide: each hides it in a function of its own.
+// sameValue compares secrets by their values, since each is hidden in a function of its own.
 func sameValue(a, b any) bool {
 	if x, ok := a.(interface{ Reveal() string }); ok {
 		y, ok := b.(interface{ Reveal() string })

@@ -13,7 +13,7 @@ type SCIM struct {
 	EmailDomains []string
 }
 
-// minSCIMToken is how long a token is at least, in bytes: what base64 makes of 24 random bytes.
+// minSCIMToken is the minimum length of a token, in bytes: that of 24 random bytes in base64.
 const minSCIMToken = 32
 
 // maxSCIMTokens is how many tokens work at the same time: two while one replaces the other.

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// tokenPlace is where the token of an invitation goes in Org.AcceptURL.
+// tokenPlace is the placeholder for the token of an invitation in Org.AcceptURL.
 const tokenPlace = "{token}"
 
 // validateSignIn checks the sign-in settings of an org: issuers, audiences, sign-up and links.
@@ -43,7 +43,7 @@ func (o Org) validateSignIn(found *problems, key string) {
 // them that it changes.
 const maxRuledWorkspaces = 100
 
-// boundRules checks that one sign-in can join only so many workspaces.
+// boundRules checks that the rules name at most maxRuledWorkspaces workspaces.
 func (o Org) boundRules(found *problems, key string) {
 	named := map[string]bool{}
 	for _, r := range o.ClaimRules {
@@ -125,8 +125,8 @@ func isIssuer(s string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && loopback
 }
 
-// isAcceptURL reports whether s leads somewhere with a token in it. A host has no braces, so that
-// the token is after it.
+// isAcceptURL reports whether s is a URL with a placeholder for the token. A host has no braces, so the token is after
+// it.
 func isAcceptURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && isHost(lowerHost(u)) &&

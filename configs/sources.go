@@ -31,7 +31,7 @@ type SourceField struct {
 	Example  string
 }
 
-// SourceOffer is what an org's workspaces may take data in as, and how sheets are reached for them; also warehouses.
+// SourceOffer has the source types of an org's workspaces, and how their sheets and warehouses are reached.
 type SourceOffer struct {
 	Types        []source.Type
 	Files        bool          // whether they may read the data directory's folder sheets

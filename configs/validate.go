@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 )
 
-// validate notes every value out of its range, and values that contradict each other.
+// validate records every value out of its range, and values that contradict each other.
 func (c *Config) validate(found *problems) {
 	if c.Data == "" {
 		found.add("data", "must name a directory")

@@ -38,7 +38,7 @@ func (s *Directory) Users(
 	return s.listed.Users(ctx, by.Org, q)
 }
 
-// AddUser creates a user, and an account or the link to the one that has the address. A user that the directory removed
+// AddUser creates a user, and an account, or links the account that has the address. A user that the directory removed
 // before returns to the same account. Errors are account.ErrDirectoryUserExists, account.ErrDirectoryNameTaken and
 // account.ErrDirectoryNotJoined.
 func (s *Directory) AddUser(
@@ -71,7 +71,7 @@ func (s *Directory) AddUser(
 	return u, err
 }
 
-// ChangeUser replaces what the directory says about a user, by what change makes of it.
+// ChangeUser replaces the directory's data about a user with the result of change.
 func (s *Directory) ChangeUser(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID,
 	change func(account.DirectoryPerson) (account.DirectoryPerson, error),
@@ -123,7 +123,7 @@ func (s *Directory) follow(
 			return err
 		}
 	}
-	if u.Active || was && !u.RemovedAt.IsZero() { // who is only deactivated keeps the roles, and API keys, for later
+	if u.Active || was && !u.RemovedAt.IsZero() { // a deactivated user keeps the roles and API keys for later
 		_, err := signInByDirectory(ctx, tx.Users, by, org, u)
 		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) {
 			return err
@@ -147,12 +147,12 @@ func disableByDirectory(ctx context.Context, tx ports.Stores, by identity.Actor,
 	})
 }
 
-// signInByDirectory settles what a directory says about a user as if that were a token of an issuer.
+// signInByDirectory processes the directory's data about a user like a token of an issuer.
 func signInByDirectory(
 	ctx context.Context, users ports.Users, by identity.Actor, org *identity.Org, u *account.DirectoryUser,
 ) (*account.Person, error) {
 	open := *org
-	open.SignUp = identity.SignUpOpen // the directory says who comes in
+	open.SignUp = identity.SignUpOpen // the directory decides who gets an account
 	in := account.SignIn{Claims: u.Claims(by.At), Org: &open}
 	return users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
 		if err := in.Settle(by); err != nil {
@@ -193,7 +193,7 @@ func (s *Directory) AddGroup(
 	return g, s.Settle(ctx, by, org)
 }
 
-// ChangeGroup replaces a group by what change makes of it.
+// ChangeGroup replaces a group with the result of change.
 func (s *Directory) ChangeGroup(
 	ctx context.Context, by identity.Actor, org *identity.Org, id account.DirectoryGroupID,
 	change func(*account.DirectoryGroup) error,
@@ -215,8 +215,8 @@ func (s *Directory) RemoveGroup(
 	return s.Settle(ctx, by, org)
 }
 
-// Settle gives everyone whose groups have changed the roles that follow, and everyone if the claim rules have. It
-// continues what a call that was cut off has left.
+// Settle updates the roles of everyone whose groups have changed, and of everyone if the claim rules have changed. It
+// also completes the work of an interrupted call.
 func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity.Org) error {
 	rules := account.DirectoryRules(org)
 	for {

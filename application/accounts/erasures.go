@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ErasePerson erases a person: the account, its credentials and its memberships at once, and by a job what names the
-// person elsewhere. by is an operator or the system.
+// ErasePerson erases a person: the account, its credentials and its memberships at once, and with a job other data that
+// names the person. by is an operator or the system.
 func (s *Service) ErasePerson(
 	ctx context.Context, by identity.Actor, id identity.UserID,
 ) (e *account.Erasure, err error) {
@@ -74,7 +74,7 @@ func (s *Service) Erasure(
 	return s.erasures.Erasure(ctx, by.Org, id)
 }
 
-// CompleteErasure does the part of an erasure that takes long. by is the system.
+// CompleteErasure does the slow part of an erasure. by is the system.
 func (s *Service) CompleteErasure(ctx context.Context, by identity.Actor, id identity.UserID) error {
 	return s.erasures.CompleteErasure(ctx, by.Org, id, by.At)
 }

@@ -57,7 +57,7 @@ func (s *Groups) Change(
 	})
 }
 
-// Delete ends a group, and what its people have by it.
+// Delete ends a group, and the access that it gives its people.
 func (s *Groups) Delete(ctx context.Context, by identity.Actor, id identity.UserID, at revision.Match) error {
 	_, err := s.groups.Update(ctx, by, id, nil, func(w *account.Workspace, g *account.Group) error {
 		return w.DeleteGroup(by, at, g)

@@ -14,7 +14,8 @@ type InvitationMailer struct {
 	Mailer ports.Mailer
 	Limits account.MailLimits
 
-	// Failed is told why an invitation was not mailed. The inviter has the link too, so nothing else is lost.
+	// Failed is called with the reason why an invitation was not mailed. The inviter has the link too, so nothing else
+	// is lost.
 	Failed func(ctx context.Context, i account.InvitationID, err error)
 }
 
@@ -31,8 +32,8 @@ func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, to *
 	return m.Mailer.Delivers()
 }
 
-// invitationMail has no words of the inviter but the workspace's name, quoted and harmless: the mail comes
-// from us, and must not carry a message of theirs.
+// invitationMail contains no text of the inviter except the workspace's name, quoted and sanitized: the mail comes from
+// Atrium, and must not contain a message of the inviter.
 func invitationMail(i *account.Invitation, to *account.Workspace, url string) ports.Mail {
 	return ports.Mail{
 		To: i.Email, Subject: "You are invited to a workspace",
@@ -41,12 +42,12 @@ func invitationMail(i *account.Invitation, to *account.Workspace, url string) po
 	}
 }
 
-// maxMailedName is how many characters of a name stand in a mail.
+// maxMailedName is how many characters of a name are in a mail.
 const maxMailedName = 40
 
-// harmless is a name without anything that programs make links of, telephone numbers or exclamations: it
-// keeps letters and the few marks that names have, and a full stop only where a word ends with it. What
-// is longer than maxMailedName characters is cut.
+// harmless returns a name without anything that programs turn into links, without telephone numbers and exclamation
+// marks. It keeps letters and the few marks that names have, and a full stop only at the end of a word. Longer names
+// are cut to maxMailedName characters.
 func harmless(name string) string {
 	kept := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || strings.ContainsRune(".,-'&()", r) {

@@ -10,7 +10,7 @@ import (
 )
 
 // EndLeaked ends the API keys of any org whose complete tokens are in leaks. It returns a mail for each of them whose
-// person can be told. by is the system, in the request of the reporter.
+// user can be notified. by is the system, in the request of the reporter.
 func (s *Service) EndLeaked(ctx context.Context, by identity.Actor, leaks []account.Leak) ([]ports.Mail, error) {
 	var mails []ports.Mail
 	for _, l := range leaks {

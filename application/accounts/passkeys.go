@@ -106,7 +106,8 @@ type answered struct {
 	ends      time.Time
 }
 
-// open returns what the client data of a response answer. account.ErrPasskeyInvalid unless that is a challenge c.
+// open returns the challenge that the client data of a response answer. account.ErrPasskeyInvalid unless that is a
+// challenge c.
 func (s *Passkeys) open(c account.Challenge, clientData []byte, now time.Time) (answered, error) {
 	sealed, err := account.AnsweredChallenge(clientData)
 	if err != nil {
@@ -192,7 +193,7 @@ func (s *Passkeys) SignIn(
 	return out, err
 }
 
-// StepUp confirms the caller's session by the response of an authenticator to the options of OptionsToStepUp.
+// StepUp confirms the caller's session with the response of an authenticator to the options of OptionsToStepUp.
 // account.ErrPasskeyRefused if the response does not verify, or if the passkey is another person's.
 func (s *Passkeys) StepUp(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, response []byte,

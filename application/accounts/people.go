@@ -70,7 +70,7 @@ func (s *Service) DisablePerson(ctx context.Context, by identity.Actor, id ident
 	return s.people.ChangeAccess(ctx, by, id, func(a *account.Access) error { return a.Disable(by, reason, keep) })
 }
 
-// SetOperator makes a person an operator of the org, or takes the right back. by is an operator or the system.
+// SetOperator makes a person an operator of the org, or revokes that right. by is an operator or the system.
 func (s *Service) SetOperator(ctx context.Context, by identity.Actor, id identity.UserID, operator bool) error {
 	if err := account.MayChangeAccess(by); err != nil {
 		return err

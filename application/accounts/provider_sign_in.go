@@ -22,8 +22,8 @@ func (s *Sessions) CodeFor(
 	return token, s.sessions.AddLink(ctx, code)
 }
 
-// OpenByCode swaps the code of a sign-in at a provider, which it uses up, for a session. browser is the secret of the
-// browser that sent the code. by is the system. Every problem is account.ErrLinkInvalid.
+// OpenByCode exchanges the code of a sign-in at a provider, which it uses up, for a session. browser is the secret of
+// the browser that sent the code. by is the system. Every problem is account.ErrLinkInvalid.
 func (s *Sessions) OpenByCode(
 	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
 ) (out OpenedSession, err error) {

@@ -38,7 +38,7 @@ func (s *Service) Provision(
 	ctx context.Context, by identity.Actor, org *identity.Org, p Provision,
 ) (out Provisioned, err error) {
 	out, err = s.provision(ctx, by, org, p)
-	if errors.Is(err, account.ErrSlugTaken) { // somebody has created the workspace at the same time
+	if errors.Is(err, account.ErrSlugTaken) { // the workspace was created at the same time
 		out, err = s.provision(ctx, by, org, p)
 	}
 	return out, err

@@ -57,7 +57,7 @@ type OpenedSession struct {
 	User    account.User
 }
 
-// Open swaps the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
+// Open exchanges the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
 // request of the browser. Every problem with the token is account.ErrLinkInvalid.
 func (s *Sessions) Open(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,

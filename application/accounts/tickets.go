@@ -15,7 +15,7 @@ type Tickets struct{ tickets ports.Tickets }
 // NewTickets returns the use cases on a store.
 func NewTickets(t ports.Tickets) *Tickets { return &Tickets{tickets: t} }
 
-// Issue creates a ticket for a caller principals has shown proof.
+// Issue creates a ticket for a caller who has shown proof.
 func (s *Tickets) Issue(
 	ctx context.Context, org identity.OrgID, p account.Proof, now time.Time,
 ) (account.Token, time.Time, error) {
@@ -37,7 +37,7 @@ func (s *Tickets) Redeem(ctx context.Context, org identity.OrgID, ticket string,
 	return t.Proof, nil
 }
 
-// Resume returns the proof of the bearer of a ticket that was redeemed, so that the stream that it opened can go on.
+// Resume returns the proof of the bearer of a ticket that was redeemed, so that the stream that it opened can continue.
 // The caller must have checked that the bearer has received that stream. Every problem with the ticket is
 // identity.ErrUnauthenticated.
 func (s *Tickets) Resume(ctx context.Context, org identity.OrgID, ticket string, now time.Time) (account.Proof, error) {

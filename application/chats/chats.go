@@ -160,10 +160,9 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	return t, err
 }
 
-// withPromptLocked runs do in one transaction, and tells it whether by may see the prompt. The prompt is
-// locked: a concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds
-// that do returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read
-// before the transaction starts.
+// withPromptLocked runs do in one transaction, and passes it whether by may see the prompt. The prompt is locked: a
+// concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds that do returns is
+// exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before the transaction starts.
 func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt,
 	do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)

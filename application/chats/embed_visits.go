@@ -114,8 +114,8 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 	return s.session(pass, e, text), nil
 }
 
-// vouched reports whether the site's backend signed the visitor. After a rotation, what the earlier secret signed
-// counts for as long as that secret works.
+// vouched reports whether the site's backend signed the visitor. After a rotation, signatures with the earlier secret
+// are valid as long as that secret works.
 func (s *Embeds) vouched(t *chat.EmbedToken, r SessionRequest, now time.Time) bool {
 	if r.Signature == "" {
 		return false
@@ -256,7 +256,7 @@ func (s *Embeds) open(v Visit, prefix, text string) (p chat.EmbedPass, ok bool, 
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
-		return p, false, nil //nolint:nilerr // what is no pass is no failure of ours
+		return p, false, nil //nolint:nilerr // an invalid pass is not an internal error
 	}
 	plain, err := s.passes.sealerFor(prefix).Open(sealed, associated(v.Org, prefix))
 	if err != nil {

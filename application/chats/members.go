@@ -163,7 +163,7 @@ func (s *Service) ChangeMembers(
 ) (changed []chat.MemberChanged, err error) {
 	t, err := s.chats.Get(ctx, by, id)
 	if err == nil {
-		err = t.Allow(by, access.Manager) // before the addresses, which are then told apart
+		err = t.Allow(by, access.Manager) // before the addresses are looked up
 	}
 	if err != nil {
 		return nil, err

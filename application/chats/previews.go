@@ -10,7 +10,7 @@ import (
 )
 
 // Preview opens a session in which Atrium's own page shows the draft of a template. Requires the viewer role. It lasts
-// chat.PreviewLasts, whatever becomes of by's role meanwhile.
+// chat.PreviewLasts, even if by's role changes meanwhile.
 func (s *Embeds) Preview(ctx context.Context, by identity.Actor, of chat.ID) (*Session, error) {
 	t, err := s.chats.Get(ctx, by, of)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Embeds) resumePreview(
 	return p, e, nil
 }
 
-// previewer is who reads the template of a preview: the person who opened it could see it.
+// previewer is the actor that reads the template of a preview; the person who opened it could see it.
 func previewer(org identity.OrgID, p chat.EmbedPass, at time.Time) identity.Actor {
 	return identity.System(org, p.Workspace, "chat preview", at)
 }

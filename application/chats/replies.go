@@ -23,7 +23,7 @@ type UseConnection func(ctx context.Context, by identity.Actor, id connection.ID
 // Repliers are the adapters that ask an organisation's endpoints, by the kind of their connection.
 type Repliers map[connection.Kind]ports.Replier
 
-// Replies relays the messages of visitors to reply endpoints. It stores no message and no answer.
+// Replies relays the messages of visitors to reply endpoints. It stores neither messages nor replies.
 type Replies struct {
 	embeds   *Embeds
 	counts   *replyCounts
@@ -34,7 +34,7 @@ type Replies struct {
 	repliers Repliers
 }
 
-// ExpandPrompt returns a version as its readers get it, with the texts of what it includes.
+// ExpandPrompt returns a version as its readers get it, with the texts of its includes.
 type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error)
 
@@ -55,8 +55,8 @@ type Asking struct {
 	request ports.ReplyRequest
 }
 
-// Ask admits a visitor's message and counts it. What the endpoint is told besides the message comes from the template
-// and from the session, and not from the page. Returns chat.ErrNoReplies if the template has no reply endpoint, and
+// Ask admits a visitor's message and counts it. Everything that the endpoint gets besides the message comes from the
+// template and the session, not from the page. Returns chat.ErrNoReplies if the template has no reply endpoint, and
 // chat.ErrDailyReplies if the token has answered as many messages today as it may.
 func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Question, limit Limit) (*Asking, error) {
 	pass, e, err := s.embeds.resume(ctx, v, session, limit)
@@ -119,7 +119,7 @@ func (s *Replies) effective(
 		return nil, chat.Effective{}, err
 	}
 	whole, err := s.expand(ctx, s.prompts, by, found, v)
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // a draft that includes what is gone
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // an include of a draft is gone
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}
 	if err != nil {
@@ -129,10 +129,10 @@ func (s *Replies) effective(
 	return v, e, err
 }
 
-// Connection returns the connection that answers, for the log.
+// Connection returns the connection that replies, for the log.
 func (a *Asking) Connection() connection.ID { return a.reply.Connection }
 
-// Answer relays the message, and gives each piece of the answer to each. Errors are a chat.ReplyFailure with a cause
+// Answer relays the message, and passes each piece of the reply to each. Errors are a chat.ReplyFailure with a cause
 // for the log, the error of each, or the context's.
 func (a *Asking) Answer(ctx context.Context, each func(text string) error) error {
 	err := a.replies.use(ctx, a.by, a.reply.Connection,

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxAhead = 16          // answers of a busy token that are counted with one write
+	maxAhead = 16          // replies of a busy token that are reserved with one write
 	busy     = time.Second // a token that is counted again within this time
 )
 
-// replyCounts counts the answers of tokens. Those of a busy token are counted some at a time, before they are given, so
-// that they do not all wait for the disk; what is left is taken back each usageInterval. So the count in the store is
-// never too low, also if this node is killed.
+// replyCounts counts the replies of tokens. For a busy token it reserves several at a time, in advance, so that they do
+// not all wait for the disk; unused reservations are returned each usageInterval. So the count in the store is never
+// too low, even if this node is killed.
 type replyCounts struct {
 	store ports.EmbedReplies
 
@@ -38,7 +38,7 @@ type counted struct {
 	at          time.Time // of the latest call of the store
 }
 
-// take counts one answer, unless the token has most on that day already.
+// take counts one reply, unless the token already has most on that day.
 func (c *replyCounts) take(
 	ctx context.Context, t *chat.EmbedToken, origin chat.Origin, at time.Time,
 ) (bool, error) {
@@ -61,7 +61,7 @@ func (c *replyCounts) take(
 	return true, nil
 }
 
-// begin takes one of the answers that are counted already, or returns how many to count.
+// begin takes one of the reserved replies, or returns how many to reserve.
 func (c *replyCounts) begin(key countedFor, at time.Time) (n int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *replyCounts) begin(key countedFor, at time.Time) (n int, ok bool) {
 	return known.block, false
 }
 
-// Flush takes back what was counted ahead and not used.
+// Flush returns unused reservations.
 func (s *Replies) Flush(ctx context.Context) error {
 	c := s.counts
 	c.mu.Lock()
@@ -99,7 +99,7 @@ func (s *Replies) Flush(ctx context.Context) error {
 			continue
 		}
 		if err := c.store.Return(ctx, key.org, key.token, key.origin, key.day, known.left); err != nil {
-			failed = append(failed, err) // they stay counted: the limit of the day is kept
+			failed = append(failed, err) // they stay counted, so the daily limit holds
 		}
 	}
 	return errors.Join(failed...)

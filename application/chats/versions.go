@@ -84,8 +84,8 @@ func (s *Service) Compare(
 	return out, err
 }
 
-// Publish makes a version of a template what embedded chats and runtimes get. The draft becomes a version first, unless
-// it is the same as the published one.
+// Publish makes a version of a template the one that embedded chats and runtimes get. The draft becomes a version
+// first, unless it is the same as the published one.
 func (s *Service) Publish(
 	ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, ref chat.VersionRef, r chat.Release,
 ) (t *chat.Template, err error) {

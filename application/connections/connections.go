@@ -146,7 +146,7 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	})
 }
 
-// reach probes a credential on behalf of by, and tells watch of each check if it is not nil.
+// reach probes a credential on behalf of by, and calls watch, if it is not nil, with each check.
 func (s *Service) reach(
 	ctx context.Context, by identity.Actor, credential connection.Credential, watch func(connection.Check),
 ) (connection.Report, error) {
@@ -203,7 +203,7 @@ func (s *Service) sealed(
 func checkLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *connection.Connection) error {
 	due := c.NextCheck(by.At, rand.Float64()) //nolint:gosec // jitter needs no secrecy
 	if c.NextCheckAt.IsZero() || due.Before(c.NextCheckAt) {
-		c.NextCheckAt = due // as the queue keeps it
+		c.NextCheckAt = due // with the precision of the queue
 	}
 	return jobs.Enqueue(ctx, job.New(by, connection.CheckJob, string(c.ID), due))
 }

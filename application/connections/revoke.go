@@ -72,7 +72,7 @@ func (s *Service) Rename(
 		func(c *connection.Connection, _ int) error { return c.Rename(by, at, name) })
 }
 
-// Erase removes what a revoked connection still says about its server.
+// Erase removes the remaining data of a revoked connection about its server.
 func (s *Service) Erase(
 	ctx context.Context, by identity.Actor, id connection.ID,
 ) (*connection.Connection, error) {

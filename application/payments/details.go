@@ -33,9 +33,8 @@ func (s *Service) Details(ctx context.Context, by identity.Actor) (*BillingDetai
 	return &BillingDetails{c.Entered, t.Kind}, nil
 }
 
-// ChangeDetails replaces the billing details. The gateway gets them first: if it refuses them, or does not
-// answer, the old ones stay, and a job gives it those again. fault.ErrInvalid, billing.ErrTaxIDInvalid,
-// billing.ErrAddressInvalid.
+// ChangeDetails replaces the billing details. The gateway gets them first: if it refuses them, or does not respond, the
+// old ones stay, and a job sends those again. fault.ErrInvalid, billing.ErrTaxIDInvalid, billing.ErrAddressInvalid.
 func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billing.Details) (*BillingDetails, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billin
 	return &BillingDetails{c.Entered, t.Kind}, nil
 }
 
-// FollowDetails gives the gateway the current name of the workspace and its billing details, unless it has
+// FollowDetails sends the gateway the current name of the workspace and its billing details, unless it already has
 // them. by is the system.
 func (s *Service) FollowDetails(ctx context.Context, by identity.Actor) error {
 	t, err := s.terms(by)
@@ -96,8 +95,7 @@ func (s *Service) followDetails(ctx context.Context, by identity.Actor, t Terms)
 	return err
 }
 
-// giveDetails gives the gateway what it must store about c. Until it has accepted them, a job is queued that
-// does the same.
+// giveDetails sends the gateway the details of c. Until it has accepted them, a job is queued that does the same.
 func (s *Service) giveDetails(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
 	d, err := s.described(ctx, by, t, c)
 	if err != nil || c.HasGiven(d) {
@@ -120,7 +118,7 @@ func (s *Service) giveDetails(ctx, calls context.Context, by identity.Actor, t T
 		return t.Gateway.UpdateCustomer(ctx, key, c.ID,
 			d)
 	}); err != nil {
-		return err // the job gives it what is stored
+		return err // the job sends the stored details
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		alone := false
@@ -138,12 +136,12 @@ func (s *Service) giveDetails(ctx, calls context.Context, by identity.Actor, t T
 	})
 }
 
-// queueDetails queues a job that gives the gateway what it must store about the customer of by's workspace.
+// queueDetails queues a job that sends the gateway the details of the customer of by's workspace.
 func queueDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor, due time.Time) error {
 	return jobs.Enqueue(ctx, job.New(by, billing.DetailsJob, billing.DetailsSubject, due))
 }
 
-// described returns what the gateway must store about c.
+// described returns the details of c that the gateway must store.
 func (s *Service) described(
 	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (billing.Details, error) {

@@ -24,8 +24,7 @@ func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*bi
 	return c.Subscription, now, err
 }
 
-// Entitlements returns what by's workspace may use and what it uses. It reads what is stored, and calls
-// no gateway.
+// Entitlements returns the limits and the usage of by's workspace. It reads what is stored, and calls no gateway.
 func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing.Entitlements, error) {
 	if err := billing.MaySee(by); err != nil {
 		return nil, err

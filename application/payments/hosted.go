@@ -13,7 +13,7 @@ import (
 
 // HostedPage is a page of the gateway for the payer's browser.
 type HostedPage struct {
-	URL     string // the sandbox's begin with a slash: they belong to this server
+	URL     string // those of the sandbox begin with a slash: they are on this server
 	Gateway billing.GatewayKind
 }
 
@@ -59,7 +59,7 @@ type CheckoutRequest struct {
 
 // Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
 // does not start two. Each call creates a page under a key of its own: a key of the caller would return the page that
-// an earlier call created and this one has ended. The subscription is adopted when the gateway tells of it.
+// an earlier call created and this one has ended. The subscription is mirrored when the gateway reports it.
 // billing.ErrSubscriptionExists, billing.ErrPending, billing.ErrTrialUsed.
 func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {
 	t, err := s.termsForManager(by)
@@ -141,7 +141,7 @@ func (s *Service) createCheckout(
 	return url, err
 }
 
-// endStart stores that the call that creates a page has ended. If there is no page, its trial can be had elsewhere.
+// endStart stores that the call that creates a page has ended. If there is no page, its trial is released.
 func (s *Service) endStart(
 	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, order billing.CheckoutOrder, refusal error,
 ) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// InvoicePayment is what came of paying an invoice.
+// InvoicePayment is the outcome of paying an invoice.
 type InvoicePayment struct {
 	billing.InvoicePayment
 	Gateway billing.GatewayKind

@@ -108,8 +108,8 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 	return s.notify(ctx, by, t, now)
 }
 
-// withDefault makes the newest valid method the default if the gateway has none: without a default it
-// would charge nothing when a trial ends or a period is renewed.
+// withDefault makes the newest valid method the default if the gateway has none: without a default it could not charge
+// when a trial ends or a period is renewed.
 func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms,
 	c *billing.Customer) (*billing.Customer, error) {
 	if c.WalletAt.IsZero() || c.DefaultMethod() != nil {

@@ -17,14 +17,14 @@ const repeatable = 23 * time.Hour
 // unanswered call may still be running at the gateway.
 const settledAfter = 2 * time.Minute
 
-// result is what came of an operation at the gateway.
+// result is the outcome of an operation at the gateway.
 type result struct {
 	held []billing.GatewaySubscription
 	paid billing.InvoicePayment // of a Pay
 }
 
-// settle performs the pending operation at the gateway, and records what came of it. An operation with
-// an unknown outcome stays pending for the job.
+// settle performs the pending operation at the gateway, and records the outcome. An operation with an unknown outcome
+// stays pending for the job.
 func (s *Service) settle(
 	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, result, error) {
@@ -49,7 +49,7 @@ func (s *Service) settle(
 	if stored != nil {
 		return nil, result{}, errors.Join(err, stored)
 	}
-	if abandoned && op.TrialDays > 0 && !now.HadTrial { // else only this workspace could have the trial
+	if abandoned && op.TrialDays > 0 && !now.HadTrial { // otherwise only this workspace could use the trial
 		_ = s.trials.Release(ctx, by, t.Account)
 	}
 	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended

@@ -27,7 +27,7 @@ type Reads struct {
 // Times of reads.
 const (
 	patience  = time.Second     // how long a read waits for the gateway
-	probeWait = 5 * time.Second // how long a gateway that did not answer is left alone
+	probeWait = 5 * time.Second // how long a gateway that did not respond is not called
 )
 
 // errSlow counts a gateway that has not answered in time as one that fails.
@@ -70,7 +70,7 @@ func (s *Service) freshen(
 	return r, false, err
 }
 
-// bound calls read and returns its result, or errSlow after the patience. Then read goes on in the
+// bound calls read and returns its result, or errSlow after the patience. In that case read continues in the
 // background. Concurrent calls for the same subject share one read. Nil Reads wait for read.
 func (r *Reads) bound(ctx context.Context, subject string, read func(context.Context) (reading, error)) (reading,
 	error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// beginSubscribe starts the operation of a Subscribe. If it begins a trial, it claims what the trial is begun with, or
+// beginSubscribe starts the operation of a Subscribe. If it begins a trial, it claims the marks of the trial, or
 // returns billing.ErrTrialUsed and stores nothing. Trials are claimed without rules, too, so that rules that are
 // configured later apply to them.
 func (s *Service) beginSubscribe(
@@ -33,7 +33,7 @@ func (s *Service) beginSubscribe(
 	return c, nil
 }
 
-// claimTrial claims with what a trial is begun: the mailboxes of the owners, and the card of the operation in progress.
+// claimTrial claims the marks of a trial: the mailboxes of the owners, and the card of the operation in progress.
 // billing.ErrTrialUsed.
 func (s *Service) claimTrial(
 	ctx context.Context, tx ports.Stores, by identity.Actor, t Terms, c *billing.Customer,

@@ -47,8 +47,8 @@ func (s *Service) isMetered(t Terms, c *billing.Customer) bool {
 	return err == nil && plan.Metered != nil
 }
 
-// flushUsage sends what is queued before the subscription ends: after that it would not be billed. What the gateway
-// refuses cannot be billed anyway.
+// flushUsage sends the queued usage before the subscription ends: after that it would not be billed. Usage that the
+// gateway refuses cannot be billed anyway.
 func (s *Service) flushUsage(ctx context.Context, by identity.Actor, t Terms) error {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if err != nil || c.Subscription == nil || !s.isMetered(t, c) {
@@ -64,7 +64,7 @@ func (s *Service) flushUsage(ctx context.Context, by identity.Actor, t Terms) er
 const usageBatch = 100
 
 // SendUsage sends the queued usage events of by's workspace to the gateway. An event that the gateway refuses stays
-// queued, and holds up no other. by is the system.
+// queued, and does not block others. by is the system.
 func (s *Service) SendUsage(ctx context.Context, by identity.Actor) error {
 	t, err := s.terms(by)
 	if err != nil {

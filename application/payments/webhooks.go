@@ -123,7 +123,7 @@ func (s *Service) Events(ctx context.Context, by identity.Actor, state billing.E
 	return s.inbox.List(ctx, by.Org, state, q)
 }
 
-// Replay makes an event wait again, whatever its state. by is the system.
+// Replay queues an event again, whatever its state. by is the system.
 func (s *Service) Replay(ctx context.Context, by identity.Actor, account, id string) (e *billing.Event, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if e, err = tx.Inbox.Get(ctx, by.Org, account, id); err != nil {

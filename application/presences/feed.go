@@ -23,7 +23,7 @@ type feed struct {
 
 	mu    sync.Mutex
 	orgs  map[identity.OrgID]*orgFeed
-	dirty map[identity.OrgID]bool // orgs to read; true if other nodes must be told
+	dirty map[identity.OrgID]bool // orgs to read; true if other nodes must be notified
 }
 
 // orgFeed is how far an org has been followed, and its watches.

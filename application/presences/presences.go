@@ -160,7 +160,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f presence.Filter
 	for i := range found.Items {
 		r := &found.Items[i]
 		if !r.IsNewFor(by, f.SinceSeq, now) {
-			continue // what is new was done while invisible
+			continue // the change was made while invisible
 		}
 		s.registry.mergeDevices(r, s.now())
 		v := r.View(r.Access(by, false), now)

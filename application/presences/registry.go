@@ -92,8 +92,8 @@ func (g *registry) mergeDevices(r *presence.Record, now time.Time) {
 	})
 }
 
-// put takes over a stored record. It keeps heartbeats that arrived in the meantime, and a later change
-// whose notice arrived first.
+// put adopts a stored record. It keeps heartbeats that arrived in the meantime, and a later change whose notice arrived
+// first.
 func (g *registry) put(stored *presence.Record, now time.Time) {
 	k := key{stored.Org, stored.User}
 	g.withEntry(k, func(s *shard, e *entry) {
@@ -145,7 +145,7 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 	return false
 }
 
-// follow takes over a record that another node stored, for a user who is also on this node.
+// follow adopts a record that another node stored, for a user who is also on this node.
 func (g *registry) follow(stored *presence.Record, now time.Time) {
 	here := false
 	g.withEntry(key{stored.Org, stored.User}, func(_ *shard, e *entry) {

@@ -70,11 +70,11 @@ func (s *Seats) count(n int) {
 	s.taken += n
 }
 
-// Keep says that the node is alive, if it has taken seats and has not said so for some seconds. It must
-// be called at least every half minute while streams are open.
+// Keep reports that the node is alive, if it has taken seats and has not done so for some seconds. It must be called at
+// least every half minute while streams are open.
 func (s *Seats) Keep(ctx context.Context, now time.Time) error {
 	s.mu.Lock()
-	due := s.taken > 0 && now.Sub(s.keptAt).Abs() >= keepEvery // the clock may have been put back
+	due := s.taken > 0 && now.Sub(s.keptAt).Abs() >= keepEvery // the clock may have been set back
 	s.mu.Unlock()
 	if !due {
 		return nil

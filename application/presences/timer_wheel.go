@@ -6,8 +6,8 @@ import "time"
 // any entry is passed twice.
 const slots = 512
 
-// timerWheel is a hashed timing timerWheel (Varghese and Lauck, 1987) with a slot per second. Moving an entry,
-// which every heartbeat does, takes constant time.
+// timerWheel is a hashed timing wheel (Varghese and Lauck, 1987) with a slot per second. Moving an entry, which every
+// heartbeat does, takes constant time.
 type timerWheel struct {
 	at    int64 // the second up to which it was turned
 	slots [slots]*entry

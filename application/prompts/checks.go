@@ -20,7 +20,8 @@ func (s *Service) Checks(
 	return v, checks, err
 }
 
-// Report records a check of a version. If a request to activate the version waited only for it, that is done.
+// Report records a check of a version. If a request to activate the version waited only for it, the version is
+// activated.
 func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	c prompt.Check) (stored prompt.Check, of *prompt.VersionInfo, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {

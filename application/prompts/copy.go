@@ -29,7 +29,7 @@ var (
 )
 
 // Copy creates a template like another one, with the versions that by may see: their labels, and the active one. by
-// owns the copy, and commit messages tell the authors. It returns the actor whose workspace has the copy.
+// owns the copy, and commit messages name the authors. It returns the actor whose workspace has the copy.
 func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 	c prompt.Copying) (identity.Actor, *prompt.Template, error) {
 	t, err := s.Get(ctx, by, id)

@@ -12,9 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Expanded returns v, a version of the template of, as its readers get it: with the texts of what it includes. A
-// released version has them as they were when it was released; one of a floating template as they are now, or as they
-// were then if an include has no text any more. The includes of a draft are read as by, and cause the errors of
+// Expanded returns v, a version of the template of, as its readers get it: with the texts of its includes. A released
+// version has them as they were when it was released; one of a floating template as they are now, or as they were then
+// if an include has no text any more. The includes of a draft are read as by, and cause the errors of
 // prompt.Content.Expand.
 func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error) {
@@ -25,7 +25,7 @@ func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor
 		return v.Expanded(*v.Pinned), nil
 	}
 	read := &includes{store: store, by: by, system: system(by)}
-	if v.Frozen { // who released it could read what it includes
+	if v.Frozen { // the user who released it could read its includes
 		read.by = read.system
 	}
 	e, err := read.expand(ctx, of.ID, v, nil)
@@ -38,7 +38,7 @@ func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor
 	return v.Expanded(e), nil
 }
 
-// Resolved is Version with the texts of what the version includes. If a rollout of the label that ref names runs, key
+// Resolved is Version with the texts of the version's includes. If a rollout of the label that ref names runs, key
 // chooses the version; the empty key chooses the one that has the label.
 func (s *Service) Resolved(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, key string,
@@ -69,7 +69,8 @@ func (s *Service) resolved(ctx context.Context, by identity.Actor, ref prompt.Re
 	return t, v, err
 }
 
-// system reads what is included by what was released. Who releases a version decides who reads it.
+// system is the actor that reads the includes of released versions. The user who releases a version decides who can
+// read it.
 func system(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "prompt includes", by.At)
 }
@@ -80,11 +81,11 @@ func isIncludeError(err error) bool {
 		prompt.ErrIncludeTooDeep, prompt.ErrIncludeTooLarge}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// includes reads what a version includes.
+// includes reads the versions that a version includes.
 type includes struct {
 	store  ports.PromptVersions
-	by     identity.Actor // reads what the version itself includes
-	system identity.Actor // reads what that includes
+	by     identity.Actor // the actor for direct includes
+	system identity.Actor // the actor for nested includes
 	read   int            // versions
 }
 
@@ -110,7 +111,7 @@ func (i *includes) expand(ctx context.Context, of prompt.ID, v *prompt.Version,
 	return v.Content.Expand(of, sources)
 }
 
-// source reads what takes the place of an include.
+// source reads the text that replaces an include.
 func (i *includes) source(ctx context.Context, of prompt.Include, above []prompt.ID) (prompt.Source, error) {
 	if i.read++; i.read > prompt.MaxIncluded {
 		return prompt.Source{}, prompt.ErrIncludeTooLarge
@@ -161,7 +162,7 @@ func include(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.
 	if len(tags) == 0 && len(v.Includes) == 0 {
 		return nil
 	}
-	// One after another in a workspace: two versions that are released at once could include each other.
+	// One at a time in a workspace: two versions that are released concurrently could include each other.
 	if err := tx.Usage.Lock(ctx, by.Workspace); err != nil {
 		return err
 	}

@@ -205,8 +205,9 @@ func readable(
 	return t, v, nil
 }
 
-// ChangeVersion edits a draft's content, or any version's labels and commit message. It takes away no label that a chat
-// template or another prompt uses; a label that moves from another version stays resolvable, so that is allowed.
+// ChangeVersion edits a draft's content, or any version's labels and commit message. It does not remove a label that a
+// chat template or another prompt uses; moving a label from another version is allowed, since the label can still be
+// resolved.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match,
 	c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
@@ -242,7 +243,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		if err != nil {
 			return nil, err
 		}
-		if len(lost) == 0 { // for unused, no references mean all
+		if len(lost) == 0 { // unused treats no references as all
 			return kinds, nil
 		}
 		return kinds, unused(ctx, tx, by, id, lost)

@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// lookEvery is how often a request that waits is looked at: so soon at the latest it is cancelled if its author has
-// lost access to the workspace.
+// lookEvery is how often a waiting request is evaluated: at the latest after this time it is cancelled if its author
+// has lost access to the workspace.
 const lookEvery = 5 * time.Minute
 
 // Requests lists the activation requests of a template, newest first; only those in a state, unless that is empty.
@@ -114,8 +114,8 @@ func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id promp
 	return changed, nil
 }
 
-// LookAt looks again at a request that waits, and activates its version or cancels it if it is time to. by is the
-// system. A request that ended is left as it is.
+// LookAt evaluates a waiting request again, and activates its version or cancels it if it is time to. by is the system.
+// A request that ended is left as it is.
 func (s *Service) LookAt(ctx context.Context, by identity.Actor, request prompt.RequestID) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		r, err := tx.PromptLists.Request(ctx, by.Workspace, "", request)
@@ -139,7 +139,7 @@ func (s *Service) LookAt(ctx context.Context, by identity.Actor, request prompt.
 	})
 }
 
-// lookLater queues the next look at a request that waits.
+// lookLater queues the next evaluation of a waiting request.
 func lookLater(ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest) error {
 	due := by.At.Add(lookEvery)
 	if r.NotBefore.After(by.At) && r.NotBefore.Before(due) {
@@ -148,7 +148,7 @@ func lookLater(ctx context.Context, tx ports.Stores, by identity.Actor, r prompt
 	return tx.Jobs.Enqueue(ctx, job.New(by, prompt.RequestJob, string(r.ID), due))
 }
 
-// settle looks at every request of a template that waits, after a change of what they wait for. The template is locked.
+// settle evaluates every waiting request of a template after a change that they may wait for. The template is locked.
 func settle(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template) error {
 	if t.OpenRequests == 0 {
 		return nil

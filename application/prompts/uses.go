@@ -24,7 +24,7 @@ const (
 // and the prompts keep the texts with which they were released.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, force bool) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		// Once the template is locked, no chat template can start to use it (chats.Service.Change).
+		// While the template is locked, no chat template can start to use it (chats.Service.Change).
 		if _, _, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{}); err != nil {
 			return err
 		}

@@ -101,8 +101,8 @@ func (s *Service) PreviewTable(
 	return out, err
 }
 
-// PreviewTransforms returns what the transformations of pairs make of rows that a caller has: a value of each pair for
-// each row. The rows are of a backend, and have columns. Requires the member role.
+// PreviewTransforms applies the transformations of pairs to rows that a caller sends, and returns a value of each pair
+// for each row. The rows have the given columns. Requires the member role.
 func (s *Service) PreviewTransforms(
 	by identity.Actor, key source.TypeKey, from source.Backend, columns []column.Header, pairs []source.Pair,
 	rows [][]*string,
@@ -142,10 +142,10 @@ func (s *Service) Tables(
 	return tables, nil
 }
 
-// suggested returns the type that suggestions are for; nil without a key.
+// suggested returns the type for which suggestions are made; nil without a key.
 func (s *Service) suggested(by identity.Actor, key source.TypeKey) (*source.Type, error) {
 	if key == "" {
-		return nil, nil //nolint:nilnil // none is wanted, and none is missing
+		return nil, nil //nolint:nilnil // no type is wanted, which is not an error
 	}
 	t, err := s.offeredType(by, key)
 	return &t, err

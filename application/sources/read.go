@@ -169,7 +169,7 @@ func (s *Service) withGoogle(
 func (s *Service) google(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
 	if u, err := url.Parse(at.Sheet.URL); at.Connection != "" || err != nil ||
 		!strings.EqualFold(u.Hostname(), "docs.google.com") {
-		return at.Connection, nil //nolint:nilerr // ports.Sheets says what is wrong with it
+		return at.Connection, nil //nolint:nilerr // ports.Sheets reports what is wrong with it
 	}
 	all, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
@@ -212,8 +212,8 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 	}
 }
 
-// headers returns the headers of a table's columns. A text column of the database may hold another type
-// for people, so its values decide.
+// headers returns the headers of a table's columns. A text column of the database may contain values of another type,
+// so its values decide.
 func headers(p connection.Preview) []column.Header {
 	out := make([]column.Header, len(p.Columns))
 	for i, c := range p.Columns {

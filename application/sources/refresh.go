@@ -57,7 +57,7 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 		return err
 	}
 	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
-		return err // the workspace may be restored; until then nothing of it is read
+		return err // the workspace may be restored; until then nothing in it is read
 	}
 	o := source.Outcome{Of: src.Revision}
 	o.Reading, err = s.readWhile(ctx, by, src)
@@ -190,7 +190,7 @@ func (s *Service) searched(
 			return source.Reading{}, err
 		}
 		if src.FindHeader(sheet.Preview) != row {
-			return there, nil // empty rows above it made its number wrong
+			return there, nil // empty rows above it had changed its number
 		}
 	}
 	at.Connection = through

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// position is where a read goes on.
+// position is where a read continues.
 type position struct {
 	Shape   string  // of what is read: the location and the mapping
 	Version string  `json:",omitempty"` // of the file
@@ -22,7 +22,7 @@ type position struct {
 	Key     *string `json:",omitempty"` // of the last row that was read
 }
 
-// rowReader makes rows of batches.
+// rowReader converts batches to rows.
 type rowReader struct {
 	ctx    context.Context //nolint:containedctx // of the read, which it lasts as long as
 	query  RowsQuery
@@ -190,7 +190,7 @@ func (r *rowReader) text(field int, cells []*string) *string {
 	return r.fields[field].Transform.Text(cells[at[0]], joined)
 }
 
-// limit returns the most rows to read: one more than may be given, which tells whether there are more.
+// limit returns the maximum number of rows to read: one more than may be returned, which shows whether there are more.
 func (r *rowReader) limit() int {
 	if r.query.Limit > 0 && len(r.filters) == 0 && r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
 		return min(r.query.Limit, r.most) + 1
@@ -247,7 +247,7 @@ func (r *rowReader) take(b column.Batch) error {
 	return nil
 }
 
-// give gives a row on, unless it is left out.
+// give passes a row on, unless it is left out.
 func (r *rowReader) give(number int, cells []*string) error {
 	out := Row{Number: number, Values: make([]any, r.shown)}
 	for i, f := range r.fields {
@@ -288,7 +288,7 @@ func (r *rowReader) give(number int, cells []*string) error {
 	return r.each(out)
 }
 
-// end returns how the read ended. Rows of a table without a unique field, or with a key that is not, cannot be
+// end returns how the read ended. A read of a table without a unique field, or whose key is not unique, cannot be
 // continued.
 func (r *rowReader) end() (RowsEnd, error) {
 	out := RowsEnd{More: r.more}
@@ -310,7 +310,7 @@ func (r *rowReader) end() (RowsEnd, error) {
 // keyOf returns the exactKey of a row.
 func (r *rowReader) keyOf(cells []*string) *string { return exactKey(cells[r.at[r.key][0]]) }
 
-// exactKey returns a key if a next part can begin after it: neither missing, nor cut, nor with bytes that are no text.
+// exactKey returns a key if a next part can begin after it: it is not missing, not truncated, and valid text.
 func exactKey(key *string) *string {
 	if key == nil || len(*key) >= column.MaxValue || strings.ContainsRune(*key, '\uFFFD') {
 		return nil

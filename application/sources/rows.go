@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// OnInvalid says what happens with values that are none of their field.
+// OnInvalid says what happens with values that are not valid for their field.
 type OnInvalid string
 
 // The choices.
@@ -43,14 +43,14 @@ type Row struct {
 	Invalid []InvalidValue
 }
 
-// InvalidValue names a field of a row whose value is none.
+// InvalidValue names a field of a row whose value is invalid.
 type InvalidValue struct {
 	Field string
 	Code  column.Invalid
 	text  *string // nil if it is empty
 }
 
-// RowsEnd says how a read ended.
+// RowsEnd describes how a read ended.
 type RowsEnd struct {
 	Next    string         // where the next part begins; empty if there is none, or if rows have no order to go on by
 	More    bool           // whether there are more rows

@@ -78,7 +78,7 @@ func NewService(
 	}
 }
 
-// Seen is a source, with how well it fills the fields of its type as the org has it now.
+// Seen is a source, with how well it fills the fields of the current type of its org.
 type Seen struct {
 	*source.Source
 	Report source.MappingReport

@@ -23,13 +23,13 @@ const (
 	readAtOnce   = 100  // events of one endpoint
 
 	pollEvery = time.Second
-	turn      = 5 * time.Second  // after which an endpoint gives way to others
-	leaseFor  = 10 * time.Second // more than a turn; another node goes on then, if this one was killed
+	turn      = 5 * time.Second  // how long an endpoint is served before others
+	leaseFor  = 10 * time.Second // more than a turn; then another node takes over, if this one was killed
 	renewed   = 3 * time.Second  // how often a lease is, while deliveries are sent
 )
 
-// Deliverer delivers events to endpoints. Each endpoint is worked on by itself, so that one which is slow delays no
-// other, and by one node at a time.
+// Deliverer delivers events to endpoints. Endpoints are served independently, so that a slow one delays no other, and
+// each by one node at a time.
 type Deliverer struct {
 	queue  ports.WebhookQueue
 	events ports.Events
@@ -49,7 +49,7 @@ func NewDeliverer(q ports.WebhookQueue, e ports.Events, k Keys, send ports.Webho
 		working: map[identity.OrgID]int{}}
 }
 
-// Wake says that there can be something to deliver. It does not block.
+// Wake signals that there may be something to deliver. It does not block.
 func (d *Deliverer) Wake() {
 	select {
 	case d.wake <- struct{}{}:
@@ -57,7 +57,7 @@ func (d *Deliverer) Wake() {
 	}
 }
 
-// Run delivers until ctx ends. Deliveries under way then end first. report gets errors of the store.
+// Run delivers until ctx ends, and then waits for running deliveries. report gets errors of the store.
 func (d *Deliverer) Run(ctx context.Context, report func(error)) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -97,7 +97,7 @@ func (d *Deliverer) busy() int {
 	return d.total
 }
 
-// full returns the orgs that could get more than their share of the node by another take.
+// full returns the orgs that could exceed their share of the node with another take.
 func (d *Deliverer) full() (orgs []identity.OrgID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,13 +118,13 @@ func (d *Deliverer) count(org identity.OrgID, n int) {
 	}
 }
 
-// Work delivers what an endpoint is due, for at most a turn or until stop ends, and ends its lease.
+// Work delivers the due deliveries of an endpoint, for at most a turn or until stop ends, and ends its lease.
 func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) {
 	ctx := context.WithoutCancel(stop) // a delivery that has begun is settled
 	var next time.Time
 	defer func() {
 		if errors.Is(err, webhook.ErrNotFound) || errors.Is(err, webhook.ErrLeaseLost) {
-			err = nil // it was deleted meanwhile, or another node goes on
+			err = nil // it was deleted meanwhile, or another node has it
 		}
 		err = errors.Join(err, d.queue.Release(ctx, e, next))
 	}()
@@ -163,7 +163,7 @@ func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) 
 	return nil
 }
 
-// plan makes deliveries of new events, unless many are pending. more is true if there were further events.
+// plan creates deliveries for new events, unless many are pending. more is true if there were further events.
 func (d *Deliverer) plan(ctx context.Context, e *webhook.Endpoint) (more bool, err error) {
 	pending, err := d.queue.Pending(ctx, e.ID)
 	if err != nil || pending >= pendingMost {
@@ -186,7 +186,7 @@ func (d *Deliverer) plan(ctx context.Context, e *webhook.Endpoint) (more bool, e
 	return feed.More, nil
 }
 
-// attempt sends deliveries, and saves how that ended.
+// attempt sends deliveries, and saves the outcomes.
 func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webhook.Delivery) (*webhook.Endpoint,
 	error) {
 	to, err := d.keys.target(e, d.egress, time.Now())

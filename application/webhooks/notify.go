@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// MailNotice tells the admin who created an endpoint that it is failing or was disabled, if it still is, and they still
-// are an admin. by is the system.
+// MailNotice mails the admin who created an endpoint that it is failing or was disabled, if it still is, and they are
+// still an admin. by is the system.
 func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.ID) error {
 	e, err := s.webhooks.Get(ctx, by.Workspace, of)
 	if errors.Is(err, webhook.ErrNotFound) {
@@ -47,7 +47,8 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.
 	if u, err := url.Parse(e.URL); err == nil {
 		host = u.Host
 	}
-	// The path is left out, since it can hold a secret, and so is the description, which someone else can have written.
+	// The path is left out, since it may contain a secret, and so is the description, which someone else may have
+	// written.
 	return s.mailer.Send(ctx, ports.Mail{To: m.Email, Subject: "A webhook is failing",
 		Text: "Workspace: " + w.Slug + "\nWebhook: " + string(e.ID) + " to " + host + "\n\n" + text +
 			" Events that it missed can be replayed.\n"})

@@ -155,7 +155,7 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, of webhook.ID, 
 	return err
 }
 
-// Rotate gives an endpoint another signing key, which is shown only once. The one before signs too for grace.
+// Rotate gives an endpoint another signing key, which is shown only once. The previous key also signs during grace.
 func (s *Service) Rotate(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match,
 	grace time.Duration) (e *webhook.Endpoint, key []byte, err error) {
 	e, err = s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error {
@@ -219,7 +219,7 @@ const maxReplayed = 1000
 
 // Replay delivers the events from one Seq to another again, at most 1,000 of them. A zero to is the newest event. With
 // onlyFailed, only deliveries that have failed are repeated. It returns how many are queued, and the Seq with which to
-// go on; 0 at the end.
+// continue; 0 at the end.
 func (s *Service) Replay(ctx context.Context, by identity.Actor, of webhook.ID, from, to int64,
 	onlyFailed bool) (queued int, next int64, err error) {
 	if err := s.enabled(ctx, by, of); err != nil {

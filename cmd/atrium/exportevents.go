@@ -36,12 +36,12 @@ Examples:
   atrium events export s3://audit/atrium --endpoint https://minio.example.com`
 }
 
-// exported is where an export goes.
+// exported is the destination of an export.
 type exported interface {
-	// resume returns the seq of the last event that is there; 0 if there is none.
+	// resume returns the seq of the last exported event; 0 if there is none.
 	resume(ctx context.Context) (after int64, err error)
 
-	// write adds events, and returns when they are kept, or when more are worth waiting for.
+	// write adds events, and returns when they are stored, or buffered until there are more.
 	write(ctx context.Context, events []atrium.Event) error
 
 	// close keeps what was written.

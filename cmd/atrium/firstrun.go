@@ -39,7 +39,7 @@ type firstOwner struct {
 // creates the people. The address is only a name and is not verified, so that no issuer's token can join the account.
 //
 // The key and a link that signs in are printed only to a terminal, or with sample data: otherwise they would stay in a
-// journal. In other cases the key is in a file that only its owner can read, and atrium console makes a link.
+// journal. In other cases the key is in a file that only its owner can read, and atrium console creates a link.
 func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*firstOwner, error) {
 	all := app.Orgs.Directory().All()
 	if empty, err := app.DB.Empty(ctx); err != nil || !empty || len(all) != 1 {

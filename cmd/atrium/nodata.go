@@ -24,7 +24,7 @@ func (p *process) withCore(f func(*node.Core) error) error {
 	return p.open(c, f)
 }
 
-// open runs f on opened data, which it makes if there is none.
+// open runs f on opened data, which it creates if there is none.
 func (p *process) open(c configs.Config, f func(*node.Core) error) error {
 	app, closeAll, err := buildCore(p.ctx, c, node.NewLog(p.stderr, c.Log))
 	if err != nil {
@@ -34,8 +34,8 @@ func (p *process) open(c configs.Config, f func(*node.Core) error) error {
 	return f(app)
 }
 
-// requireData returns an error unless the deployment has data. Only serve, migrate, restore and keys create make any:
-// a command that made data in a wrong folder would act on an empty deployment, and leave it behind.
+// requireData returns an error unless the deployment has data. Only serve, migrate, restore and keys create create it:
+// another command in a wrong folder would act on an empty deployment, and leave it behind.
 func (p *process) requireData(c configs.Config) error {
 	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, node.OpenPool)
 	if errors.Is(err, fs.ErrNotExist) {

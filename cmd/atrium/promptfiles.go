@@ -20,7 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/promptfile"
 )
 
-// lockName is the file that says which version each file was made from.
+// lockName is the file that records the version of each file.
 const lockName = "prompts.lock.json"
 
 // maxPromptFile is more than the file of the largest version has.
@@ -39,7 +39,7 @@ type locked struct {
 	Digest  string `json:"sha256"` // of the file
 }
 
-// promptFiles are the files of a folder of this machine, and what the server has.
+// promptFiles are the files of a local folder, and the server's prompts.
 type promptFiles struct {
 	root   *os.Root
 	client *atrium.Client
@@ -204,7 +204,7 @@ func (f *promptFiles) state(name string) string {
 	}
 }
 
-// keep writes a prompt of the server to its file, and what it was made from to the lock file.
+// keep writes a prompt of the server to its file, and its version to the lock file.
 func (f *promptFiles) keep(name string, s served) error {
 	path, err := promptfile.Path(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/promptfile"
 )
 
-// promptChange is what a command did with a prompt, or found.
+// promptChange is what a command did with a prompt, or a difference that it found.
 type promptChange struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
@@ -185,7 +185,7 @@ func (c *promptsPushCommand) Run(p *process) error {
 	return p.promptChanges(c.JSON, changes)
 }
 
-// pushed is a version as the API takes it.
+// pushed is a version as the API accepts it.
 type pushed struct {
 	promptfile.Content
 	CommitMessage string `json:"commit_message,omitempty"`

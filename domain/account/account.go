@@ -24,12 +24,12 @@ var (
 		Detail: "A user with this e-mail address already exists."}
 )
 
-// User is a person, or the bearer of a service key, in one org.
+// User is a person, or the user of a service key, in one org.
 type User struct {
 	event.Log
 	ID               identity.UserID
 	Org              identity.OrgID
-	Email            string // as entered; compared by EmailKey; empty for the bearer of a service key
+	Email            string // as entered; compared by EmailKey; empty for the user of a service key
 	EmailVerified    bool   // EmailVerifiedBy vouches for it
 	EmailVerifiedBy  string // the URL of an issuer, or VerifiedByOperator; empty if unknown
 	Name             string // up to 120 characters
@@ -75,8 +75,8 @@ type Principal struct {
 	Session    Session // zero for another credential
 }
 
-// Live reports whether p's key works at this moment: its bearer may have left the workspace or be
-// disabled, and policy may forbid personal keys.
+// Live reports whether p's key works at this moment: its user may have left the workspace or be disabled, and policy
+// may forbid personal keys.
 func (p *Principal) Live(policy identity.KeyPolicy, now time.Time) bool {
 	allowed := p.Key.Service || p.User.Service || !policy.NoPersonal
 	return p.Key.Live(now) && p.Membership.Role != identity.NoRole && p.User.Enabled() && allowed

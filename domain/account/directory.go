@@ -131,7 +131,7 @@ func NewDirectoryUser(by identity.Actor, org *identity.Org, p DirectoryPerson) (
 		UpdatedAt: by.At}, nil
 }
 
-// Change replaces what the directory says about u.
+// Change replaces the directory's data about u.
 func (u *DirectoryUser) Change(by identity.Actor, org *identity.Org, p DirectoryPerson) error {
 	if err := p.check(org); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (u *DirectoryUser) Change(by identity.Actor, org *identity.Org, p Directory
 	return nil
 }
 
-// Return makes a removed user one of the directory again, with what it says now.
+// Return makes a removed user one of the directory again, with its current data.
 func (u *DirectoryUser) Return(by identity.Actor, org *identity.Org, p DirectoryPerson) error {
 	switch {
 	case u.RemovedAt.IsZero():
@@ -152,7 +152,7 @@ func (u *DirectoryUser) Return(by identity.Actor, org *identity.Org, p Directory
 	return u.Change(by, org, p)
 }
 
-// Remove ends what the directory says about u. The account stays, disabled.
+// Remove ends the directory's management of u. The account stays, disabled.
 func (u *DirectoryUser) Remove(by identity.Actor) {
 	u.RemovedAt, u.UpdatedAt, u.Active, u.Groups = by.At, by.At, false, nil
 }
@@ -170,8 +170,8 @@ func (u *DirectoryUser) Claims(now time.Time) Claims {
 // DirectoryGroupID identifies a group of a directory.
 type DirectoryGroupID string
 
-// DirectoryGroup is a group of an org's directory (RFC 7643, section 4.2). What its people get is for the claim rules
-// to say: it is none of the groups in a workspace.
+// DirectoryGroup is a group of an org's directory (RFC 7643, section 4.2). The claim rules decide what its people get:
+// it is not a group of a workspace.
 type DirectoryGroup struct {
 	ID         DirectoryGroupID
 	Org        identity.OrgID
@@ -190,7 +190,7 @@ func NewDirectoryGroup(
 	return g, g.Change(by, name, external, people)
 }
 
-// Change replaces what the directory says about g.
+// Change replaces the directory's data about g.
 func (g *DirectoryGroup) Change(by identity.Actor, name, external string, people []identity.UserID) error {
 	var faults fault.Fields
 	directoryText(&faults, "/displayName", name, true)
@@ -214,7 +214,7 @@ type DirectoryQuery struct {
 	Skip, Limit          int    // of the order of creation
 }
 
-// DirectoryRules returns a digest of the claim rules, and the claim of groups, that apply to what org's directory says.
+// DirectoryRules returns a digest of the claim rules, and the claim of groups, that apply to people of org's directory.
 func DirectoryRules(org *identity.Org) string {
 	var rules []identity.ClaimRule
 	for _, r := range org.ClaimRules {

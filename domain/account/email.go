@@ -12,10 +12,9 @@ import (
 // without the angle brackets).
 const maxEmail = 254
 
-// EmailKey returns the form in which e-mail addresses are compared: two users of an org never share it.
-// Only A to Z are folded. A local part is case-sensitive (RFC 5321, section 2.4), but people write
-// theirs both ways. Characters that Unicode folds besides, such as the Kelvin sign to a k, belong to
-// addresses of other people.
+// EmailKey returns the form in which e-mail addresses are compared: two users of an org never share it. Only A to Z are
+// folded. A local part is case-sensitive (RFC 5321, section 2.4), but people write theirs both ways. Other characters
+// that Unicode folds, such as the Kelvin sign to a k, belong to addresses of other people.
 func EmailKey(email string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -25,9 +24,8 @@ func EmailKey(email string) string {
 	}, email)
 }
 
-// validEmail accepts an address that has one @ between a local part and a domain, and no invisible
-// characters. The rest is for the mail server to judge (RFC 5321, section 4.1.2, allows far more than
-// any pattern).
+// validEmail accepts an address that has one @ between a local part and a domain, and no invisible characters. The mail
+// server decides about the rest (RFC 5321, section 4.1.2, allows far more than any pattern).
 func validEmail(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
 	return ok && local != "" && domain != "" && len(s) <= maxEmail && utf8.ValidString(s) &&

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// deceptive reports whether an address can be taken for another one: Unicode's compatibility form (NFKC) of it is
-// another, it holds a letter that looks like another one, it mixes scripts in its local part or in a label of its
+// deceptive reports whether an address can be mistaken for another one: its Unicode compatibility form (NFKC) is
+// different, it contains a letter that looks like another one, it mixes scripts in its local part or in a label of its
 // domain, or it imitates Latin letters in another script (Unicode Technical Standard 39).
 func deceptive(email string) bool {
 	if !norm.NFKC.IsNormalString(email) || strings.ContainsFunc(email, lookalike) {
@@ -48,7 +48,7 @@ func lookalike(r rune) bool {
 	}
 }
 
-// together are the scripts that are written beside each other ("highly restrictive" in UTS 39, section 5.2).
+// together are the scripts that may be mixed ("highly restrictive" in UTS 39, section 5.2).
 var together = []map[string]bool{
 	{"Latin": true, "Han": true, "Hiragana": true, "Katakana": true},
 	{"Latin": true, "Han": true, "Bopomofo": true},

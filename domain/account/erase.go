@@ -57,7 +57,7 @@ type ErasureReport struct {
 	Events      int `json:"events"`    // of the audit trail, which were redacted
 }
 
-// Leaver is a person to erase, with all that ends with the account.
+// Leaver is a person to erase, with everything that ends with the account.
 type Leaver struct {
 	*Access
 	Workspaces []*Workspace // that the person is a member of or created, deleted ones too, with the membership and Keys

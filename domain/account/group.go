@@ -49,8 +49,8 @@ type Group struct {
 	Org       identity.OrgID
 	Workspace identity.WorkspaceID
 	Name      string        // 1 to 80 characters, unique in the workspace without regard to case
-	Role      identity.Role // the least that its people have in the workspace, at most Admin; NoRole: none
-	External  string        // what tokens or the directory call it (SignIn.Groups), to 255 bytes; empty: none
+	Role      identity.Role // the lowest role of its people in the workspace, at most Admin; NoRole: none
+	External  string        // its name in tokens or the directory (SignIn.Groups), up to 255 bytes; empty: none
 	CreatedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
@@ -150,7 +150,7 @@ func (w *Workspace) ChangeGroup(by identity.Actor, at revision.Match, g *Group, 
 	return nil
 }
 
-// DeleteGroup ends g and what its people have by it. Requires the admin role, or the system.
+// DeleteGroup ends g and the access that it gives its people. Requires the admin role, or the system.
 func (w *Workspace) DeleteGroup(by identity.Actor, at revision.Match, g *Group) error {
 	highest, err := w.manageGroups(by)
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *Workspace) DeleteGroup(by identity.Actor, at revision.Match, g *Group) 
 }
 
 // AddToGroup adds a person of w to g. Requires the admin role, and a role at least as high as the group's, or the
-// system. ErrMemberNotFound if the user is no member, or the bearer of a service key. Adding someone again changes
+// system. ErrMemberNotFound if the user is not a member, or is the user of a service key. Adding someone again changes
 // nothing.
 func (w *Workspace) AddToGroup(by identity.Actor, g *Group, user identity.UserID) error {
 	highest, err := w.manageGroups(by)
@@ -269,7 +269,7 @@ func (w *Workspace) RemoveFromGroup(
 	return nil
 }
 
-// settleGroup updates what a member of w has by g to role. The last owner stays owner.
+// settleGroup updates the role that g gives a member of w. The last owner stays owner.
 func (w *Workspace) settleGroup(by identity.Actor, g *Group, user identity.UserID, role identity.Role) {
 	m, isMember := w.Members[user]
 	if !isMember {
@@ -303,7 +303,7 @@ func (w *Workspace) setGranted(user identity.UserID, byHand, role identity.Role,
 	w.Members[user] = m
 }
 
-// check returns all that is wrong with the fields of g.
+// check returns all errors in the fields of g.
 func (g *Group) check() error {
 	var wrong fault.Fields
 	switch n := utf8.RuneCountInString(g.Name); {

@@ -58,7 +58,7 @@ type Key struct {
 	Org        identity.OrgID
 	Workspace  identity.WorkspaceID
 	User       identity.UserID // the user that it authenticates
-	Service    bool            // User bears this key and its successors, and cannot sign in
+	Service    bool            // User exists only for this key and its successors, and cannot sign in
 	Name       string          // 1 to 80 characters
 	Ceiling    identity.Role   // caps the user's own role
 	Scopes     identity.Scopes
@@ -147,7 +147,7 @@ func (d KeyDraft) wrongName() []fault.Field {
 func newKey(
 	by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft, wrongName ...fault.Field,
 ) (*Key, Token, error) {
-	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
+	// A viewer's key is not limited to viewing: it can also use what was shared with the viewer.
 	limit := min(max(by.Role, identity.Member), by.Ceiling)
 	if d.Ceiling == identity.NoRole {
 		d.Ceiling = limit

@@ -60,8 +60,8 @@ func (l Leak) kind() string {
 	return l.Source
 }
 
-// AlertRecipient returns the id of the person who is told that something happened to k: its user, or for a service key
-// the user who created it. It is empty for a key that the system created for a program.
+// AlertRecipient returns the id of the person who is notified about k: its user, or for a service key the user who
+// created it. It is empty for a key that the system created for a program.
 func (k *Key) AlertRecipient() identity.UserID {
 	if k.Service {
 		return k.CreatedBy

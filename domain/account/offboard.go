@@ -27,11 +27,10 @@ type Access struct {
 	Keys     map[identity.WorkspaceID][]*Key
 }
 
-// Disable closes the account: none of the person's API keys and sign-ins works until Enable. The
-// service keys that the person created end permanently, unless keep is set. Requires an operator with a
-// credential of the full ceiling and Actor.SteppedUp, or the system. ErrUserNotFound for the bearer of a service key,
-// and for an erased person.
-// Disabling again changes nothing.
+// Disable closes the account: none of the person's API keys and sign-ins works until Enable. The service keys that the
+// person created end permanently, unless keep is set. Requires an operator with a credential of the full ceiling and
+// Actor.SteppedUp, or the system. ErrUserNotFound for the user of a service key, and for an erased person. Disabling
+// again changes nothing.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
 	if err := a.mayChange(by, reason); err != nil {
 		return err

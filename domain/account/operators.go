@@ -6,16 +6,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ErrOperatorByRules is returned when the operator rights of a person are to end that claim rules grant.
+// ErrOperatorByRules is returned when operator rights that claim rules grant are to be revoked.
 var ErrOperatorByRules = &fault.Error{
 	Kind: fault.Conflict, Code: "operator_by_rules",
 	Detail: "Claim rules of the organisation make this person an operator. Change the rules, or the person's claims.",
 }
 
-// SetOperator makes the person an operator of the org, or takes back the right that was given by hand. It requires
-// the same caller as Disable. ErrLastOperator if callers take back their own right, and no other operator is left.
+// SetOperator makes the person an operator of the org, or revokes the right that was granted by hand. It requires the
+// same caller as Disable. ErrLastOperator if callers revoke their own right, and no other operator is left.
 // ErrOperatorByRules if the person stays an operator because of claim rules; the right that was given by hand is kept
-// then. It changes nothing if the person has the right already, or lacks it.
+// then. It changes nothing if the person already has the right, or lacks it.
 func (a *Access) SetOperator(by identity.Actor, operator bool) error {
 	if err := a.mayChange(by, ""); err != nil {
 		return err

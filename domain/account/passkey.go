@@ -175,8 +175,8 @@ func (p *Person) RemovePasskey(
 	return nil
 }
 
-// UsePasskey records that one of p's passkeys has signed a challenge with the counter signCount. by is the system or
-// p. A counter that did not grow records passkey.clone_suspected: two authenticators may have the private key
+// UsePasskey records that one of p's passkeys has signed a challenge with the counter signCount. by is the system or p.
+// A counter that did not increase records passkey.clone_suspected: two authenticators may have the private key
 // (WebAuthn Level 2, section 6.1.1). ErrPasskeyInvalid if p is disabled or has no such passkey.
 func (p *Person) UsePasskey(
 	by identity.Actor, have []*Passkey, id PasskeyID, signCount uint32,

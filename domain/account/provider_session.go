@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// ProviderSessionLife is how long a session lasts at most that an OpenID provider opened. Then the person signs in
+	// ProviderSessionLife is the maximum lifetime of a session that an OpenID provider opened. Then the person signs in
 	// at the provider again, whose claims may have changed.
 	ProviderSessionLife = 24 * time.Hour
 	// SignInWithin is how long a person has to sign in at a provider.
 	SignInWithin = 10 * time.Minute
-	// CodeLife is how long the code works that a sign-in at a provider ends with.
+	// CodeLife is how long the code of a sign-in at a provider works.
 	CodeLife = time.Minute
 
 	// logoutKept is how long a logout token is remembered: longer than it is accepted.

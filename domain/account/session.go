@@ -19,7 +19,8 @@ const (
 	SessionIdle = 12 * time.Hour
 	// SessionLife is how long a session lasts at most.
 	SessionLife = 7 * 24 * time.Hour
-	// MaxSessions is how many live sessions a user can have. One more ends the session that was not used for longest.
+	// MaxSessions is how many live sessions a user can have. Another one ends the session that was not used for the
+	// longest time.
 	MaxSessions = 50
 )
 
@@ -46,8 +47,8 @@ const (
 	ByOIDC       SessionSource = "oidc"
 )
 
-// Session is a browser's credential. It has two secrets: the cookie, which the browser sends, and the proof, which
-// only the pages of one origin have. One without the other is worth nothing. Neither is stored.
+// Session is a browser's credential. It has two secrets: the cookie, which the browser sends, and the proof, which only
+// the pages of one origin have. One without the other is useless. Neither is stored.
 type Session struct {
 	event.Log
 	ID          identity.SessionID
@@ -122,7 +123,7 @@ func (p *Person) OpenSession(
 	return s, shown, nil
 }
 
-// SignedInAt returns when the user of s last showed who they are: when it was opened, or confirmed.
+// SignedInAt returns when the user of s last authenticated: when it was opened, or confirmed.
 func (s *Session) SignedInAt() time.Time {
 	if s.ConfirmedAt.After(s.CreatedAt) {
 		return s.ConfirmedAt

@@ -17,8 +17,8 @@ var ErrLinkInvalid = &fault.Error{
 	Detail: "The sign-in link was used, has expired, or never existed. Ask for a new one.",
 }
 
-// SignInLink opens one session of a user. Its token is in a link, shown or mailed once, or is the code that a sign-in
-// at a provider ends with.
+// SignInLink opens one session of a user. Its token is in a link, shown or mailed once, or is the code of a sign-in at
+// a provider.
 type SignInLink struct {
 	Org       identity.OrgID
 	User      identity.UserID

@@ -7,7 +7,7 @@ const (
 	KeyTokenPrefix        = "atk_" // of an API key
 	invitationTokenPrefix = "ati_" // of an invitation
 	signInLinkPrefix      = "atl_" // of a sign-in link
-	signInCodePrefix      = "ato_" // of the code that a sign-in at a provider ends with
+	signInCodePrefix      = "ato_" // of the code of a sign-in at a provider
 	browserPrefix         = "atn_" // of the secret that binds such a code to a browser
 	sessionPrefix         = "atb_" // of a session's cookie
 	sessionProofPrefix    = "atf_" // of a session's proof
@@ -34,7 +34,7 @@ func ParseInvitationToken(s string) (Token, bool) {
 // ParseSignInLink does the same for the token of a sign-in link.
 func ParseSignInLink(s string) (Token, bool) { return secret.ParseToken(signInLinkPrefix, s) }
 
-// ParseSignInCode does the same for the code that a sign-in at a provider ends with.
+// ParseSignInCode does the same for the code of a sign-in at a provider.
 func ParseSignInCode(s string) (Token, bool) { return secret.ParseToken(signInCodePrefix, s) }
 
 // NewBrowserSecret returns a secret that binds a sign-in code to a browser.

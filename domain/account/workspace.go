@@ -56,7 +56,7 @@ type Workspace struct {
 
 	// Members holds only the caller and the users that a change names.
 	Members map[identity.UserID]Member
-	Owners  int // how many people among all members are owners; bearers of service keys do not count
+	Owners  int // how many people among all members are owners; users of service keys do not count
 
 	// Keys holds API keys in w that are not revoked: those of users that a change names, service keys
 	// that these users created, and, recursively, all keys created with any of them. They end with the
@@ -70,9 +70,9 @@ type Workspace struct {
 // Member is a user's membership in one workspace.
 type Member struct {
 	User      identity.UserID
-	Email     string // empty for the bearer of a service key
+	Email     string // empty for the user of a service key
 	Name      string
-	Service   bool          // the bearer of a service key
+	Service   bool          // the user of a service key
 	Role      identity.Role // NoRole removes the member when it is saved
 	ByHand    identity.Role // the part of Role granted by hand; NoRole: only claim rules keep the membership
 	Granted   Granted
@@ -91,11 +91,10 @@ type UserPage = page.Of[User]
 // MemberPage is one page of members.
 type MemberPage = page.Of[Member]
 
-// NewWorkspace creates a workspace of by's org. by owns it; if by is the system, it has no owner yet.
-// An API key needs the owner role in its own workspace, and gets no access to the new one. A service
-// key cannot create a workspace, because its bearer could never join another one. org's claim rules
-// (reservedByRules) and WorkspacesBy apply; a nil org has neither. ErrWorkspacesByOperators if WorkspacesBy does
-// not permit by.
+// NewWorkspace creates a workspace of by's org. by owns it; if by is the system, it has no owner yet. An API key needs
+// the owner role in its own workspace, and gets no access to the new one. A service key cannot create a workspace,
+// because its user could never join another one. org's claim rules (reservedByRules) and WorkspacesBy apply; a nil org
+// has neither. ErrWorkspacesByOperators if WorkspacesBy does not permit by.
 func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Workspace, error) {
 	if org == nil {
 		org = &identity.Org{}
@@ -370,7 +369,7 @@ func (w *Workspace) record(by identity.Actor, kind string, data map[string]any) 
 	w.Record(by, kind, string(w.ID), data)
 }
 
-// check returns all that is wrong with the fields of w; of a stored name (not renamed) nothing is.
+// check returns all errors in the fields of w; a stored name (not renamed) is not checked.
 func (w *Workspace) check(renamed bool) error {
 	var wrong fault.Fields
 	switch {

@@ -77,8 +77,8 @@ func (c *Customer) BeginIntent(by identity.Actor, key string, l CardLimits) erro
 	return nil
 }
 
-// confirmIntent marks the oldest unconfirmed setup intent as confirmed. It is called when a method was
-// added, because gateways do not tell which intent added it.
+// confirmIntent marks the oldest unconfirmed setup intent as confirmed. It is called when a method was added, because
+// gateways do not report which intent added it.
 func (c *Customer) confirmIntent() {
 	for n, i := range c.Attempts.Intents {
 		if !i.Confirmed {
@@ -131,8 +131,8 @@ func (c *Customer) unpaused() error {
 	return ErrPaused
 }
 
-// TellsOfDecline reports whether e is about a declined card. This includes failed renewals: gateways
-// retry them only a few times within weeks, which never reaches the limit.
+// TellsOfDecline reports whether e is about a declined card. This includes failed renewals: gateways retry them only a
+// few times within weeks, which never reaches the limit.
 func (e *Event) TellsOfDecline() bool {
 	object, outcome, _ := strings.Cut(e.Type, ".")
 	return object == "setup_intent" && outcome == "setup_failed" || object == "payment_intent" &&

@@ -16,7 +16,7 @@ const (
 	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response
 	AuditJob     job.Kind = "payment.audit"     // compares the mirror with the gateway
 	NoticeJob    job.Kind = "payment.notice"    // mails a notice to an owner of the workspace
-	DetailsJob   job.Kind = "payment.details"   // gives the gateway the workspace's name and billing details
+	DetailsJob   job.Kind = "payment.details"   // sends the gateway the workspace's name and billing details
 )
 
 // DetailsSubject is the subject of each DetailsJob.
@@ -131,8 +131,8 @@ func (c *Customer) Made(by identity.Actor, id CustomerID) {
 	c.touch(by)
 }
 
-// Rekey replaces the key of a reservation whose call the gateway will never answer otherwise than by a
-// failure. If was is no longer the key, or the customer exists, nothing changes.
+// Rekey replaces the key of a reservation for which the gateway will always repeat a failure. If was is no longer the
+// key, or the customer exists, nothing changes.
 func (c *Customer) Rekey(by identity.Actor, was, key string) {
 	if c.ID == "" && c.Key == was {
 		c.Key = key

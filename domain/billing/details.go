@@ -64,8 +64,8 @@ func (d *Details) differences(o *Details) []string {
 	return names
 }
 
-// CheckDetails returns details that by enters in the form in which they are stored, or ErrInvalid with all
-// fields that are wrong. Whether a tax id exists is for the gateway to say.
+// CheckDetails returns details that by enters in the form in which they are stored, or ErrInvalid with all fields that
+// are wrong. The gateway decides whether a tax id exists.
 func CheckDetails(by identity.Actor, d Details) (Details, error) {
 	if err := MayManage(by); err != nil {
 		return Details{}, err
@@ -140,12 +140,12 @@ func (c *Customer) Describe(workspace string, owners []string) Details {
 // HasGiven reports whether the gateway is known to have d.
 func (c *Customer) HasGiven(d Details) bool { return c.Given != nil && c.Given.Matches(&d) }
 
-// BeginGiving starts the call under key that gives the gateway other details. What the gateway has is unknown
-// until EndGiving.
+// BeginGiving starts the call under key that sends the gateway other details. The gateway's details are unknown until
+// EndGiving.
 func (c *Customer) BeginGiving(key string) { c.Giving, c.Given = key, nil }
 
-// EndGiving records that the gateway has accepted d in the call under key. It returns false if another call
-// began in the meantime: then the gateway may have the details of either, and they must be given again.
+// EndGiving records that the gateway has accepted d in the call under key. It returns false if another call began in
+// the meantime: then the gateway may have the details of either, and they must be sent again.
 func (c *Customer) EndGiving(by identity.Actor, key string, d Details) bool {
 	alone := c.Giving == key
 	c.Giving, c.Given = "", nil

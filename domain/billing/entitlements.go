@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// Entitlements are what a workspace may use at a moment, and what it uses.
+// Entitlements are the limits and the usage of a workspace at a moment.
 type Entitlements struct {
 	Plan     *Plan // nil if the workspace is entitled to none
 	Status   Status

@@ -164,7 +164,7 @@ func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, refused bool)
 	c.touch(by)
 }
 
-// SandboxPage is a page of the sandbox, as it stands.
+// SandboxPage is the current state of a page of the sandbox.
 type SandboxPage struct {
 	Portal       bool // shows the customer's subscription; otherwise starts one
 	Plan         Plan // of the order, or of the subscription; the zero Plan if there is none

@@ -65,7 +65,7 @@ func (c *Customer) LoseUsage(by identity.Actor, e *UsageEvent) {
 }
 
 // Metering returns the metered price by which usage of a feature is billed to a subscription; nil if it is not billed.
-// What is used during a trial is free.
+// Usage during a trial is free.
 func (p Plans) Metering(s *Subscription, feature string) *MeteredPrice {
 	if s == nil || !s.Status.Live() || s.Status == Incomplete || s.Status == Trialing {
 		return nil
@@ -77,10 +77,9 @@ func (p Plans) Metering(s *Subscription, feature string) *MeteredPrice {
 	return plan.Metered
 }
 
-// meters reports whether a subscription of p that becomes one of q goes on with the same metered price. If it does not,
-// Stripe bills no usage before the change
-// (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that such a change waits for the
-// renewal.
+// meters reports whether a subscription that changes from p to q keeps the same metered price. If it does not, Stripe
+// bills no usage before the change (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so
+// that such a change waits for the renewal.
 func (p *Plan) meters(q *Plan) bool {
 	return p.Metered == nil || q.Metered != nil && *p.Metered == *q.Metered
 }

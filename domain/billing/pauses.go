@@ -12,7 +12,7 @@ var ErrSubscriptionPaused = &fault.Error{
 	Detail: "The subscription is paused. Set paused to false first, then change it.",
 }
 
-// Feedback says why someone cancels a subscription. The values are Stripe's
+// Feedback is the reason for cancelling a subscription. The values are Stripe's
 // (https://docs.stripe.com/api/subscriptions/object#subscription_object-cancellation_details-feedback).
 type Feedback string
 
@@ -23,8 +23,8 @@ type Cancellation struct {
 }
 
 // planPause completes the operation that pauses or resumes the subscription. It returns nil if there is nothing to do.
-// Only a subscription that is paid can be paused. What was paid stays usable until the end of the period; the periods
-// after that cost nothing and entitle to nothing. To resume later starts a new period, which is charged at once.
+// Only a subscription that is paid can be paused. The paid period stays usable until its end; the periods after that
+// cost nothing and entitle to nothing. Resuming later starts a new period, which is charged at once.
 func (c *Customer) planPause(op *Operation, ch Changes, plans Plans) (*Operation, error) {
 	s := c.Subscription
 	if plan, err := plans.Find(s.Plan); err == nil && plan.Metered != nil && *ch.Pause {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Errors of changes that carry a preview.
+// Errors of changes with a preview.
 var (
 	ErrPreviewNotFound = &fault.Error{
 		Kind: fault.NotFound, Code: "preview_not_found",
@@ -21,12 +21,12 @@ var (
 	}
 )
 
-// previewValid is how long a change can carry a preview.
+// previewValid is how long a preview can be used for a change.
 const previewValid = 15 * time.Minute
 
 // Preview is what a change of the subscription costs, as the gateway computes it.
 type Preview struct {
-	At     time.Time `json:"at"`      // what was used and what is left of the period is computed for this time
+	At     time.Time `json:"at"`      // the time for which the usage and the rest of the period are computed
 	Today  Money     `json:"today"`   // charged at once, without what the credit covers
 	Next   Money     `json:"next"`    // charged when the next period begins, likewise
 	NextAt time.Time `json:"next_at"` // when the next period begins; zero if the subscription ends before
@@ -36,7 +36,7 @@ type Preview struct {
 	Metered bool `json:"metered,omitempty"`
 }
 
-// ExpiresAt returns the time from which no change can carry p.
+// ExpiresAt returns the time from which p can no longer be used for a change.
 func (p *Preview) ExpiresAt() time.Time { return p.At.Add(previewValid) }
 
 // costs reports whether p and q cost the same. A new period begins when the change is made, so that its end is not
@@ -46,8 +46,7 @@ func (p *Preview) costs(q *Preview) bool {
 		p.NextAt.IsZero() == q.NextAt.IsZero()
 }
 
-// Offer is a Preview together with everything that it depends on. A change that carries it is made at its price, or
-// not at all.
+// Offer is a Preview together with everything that it depends on. A change with it is made at its price, or not at all.
 type Offer struct {
 	Workspace identity.WorkspaceID `json:"workspace"`
 	Account   string               `json:"account"`

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Errors about promotion codes. Code that handles them must not distinguish why a code is invalid: the
-// response would tell that the code exists.
+// Errors about promotion codes. Code that handles them must not distinguish why a code is invalid: the response would
+// reveal that the code exists.
 var (
 	ErrPromotionInvalid = &fault.Error{
 		Kind: fault.Invalid, Code: "promotion_code_invalid", Detail: "The promotion code cannot be used.",

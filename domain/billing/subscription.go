@@ -195,7 +195,7 @@ func oldestFirst(a, b GatewaySubscription) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// applySurplus updates which subscriptions are live besides the one that counts.
+// applySurplus updates which subscriptions are live in addition to the one that counts.
 func (c *Customer) applySurplus(by identity.Actor, counts *Subscription, live []SubscriptionID) {
 	surplus := slices.DeleteFunc(live, func(id SubscriptionID) bool { return counts == nil || id == counts.ID })
 	if slices.Equal(surplus, c.Surplus) {

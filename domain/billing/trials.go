@@ -2,7 +2,7 @@ package billing
 
 import "github.com/atrium-hq/atrium/domain/identity"
 
-// TrialRules are an org's conditions for trials, besides that each workspace has one.
+// TrialRules are an org's conditions for trials, in addition to one trial per workspace.
 type TrialRules struct {
 	CardRequired bool // a trial needs a valid payment method
 	OncePerEmail bool // the address of an owner can have one trial
@@ -23,7 +23,7 @@ const (
 	CardMark  TrialMarkKind = "card"  // the fingerprint of a payment method
 )
 
-// TrialMark identifies, by a digest, with what a workspace has begun a trial.
+// TrialMark is a digest of an address or a card with which a workspace has begun a trial.
 type TrialMark struct {
 	Kind   TrialMarkKind
 	Digest string

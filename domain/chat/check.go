@@ -28,8 +28,8 @@ const (
 	maxMetadata     = 16 << 10 // bytes
 )
 
-// check returns all that is wrong with the fields of t, whatever the registry holds.
-// A stored name (not renamed) is not checked.
+// check returns all errors in the fields of t that do not depend on the registry. A stored name (not renamed) is not
+// checked.
 func (t *Template) check(renamed bool) error {
 	var wrong fault.Fields
 	switch n := utf8.RuneCountInString(t.Name); {
@@ -82,7 +82,7 @@ func (t *Template) checkPrompt(wrong *fault.Fields) {
 	case p == Prompt{}:
 	case t.Instructions != "":
 		wrong.Add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
-	// uses are found by text, so v01 is no number
+	// uses are found by text, so v01 is not accepted
 	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"):
 		wrong.Add("/prompt/ref", "invalid_format",
 			"Must be active, previous, latest, v and a number, a label, or a version's id.")

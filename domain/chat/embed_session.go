@@ -70,8 +70,8 @@ type EmbedPass struct {
 	Workspace identity.WorkspaceID `json:"w,omitempty"`
 }
 
-// Counted is who the limits of a token count: a visitor that the site's backend signed, or a session. If both are
-// empty, only the address of a call is known.
+// Counted identifies the visitor for the limits of a token: a visitor that the site's backend signed, or a session. If
+// both are empty, only the address of a call is known.
 type Counted struct{ Visitor, Session string }
 
 // Counted returns who the calls of p count for.

@@ -10,10 +10,10 @@ const (
 	// EmbedUsageKept is for how many days the use of embed tokens is counted.
 	EmbedUsageKept = 90
 
-	// OtherOrigins stands for the origins of a day beyond the first MaxUsageOrigins of a token.
+	// OtherOrigins represents the origins of a day beyond the first MaxUsageOrigins of a token.
 	OtherOrigins Origin = "other"
 
-	// MaxUsageOrigins is how many origins of a token are counted by themselves each day.
+	// MaxUsageOrigins is how many origins of a token are counted separately each day.
 	MaxUsageOrigins = 100
 )
 

@@ -62,8 +62,8 @@ func (r *Registry) Issues(t *Summary) []Issue {
 	return issues
 }
 
-// BrokenConfigs returns the configurations of t that break the schema that the registry has now. Viewers read the
-// issues, and not the configurations: so the issues do not say what is wrong.
+// BrokenConfigs returns the configurations of t that break the schema that the registry has now. Viewers can read the
+// issues but not the configurations, so the issues do not contain details.
 func (r *Registry) BrokenConfigs(t *Template) []Issue {
 	return append(brokenConfigs("/agents", t.Agents, r.Agents), brokenConfigs("/tools", t.Tools, r.Tools)...)
 }

@@ -16,7 +16,7 @@ func PreviewPass(t *Template, now time.Time) EmbedPass {
 	return EmbedPass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: now.Add(PreviewLasts)}
 }
 
-// PreviewOf returns what a preview shows of t. It has no token; the id that stands for one keeps its limits apart.
+// PreviewOf returns what a preview shows of t. It has no token; an id in its place separates its limits from others.
 func PreviewOf(t *Template, org identity.OrgID) *Embedding {
 	c := t.Content
 	return &Embedding{

@@ -59,7 +59,7 @@ type ReplyFailure string
 
 // The failures of replies.
 const (
-	ReplyFailed   ReplyFailure = "reply_failed"    // the endpoint cannot be reached, refuses or makes no sense
+	ReplyFailed   ReplyFailure = "reply_failed"    // the endpoint is unreachable, refuses, or its response is invalid
 	ReplyTimeout  ReplyFailure = "reply_timeout"   // it is too slow
 	ReplyTooLarge ReplyFailure = "reply_too_large" // the answer exceeds MaxReplied
 )
@@ -160,7 +160,7 @@ type Effective struct {
 	Missing      []string // required variables without a value, whose tags stay as written
 }
 
-// Effective returns the instructions that a prompt's version holds: its text, or its messages of the roles system and
+// Effective returns the instructions in a prompt's version: its text, or its messages of the roles system and
 // developer. Its variables have the values that are given, or else those of r. Errors are those of
 // prompt.Content.Render.
 func (r Reply) Effective(c prompt.Content, given map[string]any) (Effective, error) {

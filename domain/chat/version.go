@@ -75,7 +75,7 @@ type PublicationPage = page.Of[Publication]
 
 // VersionRef names a version. The zero VersionRef names none.
 type VersionRef struct {
-	Draft     bool // what editors are working on
+	Draft     bool // the draft that editors are working on
 	Published bool
 	Number    int
 	ID        VersionID
@@ -109,8 +109,8 @@ type Release struct {
 	PromptGone bool // the prompt of Version no longer exists
 }
 
-// Publish makes a version what embedded chats and runtimes get, and publishes the template if it is not. Requires the
-// manager role. Publishing the published version has no effect.
+// Publish makes a version the one that embedded chats and runtimes get, and publishes the template if it is not
+// published. Requires the manager role. Publishing the published version has no effect.
 func (t *Template) Publish(by identity.Actor, at revision.Match, r Release) error {
 	if err := t.allow(by, access.Manager, at); err != nil {
 		return err
@@ -244,7 +244,7 @@ func object(text json.RawMessage) json.RawMessage {
 	return text
 }
 
-// equalJSON reports whether two texts are the same but for the space between their tokens.
+// equalJSON reports whether two texts are the same except for white space between tokens.
 func equalJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if len(a) == 0 || len(b) == 0 || json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {

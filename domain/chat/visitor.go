@@ -15,7 +15,7 @@ import (
 // VisitorSecretPrefix is the prefix of the secrets that visitors are signed with.
 const VisitorSecretPrefix = "atv_"
 
-// ErrVisitorSignature does not tell a wrong signature from one that has expired.
+// ErrVisitorSignature does not distinguish a wrong signature from an expired one.
 var ErrVisitorSignature = &fault.Error{Kind: fault.Forbidden, Code: "visitor_signature_invalid",
 	Detail: "The visitor's signature is not valid or has expired. Reload the page."}
 
@@ -29,7 +29,7 @@ func SignVisitor(by secret.String, visitor string, until time.Time) string {
 	return seconds + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-// VouchedFor reports whether signature is that of SignVisitor for a visitor, who must have a name, and lasts.
+// VouchedFor reports whether signature is that of SignVisitor for a visitor, who must have a name, and has not expired.
 func VouchedFor(by secret.String, visitor, signature string, now time.Time) bool {
 	text, _, _ := strings.Cut(signature, ".")
 	seconds, err := strconv.ParseInt(text, 10, 64)

@@ -62,7 +62,7 @@ func Infer(cells []*string) Type {
 var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?",
 	"#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
 
-// isPlaceholder reports whether a text stands for no value.
+// isPlaceholder reports whether a text means that there is no value.
 func isPlaceholder(text string) bool {
 	const longest = len("#div/0!")
 	return len(text) <= longest && placeholders[strings.ToLower(text)]

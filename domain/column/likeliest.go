@@ -41,7 +41,7 @@ const SureHeader = 0.8
 // maxCandidates is how many rows are offered if no row is the header with certainty.
 const maxCandidates = 3
 
-// likeliestHeader returns which of the first HeaderWindow rows are most like a header, the likeliest first, and the
+// likeliestHeader returns which of the first HeaderWindow rows are most like a header, the most likely first, and the
 // probability that it is the header. It returns none if all rows are empty.
 func likeliestHeader(rows [][]*string) (candidates []int, confidence float64) {
 	width := 0
@@ -181,7 +181,7 @@ func isYear(cell string) bool {
 	return err == nil && len(cell) == 4 && n >= 1900 && n < 2100
 }
 
-// sameForm reports whether a cell that is no name is like most of those below: they are no names either.
+// sameForm reports whether a cell that is not a name is like most of those below: they are not names either.
 func sameForm(cell string, below []*string) bool {
 	return !isName(cell) && mostly(below, func(v string) bool { return !isName(v) })
 }
@@ -200,7 +200,7 @@ func mostly(cells []*string, so func(string) bool) bool {
 	return yes*2 > all
 }
 
-// isNotes reports whether a row explains the names that are in the row above it: by units, types or sentences.
+// isNotes reports whether a row explains the names in the row above it with units, types or sentences.
 func isNotes(rows [][]*string, at int) bool {
 	if at == 0 || at+1 >= len(rows) || filled(rows[at]) < 2 || filled(rows[at-1]) < filled(rows[at]) {
 		return false

@@ -1,8 +1,7 @@
 package column
 
-// jaroWinkler returns how similar two words are, from 0 to 1: it counts common letters at about the
-// same places, and favours a common beginning (Winkler 1990). It compares bytes, which finds typing
-// errors in Latin letters.
+// jaroWinkler returns how similar two words are, from 0 to 1: it counts common letters at about the same positions, and
+// favours a common prefix (Winkler 1990). It compares bytes, which finds typing errors in Latin letters.
 func jaroWinkler(a, b string) float64 {
 	if a == b {
 		return 1

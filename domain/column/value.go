@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Invalid says why a text is no value of a field.
+// Invalid says why a text is not a value of a field.
 type Invalid string
 
 // The reasons.
 const (
 	WrongType Invalid = "wrong_type"
-	Ambiguous Invalid = "ambiguous" // a date or number with several meanings, and nothing tells which
+	Ambiguous Invalid = "ambiguous" // a date or number with several possible meanings
 	NotInEnum Invalid = "not_in_enum"
 	Missing   Invalid = "missing"   // a required field is empty
 	Duplicate Invalid = "duplicate" // a row before has the value of a field that is unique
@@ -231,7 +231,8 @@ func numeric(text string, whole bool, s Style) (any, Invalid) {
 	return json.Number(strconv.FormatInt(n, 10)), ""
 }
 
-// isLong reports whether digits are no code for their length only: a database has numbers of more than 18 digits.
+// isLong reports whether digits count as a code only because of their length: a database has numbers of more than 18
+// digits.
 func isLong(bare string) bool { return strings.TrimLeft(bare, "+-")[0] != '0' }
 
 // Stored returns a number as programs store it, with a point, so that Value cannot take it for a thousand.

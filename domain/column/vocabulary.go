@@ -2,7 +2,7 @@ package column
 
 import "strings"
 
-// noise are words that say whose value it is, or that it is the usual one, also in other languages.
+// noise are words that say to whom a value belongs, or that it is the usual one, also in other languages.
 var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer",
 	"requester", "subscriber", "member", "lead", "billing", "bill", "1", "value", "eur", "usd", "gbp", "our",
 	"associated", "related", "guest", "invitee", "attendee", "user", "flag", "editable", "non",
@@ -29,7 +29,7 @@ var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor
 var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"},
 	{"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
 
-// heads begin compound words of languages that write them as one. They say little, as noise does.
+// heads begin compound words of languages that write them as one. They carry little information, like noise.
 var heads = []string{"artikel", "produkt", "product", "kunden", "kontakt", "contact", "firmen", "waren", "klanten",
 	"klant", "bedrijfs", "verkaufs", "verkoop", "lager", "担当者", "商品", "顧客", "会員", "販売", "お", "ご"}
 

@@ -30,8 +30,8 @@ func (c *Connection) Rename(by identity.Actor, at revision.Match, name string) e
 	return nil
 }
 
-// Erase removes what a revoked connection still says about its server: the host, the database, the user and the name.
-// ErrNotRevoked if c is live. Erasing again changes nothing.
+// Erase removes the remaining data of a revoked connection about its server: the host, the database, the user and the
+// name. ErrNotRevoked if c is live. Erasing again changes nothing.
 func (c *Connection) Erase(by identity.Actor) error {
 	if err := c.Allow(by, Manage); err != nil {
 		return err

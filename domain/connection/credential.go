@@ -65,7 +65,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	var wrong []fault.Field
 	if field := tidyHost(d, fields); field.Pointer != "" {
 		wrong = append(wrong, field)
-		fields[FieldHost] = "host" // so that only the other fields are judged by the schema
+		fields[FieldHost] = "host" // so that the schema checks only the other fields
 	}
 	if err := d.schema().Validate(fields); err != nil {
 		invalid, ok := errors.AsType[*jsonschema.ValidationError](err)

@@ -27,7 +27,7 @@ const (
 	AuthFailed              Code = "auth_failed"   // wrong user, password, key or token
 	AuthRejected            Code = "auth_rejected" // a rule of the server, or a method that Atrium refuses
 	DatabaseNotFound        Code = "database_not_found"
-	DatabaseDeniedOrMissing Code = "database_denied_or_missing" // the server does not tell which
+	DatabaseDeniedOrMissing Code = "database_denied_or_missing" // the server does not distinguish them
 	PermissionDenied        Code = "permission_denied"
 	TableNotFound           Code = "table_not_found"
 	TableUnreadable         Code = "table_unreadable" // the server cannot compute its rows; see UnreadableError

@@ -63,7 +63,7 @@ type PreviewQuery struct {
 	Columns  []string // names of columns that the preview must have if the table has them, also beyond MaxColumns
 }
 
-// Chosen are the columns of a table that a preview shows.
+// Chosen has the columns of a table that a preview shows.
 type Chosen[C any] struct {
 	Columns   []C  // the first MaxColumns that match, then those that must be there
 	Total     int  // columns of the table
@@ -110,7 +110,7 @@ const (
 // Column is a column of a table.
 type Column struct {
 	Name         string
-	DatabaseType string // in the database's own words, such as numeric(10,2)
+	DatabaseType string // the database's name of the type, such as numeric(10,2)
 	Type         Type
 	Nullable     bool
 }

@@ -1,6 +1,6 @@
 package connection
 
-// UnreadableError is TableUnreadable with the SQLSTATE of the server's error: the server is well, and its table or view
+// UnreadableError is TableUnreadable with the SQLSTATE of the server's error: the server works, but its table or view
 // has an error, such as a division by zero.
 type UnreadableError struct {
 	State string // five digits and upper-case letters

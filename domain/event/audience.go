@@ -34,7 +34,7 @@ func AudienceOf(kind string) Audience {
 	return Admins
 }
 
-// reads are the types that tell who read a customer's data, which is for the audit trail.
+// reads are the types that record who read a customer's data; they are only for the audit trail.
 var reads = []string{"connection.previewed", "source.previewed", "source.read"}
 
 // MayFollow returns identity.ErrForbidden if by may read no events at all: guests of a workspace have no role in it.

@@ -12,6 +12,6 @@ type FeedQuery struct {
 type Feed struct {
 	Items []Event
 	First int64 // the Seq of the oldest event that is kept; Last+1 or more if none is
-	Last  int64 // everything up to here was examined: the After of the next part
-	More  bool  // the feed went on after Last when it was read
+	Last  int64 // the last examined Seq: the After of the next part
+	More  bool  // the feed had more events after Last when it was read
 }

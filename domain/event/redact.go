@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Erased stands in events where a text named an erased person.
+// Erased replaces texts in events that named an erased person.
 const Erased = "[erased]"
 
 // Redactor removes an erased person from events: the texts that name the person, and the network addresses of the
@@ -67,7 +67,7 @@ func (r *Redactor) Redact(e *Event, data []byte) (redacted []byte, changed bool,
 	return redacted, true, err
 }
 
-// Names reports whether a text names the person, wherever it stands.
+// Names reports whether a text names the person, wherever it is.
 func (r *Redactor) Names(text string) bool { return replaceAll(text, r.everywhere) != text }
 
 func redactValue(value any, patterns []*regexp.Regexp, changed *bool) any {

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// refusals are the codes of refusals that the trail holds, and whether only for operations that delete
-// something. The others are everyday answers to a page that offers more than its reader may do.
+// refusals are the codes of refusals that the trail records, and whether only for operations that delete something. The
+// others are routine, for pages that offer more than their user may do.
 var refusals = map[string]bool{
 	"role_ceiling":              false,
 	"personal_keys_forbidden":   false,
@@ -24,8 +24,8 @@ var refusals = map[string]bool{
 	"chat_template_forbidden":   true,
 }
 
-// Refused returns the note of an operation that by asked for in its workspace and that err refused, by its
-// operationId: one for each actor, workspace, code and hour. It is worth nothing if err is none of refusals.
+// Refused returns the note of an operation that by asked for in its workspace and that err refused, by its operationId:
+// one for each actor, workspace, code and hour. It is not recordable if err is none of refusals.
 func Refused(by identity.Actor, operation string, deletes bool, err error) Note {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.Forbidden {

@@ -40,7 +40,7 @@ type Error struct {
 	UsedBy []Use   // objects that prevent the change, as far as the caller may see them; only for Conflict
 	Uses   int     // how many objects prevent the change, seen or not; 0: not counted
 	Owners []Use   // of these objects, as far as the caller may see members
-	Breaks []Break // what the change would break for others; only for Conflict
+	Breaks []Break // incompatibilities of the change for others; only for Conflict
 
 	// RetryAfter is how long to wait before a retry makes sense; 0 if unknown.
 	RetryAfter time.Duration
@@ -53,7 +53,7 @@ type Field struct {
 	Detail  string
 }
 
-// Break is one way in which a change can fail those who rely on what it changes.
+// Break is one way in which a change can break applications that rely on the changed object.
 type Break struct {
 	Member string // the member of the resource
 	Name   string // what changed in it, up to 200 characters; empty: all of it

@@ -113,7 +113,7 @@ type Actor struct {
 	Session    SessionID   // the session of the request; empty if none. Key is then the key that opened it, if any
 	SignedInAt time.Time   // when the session was opened or confirmed by a passkey; zero without one
 	Service    bool        // User is a program's and cannot sign in
-	At         time.Time   // when the request came, in UTC
+	At         time.Time   // when the request arrived, in UTC
 	Request    Request
 }
 
@@ -135,11 +135,12 @@ func Deputy(by Actor, user UserID, key KeyID, ceiling Role) Actor {
 		Request: Request{ID: by.Request.ID}}
 }
 
-// StepUpWithin is how long ago the user of a session must have signed in, or used a passkey, for what cannot be undone.
+// StepUpWithin is how recently the user of a session must have signed in, or used a passkey, for operations that cannot
+// be undone.
 const StepUpWithin = 10 * time.Minute
 
-// ErrStepUpRequired is returned for what cannot be undone to a session whose user last signed in, or used a passkey,
-// more than StepUpWithin ago.
+// ErrStepUpRequired is returned for operations that cannot be undone, to a session whose user last signed in, or used a
+// passkey, more than StepUpWithin ago.
 var ErrStepUpRequired = &fault.Error{
 	Kind: fault.Forbidden, Code: "step_up_required",
 	Detail: "This needs a recent sign-in, and yours is older than 10 minutes. Confirm with a passkey (POST " +

@@ -4,8 +4,8 @@ import "time"
 
 // KeyPolicy is an org's decision about its API keys. The zero policy allows all of them.
 type KeyPolicy struct {
-	// MaxLifetime is the longest lifetime of a new key; 0 sets no limit. Keys that are older than the
-	// policy keep their end.
+	// MaxLifetime is the longest lifetime of a new key; 0 sets no limit. Keys that are older than the policy keep their
+	// expiry.
 	MaxLifetime time.Duration
 
 	// DefaultLifetime is the lifetime of a new key that is created without an end; 0: MaxLifetime. A key that

@@ -23,7 +23,7 @@ type Org struct {
 	GroupClaim GroupClaim
 	SignUp     SignUp
 	Captures   []Capture
-	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
+	AcceptURL  string // where a person accepts an invitation; {token} is replaced by its token
 
 	WorkspacesBy WorkspacesBy
 	Keys         KeyPolicy // restricts its API keys

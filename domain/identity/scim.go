@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// SCIMIssuer names an org's directory where another issuer of sign-ins would be named by its URL: in claim rules, and
-// as who verified an address.
+// SCIMIssuer represents an org's directory wherever other issuers are named by their URLs: in claim rules, and as the
+// verifier of an address.
 const SCIMIssuer = "scim"
 
 // SCIM is how a directory, such as that of an identity provider, manages an org's people (RFC 7644).

@@ -62,7 +62,7 @@ type absences struct {
 	seen     map[string]bool
 }
 
-// Expect tells the texts that will be rendered, and the variables that may have no value.
+// Expect sets the texts that will be rendered, and the variables that may have no value.
 func (r *Renderer) Expect(texts []Text, optional map[string]bool) {
 	r.absent = absences{handled: map[string]bool{}, optional: optional, seen: map[string]bool{}}
 	var visit func(nodes []Node)

@@ -33,7 +33,7 @@ func isTagName(name string) bool {
 	return len(name) <= maxTagName && len(Root(name)) <= maxRoot && tagName.MatchString(name)
 }
 
-// Kind is what a Node stands for.
+// Kind is the kind of a Node.
 type Kind int
 
 // The kinds of nodes.

@@ -35,7 +35,7 @@ type Site struct {
 	known knownSite
 }
 
-// knownSite is what the file of a site holds. Visitors of the page see the embed token too.
+// knownSite is the content of a site's file. Visitors of the page can also see the embed token.
 type knownSite struct {
 	Addr  string `json:"addr"`
 	Token string `json:"embed_token"`
@@ -90,7 +90,7 @@ func (s *Site) Serve(ctx context.Context, atrium string) {
 	})
 	server := &http.Server{Handler: routes, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	_ = server.Serve(s.listener) // the demo goes on without it
+	_ = server.Serve(s.listener) // the demo continues without it
 }
 
 // connect creates the connection to the site.

@@ -101,7 +101,7 @@ func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db 
 	return Passed("keyring", "%d key(s); opens what the database holds", len(ring.Keys()))
 }
 
-// checkConnections compares what the nodes may open with what PostgreSQL allows.
+// checkConnections compares the connections that the nodes may open with PostgreSQL's limits.
 func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding {
 	found, err := db.ServerLimits(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
 	return Finding{Check: "jobs", OK: true, Note: note}
 }
 
-// checkRules checks that the workspaces exist that claim rules name.
+// checkRules checks that the workspaces that claim rules name exist.
 func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding {
 	ids, err := db.Orgs(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func Failed(check string, err error) Finding {
 	return Finding{Check: check, Note: strings.TrimPrefix(err.Error(), check+": ")}
 }
 
-// checkData checks that only its owner can read the data directory, and that its disk takes data.
+// checkData checks that only its owner can read the data directory, and that its disk accepts writes.
 func checkData(c configs.Config) Finding {
 	info, err := os.Stat(c.Data)
 	switch {

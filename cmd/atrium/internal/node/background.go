@@ -69,7 +69,7 @@ func (n *Node) runEmbedUsage(ctx context.Context) {
 	flush(ctx, n.Services.EmbedUsage.Flush, report)
 }
 
-// runReplyCounts takes back the answers that were counted ahead, until ctx ends.
+// runReplyCounts returns unused reservations of replies, until ctx ends.
 func (n *Node) runReplyCounts(ctx context.Context) {
 	report := func(err error) { n.Log.Warn("answers that were counted ahead stay counted", "error", err) }
 	n.Services.Replies.Run(ctx, report)
@@ -85,8 +85,8 @@ func (n *Node) runPromptReads(ctx context.Context) {
 	flush(ctx, n.Services.PromptReads.Flush, report)
 }
 
-// settleEvery is the interval at which roles that follow from groups of a directory are set where a request was cut
-// off, or the claim rules have changed.
+// settleEvery is the interval at which roles that follow from groups of a directory are updated after an interrupted
+// request or a change of the claim rules.
 const settleEvery = time.Minute
 
 // settleDirectories settles what the directories of orgs say, until ctx ends.
@@ -113,8 +113,8 @@ func (n *Node) settleDirectories(ctx context.Context) {
 // linkEventsEvery is the interval at which new events are linked into the chain of their workspace.
 const linkEventsEvery = time.Second
 
-// linkEventsFollowed is that interval while someone follows events on this node, who would learn late of the changes
-// on other nodes.
+// linkEventsFollowed is that interval while someone follows events on this node, so that changes on other nodes arrive
+// sooner.
 const linkEventsFollowed = 250 * time.Millisecond
 
 // linkEventsSoon is how long after a change its events are linked if someone follows them. Changes within that time are

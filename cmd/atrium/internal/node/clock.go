@@ -64,7 +64,7 @@ func (n *Node) runClock(ctx context.Context) {
 func (n *Node) correctClock(ctx context.Context, c *clock) {
 	offset, known, err := ClockOffset(ctx, n.DB)
 	if err != nil || !known && n.DB.Engine() != "sqlite" {
-		return // the time goes on as before; readiness reports the database
+		return // the correction stays as it is; readiness reports the database
 	}
 	c.offset.Set(offset.Seconds())
 	switch far := ClockIsWrong(offset); {

@@ -60,13 +60,13 @@ func (h logOutages) WithGroup(name string) slog.Handler {
 	return logOutages{h.Handler.WithGroup(name), h.outages}
 }
 
-// outage identifies lines that say the same.
+// outage identifies lines about the same cause.
 type outage struct{ message, cause string }
 
 // outageOf returns the outage that a line is about, if its error says that something is unavailable.
 func outageOf(r slog.Record) (o outage, isOutage bool) {
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Value.Kind() != slog.KindAny { // no error; Any would allocate
+		if a.Value.Kind() != slog.KindAny { // not an error; Any would allocate
 			return true
 		}
 		err, isError := a.Value.Any().(error)

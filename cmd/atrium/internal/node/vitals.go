@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// vitals measures what only the database knows: its size, the queue, and who is online.
+// vitals measures values that are in the database: its size, the queue, and the number of people online.
 type vitals struct {
 	app                        *Core
 	size, waiting, age, people *prometheus.Desc

@@ -18,8 +18,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-// readLease is the lease of jobs that read what people wait for. If a node dies, another takes them within this time
-// and one poll of the queue.
+// readLease is the lease of jobs whose results people wait for. If a node dies, another takes them within this time and
+// one poll of the queue.
 const readLease = 12 * time.Second
 
 // jobTable maps each kind of job to its use case.
@@ -80,7 +80,7 @@ func jobTable(s application.Services) worker.Table {
 			},
 		},
 		billing.UsageJob: {
-			// more than a day: after that an event is sent no more
+			// more than a day: after that an event is no longer sent
 			Policy: job.Policy{Limit: time.Minute, Attempts: 40},
 			Do: func(ctx context.Context, by identity.Actor, _ string) error {
 				return s.Payments.SendUsage(ctx, by)
@@ -93,7 +93,7 @@ func jobTable(s application.Services) worker.Table {
 			},
 		},
 		webhook.NoticeJob: {
-			// most of a day: after that the console and /api/me still tell
+			// most of a day: after that the console and /api/me still show it
 			Policy: job.Policy{Limit: time.Minute, Attempts: 24},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Webhooks.MailNotice(ctx, by, webhook.ID(subject))

@@ -1,4 +1,4 @@
-// Package reference writes what follows from the declared commands and flags: completions of shells and manual pages.
+// Package reference generates shell completions and manual pages from the declared commands and flags.
 package reference
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// command is a node of the command line that people can type.
+// command is a command that users can type.
 type command struct {
 	*kong.Node
 	words []string // without the name of the program
