@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race check prove-quick prove fuzz verify chart lint vuln generate bench image images site release-snapshot
+.PHONY: help run build test race check prove-quick prove fuzz verify chart lint vuln generate bench image images tasks site release-snapshot
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-16s %s\n' "$$name" "$$does"; done
@@ -53,6 +53,9 @@ image: ## build the container image for both architectures, and run it; minutes,
 images: ## take the pictures of the console's screens in docs/images/console again; needs Chromium
 	@mkdir -p docs/images/console && rm -f docs/images/console/*.webp
 	@ATRIUM_IMAGES=$(CURDIR)/docs/images/console go test ./test/e2e -run '^TestTheConsole$$' -count=1
+
+tasks: ## walk through what people do in the console, print the time, and write docs/console-tasks.md; needs Chromium
+	@ATRIUM_TASKS=1 go test ./test/e2e -run '^TestTasksOfTheConsole$$' -count=1 -v | grep -E '^ +console_tasks|^ *---|^ok'
 
 site: ## write the documentation's site into dist/site, and check its links; the first time builds Hugo for minutes
 	@.ci/run site

@@ -14,7 +14,7 @@ const spoken = new Set(`about alt aria-label children description detail does em
   none placeholder send text title`.split(/\s+/))
 
 /** Calls whose strings are names, not text. */
-const naming = new Set(['lazy', 'querySelector', 'querySelectorAll', 'closest', 'matches', 'screen', 'Set'])
+const naming = new Set(['lazy', 'querySelector', 'querySelectorAll', 'closest', 'matches', 'screen', 'Set', 'get', 'set', 'has'])
 
 const letters = /\p{L}/u
 

@@ -38,10 +38,12 @@ func reads(ctx context.Context, t *testing.T, text string) {
 	defer cancel()
 	var shown string
 	for {
-		var err error
-		shown, err = chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
+		if err == nil {
+			shown = now
+		}
 		switch {
-		case err == nil && strings.Contains(shown, text):
+		case strings.Contains(shown, text):
 			return
 		case ctx.Err() != nil:
 			t.Fatalf("the page does not show %q, but %q", text, shown)

@@ -1,5 +1,6 @@
 import { Atrium, type Attempt, AtriumError, type ProbeCheck } from '@atrium-hq/client'
 import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
+import { t } from './text'
 
 // The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
 export const PROOF = 'atrium_proof'
@@ -79,7 +80,7 @@ export function watching(check: (c: ProbeCheck) => void) {
       if (response.headers.get('Content-Type') !== 'text/event-stream') return response
       for (let rest = '', reader = response.body!.pipeThrough(new TextDecoderStream()).getReader(); ;) {
         const { value, done } = await reader.read()
-        if (done) throw new TypeError('the probe has no result')
+        if (done) throw new TypeError(t.theProbeHasNo)
         const events = (rest + value).split('\n\n')
         rest = events.pop()!
         for (const event of events) {

@@ -12,6 +12,9 @@ import { More, Table } from '../ui/table'
 import { Draft } from './chat-look'
 import { Usage } from './chat-usage'
 
+/** The host of the first of some origins, as the name of the token for them. */
+const hostOf = (origins = '') => origins.trim().split(/\s+/)[0]!.replace(/^https?:\/\//, '').slice(0, 80)
+
 /** The sites that show a chat, what they need for it, and how it looks there. Managers of the chat may see this. */
 export function Embed({ chat }: { chat: ChatTemplate }) {
   const { id } = chat
@@ -23,7 +26,7 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
   const refresh = () => queries.invalidateQueries({ queryKey: ['embed', id] })
   const create = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.chatTemplates.embedTokens.create(id, {
-      name: v.name ?? '', allowed_origins: (v.origins ?? '').split(/\s+/).filter(Boolean),
+      name: v.name || hostOf(v.origins), allowed_origins: (v.origins ?? '').split(/\s+/).filter(Boolean),
     }, o),
     onSuccess: (token) => { setMade(token); return refresh() },
   })
@@ -68,7 +71,7 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
       <div className="mt-4 grid items-start gap-4 lg:grid-cols-2">
         <Card title={words.newEmbedToken}>
           <Form key={made?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
-            <Input name="name" label={t.name} required maxLength={80} error={wrong.name} />
+            <Input name="name" label={t.name} maxLength={80} hint={words.nameOfToken} error={wrong.name} />
             <TextArea name="origins" label={words.sitesThatMayShow} required rows={3} placeholder={words.exampleOrigin} hint={words.oneOriginInEach} error={wrong.allowed_origins} />
             <Problem error={create.error} />
           </Form>

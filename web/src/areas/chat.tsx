@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { atrium, queries } from '../api'
+import { toast } from '../app/toast'
 import { useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
@@ -130,6 +131,7 @@ function Edit({ chat, mayEdit, onType, onSaved }: {
     },
     onSuccess: async (saved) => {
       onSaved(saved)
+      toast(t.saved)
       await queries.invalidateQueries({ queryKey: ['chat', chat.id] })
     },
   })

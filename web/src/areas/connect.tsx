@@ -97,7 +97,7 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
               {fields.filter(([name]) => !isSSH(name)).map(field)}
               {fields.some(([name]) => isSSH(name)) && (
                 <details open={fields.some(([name]) => isSSH(name) && wrong[name]) || undefined}>
-                  <summary className="mb-3 cursor-pointer">{'Through an SSH server'}</summary>
+                  <summary className="mb-3 cursor-pointer">{words.throughAnSshServer}</summary>
                   {fields.filter(([name]) => isSSH(name)).map(field)}
                 </details>
               )}

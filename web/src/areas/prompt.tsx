@@ -106,6 +106,7 @@ export function Prompt() {
   const mayEdit = prompt.data.my_role !== 'viewer'
   const manages = ['manager', 'owner'].includes(prompt.data.my_role)
   const mayMove = prompt.data.protected ? manages : mayEdit
+  const again = (n: number) => { setRef('v' + n); setActivating(true) }
   const mayActivate = mayMove || mayEdit && prompt.data.approvals > 0
   return (
     <>
@@ -190,7 +191,7 @@ export function Prompt() {
             id: 'diff', label: words.compareWithActive,
             body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[words.activeTitle, draft === undefined ? ref : words.yourDraft]} />,
           },
-          { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} /><Reads id={id} /></> },
+          { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} {...(mayActivate && draft === undefined && { onAgain: again })} /><Reads id={id} /></> },
           ...(mayEdit
             ? [{ id: 'requests', label: prompt.data.open_requests > 0 ? words.requestsOpenRequestsOpen(prompt.data.open_requests) : words.requests, body: <Requests id={id} manages={manages} /> }]
             : []),

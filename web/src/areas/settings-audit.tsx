@@ -1,7 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium } from '../api'
-import { useList, useNames, useWorkspace } from '../app/workspace'
+import { firstPage, useList, useNames, useWorkspace } from '../app/workspace'
 import { Button, Copy, Empty, Loading, Problem, When } from '../ui/basics'
 import { Input } from '../ui/form'
 import { More, Table } from '../ui/table'
@@ -14,12 +14,16 @@ export function Audit() {
   const [filter, setFilter] = useState({ type: '', subject: '', actor: '', request_id: '', created_after: '', created_before: '' })
   const given = Object.fromEntries(Object.entries(filter).filter(([, v]) => v.trim() !== '').map(([k, v]) => [k, k.startsWith('created') ? new Date(v).toISOString() : v.trim()]))
   const list = useList(['events', workspace, given], (cursor) => atrium.events.list({ limit: 50, ...given, ...(cursor && { cursor }) }, { workspace }))
+  const types = useQuery({
+    queryKey: ['event-types'], staleTime: Infinity, queryFn: () => firstPage(atrium.events.types.list()).then((all) => all.data),
+  })
   const input = (name: keyof typeof filter, label: string, placeholder?: string) => (
-    <div className="w-56 max-sm:w-full"><Input name={name} label={label} placeholder={placeholder} type={placeholder ? 'text' : 'datetime-local'} value={filter[name]} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
+    <div className="w-56 max-sm:w-full"><Input name={name} label={label} placeholder={placeholder} type={placeholder ? 'text' : 'datetime-local'} value={filter[name]} list={name === 'type' ? 'event-types' : undefined} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
   )
   return (
     <>
       <Verification workspace={workspace} />
+      <datalist id="event-types">{types.data?.map((x) => <option key={x.type} value={x.type}>{x.summary}</option>)}</datalist>
       <div className="flex flex-wrap gap-3">
         {input('type', t.type, 'prompt_template.activated')}
         {input('subject', words.about, words.idOfTheResource)}

@@ -80,7 +80,7 @@ export function Keys() {
               choices={['viewer', 'member', 'admin', 'owner'].map((r) => ({ value: r, label: r }))}
             />
             <Input name="scopes" label={words.scopes} placeholder={words.exampleScopes} hint={words.emptyEverythingThatThe} error={wrong.scopes} />
-            <Select name="days" label={words.endsAfter} defaultValue="90" choices={lifetimes} error={wrong.expires_at} />
+            <Select name="days" label={words.endsAfter} defaultValue="30" choices={lifetimes} error={wrong.expires_at} />
             <Problem error={create.error} />
           </Form>
         </Dialog>

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
+import { toast } from '../app/toast'
 import { useCreating, useList, useMe, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'
@@ -20,7 +21,9 @@ export function Members() {
   const list = useList(['member-list', workspace], (cursor) => atrium.workspaces.members.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
   const refresh = () => queries.invalidateQueries({ queryKey: ['member-list', workspace] })
   const change = useMutation({
-    mutationFn: (v: { user: string; role: string }) => atrium.workspaces.members.update(workspace, v.user, { role: v.role }), onSettled: refresh,
+    mutationFn: (v: { user: string; role: string; before: string }) => atrium.workspaces.members.update(workspace, v.user, { role: v.role }),
+    onSuccess: (_, v) => toast(t.saved, () => atrium.workspaces.members.update(workspace, v.user, { role: v.before }).then(refresh)),
+    onSettled: refresh,
   })
   return (
     <>
@@ -43,7 +46,7 @@ export function Members() {
             {
               title: t.role, narrow: true, text: (m) => m.role,
               cell: (m) => manages && m.user_id !== me.data?.user.id
-                ? <InlineSelect label={words.roleOf(m.name || m.email || '')} value={m.role} onChange={(e) => change.mutate({ user: m.user_id, role: e.target.value })} choices={roles.map((r) => ({ value: r, label: r }))} />
+                ? <InlineSelect label={words.roleOf(m.name || m.email || '')} value={m.role} onChange={(e) => change.mutate({ user: m.user_id, role: e.target.value, before: m.role })} choices={roles.map((r) => ({ value: r, label: r }))} />
                 : m.role,
             },
             { title: words.since, narrow: true, text: (m) => m.created_at, cell: (m) => <When at={m.created_at} /> },

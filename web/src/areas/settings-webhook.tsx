@@ -21,7 +21,7 @@ export function WebhookFields({ webhook, wrong }: { webhook?: Webhook; wrong: Re
     <>
       <Input name="url" label={words.url} type="url" required maxLength={1000} placeholder={words.exampleUrl} defaultValue={webhook?.url} error={wrong.url} />
       <Input
-        name="events" label={words.events} required placeholder={words.exampleEvents} defaultValue={webhook?.events.join(' ') ?? '*'}
+        name="events" label={words.events} required placeholder={words.exampleEvents} defaultValue={webhook?.events.join(' ')}
         hint={words.typesOfEventsMember} error={wrong.events}
       />
       <Input name="description" label={t.description} maxLength={500} defaultValue={webhook?.description} error={wrong.description} />

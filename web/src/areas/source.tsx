@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Source as Data, SourcePair } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
+import { toast } from '../app/toast'
 import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
@@ -131,11 +132,16 @@ function Mapping({ source }: { source: Data }) {
     mutationFn: () => atrium.dataSources.map(source.id, {
       mapping: pairs ?? source.mapping, ...headerOf(sheet.data),
     }, { workspace, ifMatch: edited?.from ?? source }),
-    onSuccess: async () => {
+    onSuccess: async (saved) => {
+      const { mapping, location } = edited?.from ?? source
       setPairs(undefined)
-      await queries.invalidateQueries({ queryKey: ['source', source.id] })
+      toast(t.saved, mapping.length === 0 ? undefined : () => atrium.dataSources.map(
+        source.id, { mapping, ...(location.header_row != null && { header_row: location.header_row }) }, { workspace, ifMatch: saved },
+      ).then(refresh))
+      await refresh()
     },
   })
+  const refresh = () => queries.invalidateQueries({ queryKey: ['source', source.id] })
   const fields = types.data?.find((x) => x.type === source.type)?.fields
   const transformed = useTransformed(source.type, source.location.url ? 'sheet' : 'warehouse', sheet.data, pairs ?? source.mapping)
   if (sheet.error) return <Problem error={sheet.error} />

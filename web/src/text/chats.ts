@@ -1,5 +1,6 @@
 /** What people read on the screens of chats. */
 export const words = {
+  nameOfToken: 'Empty: the host of the first site.',
   embedTokens: 'Embed tokens',
   origins: 'Origins',
   rotateNameName: (name: string | number) => `Rotate ${name}`,

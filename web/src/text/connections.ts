@@ -31,4 +31,5 @@ export const words = {
   lastCheck: (checks: string | number) => `Last check: ${checks}`,
   thisRoleCanWrite: 'This role can write. Use one that can only read.',
   lastCheckTitle: 'Last check',
+  throughAnSshServer: 'Through an SSH server',
 } as const

@@ -10,6 +10,7 @@ export const t = {
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
+  saved: 'Saved.',
   create: 'Create',
   actions: 'Actions',
   moreActions: 'More actions',
@@ -168,6 +169,7 @@ export const t = {
   youAreInNo: 'You are in no workspace yet. Ask for an invitation.',
   theTextsAreThe: 'The texts are the same.',
   msMsMs: (ms: string | number) => `, ${ms} ms`,
+  theProbeHasNo: 'the probe has no result',
 } as const
 
 /** Every shortcut, as the help shows it. */

@@ -124,6 +124,7 @@ export const words = {
   requests: 'Requests',
   theActivationOfVersion: (number: string | number, waits_for: string | number) => `The activation of v${number} waits for ${waits_for}.`,
   versionIsActive: (number: string | number) => `v${number} is active.`,
+  activateAgain: (number: string | number) => `Activate v${number} again…`,
   activateVersion: (number: string | number) => `Activate v${number}`,
   activeVersionNumber: (number: string | number) => `Active: v${number}`,
   nothingIsActive: 'Nothing is active',

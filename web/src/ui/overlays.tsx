@@ -1,9 +1,12 @@
 import { Dialog as D } from '@base-ui/react/dialog'
 import { Tabs as T } from '@base-ui/react/tabs'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { t } from '../text'
 import { Button, type Tone } from './basics'
 import { CloseIcon } from './icons'
+
+/** What people fill in. The first one has the focus when a dialog opens. */
+const fields = 'input:not([type=hidden],[type=checkbox],[type=radio],[type=file]),textarea,select'
 
 export function Dialog({ open, onClose, title, children, wide }: {
   open: boolean
@@ -13,11 +16,13 @@ export function Dialog({ open, onClose, title, children, wide }: {
   children: ReactNode
   wide?: boolean
 }) {
+  const popup = useRef<HTMLDivElement>(null)
   return (
     <D.Root open={open} onOpenChange={(next) => !next && onClose?.()}>
       <D.Portal>
         <D.Backdrop className="fixed inset-0 z-10 bg-black/40 transition-opacity data-[starting-style]:opacity-0 data-[ending-style]:opacity-0" />
         <D.Popup
+          ref={popup} initialFocus={(how) => (how === 'touch' ? null : popup.current?.querySelector<HTMLElement>(fields)) ?? true}
           className={`fixed top-[6vh] inset-x-0 mx-auto z-20 max-h-[88vh] w-[calc(100vw-2rem)] overflow-auto
             rounded-xl border border-line bg-card p-5 shadow-2xl transition-[opacity,scale] duration-150
             data-[starting-style]:scale-98 data-[starting-style]:opacity-0 data-[ending-style]:scale-98
