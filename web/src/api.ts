@@ -80,7 +80,7 @@ export function watching(check: (c: ProbeCheck) => void) {
       if (response.headers.get('Content-Type') !== 'text/event-stream') return response
       for (let rest = '', reader = response.body!.pipeThrough(new TextDecoderStream()).getReader(); ;) {
         const { value, done } = await reader.read()
-        if (done) throw new TypeError(t.theProbeHasNo)
+        if (done) throw new TypeError(t.probeWithoutResult)
         const events = (rest + value).split('\n\n')
         rest = events.pop()!
         for (const event of events) {

@@ -169,7 +169,7 @@ export const t = {
   youAreInNo: 'You are in no workspace yet. Ask for an invitation.',
   theTextsAreThe: 'The texts are the same.',
   msMsMs: (ms: string | number) => `, ${ms} ms`,
-  theProbeHasNo: 'the probe has no result',
+  probeWithoutResult: 'the probe has no result',
 } as const
 
 /** Every shortcut, as the help shows it. */
