@@ -46,6 +46,7 @@ var parts = []part{
 	{"others", []string{"Other servers"}, others},
 	{"sessions", []string{"Sessions"}, sessions},
 	{"operations", []string{"Operations"}, operations},
+	{"nodes", []string{"Several nodes"}, nodes},
 	{"events", []string{"Recording", "Deliveries"}, events},
 	{"growth", []string{"Large workspaces"}, growth},
 	{"payments", []string{"Payments", "Reads of payments"}, payments},
