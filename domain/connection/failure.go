@@ -156,14 +156,14 @@ var causes = map[Code]cause{
 	UnsupportedVersion: {Config, false, network,
 		"The server uses a version of its protocol that Atrium does not support. Upgrade the server."},
 	SSHHostKeyMismatch: {Config, false, sshKey,
-		"The SSH server has another host key than the connection. If the server was set up again, replace the host key. " +
-			"If it was not, another server may be intercepting the connection."},
+		"The SSH server has another host key than the connection. If the server was set up again, replace the host " +
+			"key. If it was not, another server may be intercepting the connection."},
 	SSHUnsupported: {Config, false, sshServer,
-		"No SSH server responds at this address, or it has no key of the type of the connection's host key. Check the " +
-			"host, the port and the host key."},
+		"No SSH server responds at this address, or it has no key of the type of the connection's host key. Check " +
+			"the host, the port and the host key."},
 	SSHAuthFailed: {Config, false, sshLogin,
-		"The SSH server refuses the user, the private key or the password. Check them, and that the passphrase is that " +
-			"of the key."},
+		"The SSH server refuses the user, the private key or the password. Check them, and that the passphrase is " +
+			"that of the key."},
 	SSHForwardingRefused: {Config, false, sshServer,
 		"The SSH server forbids this user to forward connections. Allow it, for example by AllowTcpForwarding and " +
 			"PermitOpen."},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -66,8 +67,8 @@ func WarehouseTunnel(t *testing.T, harness WarehouseHarness) {
 		w := harness.Open(t)
 		for table, want := range harness.Previews {
 			got, err := w.Preview(t.Context(), through(t, nil), connection.PreviewQuery{Table: table, Rows: 3})
-			if err != nil || !slices.EqualFunc(got.Rows, want.Rows, func(a, b []*string) bool { return cmp.Equal(a, b) }) {
-				t.Errorf("%v: %v, %d rows", table, err, len(got.Rows))
+			if diff := cmp.Diff(want.Rows, got.Rows, cmpopts.EquateEmpty()); err != nil || diff != "" {
+				t.Errorf("%v: %v %s", table, err, diff)
 			}
 		}
 	})
