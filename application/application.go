@@ -122,8 +122,8 @@ func NewBind(pool ports.Stores, e External) Bind {
 				e.Repliers),
 			Connections: connect,
 			Sources: sources.NewService(
-				s.Atomic, s.Sources, s.SourceValidations, s.Connections, s.Workspaces, s.Jobs, e.Sheets, connect.Use,
-				e.SourceOffers, e.Digester, e.Notes, e.SourceLimits, pay.Quotas,
+				s.Atomic, s.Sources, s.SourceValidations, s.SourceChanges, s.Connections, s.Workspaces, s.Jobs,
+				e.Sheets, connect.Use, e.SourceOffers, e.Digester, e.Notes, e.SourceLimits, pay.Quotas,
 			),
 			Payments:  pay,
 			Presences: presence,

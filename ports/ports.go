@@ -52,6 +52,7 @@ type Stores struct {
 	Connections       Connections
 	Sources           Sources
 	SourceValidations SourceValidations
+	SourceChanges     SourceChanges
 	Jobs              Jobs
 	Payments          Payments
 	Inbox             Inbox

@@ -89,6 +89,7 @@ func toSource(s *sources.Seen) openapi.Source {
 				return openapi.SourceWarning{Field: w.Field, Column: w.Column, Code: openapi.SourceWarningCode(w.Code)}
 			}),
 		},
+		ChangeKey:   openapi.OrNull(s.ChangeKey),
 		Status:      openapi.SourceStatus(s.Status()),
 		PauseReason: openapi.OrNull(openapi.SourcePauseReason(s.Paused)),
 		Failure:     nullable.NewNullNullable[openapi.SourceFailure](),
@@ -228,6 +229,18 @@ func toWarehouseTable(t *connection.Table) openapi.WarehouseTable {
 		Name:        t.Name,
 		Kind:        openapi.WarehouseTableKind(t.Kind),
 		RowEstimate: orUnknown(t.RowEstimate),
+	}
+}
+
+func toSourceChanges(c *source.Changes) openapi.SourceChanges {
+	return openapi.SourceChanges{
+		Cursor:  c.Cursor(),
+		At:      openapi.Time(c.At),
+		First:   c.First,
+		Rows:    c.Rows,
+		Added:   c.Added,
+		Changed: c.Changed,
+		Removed: c.Removed,
 	}
 }
 

@@ -29,6 +29,7 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
 		{http.MethodGet, one + "/jobs", query(a.listSourceJobs)},
 		{http.MethodGet, one + "/rows", streaming(a.readRows)},
+		{http.MethodGet, one + "/changes", query(a.listSourceChanges)},
 		{http.MethodPost, one + "/validate", command(a.validateSource)},
 		{http.MethodGet, one + "/validation", streaming(a.validation)},
 		{http.MethodGet, one + "/validation/failing-rows", streaming(a.failingRows)},
@@ -50,7 +51,17 @@ func (a *API) updateSource(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	s, err := r.Sources.Rename(r.Context(), r.by, sourceID(r), r.match, in.Name)
+	var name, key *string
+	if in.Name != "" {
+		name = &in.Name
+	}
+	if in.ChangeKey.IsSpecified() {
+		key = new(string)
+		if given, err := in.ChangeKey.Get(); err == nil {
+			*key = given
+		}
+	}
+	s, err := r.Sources.Change(r.Context(), r.by, sourceID(r), r.match, name, key)
 	if err != nil {
 		return reply{}, err
 	}
@@ -206,6 +217,12 @@ func (a *API) refreshSource(r *request) (reply, error) {
 	out, err := sourceReply(s, err)
 	out.status = http.StatusAccepted
 	return out, err
+}
+
+func (a *API) listSourceChanges(r *request) (reply, error) {
+	return listing(r, toSourceChanges, func(q page.Query) (page.Of[source.Changes], error) {
+		return r.Sources.Changes(r.Context(), r.by, sourceID(r), q)
+	})
 }
 
 func (a *API) listSourceJobs(r *request) (reply, error) {

@@ -84,7 +84,7 @@ func (db *DB) Stores() ports.Stores {
 		Workspaces: &Workspaces{db}, Invitations: &Invitations{db},
 		Keys: &Keys{db}, Events: &Events{db}, Webhooks: &Webhooks{db},
 		Connections: &Connections{db}, Sources: &Sources{db},
-		SourceValidations: &SourceValidations{db}, Jobs: &Jobs{db}, Payments: &Payments{db},
+		SourceValidations: &SourceValidations{db}, SourceChanges: &SourceChanges{db}, Jobs: &Jobs{db}, Payments: &Payments{db},
 		Inbox: &Inbox{db}, Presences: &Presences{db}, Tickets: &Tickets{db}, Sessions: &Sessions{db},
 		Passkeys: &Passkeys{db}, DirectoryUsers: &DirectoryUsers{db}, DirectoryGroups: &DirectoryGroups{db},
 		Usage: &Usage{db}, Meters: &Meters{db}, Trials: &Trials{db},

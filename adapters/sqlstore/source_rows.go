@@ -13,7 +13,7 @@ import (
 // sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
 var sourceChanging = []string{
 	"name", "url", "tab", "header_row", "charset", "delimiter", "locale", "connection_id", "table_schema", "table_name",
-	"place", "columns", "columns_total", "mapping", "transforms",
+	"place", "columns", "columns_total", "mapping", "transforms", "change_key",
 	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level",
 	"drift_columns", "drift_seen",
 	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
@@ -29,7 +29,7 @@ var (
 
 const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row,
 	t.charset, t.delimiter, t.locale, t.connection_id, t.table_schema, t.table_name,
-	t.columns, t.columns_total, t.mapping, t.transforms, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
+	t.columns, t.columns_total, t.mapping, t.transforms, t.change_key, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
 	t.failures, t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 
@@ -52,6 +52,7 @@ type sourceRow struct {
 	ColumnsTotal     int                  `db:"columns_total"`
 	Mapping          []byte               `db:"mapping"`
 	Transforms       []byte               `db:"transforms"`
+	ChangeKey        string               `db:"change_key"`
 	Paused           source.PauseReason   `db:"paused"`
 	Failed           string               `db:"failed"`
 	FailedAt         int64                `db:"failed_at"`
@@ -97,7 +98,8 @@ func (r *sourceRow) source() (*source.Source, error) {
 				Charset: r.Charset, Delimiter: r.Delimiter, Locale: r.Locale},
 			Connection: r.Connection, Table: connection.TableRef{Schema: r.TableSchema, Name: r.TableName},
 		},
-		Paused: r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
+		ChangeKey: r.ChangeKey,
+		Paused:    r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
 		RowEstimate: r.RowEstimate, LastRefreshedAt: fromMicros(r.LastRefreshedAt),
 		NextRefreshAt: fromMicros(r.NextRefreshAt),
 		Owner:         r.Owner, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
@@ -151,7 +153,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	return []any{
 		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Sheet.Charset, at.Sheet.Delimiter,
 		at.Sheet.Locale, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
-		columns, s.Total, mapping, transforms,
+		columns, s.Total, mapping, transforms, s.ChangeKey,
 		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),
 	}, nil

@@ -65,6 +65,7 @@ type env struct {
 	atomic      *mocks.MockAtomic
 	sources     *mocks.MockSources
 	validations *mocks.MockSourceValidations
+	changes     *mocks.MockSourceChanges
 	connections *mocks.MockConnections
 	workspaces  *mocks.MockWorkspaces
 	jobs        *mocks.MockJobs
@@ -84,7 +85,7 @@ func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
 	s := &env{
 		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c),
-		validations: mocks.NewMockSourceValidations(c),
+		validations: mocks.NewMockSourceValidations(c), changes: mocks.NewMockSourceChanges(c),
 		connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
 		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c),
 		ctx: t.Context(), types: []source.Type{people},
@@ -112,7 +113,7 @@ func newEnv(t *testing.T) *env {
 	notes := mocks.NewMockNotes(c)
 	notes.EXPECT().Note(gomock.Any(),
 		gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
-	s.Service = sources.NewService(s.atomic, s.sources, s.validations, s.connections, s.workspaces, s.jobs, s.sheets, withCredential,
+	s.Service = sources.NewService(s.atomic, s.sources, s.validations, s.changes, s.connections, s.workspaces, s.jobs, s.sheets, withCredential,
 		func(org identity.OrgID) sources.Offer {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)
@@ -136,7 +137,7 @@ func newEnv(t *testing.T) *env {
 func (s *env) expectAtomic() {
 	s.atomic.EXPECT().Atomically(gomock.Any(),
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Sources: s.sources, SourceValidations: s.validations, Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
+		return fn(ports.Stores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes, Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
 	})
 }
 

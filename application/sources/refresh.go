@@ -218,6 +218,11 @@ func (s *Service) note(
 			_, err := tx.Jobs.Cancel(ctx, by.Workspace, string(id))
 			return err
 		}
+		if src.ChangeKey != "" && o.Failure == nil {
+			if err := tx.Jobs.Enqueue(ctx, job.New(by, source.CompareJob, string(id), by.At)); err != nil {
+				return err
+			}
+		}
 		return tx.Jobs.Enqueue(ctx, refreshOf(src, by)) // sooner than planned, if it failed or drifted
 	})
 	if errors.Is(err, source.ErrNotFound) {

@@ -1,8 +1,12 @@
 package sources_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -10,17 +14,35 @@ import (
 func TestRename(t *testing.T) {
 	t.Run("the source has another name", func(t *testing.T) {
 		s, src := newEnv(t), stored(t, table)
+		s.expectAtomic()
 		s.expectUpdate(src)
-		got, err := s.Rename(s.ctx, owner, "src", revision.Match{1}, "Customers")
+		got, err := s.Change(s.ctx, owner, "src", revision.Match{1}, new("Customers"), nil)
 		wantErr(t, err, nil)
 		if got.Source.Name != "Customers" || src.Name != "Customers" {
-			t.Errorf("Rename = %q, stored %q", got.Source.Name, src.Name)
+			t.Errorf("Change = %q, stored %q", got.Source.Name, src.Name)
+		}
+	})
+	t.Run("with a key, its rows are compared now", func(t *testing.T) {
+		s, src := newEnv(t), stored(t, table)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
+			if j.Kind != source.CompareJob || !j.Due.Equal(now) {
+				t.Errorf("%+v", j)
+			}
+			return nil
+		})
+		got, err := s.Change(s.ctx, owner, "src", revision.Match{1}, new("Customers"), new("email"))
+		wantErr(t, err, nil)
+		if got.ChangeKey != "email" || got.Source.Name != "Customers" {
+			t.Errorf("%+v", got.Source)
 		}
 	})
 	t.Run("another member changes nothing", func(t *testing.T) {
 		s := newEnv(t)
+		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
-		_, err := s.Rename(s.ctx, peer, "src", nil, "Mine")
+		_, err := s.Change(s.ctx, peer, "src", nil, new("Mine"), nil)
 		wantErr(t, err, source.ErrForbidden)
 	})
 }

@@ -49,6 +49,9 @@ type rowReader struct {
 	repeated bool // the row after the last one has its key
 	more     bool
 	distinct *distinct // nil if values are not compared
+	since    *sinceFilter
+	mapped   []column.Field // all fields, in the order of the type
+	placeOf  []int          // of each of mapped in fields, for since
 }
 
 func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, error) {
@@ -93,6 +96,14 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, 
 			return f.Unique && !f.Transform.IsPartial()
 		}); i >= 0 {
 			r.key = add(i)
+		}
+	}
+	if q.Since != "" {
+		if q.Raw {
+			return nil, errRawSince
+		}
+		for i, f := range mapped {
+			r.mapped, r.placeOf = append(r.mapped, f.Field), append(r.placeOf, add(i))
 		}
 	}
 	for _, f := range r.fields {
@@ -146,6 +157,9 @@ func own(cell *string) string {
 	return *cell
 }
 
+var errRawSince = &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code,
+	Detail: "since cannot be combined with raw."}
+
 func valueOrNil(text string) any {
 	if text == "" {
 		return nil
@@ -192,7 +206,7 @@ func (r *rowReader) text(field int, cells []*string) *string {
 
 // limit returns the maximum number of rows to read: one more than may be returned, which shows whether there are more.
 func (r *rowReader) limit() int {
-	if r.query.Limit > 0 && len(r.filters) == 0 && r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
+	if r.query.Limit > 0 && len(r.filters) == 0 && r.since == nil && r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
 		return min(r.query.Limit, r.most) + 1
 	}
 	return r.most + 1
@@ -250,6 +264,10 @@ func (r *rowReader) take(b column.Batch) error {
 // give passes a row on, unless it is left out.
 func (r *rowReader) give(number int, cells []*string) error {
 	out := Row{Number: number, Values: make([]any, r.shown)}
+	var whole Row // all fields, for since
+	if r.since != nil {
+		whole.Values = make([]any, len(r.fields))
+	}
 	for i, f := range r.fields {
 		value, reason := any(nil), column.Invalid("")
 		text := r.text(i, cells)
@@ -267,6 +285,11 @@ func (r *rowReader) give(number int, cells []*string) error {
 		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || !same(value, want)) {
 			return nil
 		}
+		if r.since != nil {
+			if whole.Values[i] = value; reason != "" {
+				whole.Invalid = append(whole.Invalid, InvalidValue{f.Key, reason, text})
+			}
+		}
 		if i >= r.shown {
 			continue
 		}
@@ -276,6 +299,9 @@ func (r *rowReader) give(number int, cells []*string) error {
 		if r.query.OnInvalid == OnlyInvalid {
 			out.Values[i] = valueOrNil(own(cells[r.at[i][0]]))
 		}
+	}
+	if r.since != nil && r.since.leavesOut(r.mapped, r.placeOf, whole) {
+		return nil
 	}
 	switch {
 	case len(out.Invalid) > 0 && r.query.OnInvalid == SkipInvalid,

@@ -32,8 +32,9 @@ type RowsQuery struct {
 	Fields    []string
 	Filter    map[string]string // values by field that rows must have; empty: no value
 	OnInvalid OnInvalid
-	Raw       bool // values are texts as the source has them
-	Distinct  bool // a value of a unique field that a row before has is invalid, too
+	Raw       bool   // values are texts as the source has them
+	Since     string // Changes.Cursor: only rows that were added or changed then and later; empty: all
+	Distinct  bool   // a value of a unique field that a row before has is invalid, too
 }
 
 // Row is a row of a source: a value for each field that was asked for, as column.Field.Value returns it.
@@ -76,6 +77,11 @@ func (s *Service) ReadRows(
 	r, err := newRowReader(src, s.typeOf(by.Org, src.Type), q)
 	if err != nil {
 		return RowsEnd{}, err
+	}
+	if q.Since != "" {
+		if r.since, err = s.newSince(ctx, by, src, q.Since); err != nil {
+			return RowsEnd{}, err
+		}
 	}
 	offer := s.offers(by.Org)
 	r.ctx = ctx

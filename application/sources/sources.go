@@ -38,6 +38,7 @@ type Service struct {
 	atomic         ports.Atomic
 	sources        ports.Sources
 	validations    ports.SourceValidations
+	changes        ports.SourceChanges
 	connections    ports.Connections
 	workspaces     ports.Workspaces
 	jobs           ports.Jobs
@@ -58,13 +59,14 @@ type Limits struct {
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, s ports.Sources, v ports.SourceValidations, c ports.Connections, w ports.Workspaces, j ports.Jobs,
-	sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas,
+	a ports.Atomic, s ports.Sources, v ports.SourceValidations, ch ports.SourceChanges, c ports.Connections,
+	w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas,
 ) *Service {
 	return &Service{
 		atomic:         a,
 		sources:        s,
 		validations:    v,
+		changes:        ch,
 		connections:    c,
 		workspaces:     w,
 		jobs:           j,
@@ -284,16 +286,37 @@ func (s *Service) Map(
 	return out, rows, nil
 }
 
-// Rename gives a source another name. Requires the admin role, unless by owns it.
-func (s *Service) Rename(
-	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, name string,
-) (Seen, error) {
-	src, err := s.sources.Update(ctx, by.Workspace, id,
-		func(src *source.Source) error { return src.Rename(by, at, name) })
+// Change gives a source another name, and another field by which its rows are recognised in comparisons, empty for no
+// comparisons; nil leaves either. Requires the admin role, unless by owns it.
+func (s *Service) Change(
+	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, name, key *string,
+) (out Seen, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
+			match := at
+			if name != nil {
+				if err := src.Rename(by, match, *name); err != nil {
+					return err
+				}
+				match = nil // it was checked
+			}
+			if key != nil {
+				return src.TrackChanges(by, match, *key)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if out = s.seen(src); key == nil || *key == "" || src.Paused != "" {
+			return nil
+		}
+		return tx.Jobs.Enqueue(ctx, job.New(by, source.CompareJob, string(id), by.At))
+	})
 	if err != nil {
 		return Seen{}, err
 	}
-	return s.seen(src), nil
+	return out, nil
 }
 
 // DetachSource removes a source and cancels its queued jobs in the same transaction. Requires the owner

@@ -49,10 +49,15 @@ func (s *env) expectRows(rows [][]*string, err error) {
 			if err != nil {
 				return err
 			}
-			b := column.Batch{Version: "1", Sample: rows, Rows: rows}
-			for i := range rows {
-				b.Numbers = append(b.Numbers, i+2)
+			b := column.Batch{Version: "1"}
+			for i, row := range rows {
+				var cells []*string
+				for _, name := range q.Columns {
+					cells = append(cells, row[slices.Index([]string{"No", "Name", "Age"}, name)])
+				}
+				b.Rows, b.Numbers = append(b.Rows, cells), append(b.Numbers, i+2)
 			}
+			b.Sample = b.Rows
 			return each(b)
 		})
 }

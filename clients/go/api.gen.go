@@ -4247,8 +4247,10 @@ type Source struct {
 	ColumnsTotal int `json:"columns_total"`
 	// Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of a
 	// warehouse table can be mapped by name.
-	Truncated     bool                `json:"truncated"`
-	Mapping       []SourcePair        `json:"mapping"`
+	Truncated bool         `json:"truncated"`
+	Mapping   []SourcePair `json:"mapping"`
+	// The field by which rows are recognised when a refresh compares them. `null` if they are not compared.
+	ChangeKey     *string             `json:"change_key"`
 	MappingReport SourceMappingReport `json:"mapping_report"`
 	// `active`: the data source is mapped and works. `unmapped`: it has no mapping yet. `drifted`: mapped columns
 	// have changed. `failing`: it cannot be read, see `failure`. `paused`: it is not refreshed until a user acts,
@@ -4286,6 +4288,27 @@ type SourceAttachedData struct {
 	Type    string `json:"type"`
 	Backend string `json:"backend"`
 	Fields  int64  `json:"fields"`
+}
+
+// SourceChanges is a type of the API.
+type SourceChanges struct {
+	// For `since` of the rows: those that were added or changed here, and later.
+	Cursor string    `json:"cursor"`
+	At     time.Time `json:"at"`
+	// Whether there was no comparison before with this mapping, so that it counts no changes. Its cursor has only
+	// later rows.
+	First bool `json:"first"`
+	// Rows with a key, without those whose key a row before has.
+	Rows    int `json:"rows"`
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+	Removed int `json:"removed"`
+}
+
+// SourceChangesList is a type of the API.
+type SourceChangesList struct {
+	Data       []SourceChanges `json:"data"`
+	NextCursor *string         `json:"next_cursor"`
 }
 
 // SourceColumn is a type of the API.
@@ -4421,7 +4444,7 @@ type SourceInvalidValue struct {
 // SourceJob is a type of the API.
 type SourceJob struct {
 	ID string `json:"id"`
-	// The kind of job: `source.refresh` or `source.validate`.
+	// The kind of job: `source.refresh`, `source.compare` or `source.validate`.
 	Kind  string `json:"kind"`
 	State string `json:"state"`
 	// Number of the current or last attempt. 0 before the first attempt.
@@ -4527,7 +4550,10 @@ type SourcePair struct {
 
 // SourcePatch is a type of the API.
 type SourcePatch struct {
-	Name string `json:"name"`
+	Name *string `json:"name,omitzero"`
+	// A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are compared
+	// after each refresh. `null` ends that. A mapping without the field ends it, too.
+	ChangeKey Opt[string] `json:"change_key,omitzero"`
 }
 
 // SourcePauseReason is a type of the API. `connection_revoked`: the connection is revoked. Verify it with a new
@@ -4585,6 +4611,15 @@ type SourceRows struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
+// SourceRowsChangedData is a type of the API. The data of source.rows_changed: A comparison found changed rows
+// in a data source.
+type SourceRowsChangedData struct {
+	Added   int64  `json:"added"`
+	Changed int64  `json:"changed"`
+	Removed int64  `json:"removed"`
+	Cursor  string `json:"cursor"`
+}
+
 // SourceSplit is a type of the API. Reads only a part of the text, such as the last name of a full name. Several
 // fields can have parts of one column. A text without a separator has only `first` and `last`.
 type SourceSplit struct {
@@ -4603,6 +4638,12 @@ type SourceSuggestion struct {
 	Score float64 `json:"score"`
 	// The reason for the suggestion, as a sentence.
 	Reason string `json:"reason"`
+}
+
+// SourceTrackedData is a type of the API. The data of source.tracked: The field by which the rows of a data
+// source are compared was changed.
+type SourceTrackedData struct {
+	Field ChangedText `json:"field"`
 }
 
 // SourceTransform is a type of the API. Changes the texts of the column before they become values of the field:
@@ -5566,6 +5607,8 @@ const (
 	EventTypeSourceRecovered                   = "source.recovered"
 	EventTypeSourceRenamed                     = "source.renamed"
 	EventTypeSourceResumed                     = "source.resumed"
+	EventTypeSourceRowsChanged                 = "source.rows_changed"
+	EventTypeSourceTracked                     = "source.tracked"
 	EventTypeSourceValidated                   = "source.validated"
 	EventTypeSubscriptionCancellationRequested = "subscription.cancellation_requested"
 	EventTypeSubscriptionChangeRequested       = "subscription.change_requested"
@@ -5804,6 +5847,10 @@ func (e *Event) Typed() (any, error) {
 		data = new(SourceRenamedData)
 	case EventTypeSourceResumed:
 		data = new(SourceResumedData)
+	case EventTypeSourceRowsChanged:
+		data = new(SourceRowsChangedData)
+	case EventTypeSourceTracked:
+		data = new(SourceTrackedData)
 	case EventTypeSourceValidated:
 		data = new(SourceValidatedData)
 	case EventTypeSubscriptionCancellationRequested:
@@ -6029,16 +6076,27 @@ func newConnectionsService(c *Client) *ConnectionsService {
 
 // DataSourcesService has the calls of dataSources.
 type DataSourcesService struct {
-	client *Client
-	Jobs   *DataSourcesJobsService
-	Types  *DataSourcesTypesService
+	client  *Client
+	Changes *DataSourcesChangesService
+	Jobs    *DataSourcesJobsService
+	Types   *DataSourcesTypesService
 }
 
 func newDataSourcesService(c *Client) *DataSourcesService {
 	return &DataSourcesService{client: c,
-		Jobs:  newDataSourcesJobsService(c),
-		Types: newDataSourcesTypesService(c),
+		Changes: newDataSourcesChangesService(c),
+		Jobs:    newDataSourcesJobsService(c),
+		Types:   newDataSourcesTypesService(c),
 	}
+}
+
+// DataSourcesChangesService has the calls of dataSources.changes.
+type DataSourcesChangesService struct {
+	client *Client
+}
+
+func newDataSourcesChangesService(c *Client) *DataSourcesChangesService {
+	return &DataSourcesChangesService{client: c}
 }
 
 // DataSourcesJobsService has the calls of dataSources.jobs.
@@ -7346,9 +7404,10 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 	return send[SourceRows](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
 
-// Update: Rename a data source.
+// Update: Change a data source.
 //
-// Requires the admin role in the workspace, unless the caller owns the data source.
+// Requires the admin role in the workspace, unless the caller owns the data source. Changes its name, or the
+// field by which its rows are compared.
 //
 // Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found; and those that
 // every call can have.
@@ -7380,6 +7439,22 @@ func (s *DataSourcesService) Validate(ctx context.Context, sourceID string, opts
 // that every call can have.
 func (s *DataSourcesService) Validation(ctx context.Context, sourceID string, opts ...Option) (*SourceValidation, error) {
 	return send[SourceValidation](ctx, s.client, &call{name: "dataSources.validation", method: "GET", path: []string{"/api/datasources/", sourceID, "/validation"}}, opts)
+}
+
+// List: List the changes of the rows of a data source.
+//
+// Requires the viewer role in the workspace. Returns what comparisons of the rows found, newest first: at most
+// the latest 100. A data source with a `change_key` is compared after each refresh, up to 50,000 rows. Only
+// hashes of the rows are stored, under a key of the server. A comparison that finds no change is not listed.
+//
+// Errors: scope_required, source_not_found; and those that every call can have.
+func (s *DataSourcesChangesService) List(ctx context.Context, sourceID string, query DataSourcesChangesListQuery, opts ...Option) iter.Seq2[SourceChanges, error] {
+	return list[SourceChanges](ctx, s.client, &call{name: "dataSources.changes.list", method: "GET", path: []string{"/api/datasources/", sourceID, "/changes"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *DataSourcesChangesService) ListPage(ctx context.Context, sourceID string, query DataSourcesChangesListQuery, opts ...Option) (*SourceChangesList, error) {
+	return send[SourceChangesList](ctx, s.client, &call{name: "dataSources.changes.list", method: "GET", path: []string{"/api/datasources/", sourceID, "/changes"}, query: query.values()}, opts)
 }
 
 // List: List the jobs of a data source.
@@ -9669,6 +9744,10 @@ type DataSourcesRowsQuery struct {
 	Limit int64
 	// The keys of the mapped fields that are wanted, separated by commas. Default: all.
 	Fields string
+	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
+	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
+	// with `raw`. If the mapping has changed since, 409 `source_changed`.
+	Since string
 	// What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
 	// `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row does.
 	OnInvalid string
@@ -9683,8 +9762,24 @@ func (q DataSourcesRowsQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
 	addValue(v, "fields", q.Fields)
+	addValue(v, "since", q.Since)
 	addValue(v, "on_invalid", q.OnInvalid)
 	addValue(v, "raw", q.Raw)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// DataSourcesChangesListQuery is the query of DataSourcesChangesService.List. The zero value of a field is not sent.
+type DataSourcesChangesListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q DataSourcesChangesListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
 	addValue(v, "cursor", q.Cursor)
 	return v
 }

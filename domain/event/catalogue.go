@@ -107,6 +107,8 @@ var subjects = map[string]string{
 	"source.recovered":                    "data_source",
 	"source.renamed":                      "data_source",
 	"source.resumed":                      "data_source",
+	"source.rows_changed":                 "data_source",
+	"source.tracked":                      "data_source",
 	"source.validated":                    "data_source",
 	"subscription.cancellation_requested": "subscription",
 	"subscription.change_requested":       "subscription",

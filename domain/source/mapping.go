@@ -76,6 +76,9 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 		return err
 	}
 	s.Mapping, s.Learnt = slices.Clone(pairs), column.Memory{}
+	if !s.mayBeKey(s.ChangeKey) {
+		s.ChangeKey = ""
+	}
 	for _, p := range pairs {
 		// A part of a column does not mean that the whole column is the field.
 		if name := column.Normalise(p.Column); name != "" && !p.Transform.IsPartial() {

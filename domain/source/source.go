@@ -183,6 +183,8 @@ type Source struct {
 	Total   int             // columns that the table had then; more than Columns has if it is wide
 	Mapping []Pair          // in the order of the request; empty: none
 
+	ChangeKey string // the field by which rows are recognised in comparisons; empty: rows are not compared
+
 	// Learnt is what a mapping teaches about column names. The store adds it to the workspace's memory,
 	// and never fills it in when it loads.
 	Learnt column.Memory

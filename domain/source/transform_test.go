@@ -59,6 +59,8 @@ func TestTransformationsOfAMappingAreChecked(t *testing.T) {
 			pairs: append(first(part(column.First)), last(part(column.Rest)))},
 		"one field can have the whole column in addition": {
 			pairs: append(first(part(column.First)), last(column.Transform{}))},
+		"also if it comes first": {
+			pairs: append(first(column.Transform{}), last(part(column.Rest)))},
 		"two fields cannot have a whole column": {
 			pairs: append(first(column.Transform{Trim: true}), last(column.Transform{})),
 			wrong: []string{"/1/column duplicate_item"}},

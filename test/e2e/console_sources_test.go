@@ -28,4 +28,10 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	reads(ctx, t, "First rows that fail")
 	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main').innerText.includes('succeeded')`))
 	keep(ctx, t, "console-validate")
+	opensTab(ctx, t, "Reads")
+	chooses(ctx, t, "select[name=change_key]", "email")
+	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('select[name=change_key]')?.disabled === false &&
+		document.querySelector('select[name=change_key]')?.value === 'email'`))
+	compared(t, owner, sources+"/"+sheet, 1)
+	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"change_key": "email"})
 }

@@ -107,6 +107,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		ann.do(t, "GET", sources+"/sheet-preview?url=file:letter.csv", nil).problem(t, 415, "unsupported_format")
 	})
 	t.Run("rows", func(t *testing.T) { rowsAreRead(t, ann, shop, network, connection) })
+	t.Run("changes of rows", func(t *testing.T) { rowsAreCompared(t, ann) })
 	t.Run("validations", func(t *testing.T) { rowsAreValidated(t, ann, shop, connection) })
 	t.Run("transformations", func(t *testing.T) { rowsAreTransformed(t, ann, shop, connection) })
 	s.stop(t)

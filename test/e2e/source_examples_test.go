@@ -19,5 +19,6 @@ func init() {
 		return target{ids: []string{h.source}}
 	}}
 	examples["listFailingRows"] = ofSource(nil)
+	examples["listSourceChanges"] = ofSource(nil)
 	examples["updateSource"] = ofSource(object{"name": "Newsletter"})
 }

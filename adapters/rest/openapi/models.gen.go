@@ -4421,6 +4421,9 @@ type SignInProvider struct {
 type Source struct {
 	Backend SourceBackend `json:"backend"`
 
+	// ChangeKey The field by which rows are recognised when a refresh compares them. `null` if they are not compared.
+	ChangeKey nullable.Nullable[string] `json:"change_key"`
+
 	// Columns The columns at the time of the last mapping. If there is no mapping, at the time of attaching.
 	Columns []SourceColumn `json:"columns"`
 
@@ -4483,6 +4486,29 @@ type SourceAttach struct {
 	// Name Default: a name made from the sheet or table.
 	Name string `json:"name,omitempty,omitzero"`
 	Type string `json:"type"`
+}
+
+// SourceChanges defines model for SourceChanges.
+type SourceChanges struct {
+	Added   int  `json:"added"`
+	At      Time `json:"at"`
+	Changed int  `json:"changed"`
+
+	// Cursor For `since` of the rows: those that were added or changed here, and later.
+	Cursor string `json:"cursor"`
+
+	// First Whether there was no comparison before with this mapping, so that it counts no changes. Its cursor has only later rows.
+	First   bool `json:"first"`
+	Removed int  `json:"removed"`
+
+	// Rows Rows with a key, without those whose key a row before has.
+	Rows int `json:"rows"`
+}
+
+// SourceChangesList defines model for SourceChangesList.
+type SourceChangesList struct {
+	Data       []SourceChanges           `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
 // SourceColumn defines model for SourceColumn.
@@ -4626,7 +4652,7 @@ type SourceJob struct {
 	// ID Examples: job_01jb4rqnx1e0g8w5t2m7k4y6zc
 	ID string `json:"id"`
 
-	// Kind The kind of job: `source.refresh` or `source.validate`.
+	// Kind The kind of job: `source.refresh`, `source.compare` or `source.validate`.
 	Kind string `json:"kind"`
 
 	// StartedAt When the last attempt started.
@@ -4721,7 +4747,9 @@ type SourcePair struct {
 
 // SourcePatch defines model for SourcePatch.
 type SourcePatch struct {
-	Name string `json:"name"`
+	// ChangeKey A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are compared after each refresh. `null` ends that. A mapping without the field ends it, too.
+	ChangeKey nullable.Nullable[string] `json:"change_key,omitempty,omitzero"`
+	Name      string                    `json:"name,omitempty,omitzero"`
 }
 
 // SourcePauseReason `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the connection now leads to another server or database. The owner must map the data source again. `breaking_drift`: mapped columns are gone or have changed. Map the data source again.

@@ -5772,6 +5772,9 @@ class Source(TypedDict):
     mapping: List[SourcePair]
     """"""
 
+    change_key: Optional[str]
+    """The field by which rows are recognised when a refresh compares them. `null` if they are not compared."""
+
     mapping_report: SourceMappingReport
     """"""
 
@@ -5840,6 +5843,43 @@ class SourceAttachedData(TypedDict):
     """"""
 
     fields: int
+    """"""
+
+
+class SourceChanges(TypedDict):
+    """A type of the API."""
+
+    cursor: str
+    """For `since` of the rows: those that were added or changed here, and later."""
+
+    at: str
+    """"""
+
+    first: bool
+    """Whether there was no comparison before with this mapping, so that it counts no changes. Its cursor
+    has only later rows.
+    """
+
+    rows: int
+    """Rows with a key, without those whose key a row before has."""
+
+    added: int
+    """"""
+
+    changed: int
+    """"""
+
+    removed: int
+    """"""
+
+
+class SourceChangesList(TypedDict):
+    """A type of the API."""
+
+    data: List[SourceChanges]
+    """"""
+
+    next_cursor: Optional[str]
     """"""
 
 
@@ -6018,7 +6058,7 @@ class SourceJob(TypedDict):
     """"""
 
     kind: str
-    """The kind of job: `source.refresh` or `source.validate`."""
+    """The kind of job: `source.refresh`, `source.compare` or `source.validate`."""
 
     state: Union[Literal["queued", "running", "succeeded", "failed"], str]
     """"""
@@ -6190,8 +6230,13 @@ class SourcePair(TypedDict):
 class SourcePatch(TypedDict):
     """A type of the API."""
 
-    name: str
+    name: NotRequired[str]
     """"""
+
+    change_key: NotRequired[Optional[str]]
+    """A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are
+    compared after each refresh. `null` ends that. A mapping without the field ends it, too.
+    """
 
 # `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the
 # connection now leads to another server or database. The owner must map the data source again.
@@ -6257,6 +6302,22 @@ class SourceRows(TypedDict):
     """
 
 
+class SourceRowsChangedData(TypedDict):
+    """The data of source.rows_changed: A comparison found changed rows in a data source."""
+
+    added: int
+    """"""
+
+    changed: int
+    """"""
+
+    removed: int
+    """"""
+
+    cursor: str
+    """"""
+
+
 class SourceSplit(TypedDict):
     """Reads only a part of the text, such as the last name of a full name. Several fields can have parts of
     one column. A text without a separator has only `first` and `last`.
@@ -6285,6 +6346,13 @@ class SourceSuggestion(TypedDict):
 
     reason: str
     """The reason for the suggestion, as a sentence."""
+
+
+class SourceTrackedData(TypedDict):
+    """The data of source.tracked: The field by which the rows of a data source are compared was changed."""
+
+    field: ChangedText
+    """"""
 
 
 class SourceTransform(TypedDict):
@@ -8419,6 +8487,20 @@ class SourceResumedEvent(_EventBase):
     data: SourceResumedData
 
 
+class SourceRowsChangedEvent(_EventBase):
+    """An event of the type source.rows_changed."""
+
+    type: Literal["source.rows_changed"]
+    data: SourceRowsChangedData
+
+
+class SourceTrackedEvent(_EventBase):
+    """An event of the type source.tracked."""
+
+    type: Literal["source.tracked"]
+    data: SourceTrackedData
+
+
 class SourceValidatedEvent(_EventBase):
     """An event of the type source.validated."""
 
@@ -8752,6 +8834,8 @@ KnownEvent = Union[
     SourceRecoveredEvent,
     SourceRenamedEvent,
     SourceResumedEvent,
+    SourceRowsChangedEvent,
+    SourceTrackedEvent,
     SourceValidatedEvent,
     SubscriptionCancellationRequestedEvent,
     SubscriptionChangeRequestedEvent,
@@ -11695,11 +11779,35 @@ class DataSourcesJobsResource(Resource):
         return cast("Pages[SourceJob, SourceJobList]", self._caller.pages("dataSources.jobs.list", "GET", path("/api/datasources/{}/jobs", source_id), query={"limit": limit, "cursor": cursor}, options=options))
 
 
+class DataSourcesChangesResource(Resource):
+    """The calls of data_sources.changes."""
+
+    def list(
+        self,
+        source_id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[SourceChanges, SourceChangesList]:
+        """List the changes of the rows of a data source.
+
+        Requires the viewer role in the workspace. Returns what comparisons of the rows found, newest
+        first: at most the latest 100. A data source with a `change_key` is compared after each refresh,
+        up to 50,000 rows. Only hashes of the rows are stored, under a key of the server. A comparison
+        that finds no change is not listed.
+
+        Errors: scope_required, source_not_found; and those that every call can have.
+        """
+        return cast("Pages[SourceChanges, SourceChangesList]", self._caller.pages("dataSources.changes.list", "GET", path("/api/datasources/{}/changes", source_id), query={"limit": limit, "cursor": cursor}, options=options))
+
+
 class DataSourcesResource(Resource):
     """The calls of data_sources."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
+        self.changes = DataSourcesChangesResource(caller)
         self.jobs = DataSourcesJobsResource(caller)
         self.types = DataSourcesTypesResource(caller)
 
@@ -11905,6 +12013,7 @@ class DataSourcesResource(Resource):
         *,
         limit: Optional[int] = None,
         fields: Optional[str] = None,
+        since: Optional[str] = None,
         on_invalid: Optional[Union[Literal["null", "skip", "report"], str]] = None,
         raw: Optional[bool] = None,
         cursor: Optional[str] = None,
@@ -11939,7 +12048,7 @@ class DataSourcesResource(Resource):
         table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
         url_not_allowed; and those that every call can have.
         """
-        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
+        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "since": since, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
     def update(
         self,
@@ -11947,9 +12056,10 @@ class DataSourcesResource(Resource):
         body: SourcePatch,
         **options: Unpack[Options],
     ) -> Source:
-        """Rename a data source.
+        """Change a data source.
 
-        Requires the admin role in the workspace, unless the caller owns the data source.
+        Requires the admin role in the workspace, unless the caller owns the data source. Changes its
+        name, or the field by which its rows are compared.
 
         Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found;
         and those that every call can have.

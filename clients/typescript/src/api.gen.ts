@@ -4651,6 +4651,8 @@ export type Source = {
   truncated: boolean
   /**  */
   mapping: SourcePair[]
+  /** The field by which rows are recognised when a refresh compares them. `null` if they are not compared. */
+  change_key: string | null
   /**  */
   mapping_report: SourceMappingReport
   /**
@@ -4704,6 +4706,35 @@ export type SourceAttachedData = {
   backend: string
   /**  */
   fields: number
+}
+
+/**  */
+export type SourceChanges = {
+  /** For `since` of the rows: those that were added or changed here, and later. */
+  cursor: string
+  /**  */
+  at: string
+  /**
+   * Whether there was no comparison before with this mapping, so that it counts no changes. Its cursor has only
+   * later rows.
+   */
+  first: boolean
+  /** Rows with a key, without those whose key a row before has. */
+  rows: number
+  /**  */
+  added: number
+  /**  */
+  changed: number
+  /**  */
+  removed: number
+}
+
+/**  */
+export type SourceChangesList = {
+  /**  */
+  data: SourceChanges[]
+  /**  */
+  next_cursor: string | null
 }
 
 /**  */
@@ -4848,7 +4879,7 @@ export type SourceInvalidValue = {
 export type SourceJob = {
   /**  */
   id: string
-  /** The kind of job: `source.refresh` or `source.validate`. */
+  /** The kind of job: `source.refresh`, `source.compare` or `source.validate`. */
   kind: string
   /**  */
   state: 'queued' | 'running' | 'succeeded' | 'failed' | (string & {})
@@ -4985,7 +5016,12 @@ export type SourcePair = {
 /**  */
 export type SourcePatch = {
   /**  */
-  name: string
+  name?: string
+  /**
+   * A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are
+   * compared after each refresh. `null` ends that. A mapping without the field ends it, too.
+   */
+  change_key?: string | null
 }
 
 /**
@@ -5044,6 +5080,18 @@ export type SourceRows = {
   next_cursor: string | null
 }
 
+/** The data of source.rows_changed: A comparison found changed rows in a data source. */
+export type SourceRowsChangedData = {
+  /**  */
+  added: number
+  /**  */
+  changed: number
+  /**  */
+  removed: number
+  /**  */
+  cursor: string
+}
+
 /**
  * Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one
  * column. A text without a separator has only `first` and `last`.
@@ -5068,6 +5116,12 @@ export type SourceSuggestion = {
   score: number
   /** The reason for the suggestion, as a sentence. */
   reason: string
+}
+
+/** The data of source.tracked: The field by which the rows of a data source are compared was changed. */
+export type SourceTrackedData = {
+  /**  */
+  field: ChangedText
 }
 
 /**
@@ -6213,6 +6267,8 @@ export type EventData = {
   'source.recovered': SourceRecoveredData
   'source.renamed': SourceRenamedData
   'source.resumed': SourceResumedData
+  'source.rows_changed': SourceRowsChangedData
+  'source.tracked': SourceTrackedData
   'source.validated': SourceValidatedData
   'subscription.cancellation_requested': SubscriptionCancellationRequestedData
   'subscription.change_requested': SubscriptionChangeRequestedData
@@ -8983,13 +9039,37 @@ export class DataSourcesJobsResource extends Resource {
   }
 }
 
+/** The calls of dataSources.changes. */
+export class DataSourcesChangesResource extends Resource {
+
+  /**
+   * List the changes of the rows of a data source.
+   *
+   * Requires the viewer role in the workspace. Returns what comparisons of the rows found, newest first: at most
+   * the latest 100. A data source with a `change_key` is compared after each refresh, up to 50,000 rows. Only
+   * hashes of the rows are stored, under a key of the server. A comparison that finds no change is not listed.
+   *
+   * Errors: scope_required, source_not_found; and those that every call can have.
+   */
+  list(sourceId: string, query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<SourceChanges, SourceChangesList> {
+    return this.caller.list({ name: 'dataSources.changes.list', method: 'GET', path: path`/api/datasources/${sourceId}/changes`, query }, options)
+  }
+}
+
 /** The calls of dataSources. */
 export class DataSourcesResource extends Resource {
+  readonly changes: DataSourcesChangesResource
   readonly jobs: DataSourcesJobsResource
   readonly types: DataSourcesTypesResource
 
   constructor(caller: Caller) {
     super(caller)
+    this.changes = new DataSourcesChangesResource(caller)
     this.jobs = new DataSourcesJobsResource(caller)
     this.types = new DataSourcesTypesResource(caller)
   }
@@ -9238,6 +9318,12 @@ export class DataSourcesResource extends Resource {
       /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
       fields?: string
       /**
+       * The cursor of a change: only rows that were added or changed then and later, compared with the rows as
+       * they are now. Rows without a key, and those with the key of a row before, are always included. Cannot be
+       * combined with `raw`. If the mapping has changed since, 409 `source_changed`.
+       */
+      since?: string
+      /**
        * What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
        * `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row
        * does.
@@ -9255,9 +9341,10 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Rename a data source.
+   * Change a data source.
    *
-   * Requires the admin role in the workspace, unless the caller owns the data source.
+   * Requires the admin role in the workspace, unless the caller owns the data source. Changes its name, or the
+   * field by which its rows are compared.
    *
    * Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found; and those
    * that every call can have.

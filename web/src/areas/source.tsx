@@ -14,6 +14,7 @@ import { Confirm, Tabs } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 import { headerOf, useSheet, useTypes } from './mapping'
+import { Changes } from './source-changes'
 import { Rows } from './source-rows'
 import { Validate } from './source-validate'
 import { Transforms, useTransformed } from './transform'
@@ -67,7 +68,7 @@ export function Source() {
           { id: 'mapping', label: words.mapping, body: may('sources.create') ? <Mapping source={s} /> : <Mapped source={s} /> },
           ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: words.rows, body: <Rows source={s} /> }] : []),
           ...(s.mapping.length > 0 ? [{ id: 'validate', label: words.validate, body: <Validate source={s} mayRead={may('sources.create')} /> }] : []),
-          { id: 'jobs', label: words.reads, body: <Jobs id={id} /> },
+          { id: 'jobs', label: words.reads, body: <><Changes source={s} mayChange={may('sources.create')} /><Jobs id={id} /></> },
         ]}
       />
     </>

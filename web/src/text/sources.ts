@@ -135,4 +135,13 @@ export const words = {
   firstFailures: 'First rows that fail',
   nothingFails: 'nothing',
   failedRow: (row: number, code: string, looks: string) => `row ${row}: ${code}${looks && ', looks like ' + looks}`,
+  changesOfRows: 'Changes of rows',
+  compareRowsBy: 'Compare rows by',
+  compareHint: 'A field whose values differ from row to row. Rows are compared after each read; only hashes of them are kept.',
+  compareNot: 'Do not compare',
+  comparedAt: 'Compared',
+  addedRows: 'Added',
+  changedRows: 'Changed',
+  removedRows: 'Removed',
+  firstComparison: 'first comparison',
 } as const

@@ -50,6 +50,12 @@ func jobTable(s application.Services) worker.Table {
 				return s.Sources.RunValidation(ctx, by, source.ID(subject))
 			},
 		},
+		source.CompareJob: {
+			Policy: job.Policy{Limit: 11 * time.Minute, Attempts: 8, Lease: readLease},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Sources.Compare(ctx, by, source.ID(subject))
+			},
+		},
 		prompt.RequestJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 1000}, // until it succeeds
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {

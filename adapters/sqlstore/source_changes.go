@@ -1,0 +1,144 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// SourceChanges keeps hashes of rows, and what comparisons found.
+type SourceChanges struct{ db *DB }
+
+var _ ports.SourceChanges = (*SourceChanges)(nil)
+
+const (
+	keptChanges = 100 // of a source
+
+	// trackedBytes is the size of a row in source_tracked.hashes: the hashes of its key and its values, and a number.
+	trackedBytes = len(source.KeyHash{}) + len(source.RowHash{}) + 4
+)
+
+// Tracked implements ports.SourceChanges.
+func (s *SourceChanges) Tracked(
+	ctx context.Context, ws identity.WorkspaceID, id source.ID,
+) (*source.Tracked, error) {
+	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
+		return nil, err
+	}
+	return s.db.tracked(ctx, id)
+}
+
+func (db *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
+	var r struct {
+		Mapped string `db:"mapped"`
+		Number uint32 `db:"number"`
+		First  uint32 `db:"first_number"`
+		Hashes []byte `db:"hashes"`
+	}
+	found, err := db.get(ctx, &r, `SELECT mapped, number, first_number, hashes FROM source_tracked
+		WHERE source_id = ?`, id)
+	if err != nil || !found {
+		return new(source.Tracked), err
+	}
+	if len(r.Hashes)%trackedBytes != 0 {
+		return nil, fmt.Errorf("the hashes of %s have %d bytes", id, len(r.Hashes))
+	}
+	t := &source.Tracked{Of: r.Mapped, Number: r.Number, Since: r.First,
+		Rows: make(map[source.KeyHash]source.TrackedRow, len(r.Hashes)/trackedBytes)}
+	for row := range slices.Chunk(r.Hashes, trackedBytes) {
+		var key source.KeyHash
+		var kept source.TrackedRow
+		rest := row[copy(key[:], row):]
+		kept.Changed = binary.BigEndian.Uint32(rest[copy(kept.Hash[:], rest):])
+		t.Rows[key] = kept
+	}
+	return t, nil
+}
+
+// SaveChanges implements ports.SourceChanges.
+func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
+	change func(*source.Source, *source.Tracked) (*source.Changes, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		src, err := tx.source(ctx, ws, id, tx.dialect.Lock)
+		if err != nil {
+			return err
+		}
+		t, err := tx.tracked(ctx, id)
+		if err != nil {
+			return err
+		}
+		c, err := change(src, t)
+		if err != nil || c == nil {
+			return err
+		}
+		hashes := make([]byte, 0, len(t.Rows)*trackedBytes)
+		for _, key := range slices.SortedFunc(maps.Keys(t.Rows),
+			func(a, b source.KeyHash) int { return bytes.Compare(a[:], b[:]) }) {
+			row := t.Rows[key]
+			hashes = append(append(hashes, key[:]...), row.Hash[:]...)
+			hashes = binary.BigEndian.AppendUint32(hashes, row.Changed)
+		}
+		if _, err := tx.exec(ctx, `INSERT INTO source_tracked (source_id, mapped, number, first_number, hashes)
+			VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (source_id) DO UPDATE SET mapped = excluded.mapped, number = excluded.number,
+				first_number = excluded.first_number, hashes = excluded.hashes`,
+			id, t.Of, int64(t.Number), int64(t.Since), hashes); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `INSERT INTO source_changes (source_id, number, at, first, row_count, added, changed,
+			removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, id, int64(c.Number), micros(c.At), c.First, c.Rows, c.Added,
+			c.Changed, c.Removed); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `DELETE FROM source_changes WHERE source_id = ? AND number <= ?`, id,
+			int64(c.Number)-keptChanges); err != nil {
+			return err
+		}
+		return tx.record(ctx, src.RecordedAt(src.Revision, string(id)))
+	})
+}
+
+// Changes implements ports.SourceChanges.
+func (s *SourceChanges) Changes(
+	ctx context.Context, ws identity.WorkspaceID, id source.ID, q page.Query,
+) (page.Of[source.Changes], error) {
+	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
+		return page.Of[source.Changes]{}, err
+	}
+	where := newConditions(`source_id = ?`, id)
+	if q.After != "" {
+		before, err := strconv.ParseInt(q.After, 10, 64)
+		if err != nil {
+			return page.Of[source.Changes]{}, err
+		}
+		where.when(true, `number < ?`, before)
+	}
+	var rows []struct {
+		Number  uint32 `db:"number"`
+		At      int64  `db:"at"`
+		First   bool   `db:"first"`
+		Rows    int    `db:"row_count"`
+		Added   int    `db:"added"`
+		Changed int    `db:"changed"`
+		Removed int    `db:"removed"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT number, at, first, row_count, added, changed, removed FROM source_changes
+		WHERE `+where.sql()+` ORDER BY number DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return page.Of[source.Changes]{}, err
+	}
+	found := make([]source.Changes, len(rows))
+	for i, r := range rows {
+		found[i] = source.Changes{Number: r.Number, At: fromMicros(r.At), First: r.First, Rows: r.Rows, Added: r.Added,
+			Changed: r.Changed, Removed: r.Removed}
+	}
+	return page.Cut(found, q.Limit, func(c source.Changes) string { return strconv.Itoa(int(c.Number)) }), nil
+}

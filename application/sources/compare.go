@@ -1,0 +1,192 @@
+package sources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// Purposes of the digests of rows.
+const (
+	keyPurpose = "source row key"
+	rowPurpose = "source row"
+)
+
+// rowHasher computes what is kept of the rows of a source.
+type rowHasher struct {
+	*Service
+	id  source.ID
+	key int // place of the key in the fields
+}
+
+// hash returns the hashes of a row; ok is false if it has no key. Values that fail count with their texts.
+func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash source.RowHash, ok bool) {
+	values := make([]any, len(r.Values))
+	copy(values, r.Values)
+	for _, v := range r.Invalid {
+		for i, f := range fields {
+			if f.Key == v.Field {
+				values[i] = []any{v.text}
+			}
+		}
+	}
+	if r.Values[h.key] == nil {
+		return key, hash, false
+	}
+	name, err := json.Marshal(values[h.key])
+	if err != nil {
+		return key, hash, false
+	}
+	all, err := json.Marshal(values)
+	if err != nil {
+		return key, hash, false
+	}
+	keySum := h.digester.Digest(keyPurpose, []byte(h.id), name)
+	rowSum := h.digester.Digest(rowPurpose, []byte(h.id), all)
+	copy(key[:], keySum[:])
+	copy(hash[:], rowSum[:])
+	return key, hash, true
+}
+
+// trackedOf returns a text that changes when rows can no longer be compared.
+func trackedOf(src *source.Source) string { return shapeOf(src) + " " + src.ChangeKey }
+
+// Compare reads all rows of a source, compares their hashes with those of the comparison before, and records how many
+// were added, changed and removed. by is the system. It does nothing for a source that is gone, paused or not compared.
+func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) error {
+	src, err := s.get(ctx, by, id, source.Use)
+	if errors.Is(err, source.ErrNotFound) || err == nil && (src.Paused != "" || src.ChangeKey == "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
+		return err
+	}
+	now, err := s.hashes(ctx, by, src)
+	switch {
+	case errors.Is(err, connection.ErrTooManyReads):
+		return job.Postponed(err)
+	case errors.Is(err, errOvertaken), errors.Is(err, source.ErrNotFound):
+		return nil // the next refresh compares again
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		if _, ok := failureCode(err); ok {
+			return job.Final(answer(err))
+		}
+		return err
+	}
+	err = s.changes.SaveChanges(ctx, by.Workspace, id,
+		func(at *source.Source, t *source.Tracked) (*source.Changes, error) {
+			if at.Revision != src.Revision {
+				return nil, nil //nolint:nilnil // it was mapped again: the next refresh compares
+			}
+			c := t.Compare(by.At, trackedOf(src), now)
+			at.Compared(by, c)
+			return c, nil
+		})
+	if errors.Is(err, source.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// hashes reads the rows of a source, and returns the hashes of those with a key of their own: the first of each key.
+func (s *Service) hashes(
+	ctx context.Context, by identity.Actor, src *source.Source,
+) (map[source.KeyHash]source.RowHash, error) {
+	watched, stop := s.whileUnchanged(ctx, by, src)
+	defer stop()
+	now, h := map[source.KeyHash]source.RowHash{}, rowHasher{s, src.ID, -1}
+	var all []column.Field
+	end, err := s.ReadRows(watched, by, src.ID, RowsQuery{OnInvalid: ReportInvalid},
+		func(_ context.Context, fields []column.Field) error {
+			all = fields
+			for i, f := range fields {
+				if f.Key == src.ChangeKey {
+					h.key = i
+				}
+			}
+			if h.key < 0 {
+				return source.ErrUnmapped
+			}
+			return nil
+		}, func(r Row) error {
+			key, hash, ok := h.hash(all, r)
+			if _, twice := now[key]; !ok || twice {
+				return nil
+			}
+			if len(now) == source.MaxTracked {
+				return source.ErrTooManyRows
+			}
+			now[key] = hash
+			return nil
+		})
+	if errors.Is(context.Cause(watched), errOvertaken) {
+		return nil, errOvertaken
+	}
+	if err == nil && end.More {
+		err = source.ErrTooManyRows
+	}
+	return now, err
+}
+
+// Changes lists what comparisons of a source found, newest first.
+func (s *Service) Changes(
+	ctx context.Context, by identity.Actor, id source.ID, q page.Query,
+) (page.Of[source.Changes], error) {
+	if _, err := s.get(ctx, by, id, source.See); err != nil {
+		return page.Of[source.Changes]{}, err
+	}
+	return s.changes.Changes(ctx, by.Workspace, id, q)
+}
+
+// sinceFilter leaves out rows that are as they were at a comparison.
+type sinceFilter struct {
+	rowHasher
+	field   string // the key
+	tracked *source.Tracked
+	since   uint32
+}
+
+func (s *Service) newSince(
+	ctx context.Context, by identity.Actor, src *source.Source, cursor string,
+) (*sinceFilter, error) {
+	since, err := strconv.ParseUint(cursor, 10, 32)
+	if err != nil {
+		return nil, source.ErrUnknownCursor
+	}
+	tracked, err := s.changes.Tracked(ctx, by.Workspace, src.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tracked.Allows(trackedOf(src), uint32(since)); err != nil {
+		return nil, err
+	}
+	return &sinceFilter{rowHasher{s, src.ID, -1}, src.ChangeKey, tracked, uint32(since)}, nil
+}
+
+// leavesOut reports whether a row is as it was. places are those of the fields in the row's values.
+func (s *sinceFilter) leavesOut(fields []column.Field, places []int, r Row) bool {
+	ordered := Row{Values: make([]any, len(fields)), Invalid: r.Invalid}
+	for i, at := range places {
+		if ordered.Values[i] = r.Values[at]; fields[i].Key == s.field {
+			s.key = i
+		}
+	}
+	if s.key < 0 {
+		return false
+	}
+	key, hash, ok := s.hash(fields, ordered)
+	return ok && s.tracked.IsUnchanged(key, hash, s.since)
+}

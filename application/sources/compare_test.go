@@ -1,0 +1,102 @@
+package sources_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// expectTracked expects comparisons that keep hashes in kept, and returns what they found.
+func (s *env) expectTracked(src *source.Source, kept *source.Tracked) *[]*source.Changes {
+	var found []*source.Changes
+	s.changes.EXPECT().SaveChanges(gomock.Any(), acme, source.ID("src"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ source.ID,
+			change func(*source.Source, *source.Tracked) (*source.Changes, error)) error {
+			c, err := change(src, kept)
+			found = append(found, c)
+			return err
+		})
+	s.changes.EXPECT().Tracked(gomock.Any(), acme, source.ID("src")).AnyTimes().Return(kept, nil)
+	return &found
+}
+
+func TestRowsAreComparedByTheirHashes(t *testing.T) {
+	s := newEnv(t)
+	s.types = []source.Type{guests}
+	src := guestSource(t)
+	src.ChangeKey = "id"
+	s.expectGet(src)
+	kept := new(source.Tracked)
+	found := s.expectTracked(src, kept)
+	compare := func(rows ...[]*string) *source.Changes {
+		t.Helper()
+		s.expectLiveWorkspace()
+		s.expectRows(rows, nil)
+		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		return (*found)[len(*found)-1]
+	}
+	read := func(since string, rows ...[]*string) []string {
+		t.Helper()
+		s.tried = connection.Attempts{}
+		s.expectRows(rows, nil)
+		return s.readAll(sources.RowsQuery{Since: since, Fields: []string{"name"}})
+	}
+	ada, bob, eve := texts("1", "Ada", "36"), texts("2", "Bob", "x"), texts("3", "Eve", "7")
+	if c := compare(ada, bob, texts("", "nobody", ""), texts("1", "again", "")); !c.First || c.Rows != 2 {
+		t.Errorf("%+v", c)
+	}
+	if c := compare(ada, bob); c != nil {
+		t.Errorf("the same rows: %+v", c)
+	}
+	bob = texts("2", "Bob", "y") // a value that fails, and that is another one
+	if c := compare(ada, bob, eve); c.Added != 1 || c.Changed != 1 || c.Removed != 0 {
+		t.Errorf("%+v", c)
+	}
+	if got := read("1", ada, bob, eve, texts("", "no key", "")); !slices.Equal(got,
+		[]string{"[Bob] []", "[Eve] []", "[no key] []"}) {
+		t.Errorf("since the first comparison: %q", got)
+	}
+	if got := read("2", texts("1", "Ada", "37"), bob, eve); !slices.Equal(got, []string{"[Ada] []"}) {
+		t.Errorf("since the last one: %q", got)
+	}
+	ask := func(q sources.RowsQuery) error {
+		_, err := s.ReadRows(s.ctx, owner, "src", q, nil, nil)
+		return err
+	}
+	wantErr(t, ask(sources.RowsQuery{Since: "3"}), source.ErrUnknownCursor)
+	wantErr(t, ask(sources.RowsQuery{Since: "x"}), source.ErrUnknownCursor)
+	wantErr(t, ask(sources.RowsQuery{Since: "1", Raw: true}), source.ErrUnknownField)
+	src.Mapping = src.Mapping[:2]
+	wantErr(t, ask(sources.RowsQuery{Since: "1"}), source.ErrSourceChanged)
+	if c := compare(ada, bob); !c.First {
+		t.Errorf("another mapping: %+v", c)
+	}
+}
+
+func TestRowsAreNotCompared(t *testing.T) {
+	t.Run("without a key, or while the source is paused", func(t *testing.T) {
+		s := newEnv(t)
+		src := stored(t, sheetAt)
+		s.expectGet(src)
+		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		src.ChangeKey, src.Paused = "email", source.BreakingDrift
+		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	})
+	t.Run("if there are more than the org allows", func(t *testing.T) {
+		s := newEnv(t)
+		s.types = []source.Type{guests}
+		src := guestSource(t)
+		src.ChangeKey = "id"
+		s.expectGet(src)
+		s.expectLiveWorkspace()
+		s.expectRows(slices.Repeat(guestRows, 40), nil)
+		wantErr(t, s.Compare(s.ctx, system, "src"), source.ErrTooManyRows)
+	})
+}

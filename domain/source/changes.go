@@ -1,0 +1,155 @@
+package source
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// CompareJob is the kind of job that compares the rows of a source with those of the comparison before. Its subject is
+// the source.
+const CompareJob job.Kind = "source.compare"
+
+// MaxTracked is the most rows of a source that are compared.
+const MaxTracked = 50_000
+
+// Errors of comparisons.
+var (
+	ErrTooManyRows = &fault.Error{
+		Kind: fault.Invalid,
+		Code: "too_many_rows",
+		Detail: "The data source has more rows than can be compared: 50,000, or fewer by the limits of the organisation " +
+			"for rows.",
+	}
+	ErrUnknownCursor = &fault.Error{
+		Kind:   fault.Malformed,
+		Code:   "invalid_cursor",
+		Detail: "The cursor is none of a change of this data source.",
+	}
+)
+
+// KeyHash and RowHash are keyed digests of the key of a row and of all its mapped values.
+type (
+	KeyHash [12]byte
+	RowHash [8]byte
+)
+
+// TrackedRow is what is kept of a row.
+type TrackedRow struct {
+	Hash    RowHash
+	Changed uint32 // Changes.Number of the comparison that found it new or changed
+}
+
+// Tracked is what is kept of the rows of a source: hashes.
+type Tracked struct {
+	Of     string // how they were mapped; a comparison with rows of another mapping says nothing
+	Number uint32 // of the last comparison that found a change; 0 if there was none
+	Since  uint32 // the first comparison of this mapping, which has no one before
+	Rows   map[KeyHash]TrackedRow
+}
+
+// Changes is what a comparison found.
+type Changes struct {
+	Number  uint32 // from 1, in the order of the comparisons of a source; a cursor
+	At      time.Time
+	First   bool // of a mapping: it counts no changes
+	Rows    int  // with a key, of which there is no other
+	Added   int
+	Changed int
+	Removed int
+}
+
+// Cursor returns where rows begin that were added or changed by c and later; after the first comparison only later.
+func (c *Changes) Cursor() string {
+	if c.First {
+		return strconv.FormatUint(uint64(c.Number), 10)
+	}
+	return strconv.FormatUint(uint64(c.Number)-1, 10)
+}
+
+// TrackChanges sets the field by which rows are recognised in comparisons, empty for no comparisons. It must be mapped
+// to a whole column. Requires the admin role, unless by owns s.
+func (s *Source) TrackChanges(by identity.Actor, at revision.Match, field string) error {
+	if err := s.allow(by, Manage, at); err != nil || field == s.ChangeKey {
+		return err
+	}
+	if field != "" && !s.mayBeKey(field) {
+		var wrong fault.Fields
+		wrong.Add("/change_key", "not_allowed_value", "Must be a field that is mapped to a whole column.")
+		return wrong.Err()
+	}
+	s.Record(by, "source.tracked", string(s.ID), map[string]any{"field": event.Change{From: s.ChangeKey, To: field}})
+	s.ChangeKey = field
+	s.touch(by)
+	return nil
+}
+
+func (s *Source) mayBeKey(field string) bool {
+	return slices.ContainsFunc(s.Mapping, func(p Pair) bool { return p.Field == field && !p.Transform.IsPartial() })
+}
+
+// Compare brings t up to date with the rows that were read now, and returns what changed; nil if nothing did. of says
+// how the rows are mapped.
+func (t *Tracked) Compare(at time.Time, of string, now map[KeyHash]RowHash) *Changes {
+	c := &Changes{Number: t.Number + 1, At: at, First: t.Of != of || t.Number == 0, Rows: len(now)}
+	if c.First {
+		t.Of, t.Since, t.Rows = of, c.Number, nil
+	}
+	next := make(map[KeyHash]TrackedRow, len(now))
+	for key, hash := range now {
+		was, known := t.Rows[key]
+		switch {
+		case !known && !c.First:
+			c.Added++
+		case known && was.Hash != hash:
+			c.Changed++
+		}
+		if !known || was.Hash != hash {
+			was = TrackedRow{Hash: hash, Changed: c.Number}
+		}
+		next[key] = was
+	}
+	for key := range t.Rows {
+		if _, ok := now[key]; !ok {
+			c.Removed++
+		}
+	}
+	if !c.First && c.Added+c.Changed+c.Removed == 0 {
+		return nil
+	}
+	t.Number, t.Rows = c.Number, next
+	return c
+}
+
+// IsUnchanged reports whether a row is as it was at the comparison with a number.
+func (t *Tracked) IsUnchanged(key KeyHash, hash RowHash, since uint32) bool {
+	was, known := t.Rows[key]
+	return known && was.Hash == hash && was.Changed <= since
+}
+
+// Allows returns nil if rows that are mapped like of can be compared with those at the comparison with a number:
+// ErrUnknownCursor if there was none, ErrSourceChanged if their mapping was another one.
+func (t *Tracked) Allows(of string, since uint32) error {
+	switch {
+	case since == 0 || since > t.Number:
+		return ErrUnknownCursor
+	case t.Of != of || since < t.Since:
+		return ErrSourceChanged
+	}
+	return nil
+}
+
+// Compared records what a comparison of the rows of s found, unless it is the first one or found nothing.
+func (s *Source) Compared(by identity.Actor, c *Changes) {
+	if c == nil || c.First {
+		return
+	}
+	s.Record(by, "source.rows_changed", string(s.ID), map[string]any{"added": c.Added, "changed": c.Changed,
+		"removed": c.Removed, "cursor": c.Cursor()})
+}

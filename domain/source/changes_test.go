@@ -1,0 +1,98 @@
+package source_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+func TestAComparisonCountsWhatChanged(t *testing.T) {
+	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	key := func(b byte) source.KeyHash { return source.KeyHash{b} }
+	rows := func(pairs ...byte) map[source.KeyHash]source.RowHash {
+		out := map[source.KeyHash]source.RowHash{}
+		for i := 0; i < len(pairs); i += 2 {
+			out[key(pairs[i])] = source.RowHash{pairs[i+1]}
+		}
+		return out
+	}
+	kept := new(source.Tracked)
+	wantErr(t, kept.Allows("a", 1), source.ErrUnknownCursor)
+	first := kept.Compare(at, "a", rows(1, 1, 2, 1, 3, 1))
+	if !first.First || first.Number != 1 || first.Rows != 3 || first.Added+first.Changed+first.Removed != 0 ||
+		first.Cursor() != "1" {
+		t.Errorf("%+v", first)
+	}
+	if again := kept.Compare(at, "a", rows(1, 1, 2, 1, 3, 1)); again != nil || kept.Number != 1 {
+		t.Errorf("the same rows: %+v", again)
+	}
+	second := kept.Compare(at, "a", rows(1, 1, 2, 9, 4, 1, 5, 1))
+	if second.First || second.Number != 2 || second.Added != 2 || second.Changed != 1 || second.Removed != 1 ||
+		second.Rows != 4 || second.Cursor() != "1" {
+		t.Errorf("%+v", second)
+	}
+	for name, c := range map[string]struct {
+		key, hash byte
+		since     uint32
+		unchanged bool
+	}{
+		"a row that stayed":                      {1, 1, 1, true},
+		"a row that was changed then":            {2, 9, 1, false},
+		"a row that was changed before":          {2, 9, 2, true},
+		"a row that has changed since":           {1, 7, 2, false},
+		"a row that is new since the comparison": {8, 1, 2, false},
+	} {
+		if got := kept.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since); got != c.unchanged {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	wantErr(t, kept.Allows("a", 1), nil)
+	wantErr(t, kept.Allows("a", 0), source.ErrUnknownCursor)
+	wantErr(t, kept.Allows("a", 3), source.ErrUnknownCursor)
+	wantErr(t, kept.Allows("b", 1), source.ErrSourceChanged)
+	if third := kept.Compare(at, "b", rows(1, 1)); !third.First || third.Removed != 0 || third.Number != 3 {
+		t.Errorf("another mapping: %+v", third)
+	}
+	wantErr(t, kept.Allows("b", 2), source.ErrSourceChanged)
+	wantErr(t, kept.Allows("b", 3), nil)
+}
+
+func TestRowsAreComparedByAFieldThatIsAWholeColumn(t *testing.T) {
+	by := actor("ann", identity.Member)
+	r := source.Reading{Location: source.Location{Sheet: source.SheetLocation{URL: "https://files.example.com/c.csv"}},
+		Columns: guestColumns}
+	pairs := []source.Pair{{Field: "first", Column: "Name"},
+		{Field: "last", Column: "Extra", Transform: column.Transform{Split: &column.Split{Part: column.Last}}}}
+	s, err := source.New(by, guests, source.Draft{Type: "guests", Location: r.Location, Mapping: pairs}, r, 0)
+	wantErr(t, err, nil)
+	wantErr(t, s.TrackChanges(actor("pia", identity.Member), nil, "first"), source.ErrForbidden)
+	for _, field := range []string{"last", "born", "nothing"} {
+		if wrong := wrongIn(s.TrackChanges(by, nil, field)); len(wrong) != 1 || s.ChangeKey != "" {
+			t.Errorf("%s: %v", field, wrong)
+		}
+	}
+	wantErr(t, s.TrackChanges(by, nil, "first"), nil)
+	if s.ChangeKey != "first" || s.Revision != 2 {
+		t.Errorf("%q, revision %d", s.ChangeKey, s.Revision)
+	}
+	s.Compared(by, nil)
+	s.Compared(by, &source.Changes{Number: 1, First: true})
+	s.Compared(by, &source.Changes{Number: 2, Added: 1})
+	events := s.RecordedAt(1, string(s.ID))
+	if last := events[len(events)-1]; len(events) != 3 || last.Type != "source.rows_changed" ||
+		last.Data["cursor"] != "1" {
+		t.Errorf("%+v", events)
+	}
+	wantErr(t, s.Map(by, nil, guests, []source.Pair{{Field: "first", Column: "Born"}}, r), nil)
+	if s.ChangeKey != "first" {
+		t.Error("a mapping with the key ends the comparisons")
+	}
+	partial := []source.Pair{{Field: "first", Column: "Name", Transform: pairs[1].Transform}}
+	wantErr(t, s.Map(by, nil, guests, partial, r), nil)
+	if s.ChangeKey != "" {
+		t.Errorf("the key is %q, which is a part of a column", s.ChangeKey)
+	}
+}

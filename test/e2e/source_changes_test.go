@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// compared waits until a source has a number of changes, and returns them.
+func compared(t *testing.T, c *client, path string, changes int) *answer {
+	t.Helper()
+	for end := time.Now().Add(proof.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if found := c.get(t, path+"/changes"); len(found.items(t)) == changes {
+			return found
+		}
+	}
+	t.Fatalf("no %d changes: %s\n%s", changes, c.get(t, path+"/changes").text, c.get(t, path+"/jobs").text)
+	return nil
+}
+
+// rowsAreCompared follows the changes of a file's rows.
+func rowsAreCompared(t *testing.T, ann *client) {
+	s := ann.server
+	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Bob\ncy@example.com;Cy\n")
+	id := ann.create(t, sources, object{"type": "contacts", "location": object{"url": "file:guild.csv", "header_row": 1},
+		"mapping": []object{{"field": "email", "column": "Mail"}, {"field": "first_name", "column": "Name"}}}).at("id")
+	path := sources + "/" + id
+	refreshed(t, ann, id)
+	ann.get(t, path).has(t, map[string]string{"change_key": "null"})
+	ann.do(t, "PATCH", path, object{"change_key": "phone"}).problem(t, 422, "invalid_fields")
+	s.user(t, "viewer").do(t, "PATCH", path, object{"change_key": "email"}).problem(t, 403, "source_forbidden")
+	ann.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200).has(t, map[string]string{"change_key": "email"})
+	first := compared(t, ann, path, 1).has(t, map[string]string{"data.0.first": "true", "data.0.rows": "3",
+		"data.0.added": "0"}).at("data.0.cursor")
+	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Robert\ndee@example.com;Dee\n")
+	t.Run("rows are compared with the last comparison as they are read", func(t *testing.T) {
+		ann.get(t, path+"/rows?since="+first).has(t, map[string]string{
+			"data": `[{"email":"bob@example.com","first_name":"Robert"},{"email":"dee@example.com","first_name":"Dee"}]`})
+		ann.do(t, "GET", path+"/rows?since="+first+"9", nil).problem(t, 400, "invalid_cursor")
+		ann.do(t, "GET", path+"/rows?raw=true&since="+first, nil).problem(t, 400, "invalid_parameter")
+	})
+	t.Run("a refresh counts the changes, and the event has the cursor that finds them", func(t *testing.T) {
+		ann.do(t, "PATCH", path, object{"change_key": nil}).is(t, 200)
+		ann.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200) // compares, as a refresh does
+		compared(t, ann, path, 2).has(t, map[string]string{"data.0.added": "1", "data.0.changed": "1",
+			"data.0.removed": "1", "data.0.rows": "3", "data.0.first": "false"})
+		events := s.user(t, "owner").get(t, "/api/events?type=source.rows_changed&subject="+id)
+		cursor := events.at("data.0.data.cursor")
+		ann.get(t, path+"/rows?fields=email&since="+cursor).has(t,
+			map[string]string{"data": `[{"email":"bob@example.com"},{"email":"dee@example.com"}]`})
+		if strings.Contains(events.text, "example.com") {
+			t.Error("a value is in the event")
+		}
+	})
+	t.Run("another mapping is compared from the beginning", func(t *testing.T) {
+		ann.do(t, "PUT", path, object{"mapping": []object{{"field": "email", "column": "Mail"}}}).is(t, 200)
+		ann.do(t, "GET", path+"/rows?since="+first, nil).problem(t, 409, "source_changed")
+		compared(t, ann, path, 3).has(t, map[string]string{"data.0.first": "true"}) // after the refresh of the mapping
+	})
+}
